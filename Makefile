@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+#
+# A thin front door to Meson and Ninja. Ninja runs in parallel by itself, so the steps here keep their order.
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+.PHONY: build asan packages run test test-quick bench format lint install clean help
+
+BUILD := build
+ASAN := build-asan
+PREFIX ?= /usr/local
+
+# $(call quietly,DIRECTORY,COMMAND): its output is shown only if it fails.
+quietly = mkdir -p $(1) && { $(2) >$(1)/make.log 2>&1 || { cat $(1)/make.log >&2; exit 1; }; }
+
+# `make run` and `make test` install what is missing; the other targets only say so.
+have_tools = command -v meson >/dev/null && command -v ninja >/dev/null || scripts/install-packages --check
+
+build: $(BUILD)/build.ninja ## build/conclave
+	@$(call quietly,$(BUILD),ninja --quiet -C $(BUILD))
+
+asan: $(ASAN)/build.ninja ## the same under ASan and UBSan, in build-asan
+	@$(call quietly,$(ASAN),ninja --quiet -C $(ASAN))
+
+$(BUILD)/build.ninja:
+	@$(have_tools)
+	@$(call quietly,$(BUILD),meson setup $(BUILD) --prefix=$(PREFIX))
+
+$(ASAN)/build.ninja:
+	@$(have_tools)
+	@$(call quietly,$(ASAN),meson setup $(ASAN) -Db_sanitize=address$(comma)undefined -Doptimization=1)
+
+comma := ,
+
+packages: ## install what is missing
+	@scripts/install-packages
+
+run: packages build ## a tour of the texts' examples
+	@$(BUILD)/conclave tour
+
+test: packages build asan ## all tests, and the quick ones again under the sanitizers
+	@scripts/run-tests $(BUILD) $(ASAN):quick
+
+test-quick: build ## the quick tests of the ordinary build
+	@scripts/run-tests $(BUILD):quick
+
+bench: build ## speed
+	@meson test -C $(BUILD) --benchmark --verbose --no-rebuild
+
+format: ## rewrite the C files in the house style
+	@python3 tests/format.py --fix
+
+lint: build ## clang-format, clang-tidy and the house rules
+	@python3 tests/tidy.py
+	@python3 tests/format.py
+	@CONCLAVE_BUILD=$(BUILD) python3 tests/clang_tidy.py
+
+install: build ## under PREFIX, inside DESTDIR
+	@$(call quietly,$(BUILD),meson configure $(BUILD) --prefix=$(PREFIX))
+	@$(call quietly,$(BUILD),meson install -C $(BUILD) $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))"))
+
+clean: ## remove both builds
+	@rm -rf $(BUILD) $(ASAN)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 14

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The author's interface: everything an algorithm may see and do.
+ *
+ * An algorithm is a table of handlers (`struct cv_algorithm`, at the end of this file) over one flat state
+ * per node. A handler reads its state and the event, changes the state and records effects: messages to send,
+ * timers to arm, "I have elected 7". It performs none of them; the runtime does, after the handler returned.
+ * So the same object code runs in the simulator, in the model checker and between real processes.
+ *
+ * The rules that make this work:
+ *   - state and message bodies are flat: unsigned 32- and 64-bit fields, no pointers, no padding, so that
+ *     their bytes are their value and can be copied, hashed, compared and sent;
+ *   - a handler depends on nothing but its state, the event and the questions below: no globals, no clock,
+ *     no allocation; `cv_choose` is the only randomness;
+ *   - a handler cannot fail. What only a bug can do is asserted.
+ *
+ * Everything here is inline: an algorithm in a shared object needs no symbol of ours, only this header.
+ */
+#ifndef CONCLAVE_ALGORITHM_H
+#define CONCLAVE_ALGORITHM_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Changes whenever the layout of a structure in this file does. */
+#define CV_ABI 1u
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+typedef uint32_t cv_node; /* a place in the group, 0..n-1: where to send */
+typedef uint32_t cv_id;   /* a process's own name: unique, any number, what the texts compare */
+typedef uint64_t cv_rank; /* (attribute, id): the order in which the best is elected; compare as numbers */
+
+#define CV_NOBODY UINT32_MAX /* no node */
+
+static inline cv_rank cv_rank_make(uint32_t attribute, cv_id id)
+{
+    return (cv_rank)attribute << 32 | id;
+}
+
+static inline cv_id cv_rank_id(cv_rank rank)
+{
+    return (cv_id)rank;
+}
+
+/* ---- the group a node lives in ---------------------------------------------------------------------- */
+
+enum cv_topology {
+    CV_COMPLETE,  /* everybody reaches everybody */
+    CV_RING,      /* a node sends to its successor only */
+    CV_RING_BOTH, /* a node sends to its successor and its predecessor */
+    CV_GRAPH      /* a node sends to its neighbours in a given graph */
+};
+
+/* What every member knows from configuration. Nodes stand in ring order: the successor of i is i+1. */
+struct cv_group {
+    const cv_id *ids;
+    const uint32_t *attributes; /* NULL: the attribute is the id itself */
+    const uint64_t *edges;      /* CV_GRAPH: the neighbours of i are neighbours[edges[i] .. edges[i+1]), sorted */
+    const cv_node *neighbours;
+    const uint32_t *weights;   /* of neighbours[], or NULL: all 1 */
+    const int64_t *parameters; /* values in the order of the algorithm's parameter table */
+    uint64_t bound;            /* D, the longest time a message takes, where the network keeps one */
+    uint32_t nodes;
+    uint32_t topology; /* enum cv_topology */
+    uint32_t absence;  /* nonzero: some node may be down, cut off or suspected; zero saves the question */
+    uint32_t unused;
+};
+
+/* ---- messages --------------------------------------------------------------------------------------- */
+
+/* A message as it travels: this header, then the body of `words` 32-bit words. */
+struct cv_message {
+    cv_node to;
+    cv_node from;
+    uint64_t clock : 40; /* the sender's Lamport clock at the send */
+    uint64_t kind : 6;
+    uint64_t words : 18;
+    uint64_t body[];
+};
+
+#define CV_MAX_KINDS 64u
+#define CV_MAX_WORDS ((1u << 18) - 1u)
+
+static inline const void *cv_body(const struct cv_message *message)
+{
+    return message->body;
+}
+
+/* The bytes a message occupies in a queue: the header and the body, in whole 64-bit words. */
+static inline size_t cv_message_bytes(const struct cv_message *message)
+{
+    return sizeof *message + ((size_t)message->words + 1) / 2 * 8;
+}
+
+/* ---- one step of one node --------------------------------------------------------------------------- */
+
+#define CV_MAX_TIMERS 4u
+
+enum cv_effect {
+    CV_DID_ELECT = 1u << 0,  /* elected: `elected` is the leader */
+    CV_DID_FORGET = 1u << 1, /* no leader is known any more */
+    CV_DID_CALL = 1u << 2,   /* began an election of its own */
+    CV_DID_YIELD = 1u << 3,  /* its own election is over, without a result */
+    CV_DID_RECALL = 1u << 4, /* called although its own election was still under way */
+    CV_DID_ENTER = 1u << 5,  /* entered the critical section with `fence` */
+    CV_DID_TIMER = 1u << 6,  /* armed or cancelled a timer */
+    CV_DID_NOTE = 1u << 7    /* `note` tells the trace what just happened */
+};
+
+struct cv_self;
+
+/* The questions a node may ask its runtime. */
+struct cv_runtime {
+    uint32_t (*choose)(struct cv_self *me, uint32_t ways);
+    bool (*present)(const struct cv_self *me, cv_node node);
+    bool (*suspected)(const struct cv_self *me, cv_id id);
+    void (*grow)(struct cv_self *me, size_t bytes); /* makes room for so many more bytes in the outbox */
+};
+
+/* The node taking a step, with the effects it has recorded so far. Use the functions below, not the fields. */
+struct cv_self {
+    void *state;
+    const struct cv_group *group;
+    const struct cv_runtime *runtime;
+    unsigned char *outbox;
+    size_t used; /* bytes of messages in the outbox */
+    size_t room;
+    uint64_t clock; /* Lamport's */
+    uint64_t fence;
+    const char *note;
+    uint64_t timer_delay[CV_MAX_TIMERS];
+    uint32_t timers_armed; /* a bit per timer: armed, or cancelled, by this step */
+    uint32_t timers_cancelled;
+    uint32_t effects; /* enum cv_effect */
+    uint32_t calling; /* an election of its own is under way */
+    uint32_t knows;   /* `elected` is the leader it knows */
+    cv_id elected;
+    cv_node node;
+    uint32_t unused;
+};
+
+/* ---- who am I, whom do I know ----------------------------------------------------------------------- */
+
+static inline uint32_t cv_nodes(const struct cv_self *me)
+{
+    return me->group->nodes;
+}
+
+static inline cv_id cv_id_of(const struct cv_self *me, cv_node node)
+{
+    assert(node < me->group->nodes);
+    return me->group->ids[node];
+}
+
+static inline cv_id cv_my_id(const struct cv_self *me)
+{
+    return cv_id_of(me, me->node);
+}
+
+static inline cv_rank cv_group_rank(const struct cv_group *group, cv_node node)
+{
+    return cv_rank_make(group->attributes ? group->attributes[node] : group->ids[node], group->ids[node]);
+}
+
+static inline cv_rank cv_rank_of(const struct cv_self *me, cv_node node)
+{
+    return cv_group_rank(me->group, node);
+}
+
+static inline cv_rank cv_my_rank(const struct cv_self *me)
+{
+    return cv_rank_of(me, me->node);
+}
+
+static inline int64_t cv_parameter(const struct cv_self *me, uint32_t index)
+{
+    return me->group->parameters[index];
+}
+
+/* D: no message takes longer. Timeouts are multiples of it. */
+static inline uint64_t cv_bound(const struct cv_self *me)
+{
+    return me->group->bound;
+}
+
+/* Would that node be skipped? Not if it is up and not suspected: what trying to connect, or the detector, tells. */
+static inline bool cv_present(const struct cv_self *me, cv_node node)
+{
+    return !me->group->absence || me->runtime->present(me, node);
+}
+
+/* Does this node's failure detector hold that process for dead? */
+static inline bool cv_suspected(const struct cv_self *me, cv_id id)
+{
+    return me->group->absence && me->runtime->suspected(me, id);
+}
+
+/* The next present node in ring order; the node itself when it is alone. */
+static inline cv_node cv_successor(const struct cv_self *me)
+{
+    cv_node next = me->node;
+    do
+        next = next + 1 < me->group->nodes ? next + 1 : 0;
+    while (next != me->node && !cv_present(me, next));
+    return next;
+}
+
+static inline cv_node cv_predecessor(const struct cv_self *me)
+{
+    cv_node previous = me->node;
+    do
+        previous = previous > 0 ? previous - 1 : me->group->nodes - 1;
+    while (previous != me->node && !cv_present(me, previous));
+    return previous;
+}
+
+/* Neighbours: in a graph those of the graph, elsewhere everybody else. */
+static inline uint32_t cv_degree(const struct cv_self *me)
+{
+    const struct cv_group *group = me->group;
+    return group->edges ? (uint32_t)(group->edges[me->node + 1] - group->edges[me->node]) : group->nodes - 1;
+}
+
+static inline cv_node cv_neighbour(const struct cv_self *me, uint32_t index)
+{
+    const struct cv_group *group = me->group;
+    assert(index < cv_degree(me));
+    return group->edges ? group->neighbours[group->edges[me->node] + index] : index + (index >= me->node);
+}
+
+/* Where `node` stands among my neighbours: the index that cv_neighbour() takes, or cv_degree() if nowhere. */
+static inline uint32_t cv_neighbour_index(const struct cv_self *me, cv_node node)
+{
+    uint32_t low = 0, high = cv_degree(me);
+    const uint32_t degree = high;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (cv_neighbour(me, middle) < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < degree && cv_neighbour(me, low) == node ? low : degree;
+}
+
+/* ---- what a handler may do -------------------------------------------------------------------------- */
+
+/* Room in the outbox for a message of so many body bytes, its header filled in. */
+static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_t kind, size_t bytes)
+{
+    assert(to < me->group->nodes && kind < CV_MAX_KINDS && bytes % 4 == 0 && bytes / 4 <= CV_MAX_WORDS);
+    const size_t size = sizeof(struct cv_message) + (bytes + 7) / 8 * 8;
+    if (me->room - me->used < size)
+        me->runtime->grow(me, size);
+    struct cv_message *message = (struct cv_message *)(void *)(me->outbox + me->used);
+    me->used += size;
+    message->to = to;
+    message->from = me->node;
+    message->clock = me->clock & ((1ull << 40) - 1);
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = (bytes / 4) & CV_MAX_WORDS;
+    if (bytes % 8)
+        message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
+    return message;
+}
+
+static inline void cv_send_bytes(struct cv_self *me, cv_node to, uint32_t kind, const void *body, size_t bytes)
+{
+    me->clock++;
+    memcpy(cv_post(me, to, kind, bytes)->body, body, bytes);
+}
+
+/* Sends a body, given by the address of its structure. */
+#define cv_send(me, to, kind, body) cv_send_bytes((me), (to), (kind), (body), sizeof *(body))
+
+/* Sends a message that is nothing but its kind. */
+static inline void cv_signal(struct cv_self *me, cv_node to, uint32_t kind)
+{
+    me->clock++;
+    cv_post(me, to, kind, 0);
+}
+
+/* Sends one message to every neighbour: one event, so one tick of the Lamport clock. */
+static inline void cv_multicast_bytes(struct cv_self *me, uint32_t kind, const void *body, size_t bytes)
+{
+    me->clock++;
+    const uint32_t degree = cv_degree(me);
+    for (uint32_t i = 0; i < degree; i++) {
+        struct cv_message *message = cv_post(me, cv_neighbour(me, i), kind, bytes);
+        if (bytes)
+            memcpy(message->body, body, bytes);
+    }
+}
+
+#define cv_multicast(me, kind, body) cv_multicast_bytes((me), (kind), (body), sizeof *(body))
+
+static inline void cv_multicast_signal(struct cv_self *me, uint32_t kind)
+{
+    cv_multicast_bytes(me, kind, NULL, 0);
+}
+
+/*
+ * A list of ids behind a body: `cv_send_list` sends the body and `count` ids, one of them appended when `last`
+ * is given; `cv_list` finds the ids of a received message behind a body of `head` bytes.
+ */
+struct cv_list {
+    const cv_id *ids;
+    uint64_t count;
+};
+
+static inline struct cv_list cv_list(const struct cv_message *message, size_t head)
+{
+    const unsigned char *bytes = cv_body(message);
+    assert(message->words * 4 >= head);
+    return (struct cv_list){(const cv_id *)(const void *)(bytes + head), (message->words * 4 - head) / 4};
+}
+
+static inline bool cv_list_has(struct cv_list list, cv_id id)
+{
+    for (uint64_t i = 0; i < list.count; i++)
+        if (list.ids[i] == id)
+            return true;
+    return false;
+}
+
+static inline void cv_send_list(struct cv_self *me, cv_node to, uint32_t kind, const void *body, size_t head,
+                                struct cv_list list, const cv_id *last)
+{
+    const size_t bytes = head + (list.count + (last != NULL)) * sizeof(cv_id);
+    me->clock++;
+    unsigned char *out = (unsigned char *)cv_post(me, to, kind, bytes)->body;
+    if (head)
+        memcpy(out, body, head);
+    if (list.count)
+        memcpy(out + head, list.ids, list.count * sizeof(cv_id));
+    if (last)
+        memcpy(out + head + list.count * sizeof(cv_id), last, sizeof *last);
+}
+
+/* Arms a timer, or arms it anew. Timers fire after the messages of their instant. */
+static inline void cv_arm(struct cv_self *me, uint32_t timer, uint64_t delay)
+{
+    assert(timer < CV_MAX_TIMERS);
+    me->timer_delay[timer] = delay;
+    me->timers_armed |= 1u << timer;
+    me->timers_cancelled &= ~(1u << timer);
+    me->effects |= CV_DID_TIMER;
+}
+
+static inline void cv_cancel(struct cv_self *me, uint32_t timer)
+{
+    assert(timer < CV_MAX_TIMERS);
+    me->timers_cancelled |= 1u << timer;
+    me->timers_armed &= ~(1u << timer);
+    me->effects |= CV_DID_TIMER;
+}
+
+/* One of 0..ways-1: drawn by the simulator, enumerated by the checker. */
+static inline uint32_t cv_choose(struct cv_self *me, uint32_t ways)
+{
+    return me->runtime->choose(me, ways);
+}
+
+/* This node now holds an election of its own; it ends with cv_elected() or cv_yield(). */
+static inline void cv_call(struct cv_self *me)
+{
+    me->effects |= me->calling ? CV_DID_CALL | CV_DID_RECALL : CV_DID_CALL;
+    me->calling = 1;
+}
+
+/* Its own election is over without a result: somebody better takes over. */
+static inline void cv_yield(struct cv_self *me)
+{
+    me->effects |= CV_DID_YIELD;
+    me->calling = 0;
+}
+
+/* This node knows the leader. */
+static inline void cv_elected(struct cv_self *me, cv_id leader)
+{
+    me->elected = leader;
+    me->knows = 1;
+    me->effects = (me->effects & ~(uint32_t)CV_DID_FORGET) | CV_DID_ELECT;
+    me->calling = 0;
+}
+
+/* Is that the leader this node knows? */
+static inline bool cv_follows(const struct cv_self *me, cv_id leader)
+{
+    return me->knows && me->elected == leader;
+}
+
+/* The leader this node knew is gone, or in doubt. */
+static inline void cv_no_leader(struct cv_self *me)
+{
+    me->knows = 0;
+    me->effects = (me->effects & ~(uint32_t)CV_DID_ELECT) | CV_DID_FORGET;
+}
+
+/* This node is inside the critical section; the fence is higher than that of every entry before. */
+static inline void cv_enter(struct cv_self *me, uint64_t fence)
+{
+    me->fence = fence;
+    me->effects |= CV_DID_ENTER;
+}
+
+/* A word for the trace about what just happened here: a string that lives for ever. */
+static inline void cv_note(struct cv_self *me, const char *text)
+{
+    me->note = text;
+    me->effects |= CV_DID_NOTE;
+}
+
+/* ---- the algorithm's table -------------------------------------------------------------------------- */
+
+enum cv_problem { CV_ELECTION, CV_MUTEX, CV_SYNCHRONIZER, CV_SYNCHRONOUS };
+
+/* What the text takes for granted. */
+enum cv_assumption {
+    CV_RELIABLE = 1u << 0,      /* every message arrives, once */
+    CV_FIFO = 1u << 1,          /* messages between two nodes arrive in the order they were sent */
+    CV_NO_CRASH = 1u << 2,      /* nobody dies during a run */
+    CV_BOUNDED_DELAY = 1u << 3, /* no message takes longer than D; timeouts rely on it */
+    CV_KNOWN_GROUP = 1u << 4,   /* everybody knows everybody's id and address */
+    CV_DETECTOR = 1u << 5       /* crashes are told, truly and to all */
+};
+
+/* What the algorithm promises when its assumptions hold. The runtimes judge each run by it. */
+enum cv_claim {
+    CV_AGREEMENT = 1u << 0,       /* no two live nodes know different leaders */
+    CV_BEST_WINS = 1u << 1,       /* the leader is the best live node */
+    CV_EVERYONE_LEARNS = 1u << 2, /* every live node gets to know a leader */
+    CV_ANY_CALLER = 1u << 3,      /* the result does not depend on who calls */
+    CV_ONE_CALL = 1u << 4,        /* a node never holds two elections of its own */
+    CV_PER_COMPONENT = 1u << 5    /* all of this in every connected part of the network by itself */
+};
+
+#define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
+
+struct cv_kind {
+    const char *name;
+    uint64_t bytes; /* of the body, without its list */
+    void (*receive)(struct cv_self *me, const struct cv_message *message);
+    uint64_t list; /* nonzero: a list of ids follows the body */
+};
+
+enum cv_parameter_type {
+    CV_NUMBER, /* a number of at least 0 */
+    CV_CHOICE, /* one of the words of `choices`; the value is the word's place */
+    CV_MEMBER  /* a member's id; the value is its place; by default the one the algorithm picks, -1 */
+};
+
+struct cv_parameter {
+    const char *name;
+    const char *meaning;
+    const char *choices; /* CV_CHOICE: "lower|all", the first is the default */
+    int64_t fallback;    /* CV_NUMBER: the default */
+    uint32_t type;       /* enum cv_parameter_type */
+    uint32_t drops;      /* claims (enum cv_claim) given up when it is not the default */
+};
+
+/* When a formula applies. A formula is evaluated if all its conditions hold; the first that applies is used. */
+enum cv_condition {
+    CV_LISTED = 0,               /* never: for `conclave list` and the comparisons */
+    CV_ALWAYS = 1u << 0,         /* in every run */
+    CV_STEADY = 1u << 1,         /* nothing fails, returns, is cut or suspected after time 0 */
+    CV_ALL_ALIVE = 1u << 2,      /* nobody is dead from the start */
+    CV_ONE_CALLER = 1u << 3,     /* one live node calls */
+    CV_ALL_CALL = 1u << 4,       /* every live node calls at time 0 */
+    CV_UNIT_DELAY = 1u << 5,     /* every message takes one tick */
+    CV_TOP_DEAD = 1u << 6,       /* the best of all nodes is dead from the start */
+    CV_TOP_ALIVE = 1u << 7,      /* the best of all nodes is alive */
+    CV_ONLY_TOP_DEAD = 1u << 8,  /* and everybody else is alive */
+    CV_TOP_CALLS = 1u << 9,      /* the caller is the best of all nodes */
+    CV_ENOUGH_PATIENCE = 1u << 10 /* timeouts are no shorter than the network's own bound */
+};
+
+enum cv_measure { CV_MESSAGES, CV_DELAY };
+
+/*
+ * A textbook cost. The formula is evaluated as written (core/formula.h): "2n + δ". Besides the variables of
+ * core/theory.h it may name the algorithm's own parameters.
+ */
+struct cv_cost {
+    const char *label; /* "best", "worst", "one caller" */
+    const char *formula;
+    uint32_t measure;  /* enum cv_measure */
+    uint32_t exact;    /* "=", otherwise "<=" */
+    uint32_t when;     /* enum cv_condition, or'ed */
+    uint32_t unused;
+};
+
+/*
+ * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
+ * field is NULL; timers with NULL.
+ */
+struct cv_algorithm {
+    uint32_t abi;     /* CV_ABI */
+    uint32_t problem; /* enum cv_problem */
+    const char *name;
+    const char *title;
+    const char *citation;
+    uint32_t topology; /* enum cv_topology */
+    uint32_t assumes;  /* enum cv_assumption, or'ed */
+    uint32_t claims;   /* enum cv_claim, or'ed */
+    uint32_t clocked;  /* the Lamport clock is part of the algorithm, not only of its trace */
+    const struct cv_kind *kinds;
+    const char *const *timers;
+    const struct cv_parameter *parameters;
+    const struct cv_cost *costs;
+
+    /* The state of a node: so many bytes, zeroed before `init`; or a function of the group. */
+    size_t state_bytes;
+    size_t (*state_size)(const struct cv_group *group, cv_node node);
+
+    void (*init)(struct cv_self *me);                    /* fills in what is not zero; may not send */
+    void (*start)(struct cv_self *me);                   /* this node calls the election */
+    void (*recover)(struct cv_self *me);                 /* back from a crash, with a fresh state */
+    void (*timeout)(struct cv_self *me, uint32_t timer); /* a timer fired */
+    void (*suspect)(struct cv_self *me, cv_node node);   /* the failure detector: that node is gone */
+    void (*trust)(struct cv_self *me, cv_node node);     /* the failure detector: that node is back */
+    void (*request)(struct cv_self *me);                 /* mutex: this node wants to enter */
+    void (*release)(struct cv_self *me);                 /* mutex: this node leaves */
+    void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; CV_NOBODY is inside */
+    void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins */
+
+    /* NULL, or a sentence that says what is wrong with this node's state. Runs after every step in tests. */
+    const char *(*invariant)(const struct cv_self *me);
+};
+
+#endif

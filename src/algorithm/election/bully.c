@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * H. Garcia-Molina: Elections in a distributed computing system. IEEE Transactions on Computers C-31(1), 1982.
+ *
+ * Who finds the coordinator gone asks everybody better. If nobody answers in time it has won and tells everybody
+ * worse; if somebody answers, that one takes over and holds an election of its own. The biggest one alive wins.
+ *
+ *                  call                          OK
+ *     IDLE ----------------------> ELECTING ----------> WAITING
+ *      ^ ^                            |                   |  |
+ *      | '---- won: nobody answered --'                   |  '--> call again: the one that answered died
+ *      '------------------ COORDINATOR -------------------'
+ *
+ * Safety    the best live node answers everybody else, so nobody else finds silence: if no message takes longer
+ *           than D, a round trip and thus the wait for an OK ends within 2D
+ * Liveness  a call ends within 4D, or the one that was to win has died; then it is called again
+ * Cost      caller ranked q-th from the top of the living, the best one dead: q² + n − 2; at worst O(n²),
+ *           and Θ(n³) if each winner dies before it can say so
+ * Assumes   everybody knows everybody, reliable links, delays at most D: otherwise two may find silence
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ELECTION, OK, COORDINATOR };
+enum timer { NO_ANSWER, NO_COORDINATOR };
+enum parameter { ANNOUNCE, LITERAL };
+enum { ANNOUNCE_LOWER, ANNOUNCE_ALL };
+
+enum mode { IDLE, ELECTING, WAITING };
+
+struct state {
+    uint32_t mode;
+    cv_node leader; /* CV_NOBODY: unknown */
+};
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->leader = CV_NOBODY;
+}
+
+static bool better(const struct cv_self *me, cv_node one, cv_node other)
+{
+    return cv_rank_of(me, one) > cv_rank_of(me, other);
+}
+
+static void end_election(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->mode = IDLE;
+    cv_cancel(me, NO_ANSWER);
+    cv_cancel(me, NO_COORDINATOR);
+}
+
+static void win(struct cv_self *me)
+{
+    struct state *my = me->state;
+    end_election(me);
+    my->leader = me->node;
+    cv_elected(me, cv_my_id(me));
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        if (better(me, me->node, node) || (cv_parameter(me, ANNOUNCE) == ANNOUNCE_ALL && node != me->node))
+            cv_signal(me, node, COORDINATOR);
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    bool highest = true;
+    cv_call(me);
+    if (my->leader != CV_NOBODY)
+        cv_no_leader(me);
+    my->leader = CV_NOBODY;
+    my->mode = ELECTING;
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        if (better(me, node, me->node)) {
+            cv_signal(me, node, ELECTION);
+            highest = false;
+        }
+    if (highest) {
+        win(me);
+        return;
+    }
+    cv_arm(me, NO_ANSWER, 2 * cv_bound(me));
+    cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+}
+
+static void start(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->mode == IDLE)
+        call(me);
+}
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    cv_signal(me, message->from, OK);
+    if (my->leader == me->node)
+        cv_signal(me, message->from, COORDINATOR); /* the asker missed it */
+    else
+        start(me);
+}
+
+static void on_ok(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    (void)message;
+    if (my->mode != ELECTING)
+        return;
+    my->mode = WAITING;
+    cv_cancel(me, NO_ANSWER);
+}
+
+/*
+ * The texts say: take the sender for the leader. But an announcement can cross that of a better node which has
+ * just come back, and be heard last. So a leader that is worse than the hearer, or than the leader just heard of,
+ * is not believed: an election settles it.
+ */
+static void on_coordinator(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const bool doubtful = better(me, me->node, message->from) ||
+                          (my->leader != CV_NOBODY && better(me, my->leader, message->from));
+    if (doubtful && !cv_parameter(me, LITERAL)) {
+        start(me);
+        return;
+    }
+    end_election(me);
+    my->leader = message->from;
+    cv_elected(me, cv_id_of(me, message->from));
+}
+
+static void timeout(struct cv_self *me, uint32_t timer)
+{
+    const struct state *my = me->state;
+    if (timer == NO_ANSWER && my->mode == ELECTING) {
+        win(me);
+    } else if (timer == NO_COORDINATOR && my->mode == WAITING) {
+        cv_yield(me);
+        call(me);
+    }
+}
+
+static void suspect(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (node == my->leader)
+        start(me);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->mode != IDLE && my->leader != CV_NOBODY)
+        return "a node that holds an election knows no leader";
+    return NULL;
+}
+
+static const struct cv_kind kinds[] = {
+    [ELECTION] = {"election", 0, on_election, false},
+    [OK] = {"ok", 0, on_ok, false},
+    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
+    {0},
+};
+
+static const char *const timers[] = {[NO_ANSWER] = "no answer", [NO_COORDINATOR] = "no coordinator", NULL};
+
+static const struct cv_parameter parameters[] = {
+    [ANNOUNCE] = {"announce", "whom the winner tells", "lower|all", 0, CV_CHOICE, 0},
+    [LITERAL] = {"literal", "believe every announcement, as the texts say", "no|yes", 0, CV_CHOICE, 0},
+    {0},
+};
+
+#define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
+
+static const struct cv_cost costs[] = {
+    {"best: the next best calls", "n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst: the lowest calls, or all", "n² − n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"every winner dies before it tells", "n(n − 1)²/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"the best calls", "n − 1", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, 0},
+    {"one caller, the best dead", "q² + n − 2 + announce", CV_MESSAGES, true,
+     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
+    {"all call, the best dead", "n² − n − 1 + announce", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD,
+     0},
+    {"one caller, the best alive", "q(q − 1) + n − 1 + max(0, q − 2)", CV_MESSAGES, true,
+     ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
+    {"the best calls", "1", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, 0},
+    {"one caller, the best dead", "min(4, 2 + q)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
+    {"all call, the best dead", "3", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_bully = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "bully",
+    .title = "The bully algorithm",
+    .citation = "H. Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_BOUNDED_DELAY | CV_KNOWN_GROUP,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = kinds,
+    .timers = timers,
+    .parameters = parameters,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .init = init,
+    .start = start,
+    .recover = start,
+    .timeout = timeout,
+    .suspect = suspect,
+    .invariant = invariant,
+};

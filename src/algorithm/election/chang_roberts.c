@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/*
+ * E. Chang, R. Roberts: An improved algorithm for decentralized extrema-finding in circular configurations of
+ * processes. Communications of the ACM 22(5), 1979; in the form with a `participating` state and attributes.
+ *
+ * A caller sends its rank round the ring. Whoever is better puts its own rank in its place, once: a worse rank
+ * that meets a participant dies. The rank that comes back to its owner has passed everybody, so its owner is the
+ * leader and tells the ring.
+ *
+ * Safety    the best rank is never replaced and never dies; every other is replaced or dies at the best node
+ * Liveness  the best rank goes round once: at most 3n - 1 message times, if nobody fails
+ * Cost      one caller 2n + δ, δ steps before the best node; all call: n(n+1)/2 + n at worst
+ * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
+ *           stops circulating, and those who were waiting call again
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ELECTION, ELECTED };
+
+struct ballot {
+    cv_rank rank; /* the best so far, or the leader */
+};
+
+struct state {
+    uint32_t participating; /* has sent or passed on an ELECTION and not yet heard the result */
+};
+
+static void pass_on(struct cv_self *me, uint32_t kind, cv_rank rank)
+{
+    cv_send(me, cv_successor(me), kind, &(struct ballot){rank});
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->participating)
+        return;
+    my->participating = true;
+    cv_call(me);
+    pass_on(me, ELECTION, cv_my_rank(me));
+}
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    const cv_rank mine = cv_my_rank(me);
+    if (cv_suspected(me, cv_rank_id(ballot->rank)))
+        return; /* its owner cannot stop it any more */
+    if (ballot->rank > mine) {
+        my->participating = true;
+        pass_on(me, ELECTION, ballot->rank);
+    } else if (ballot->rank < mine) {
+        call(me);
+    } else {
+        pass_on(me, ELECTED, mine);
+    }
+}
+
+static void on_elected(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (cv_suspected(me, cv_rank_id(ballot->rank)))
+        return;
+    my->participating = false;
+    cv_elected(me, cv_rank_id(ballot->rank));
+    if (ballot->rank != cv_my_rank(me))
+        pass_on(me, ELECTED, ballot->rank);
+}
+
+/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
+static void suspect(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
+    if (!lost_leader && !my->participating)
+        return;
+    if (lost_leader)
+        cv_no_leader(me);
+    my->participating = false;
+    cv_yield(me);
+    call(me);
+}
+
+static const struct cv_kind kinds[] = {
+    [ELECTION] = {"election", sizeof(struct ballot), on_election, false},
+    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
+    {"all call", "Σ + a", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, 0},
+    {"some call", "a(a + 1)/2 + a", CV_MESSAGES, false, CV_STEADY, 0},
+    {"one caller", "2a + δ", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, 0},
+    {"all call", "2a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
+    {"some call", "3a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_chang_roberts = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "chang-roberts",
+    .title = "Chang and Roberts' ring election",
+    .citation = "E. Chang, R. Roberts, CACM 22(5), 1979",
+    .topology = CV_RING,
+    .assumes = CV_RELIABLE | CV_DETECTOR,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = kinds,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .start = call,
+    .recover = call,
+    .suspect = suspect,
+};

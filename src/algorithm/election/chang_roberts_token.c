@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * E. Chang, R. Roberts: An improved algorithm for decentralized extrema-finding in circular configurations of
+ * processes. Communications of the ACM 22(5), 1979; in the form with colours (S. Ghosh: Distributed Systems).
+ *
+ * Those who call are red and send a token with their rank round the ring. A red or once red process drops the tokens
+ * that are worse than itself; a better one it passes on and turns black. All others are routers. The token that comes
+ * back to its owner has met every caller, so its owner is the leader. The text ends there; since everybody is to know
+ * the leader, it then tells the ring.
+ *
+ * Safety    the best caller's token is dropped by nobody, and drops out nowhere but at home; every other one is
+ *           dropped at the best caller at the latest
+ * Liveness  the best caller's token comes home after n message times
+ * Cost      each token goes on to the next better caller: if all call 2n - 1 tokens at best, n(n+1)/2 at worst, and
+ *           n·H(n) on average; n more messages tell everybody
+ * Assumes   reliable links, nobody dies. It elects the best of those who call, not the best of all
+ */
+#include <conclave/algorithm.h>
+
+enum kind { TOKEN, LEADER };
+enum parameter { ANNOUNCE };
+enum { ANNOUNCE_YES, ANNOUNCE_NO };
+
+enum color { ROUTER, RED, BLACK };
+
+struct token {
+    cv_rank rank; /* of the process that sent it out, or of the leader */
+};
+
+struct state {
+    uint32_t color;
+};
+
+static void pass_on(struct cv_self *me, uint32_t kind, cv_rank rank)
+{
+    cv_send(me, cv_successor(me), kind, &(struct token){rank});
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->color != ROUTER)
+        return;
+    my->color = RED;
+    cv_call(me);
+    pass_on(me, TOKEN, cv_my_rank(me));
+}
+
+static void become_leader(struct cv_self *me)
+{
+    cv_elected(me, cv_my_id(me));
+    if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_YES)
+        pass_on(me, LEADER, cv_my_rank(me));
+}
+
+static void on_token(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct token *token = cv_body(message);
+    const cv_rank mine = cv_my_rank(me);
+    if (token->rank == mine) {
+        become_leader(me);
+        return;
+    }
+    if (my->color != ROUTER && token->rank < mine)
+        return;
+    if (my->color == RED) {
+        my->color = BLACK;
+        cv_yield(me);
+    }
+    pass_on(me, TOKEN, token->rank);
+}
+
+static void on_leader(struct cv_self *me, const struct cv_message *message)
+{
+    const struct token *token = cv_body(message);
+    if (token->rank == cv_my_rank(me))
+        return;
+    cv_elected(me, cv_rank_id(token->rank));
+    pass_on(me, LEADER, token->rank);
+}
+
+static const struct cv_kind kinds[] = {
+    [TOKEN] = {"token", sizeof(struct token), on_token, false},
+    [LEADER] = {"leader", sizeof(struct token), on_leader, false},
+    {0},
+};
+
+static const struct cv_parameter parameters[] = {
+    [ANNOUNCE] = {"announce", "does the leader tell the others?", "yes|no", 0, CV_CHOICE, CV_EVERYONE_LEARNS},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best, all call, tokens alone", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, all call, tokens alone", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"average, all call, tokens alone", "n·H(n)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one caller", "(2 − announce)a", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
+    {"some call", "Σ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
+    {"some call", "(2 − announce)a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_chang_roberts_token = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "chang-roberts-token",
+    .title = "Chang and Roberts' ring election, red and black",
+    .citation = "E. Chang, R. Roberts, CACM 22(5), 1979; S. Ghosh, Distributed Systems",
+    .topology = CV_RING,
+    .assumes = CV_RELIABLE | CV_NO_CRASH,
+    .claims = CV_ELECTION_CLAIMS & ~(uint32_t)CV_ANY_CALLER,
+    .kinds = kinds,
+    .parameters = parameters,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .start = call,
+};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * G. Peterson: An O(n log n) unidirectional algorithm for the circular extrema problem. ACM Transactions on
+ * Programming Languages and Systems 4(4), 1982.
+ *
+ * Franklin's rounds on a ring that goes one way. A red process cannot hear what lies ahead of it, so it judges its
+ * neighbour instead: it learns the aliases of the next red process upstream and of the one beyond, and if the nearer
+ * alias is the best of the three it takes that alias over; otherwise it turns black and relays. Who meets its own alias
+ * is the last red process. Its alias is the best rank of all, so that rank's owner is the leader. The text ends there;
+ * since everybody is to know the leader, the last red process then tells the ring.
+ *
+ *              call, or the first alias              otherwise
+ *     ASLEEP --------------------------> RED -------------------> BLACK
+ *                                       |  ^  |   own alias
+ *              the nearer is the best   '--'  '-----------------> DONE
+ *
+ * Safety    the best alias is handed on in every phase, so it is the last one left
+ * Liveness  of two neighbouring aliases at most one survives a phase, and nobody waits for what has not been sent
+ * Cost      2n messages a phase and n to find oneself alone, at most ⌊log₂ n⌋ phases, whoever calls and however
+ *           messages are delayed
+ * Assumes   reliable links that keep the order, or first and second aliases get mixed up; nobody dies
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ALIAS, LEADER };
+enum parameter { ANNOUNCE };
+enum { ANNOUNCE_YES, ANNOUNCE_NO };
+
+enum color { ASLEEP, RED, BLACK, DONE };
+
+/* The alias of the sender, or the one it has heard; or the leader. */
+struct message {
+    cv_rank alias;
+};
+
+struct state {
+    cv_rank alias;
+    cv_rank nearer; /* the text's alias(N), when it has been heard */
+    uint32_t color;
+    uint32_t second; /* alias(N) has been heard, alias(NN) is next */
+};
+
+static void pass_on(struct cv_self *me, uint32_t kind, cv_rank alias)
+{
+    cv_send(me, cv_successor(me), kind, &(struct message){alias});
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->color != ASLEEP)
+        return;
+    my->color = RED;
+    my->alias = cv_my_rank(me);
+    cv_call(me);
+    pass_on(me, ALIAS, my->alias);
+}
+
+static void become_last(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->color = DONE;
+    cv_elected(me, cv_rank_id(my->alias));
+    if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_YES)
+        pass_on(me, LEADER, my->alias);
+}
+
+static void on_first(struct cv_self *me, cv_rank nearer)
+{
+    struct state *my = me->state;
+    if (nearer == my->alias) {
+        become_last(me);
+        return;
+    }
+    my->nearer = nearer;
+    my->second = true;
+    pass_on(me, ALIAS, nearer);
+}
+
+static void on_second(struct cv_self *me, cv_rank beyond)
+{
+    struct state *my = me->state;
+    my->second = false;
+    if (my->nearer > my->alias && my->nearer > beyond) {
+        my->alias = my->nearer;
+        pass_on(me, ALIAS, my->alias);
+    } else {
+        my->color = BLACK;
+        cv_yield(me);
+    }
+}
+
+static void on_alias(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct message *body = cv_body(message);
+    call(me);
+    if (my->color == DONE)
+        return; /* cannot be, unless the order was lost or somebody came back */
+    if (my->color == BLACK)
+        pass_on(me, ALIAS, body->alias);
+    else if (my->second)
+        on_second(me, body->alias);
+    else
+        on_first(me, body->alias);
+}
+
+static void on_leader(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct message *body = cv_body(message);
+    if (my->color == DONE)
+        return;
+    cv_elected(me, cv_rank_id(body->alias));
+    pass_on(me, LEADER, body->alias);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->color != ASLEEP && my->alias < cv_my_rank(me))
+        return "an alias only rises";
+    return NULL;
+}
+
+static const struct cv_kind kinds[] = {
+    [ALIAS] = {"alias", sizeof(struct message), on_alias, false},
+    [LEADER] = {"leader", sizeof(struct message), on_leader, false},
+    {0},
+};
+
+static const struct cv_parameter parameters[] = {
+    [ANNOUNCE] = {"announce", "does the last red process tell the others?", "yes|no", 0, CV_CHOICE, CV_EVERYONE_LEARNS},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best, aliases alone", "3n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, aliases alone", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"f phases", "2af + (2 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
+    {"f phases, all call", "2af + (2 − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
+    {"f phases", "2af + (3 − announce)a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_peterson = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "peterson",
+    .title = "Peterson's election on a unidirectional ring",
+    .citation = "G. Peterson, ACM TOPLAS 4(4), 1982",
+    .topology = CV_RING,
+    .assumes = CV_RELIABLE | CV_FIFO | CV_NO_CRASH,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = kinds,
+    .parameters = parameters,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .start = call,
+    .invariant = invariant,
+};

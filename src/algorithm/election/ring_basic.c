@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ring election in its basic version, of the lecture notes that lead up to Chang and Roberts' algorithm
+ * (R. Mittal, I. Gupta, N. Borisov: CS 425 Distributed Systems, University of Illinois, 2022).
+ *
+ * A caller sends its rank round the ring. Whoever is better puts its own rank in its place. The rank that comes back
+ * to its owner has passed everybody, so its owner is the leader and tells the ring. Nobody remembers anything and
+ * nothing is ever thrown away: each caller's ballot elects the leader once more.
+ *
+ * Safety    the best rank is never replaced, and every other one is, at the best node at the latest
+ * Liveness  a ballot reaches the best node in n - 1 steps, is its own for a round, and the result takes another
+ * Cost      2n + δ for each caller, δ steps before the best node: 2kn + Σδ in all, n(5n - 1)/2 if everybody calls
+ * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
+ *           stops circulating, and those who were waiting call again
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ELECTION, ELECTED };
+
+struct ballot {
+    cv_rank rank; /* the best so far, or the leader */
+};
+
+/* For the sake of crashes only: the rules of the election never look at it. */
+struct state {
+    uint32_t waiting; /* has sent or passed on an ELECTION and not yet heard a result */
+    uint32_t calling; /* one of them was its own */
+};
+
+static void pass_on(struct cv_self *me, uint32_t kind, cv_rank rank)
+{
+    cv_send(me, cv_successor(me), kind, &(struct ballot){rank});
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->calling)
+        return;
+    my->waiting = my->calling = true;
+    cv_call(me);
+    pass_on(me, ELECTION, cv_my_rank(me));
+}
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    const cv_rank mine = cv_my_rank(me);
+    if (cv_suspected(me, cv_rank_id(ballot->rank)))
+        return; /* its owner cannot stop it any more */
+    if (ballot->rank == mine) {
+        pass_on(me, ELECTED, mine);
+        return;
+    }
+    my->waiting = true;
+    pass_on(me, ELECTION, ballot->rank > mine ? ballot->rank : mine);
+}
+
+static void on_elected(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (cv_suspected(me, cv_rank_id(ballot->rank)))
+        return;
+    my->waiting = my->calling = false;
+    cv_elected(me, cv_rank_id(ballot->rank));
+    if (ballot->rank != cv_my_rank(me))
+        pass_on(me, ELECTED, ballot->rank);
+}
+
+/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
+static void suspect(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
+    if (!lost_leader && !my->waiting)
+        return;
+    if (lost_leader)
+        cv_no_leader(me);
+    if (my->calling)
+        cv_yield(me);
+    my->calling = false;
+    call(me);
+}
+
+static const struct cv_kind kinds[] = {
+    [ELECTION] = {"election", sizeof(struct ballot), on_election, false},
+    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"all call", "n(5n − 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
+    {"all call", "a(5a − 1)/2", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, 0},
+    {"some call", "2ka + δ", CV_MESSAGES, true, CV_STEADY, 0},
+    {"one caller", "2a + δ", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, 0},
+    {"all call", "3a − 1", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
+    {"some call", "3a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_ring_basic = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "ring-basic",
+    .title = "The ring election, basic version",
+    .citation = "R. Mittal, I. Gupta, N. Borisov, CS 425 lecture notes, University of Illinois, 2022",
+    .topology = CV_RING,
+    .assumes = CV_RELIABLE | CV_DETECTOR,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = kinds,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .start = call,
+    .recover = call,
+    .suspect = suspect,
+};

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "algorithm/registry.h"
+
+#include <string.h>
+
+/* One line per algorithm; the order is that of `conclave list`. */
+#define ALGORITHMS(X)                                                                                                  \
+    X(cv_bully)                                                                                                        \
+    X(cv_ring_list)                                                                                                    \
+    X(cv_ring_basic)                                                                                                   \
+    X(cv_chang_roberts)                                                                                                \
+    X(cv_chang_roberts_token)                                                                                          \
+    X(cv_franklin)                                                                                                     \
+    X(cv_peterson)
+
+#define X(table) extern const struct cv_algorithm table;
+ALGORITHMS(X)
+#undef X
+
+const struct cv_algorithm *const cv_algorithms[] = {
+#define X(table) &table,
+    ALGORITHMS(X)
+#undef X
+        NULL,
+};
+
+const struct cv_algorithm *cv_algorithm_find(const char *name)
+{
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++)
+        if (strcmp((*each)->name, name) == 0)
+            return *each;
+    return NULL;
+}

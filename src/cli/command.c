@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+volatile sig_atomic_t command_interrupted;
+
+int command_refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fputs("conclave: ", stderr);
+    vfprintf(stderr, format, arguments);
+    putc('\n', stderr);
+    va_end(arguments);
+    return EXIT_UNKNOWN;
+}
+
+int command_fail(int error, const struct cv_complaint *complaint)
+{
+    if (error == CV_EINPUT || error == CV_EFILE)
+        return command_refuse("%s", complaint->text);
+    return command_refuse("%s", cv_error_text(error));
+}
+
+int command_exit_code(enum cv_verdict verdict)
+{
+    return verdict == CV_HELD ? EXIT_HELD : verdict == CV_VIOLATED ? EXIT_VIOLATED : EXIT_UNKNOWN;
+}
+
+bool command_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+unsigned command_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    if (columns && atoi(columns) > 0)
+        return (unsigned)atoi(columns);
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 100;
+}
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    command_interrupted = 1;
+}
+
+void command_catch_signals(void)
+{
+    /* Once: the second Ctrl-C ends the program the hard way. */
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int command_flush(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    return command_refuse("standard output: %s", strerror(errno));
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/* What the subcommands share. */
+#ifndef CONCLAVE_CLI_COMMAND_H
+#define CONCLAVE_CLI_COMMAND_H
+
+#include <conclave/algorithm.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "property/property.h"
+
+/* Exit codes: a run held, was violated; wrong usage, or nothing can be said. */
+enum { EXIT_HELD = 0, EXIT_VIOLATED = 1, EXIT_UNKNOWN = 2 };
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+};
+
+int command_list(int argc, char **argv);
+int command_sim(int argc, char **argv);
+int command_scenario(int argc, char **argv);
+int command_tour(int argc, char **argv);
+
+/* Tells one line on stderr and returns EXIT_UNKNOWN. */
+int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int command_fail(int error, const struct cv_complaint *complaint);
+
+int command_exit_code(enum cv_verdict verdict);
+
+/* Colours and pictures are for terminals, colours only without NO_COLOR. */
+bool command_colour(void);
+unsigned command_width(void);
+
+/* Set once the user wants to stop. */
+extern volatile sig_atomic_t command_interrupted;
+void command_catch_signals(void);
+
+/* Makes sure that what was printed got out: a full disk or a closed pipe is an error. */
+int command_flush(int code);
+
+/* ---- load.c ---- */
+
+/* An algorithm by name, or from a shared object if the name has a slash. 0 or CV_EINPUT. */
+int command_algorithm(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint);
+
+/* A whole file as text, to be freed; NULL and a complaint otherwise. */
+char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/* `conclave list`: the algorithms, or one of them in full. */
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/registry.h"
+#include "cli/command.h"
+#include "core/scenario.h"
+#include "view/json.h"
+
+struct word {
+    uint32_t bit;
+    const char *word;
+};
+
+static const struct word assumptions[] = {
+    {CV_RELIABLE, "reliable links"},      {CV_FIFO, "FIFO links"},       {CV_NO_CRASH, "no crash during a run"},
+    {CV_BOUNDED_DELAY, "delays at most D"}, {CV_KNOWN_GROUP, "known group"}, {CV_DETECTOR, "failure detector"},
+    {0, NULL},
+};
+
+static const struct word claims[] = {
+    {CV_AGREEMENT, "agreement"},
+    {CV_BEST_WINS, "best-wins"},
+    {CV_EVERYONE_LEARNS, "everyone-learns"},
+    {CV_ANY_CALLER, "any-caller"},
+    {CV_ONE_CALL, "one-election"},
+    {CV_PER_COMPONENT, "in every connected part"},
+    {0, NULL},
+};
+
+static const char *topology_name(uint32_t topology)
+{
+    static const char *const names[] = {"complete", "ring", "two-way ring", "graph"};
+    return names[topology];
+}
+
+static const char *problem_name(uint32_t problem)
+{
+    static const char *const names[] = {"election", "mutex", "synchronizer", "synchronous"};
+    return names[problem];
+}
+
+/* ---- tables ---- */
+
+/* The columns a UTF-8 text takes; the formulas have no wide characters. */
+static int columns(const char *text)
+{
+    int count = 0;
+    for (; *text; text++)
+        count += (*text & 0xc0) != 0x80;
+    return count;
+}
+
+static void show_padded(const char *text, int width)
+{
+    const int gap = width - columns(text);
+    printf("%s%*s", text, gap > 0 ? gap : 0, "");
+}
+
+/* The last listed formula is the worst case the text names. */
+static const char *worst_messages(const struct cv_algorithm *algorithm)
+{
+    const char *worst = "";
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++)
+        if (cost->measure == CV_MESSAGES && strncmp(cost->label, "worst", 5) == 0)
+            worst = cost->formula;
+    return worst;
+}
+
+static const char *best_messages(const struct cv_algorithm *algorithm)
+{
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++)
+        if (cost->measure == CV_MESSAGES && strncmp(cost->label, "best", 4) == 0)
+            return cost->formula;
+    return "";
+}
+
+static void show_words(const struct word *words, uint32_t bits)
+{
+    const char *separator = "";
+    for (; words->word; words++)
+        if (bits & words->bit) {
+            printf("%s%s", separator, words->word);
+            separator = ", ";
+        }
+}
+
+static void show_table(void)
+{
+    printf("%-20s %-13s %-22s %-22s %s\n", "ALGORITHM", "NETWORK", "MESSAGES, BEST", "MESSAGES, WORST", "ASSUMES");
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++) {
+        printf("%-20s %-13s ", (*each)->name, topology_name((*each)->topology));
+        show_padded(best_messages(*each), 23);
+        show_padded(worst_messages(*each), 23);
+        show_words(assumptions, (*each)->assumes);
+        putchar('\n');
+    }
+    puts("\nconclave list ALGORITHM tells more; conclave sim ALGORITHM runs it.");
+}
+
+static void show_parameters(const struct cv_algorithm *algorithm)
+{
+    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
+        const struct cv_parameter *it = &algorithm->parameters[i];
+        printf("  --set %s=%s  %s", it->name, it->type == CV_CHOICE ? it->choices : it->type == CV_MEMBER ? "ID" : "N",
+               it->meaning);
+        if (it->type == CV_NUMBER)
+            printf(" (%lld)", (long long)it->fallback);
+        putchar('\n');
+    }
+    if (algorithm->assumes & CV_BOUNDED_DELAY)
+        puts("  --set bound=N  D, what its timeouts take for the longest delay (the network's own)");
+}
+
+static void show_one(const struct cv_algorithm *algorithm)
+{
+    printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
+    printf("problem   %s\nnetwork   %s\nassumes   ", problem_name(algorithm->problem),
+           topology_name(algorithm->topology));
+    show_words(assumptions, algorithm->assumes);
+    fputs("\nclaims    ", stdout);
+    show_words(claims, algorithm->claims);
+    fputs("\nmessages  ", stdout);
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
+        printf("%s%s", kind ? ", " : "", algorithm->kinds[kind].name);
+    puts("\n\ncosts");
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
+        printf("  %-8s %s ", cost->measure == CV_MESSAGES ? "messages" : "delay", cost->exact ? " =" : "<=");
+        show_padded(cost->formula, 36);
+        printf("%s\n", cost->label);
+    }
+    if (cv_algorithm_parameters(algorithm) || algorithm->assumes & CV_BOUNDED_DELAY)
+        puts("\nparameters");
+    show_parameters(algorithm);
+}
+
+/* ---- JSON ---- */
+
+static void json_words(struct cv_json *json, const char *key, const struct word *words, uint32_t bits)
+{
+    cv_json_open(json, key, '[');
+    for (; words->word; words++)
+        if (bits & words->bit)
+            cv_json_text(json, NULL, words->word);
+    cv_json_close(json, ']');
+}
+
+static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
+{
+    cv_json_open(json, NULL, '{');
+    cv_json_text(json, "name", algorithm->name);
+    cv_json_text(json, "title", algorithm->title);
+    cv_json_text(json, "citation", algorithm->citation);
+    cv_json_text(json, "problem", problem_name(algorithm->problem));
+    cv_json_text(json, "topology", topology_name(algorithm->topology));
+    json_words(json, "assumes", assumptions, algorithm->assumes);
+    json_words(json, "claims", claims, algorithm->claims);
+    cv_json_open(json, "kinds", '[');
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
+        cv_json_text(json, NULL, algorithm->kinds[kind].name);
+    cv_json_close(json, ']');
+    cv_json_open(json, "parameters", '[');
+    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", algorithm->parameters[i].name);
+        cv_json_text(json, "meaning", algorithm->parameters[i].meaning);
+        cv_json_text(json, "choices", algorithm->parameters[i].choices);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+    cv_json_open(json, "costs", '[');
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "measure", cost->measure == CV_MESSAGES ? "messages" : "delay");
+        cv_json_text(json, "case", cost->label);
+        cv_json_text(json, "formula", cost->formula);
+        cv_json_text(json, "relation", cost->exact ? "=" : "<=");
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+    cv_json_close(json, '}');
+}
+
+static void json_all(const struct cv_algorithm *only)
+{
+    struct cv_json json = {.out = stdout};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_open(&json, "algorithms", '[');
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each && !only; each++)
+        json_one(&json, *each);
+    if (only)
+        json_one(&json, only);
+    cv_json_close(&json, ']');
+    cv_json_close(&json, '}');
+    putchar('\n');
+}
+
+int command_list(int argc, char **argv)
+{
+    const struct cv_algorithm *only = NULL;
+    struct cv_complaint complaint;
+    bool json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            puts("usage: conclave list [ALGORITHM|./FILE.so] [--json]");
+            return EXIT_HELD;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (argv[i][0] == '-') {
+            return command_refuse("%s: no such option; see conclave list --help", argv[i]);
+        } else if (only) {
+            return command_refuse("%s: one algorithm at a time", argv[i]);
+        } else {
+            const int error = command_algorithm(argv[i], &only, &complaint);
+            if (error)
+                return command_fail(error, &complaint);
+        }
+    }
+    if (json)
+        json_all(only);
+    else if (only)
+        show_one(only);
+    else
+        show_table();
+    return EXIT_HELD;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+static const struct command commands[] = {
+    {"list", "the algorithms: what they assume, promise and cost", command_list},
+    {"sim", "run an algorithm in the simulator", command_sim},
+    {"scenario", "replay an example of the texts", command_scenario},
+    {"tour", "a short tour of the texts' examples", command_tour},
+};
+
+static void show_help(FILE *out)
+{
+    fputs("Conclave gives a group of processes one leader and one key-holder at a time.\n\n"
+          "usage: conclave COMMAND [OPTION...]\n\n",
+          out);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       this page; conclave COMMAND --help tells more\n\n"
+          "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        show_help(stderr);
+        return EXIT_UNKNOWN;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
+        puts("conclave " CONCLAVE_VERSION);
+        return command_flush(EXIT_HELD);
+    }
+    if (strcmp(name, "help") == 0 && argc > 2) {
+        static char help[] = "--help";
+        name = argv[2];
+        argv[2] = help;
+        argc = 3;
+        argv[1] = (char *)(uintptr_t)name;
+    } else if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        show_help(stdout);
+        return command_flush(EXIT_HELD);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return command_flush(commands[i].run(argc - 1, argv + 1));
+    return command_refuse("%s: no such command; see conclave help", name);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/*
+ * `conclave scenario`: replays an example. A scenario file tells a story in # lines; every other line is a verdict
+ * that is expected and the options of a simulation:
+ *
+ *     # Process 4 notices that 7 is down.
+ *     held: bully --ids 0..7 --crash 7@0 --start 4
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/scenarios.h"
+#include "cli/sim.h"
+
+#define MOST_WORDS 128
+
+static const char *title_of(const char *text)
+{
+    return *text == '#' && text[1] == ' ' ? text + 2 : text;
+}
+
+static void list_scenarios(void)
+{
+    for (const struct scenario_file *file = scenario_files; file->name; file++) {
+        const char *title = title_of(file->text);
+        printf("%-28s %.*s\n", file->name, (int)strcspn(title, "\n"), title);
+    }
+    puts("\nconclave scenario NAME replays one; so does conclave scenario ./FILE with one of your own.");
+}
+
+/* Splits a line in place; quotes keep spaces together. */
+static int split(char *line, char **words, int most)
+{
+    int count = 0;
+    while (*(line += strspn(line, " \t"))) {
+        const char quote = *line == '\'' || *line == '"' ? *line++ : '\0';
+        char *end = line + (quote ? strcspn(line, (char[2]){quote, '\0'}) : strcspn(line, " \t"));
+        if (count == most)
+            return -1;
+        words[count++] = line;
+        line = *end ? end + 1 : end;
+        *end = '\0';
+    }
+    return count;
+}
+
+static int verdict_code(const char *line, size_t length)
+{
+    static const char *const words[] = {"held", "violated", "unfinished"};
+    for (int code = 0; code < 3; code++)
+        if (strlen(words[code]) == length && memcmp(words[code], line, length) == 0)
+            return code;
+    return -1;
+}
+
+/* Plays one line; *as_told says whether the verdict is the expected one. Extra options come from the user. */
+static int play_line(const char *name, char *line, int extra, char **options, bool *as_told)
+{
+    char *words[MOST_WORDS];
+    const size_t length = strcspn(line, ":");
+    const int expected = verdict_code(line, length);
+    if (expected < 0 || !line[length])
+        return command_refuse("%s: %s: expected held:, violated: or unfinished: and options of conclave sim", name,
+                              line);
+    words[0] = line;
+    printf("$ conclave sim%s\n", line + length + 1);
+    int count = split(line + length + 1, words + 1, MOST_WORDS - 2);
+    if (count < 0 || count + extra > MOST_WORDS - 2)
+        return command_refuse("%s: a line of more than %d words", name, MOST_WORDS - 2);
+    memcpy(words + 1 + count, options, (size_t)extra * sizeof *options);
+    words[1 + count + extra] = NULL;
+
+    struct sim_request request;
+    struct cv_complaint complaint = {{0}};
+    const int error = sim_read(1 + count + extra, words, &request, &complaint);
+    int code = error ? command_fail(error, &complaint) : 0;
+    if (!error) {
+        request.transcript = !request.diagram && !request.json && !request.runs;
+        code = request.runs ? sim_run_many(&request) : sim_run_once(&request);
+        *as_told &= code == expected;
+        code = EXIT_HELD;
+    }
+    sim_free(&request);
+    return code;
+}
+
+static int play(const char *name, char *text, int extra, char **options)
+{
+    bool as_told = true;
+    int code = EXIT_HELD;
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest); line && !code; line = strtok_r(NULL, "\n", &rest)) {
+        if (*line == '#') {
+            puts(line[1] == ' ' ? line + 2 : line + 1);
+        } else if (*line) {
+            putchar('\n');
+            code = play_line(name, line, extra, options, &as_told);
+            putchar('\n');
+        }
+    }
+    return code ? code : as_told ? EXIT_HELD : EXIT_VIOLATED;
+}
+
+static char *find_text(const char *name, struct cv_complaint *complaint)
+{
+    if (strchr(name, '/'))
+        return command_read_file("scenario", name, complaint);
+    for (const struct scenario_file *file = scenario_files; file->name; file++)
+        if (strcmp(file->name, name) == 0)
+            return strdup(file->text);
+    cv_complain(complaint, "%s: no such scenario; conclave scenario lists them all", name);
+    return NULL;
+}
+
+int command_scenario(int argc, char **argv)
+{
+    struct cv_complaint complaint = {{0}};
+    if (argc < 2) {
+        list_scenarios();
+        return EXIT_HELD;
+    }
+    if (strcmp(argv[1], "--help") == 0) {
+        puts("usage: conclave scenario [NAME|./FILE [SIM OPTION...]]\n\n"
+             "Replays an example of the texts, told step by step; without a name lists them all. Further options\n"
+             "are added to those of the scenario: --diagram, --json, --delay 1..9.\n\n"
+             "Exit codes: 0 every run ended as the scenario says, 1 one did not, 2 wrong usage.");
+        return EXIT_HELD;
+    }
+    if (argv[1][0] == '-')
+        return command_refuse("%s: expected the name of a scenario; see conclave scenario --help", argv[1]);
+    char *text = find_text(argv[1], &complaint);
+    if (!text)
+        return command_fail(CV_EINPUT, &complaint);
+    command_catch_signals();
+    const int code = play(argv[1], text, argc - 2, argv + 2);
+    free(text);
+    return code;
+}
+
+/* What `make run` shows: three of the texts' examples. */
+int command_tour(int argc, char **argv)
+{
+    static const char *const stops[] = {"bully-example", "ring-p4-dies", "wireless-example"};
+    if (argc > 1)
+        return strcmp(argv[1], "--help") == 0
+                   ? (puts("usage: conclave tour\n\nReplays three of the texts' examples."), EXIT_HELD)
+                   : command_refuse("%s: the tour takes no options", argv[1]);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct cv_complaint complaint = {{0}};
+        char *text = find_text(stops[i], &complaint);
+        const int code = text ? play(stops[i], text, 0, NULL) : command_fail(CV_EINPUT, &complaint);
+        free(text);
+        if (code)
+            return code;
+    }
+    puts("More: conclave scenario, conclave list, conclave sim --help");
+    return EXIT_HELD;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/sim.h"
+#include "core/parse.h"
+
+#define MOST_RUNS 10000000u
+
+enum {
+    IDS = 256, ATTRIBUTES, START, SEED, DELAY, LOSS, DUPLICATE, REORDER, UNORDERED, CRASH, RECOVER, PARTITION,
+    ALTERNATE, DETECT, SUSPECT, BLIND, GRAPH, SET, UNTIL, RUNS, JSON, TRACE, SVG, SHIVIZ, DIAGRAM, TRANSCRIPT, TIMING,
+    FOR_MUTEX
+};
+
+static const struct option options[] = {
+    {"nodes", required_argument, NULL, 'n'},
+    {"ids", required_argument, NULL, IDS},
+    {"attr", required_argument, NULL, ATTRIBUTES},
+    {"start", required_argument, NULL, START},
+    {"seed", required_argument, NULL, SEED},
+    {"delay", required_argument, NULL, DELAY},
+    {"loss", required_argument, NULL, LOSS},
+    {"duplicate", required_argument, NULL, DUPLICATE},
+    {"reorder", no_argument, NULL, REORDER},
+    {"unordered", no_argument, NULL, UNORDERED},
+    {"crash", required_argument, NULL, CRASH},
+    {"recover", required_argument, NULL, RECOVER},
+    {"partition", required_argument, NULL, PARTITION},
+    {"alternate", required_argument, NULL, ALTERNATE},
+    {"detect", required_argument, NULL, DETECT},
+    {"suspect", required_argument, NULL, SUSPECT},
+    {"blind", required_argument, NULL, BLIND},
+    {"graph", required_argument, NULL, GRAPH},
+    {"set", required_argument, NULL, SET},
+    {"until", required_argument, NULL, UNTIL},
+    {"runs", required_argument, NULL, RUNS},
+    {"json", no_argument, NULL, JSON},
+    {"trace", required_argument, NULL, TRACE},
+    {"svg", required_argument, NULL, SVG},
+    {"shiviz", required_argument, NULL, SHIVIZ},
+    {"diagram", no_argument, NULL, DIAGRAM},
+    {"transcript", no_argument, NULL, TRANSCRIPT},
+    {"timing", no_argument, NULL, TIMING},
+    {"request", required_argument, NULL, FOR_MUTEX},
+    {"entries", required_argument, NULL, FOR_MUTEX},
+    {"hold", required_argument, NULL, FOR_MUTEX},
+    {"think", required_argument, NULL, FOR_MUTEX},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static int read_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *number,
+                       struct cv_complaint *complaint)
+{
+    if (cv_parse_number(cv_text(text), most, number) && *number >= least)
+        return 0;
+    return cv_complain(complaint, "%s %s: expected a number of %llu..%llu", option, text, (unsigned long long)least,
+                       (unsigned long long)most);
+}
+
+/* Where the values of the options go that are kept as text. */
+static const char **place_of(struct sim_request *request, int option)
+{
+    struct cv_plan *plan = &request->plan;
+    switch (option) {
+    case 'n': return &plan->nodes;
+    case IDS: return &plan->ids;
+    case ATTRIBUTES: return &plan->attributes;
+    case START: return &plan->start;
+    case DELAY: return &plan->delay;
+    case LOSS: return &plan->loss;
+    case DUPLICATE: return &plan->duplicate;
+    case DETECT: return &plan->detect;
+    case GRAPH: return &plan->graph;
+    case UNTIL: return &plan->until;
+    case TRACE: return &request->trace;
+    case SVG: return &request->svg;
+    case SHIVIZ: return &request->shiviz;
+    default: return NULL;
+    }
+}
+
+static struct cv_words *list_of(struct cv_plan *plan, int option)
+{
+    switch (option) {
+    case CRASH: return &plan->crash;
+    case RECOVER: return &plan->recover;
+    case PARTITION: return &plan->partition;
+    case ALTERNATE: return &plan->alternate;
+    case SUSPECT: return &plan->suspect;
+    case BLIND: return &plan->blind;
+    case SET: return &plan->set;
+    default: return NULL;
+    }
+}
+
+static bool *switch_of(struct sim_request *request, int option)
+{
+    switch (option) {
+    case REORDER: return &request->plan.reorder;
+    case UNORDERED: return &request->plan.unordered;
+    case JSON: return &request->json;
+    case DIAGRAM: return &request->diagram;
+    case TRANSCRIPT: return &request->transcript;
+    case TIMING: return &request->timing;
+    case 'h': return &request->help;
+    default: return NULL;
+    }
+}
+
+static int take_option(struct sim_request *request, int option, const char *name, struct cv_complaint *complaint)
+{
+    const char **place = place_of(request, option);
+    struct cv_words *list = list_of(&request->plan, option);
+    bool *flag = switch_of(request, option);
+    if (place) {
+        if (*place)
+            return cv_complain(complaint, "--%s %s: given twice", name, optarg);
+        *place = optarg;
+        return 0;
+    }
+    if (list)
+        return cv_words_add(list, optarg);
+    if (flag) {
+        *flag = true;
+        return 0;
+    }
+    if (option == SEED)
+        return read_number("--seed", optarg, 0, UINT64_MAX - MOST_RUNS, &request->plan.seed, complaint);
+    if (option == RUNS)
+        return read_number("--runs", optarg, 1, MOST_RUNS, &request->runs, complaint);
+    return cv_complain(complaint, "--%s: only mutual exclusion algorithms take it", name);
+}
+
+static int read_options(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
+{
+    int option, which = -1;
+    optind = 0; /* begin anew: a scenario reads several lines of options */
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":n:h", options, &which)) != -1) {
+        if (option == '?' && optopt && optopt < 256)
+            return cv_complain(complaint, "-%c: no such option; see conclave sim --help", optopt);
+        if (option == '?')
+            return cv_complain(complaint, "%s: no such option, or not exactly; see conclave sim --help",
+                               argv[optind - 1]);
+        if (option == ':')
+            return cv_complain(complaint, "%s: expected a value", argv[optind - 1]);
+        const char *name = option == 'n' ? "nodes" : option == 'h' ? "help" : options[which].name;
+        const int error = take_option(request, option, name, complaint);
+        if (error)
+            return error;
+    }
+    if (request->help)
+        return 0;
+    if (optind >= argc)
+        return cv_complain(complaint, "sim: expected an algorithm; conclave list shows them all");
+    if (optind + 1 < argc)
+        return cv_complain(complaint, "%s: one algorithm at a time", argv[optind + 1]);
+    return command_algorithm(argv[optind], &request->plan.algorithm, complaint);
+}
+
+/* "1-2,1-3:7" says the same as a file of three lines. */
+static char *spell_out(const char *edges)
+{
+    char *text = strdup(edges);
+    for (char *c = text; c && *c; c++)
+        *c = *c == ',' ? '\n' : *c == '-' || *c == ':' ? ' ' : *c;
+    return text;
+}
+
+/* A graph that is not one of the shapes is a list of edges or a file. */
+static int read_graph(struct sim_request *request, struct cv_complaint *complaint)
+{
+    static const char *const shapes[] = {"ring", "line", "star", "tree", "complete", NULL};
+    const char *graph = request->plan.graph;
+    if (!graph || strncmp(graph, "grid:", 5) == 0 || strncmp(graph, "random:", 7) == 0 ||
+        strncmp(graph, "geometric:", 10) == 0)
+        return 0;
+    for (const char *const *shape = shapes; *shape; shape++)
+        if (strcmp(graph, *shape) == 0)
+            return 0;
+    request->graph_text = strncmp(graph, "edges:", 6) == 0 ? spell_out(graph + 6)
+                                                           : command_read_file("--graph", graph, complaint);
+    request->plan.graph_text = request->graph_text;
+    return request->graph_text ? 0 : CV_EFILE;
+}
+
+static void write_word(FILE *out, const char *word)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    if (*word && word[strspn(word, safe)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, out);
+    putc('\'', out);
+}
+
+/* The command that repeats a run: as given, but for the seed and the number of runs, which the reports add. */
+static char *repeat_command(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs("conclave sim", out);
+    for (int i = 1; i < argc; i++) {
+        const bool skipped = strcmp(argv[i], "--seed") == 0 || strcmp(argv[i], "--runs") == 0;
+        if (skipped || strncmp(argv[i], "--seed=", 7) == 0 || strncmp(argv[i], "--runs=", 7) == 0) {
+            i += skipped;
+            continue;
+        }
+        putc(' ', out);
+        write_word(out, argv[i]);
+    }
+    fclose(out);
+    return text;
+}
+
+static int check_outputs(const struct sim_request *request, struct cv_complaint *complaint)
+{
+    if (request->runs && (request->trace || request->svg || request->shiviz || request->diagram || request->transcript))
+        return cv_complain(complaint, "--runs %llu: pictures and traces show one run; expected the one or the other",
+                           (unsigned long long)request->runs);
+    if (request->json && (request->diagram || request->transcript))
+        return cv_complain(complaint, "--json: expected without --diagram and --transcript, they share standard output");
+    return 0;
+}
+
+int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
+{
+    *request = (struct sim_request){.plan.seed = 1};
+    request->command = repeat_command(argc, argv);
+    if (!request->command)
+        return CV_ENOMEM;
+    int error = read_options(argc, argv, request, complaint);
+    if (!error && !request->help)
+        error = check_outputs(request, complaint);
+    return error || request->help ? error : read_graph(request, complaint);
+}
+
+void sim_free(struct sim_request *request)
+{
+    cv_plan_free(&request->plan);
+    free(request->graph_text);
+    free(request->command);
+    *request = (struct sim_request){0};
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/* What happens in a run, as a runtime tells it to whoever watches: traces, diagrams, transcripts. */
+#ifndef CONCLAVE_CORE_EVENT_H
+#define CONCLAVE_CORE_EVENT_H
+
+#include <conclave/algorithm.h>
+
+/* X(constant, name in traces) */
+#define CV_EVENTS(X)                                                                                                   \
+    X(CV_EVENT_START, "start")       /* the node calls the election, told so from outside */                          \
+    X(CV_EVENT_SEND, "send")         /* to `peer` */                                                                  \
+    X(CV_EVENT_RECEIVE, "receive")   /* from `peer` */                                                                \
+    X(CV_EVENT_LOST, "lost")         /* the message did not reach `node`: it is down, or cut off from `peer` */       \
+    X(CV_EVENT_TIMEOUT, "timeout")   /* `detail` is the timer */                                                      \
+    X(CV_EVENT_CRASH, "crash")                                                                                         \
+    X(CV_EVENT_RECOVER, "recover")                                                                                     \
+    X(CV_EVENT_SUSPECT, "suspect")   /* the detector tells the node that `peer` is gone */                            \
+    X(CV_EVENT_TRUST, "trust")       /* the detector tells the node that `peer` is back */                            \
+    X(CV_EVENT_CALL, "call")         /* the node begins an election of its own */                                     \
+    X(CV_EVENT_YIELD, "yield")       /* the node gives its own election up */                                         \
+    X(CV_EVENT_ELECTED, "elected")   /* `detail` is the leader's id */                                                \
+    X(CV_EVENT_FORGET, "forget")     /* the node knows no leader any more */                                          \
+    X(CV_EVENT_ENTER, "enter")       /* `detail` is the fence */                                                      \
+    X(CV_EVENT_NOTE, "note")         /* `text` says what */                                                           \
+    X(CV_EVENT_CUT, "cut")           /* a partition begins; node and peer are CV_NOBODY */                            \
+    X(CV_EVENT_HEAL, "heal")         /* a partition ends */
+
+enum cv_event_type {
+#define X(constant, name) constant,
+    CV_EVENTS(X)
+#undef X
+};
+
+/*
+ * One event. Sends that follow each other on one node with the same clock are one multicast: one event of that
+ * node, told message by message.
+ */
+struct cv_event {
+    enum cv_event_type type;
+    cv_node node; /* where it happens */
+    cv_node peer; /* the other end, or CV_NOBODY */
+    uint64_t time;
+    uint64_t clock;   /* the node's Lamport clock after the event */
+    uint64_t message; /* a number of its own for each message, from 1; 0 where there is none */
+    uint64_t detail;
+    const struct cv_message *content; /* of a send, receive or loss; valid during the call only */
+    const char *text;
+};
+
+struct cv_observer {
+    void (*event)(void *context, const struct cv_event *event);
+    void *context;
+};
+
+const char *cv_event_name(enum cv_event_type type);
+
+#endif

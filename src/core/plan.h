@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* A scenario as people write it: options by name, in words. Made into a scenario, or refused in one clear line. */
+#ifndef CONCLAVE_CORE_PLAN_H
+#define CONCLAVE_CORE_PLAN_H
+
+#include "core/error.h"
+#include "core/scenario.h"
+
+/* The values of an option that may be given several times. */
+struct cv_words {
+    const char **word;
+    uint32_t count;
+};
+
+/* NULL where the option is not given. The texts belong to whoever fills it in. */
+struct cv_plan {
+    const struct cv_algorithm *algorithm;
+    const char *nodes, *ids, *attributes, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
+    const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
+    struct cv_words crash, recover, partition, alternate, suspect, blind, set;
+    uint64_t seed;
+    bool reorder, unordered;
+};
+
+int cv_words_add(struct cv_words *words, const char *word);
+
+/* Frees the lists of words. */
+void cv_plan_free(struct cv_plan *plan);
+
+/* 0, CV_ENOMEM, or CV_EINPUT and what is wrong. Free the scenario in any case. */
+int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* plan_faults.c: the part that plans what goes wrong. */
+struct cv_index;
+int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                   struct cv_complaint *complaint);
+
+/* The kind of that name, or CV_MAX_KINDS. */
+uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);
+
+#endif

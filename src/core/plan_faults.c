@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q and P:Q@T. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/index.h"
+#include "core/parse.h"
+#include "core/plan.h"
+
+#define LONGEST_TIME (1ull << 48)
+
+struct reader {
+    const struct cv_plan *plan;
+    const struct cv_index *index;
+    struct cv_scenario *scenario;
+    struct cv_complaint *complaint;
+};
+
+uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length)
+{
+    const uint32_t count = cv_algorithm_kinds(algorithm);
+    for (uint32_t kind = 0; kind < count; kind++)
+        if (cv_text_is((struct cv_text){name, length}, algorithm->kinds[kind].name))
+            return kind;
+    return CV_MAX_KINDS;
+}
+
+/* The node of an id, or CV_NOBODY and a complaint. */
+static cv_node read_node(const struct reader *reader, const char *option, const char *word, struct cv_text id)
+{
+    uint64_t number;
+    cv_node node = CV_NOBODY;
+    if (!cv_parse_number(id, UINT32_MAX, &number))
+        cv_complain(reader->complaint, "%s %s: %.*s is not an id", option, word, (int)id.length, id.start);
+    else if ((node = cv_index_find(reader->index, (cv_id)number)) == CV_NOBODY)
+        cv_complain(reader->complaint, "%s %s: there is no node %.*s", option, word, (int)id.length, id.start);
+    return node;
+}
+
+static int read_moment(const struct reader *reader, const char *word, struct cv_text when, struct cv_crash *crash)
+{
+    struct cv_text moment, kind;
+    if (!cv_text_split(when, ':', &moment, &kind)) {
+        crash->moment = CV_AT;
+        if (cv_parse_number(when, LONGEST_TIME, &crash->time))
+            return 0;
+        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+    }
+    crash->moment = cv_text_is(moment, "before") ? CV_BEFORE : CV_AFTER;
+    if (crash->moment == CV_AFTER && !cv_text_is(moment, "after"))
+        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+    crash->kind = cv_kind_find(reader->plan->algorithm, kind.start, kind.length);
+    if (crash->kind == CV_MAX_KINDS)
+        return cv_complain(reader->complaint, "--crash %s: %s sends no %.*s messages", word,
+                           reader->plan->algorithm->name, (int)kind.length, kind.start);
+    return 0;
+}
+
+static int read_crash(const struct reader *reader, const char *word, struct cv_crash *crash)
+{
+    struct cv_text id, when;
+    if (!cv_text_split(cv_text(word), '@', &id, &when))
+        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+    crash->node = read_node(reader, "--crash", word, id);
+    return crash->node == CV_NOBODY ? CV_EINPUT : read_moment(reader, word, when, crash);
+}
+
+/* A node can only come back after it has gone. */
+static int read_recovery(const struct reader *reader, const char *word, struct cv_recovery *recovery)
+{
+    struct cv_text id, when;
+    if (!cv_text_split(cv_text(word), '@', &id, &when) || !cv_parse_number(when, LONGEST_TIME, &recovery->time))
+        return cv_complain(reader->complaint, "--recover %s: expected ID@TIME", word);
+    recovery->node = read_node(reader, "--recover", word, id);
+    if (recovery->node == CV_NOBODY)
+        return CV_EINPUT;
+    for (uint32_t i = 0; i < reader->scenario->crash_count; i++) {
+        const struct cv_crash *crash = &reader->scenario->crashes[i];
+        if (crash->node == recovery->node && (crash->moment != CV_AT || crash->time < recovery->time))
+            return 0;
+    }
+    return cv_complain(reader->complaint, "--recover %s: node %.*s does not crash before that", word, (int)id.length,
+                       id.start);
+}
+
+static int read_pair(const struct reader *reader, const char *option, const char *word, struct cv_text text,
+                     bool stars, struct cv_pair *pair)
+{
+    struct cv_text one, other;
+    if (!cv_text_split(text, ':', &one, &other))
+        return cv_complain(reader->complaint, "%s %s: expected two ids, P:Q", option, word);
+    *pair = (struct cv_pair){CV_NOBODY, CV_NOBODY};
+    if (!(stars && cv_text_is(one, "*")) && (pair->one = read_node(reader, option, word, one)) == CV_NOBODY)
+        return CV_EINPUT;
+    if (!(stars && cv_text_is(other, "*")) && (pair->other = read_node(reader, option, word, other)) == CV_NOBODY)
+        return CV_EINPUT;
+    if (pair->one == pair->other && pair->one != CV_NOBODY)
+        return cv_complain(reader->complaint, "%s %s: expected two different nodes", option, word);
+    return 0;
+}
+
+static int read_suspicion(const struct reader *reader, const char *word, struct cv_suspicion *suspicion)
+{
+    struct cv_text pair, when;
+    if (!cv_text_split(cv_text(word), '@', &pair, &when) || !cv_parse_number(when, LONGEST_TIME, &suspicion->time))
+        return cv_complain(reader->complaint, "--suspect %s: expected P:Q@TIME", word);
+    return read_pair(reader, "--suspect", word, pair, true, &suspicion->pair);
+}
+
+static int read_times(const struct reader *reader, const char *word, struct cv_text when,
+                      struct cv_partition *partition)
+{
+    struct cv_text begin, end;
+    partition->end = CV_NEVER;
+    if (!cv_text_range(when, &begin, &end)) {
+        begin = when;
+        end = (struct cv_text){0};
+    }
+    if (!cv_parse_number(begin, LONGEST_TIME, &partition->begin) ||
+        (end.length && !cv_parse_number(end, LONGEST_TIME, &partition->end)) || partition->begin >= partition->end)
+        return cv_complain(reader->complaint, "--partition %s: expected A,B/C,D@FROM..TO with FROM < TO, or @FROM..",
+                           word);
+    return 0;
+}
+
+static int read_partition(const struct reader *reader, const char *word, struct cv_partition *partition)
+{
+    const uint32_t nodes = reader->scenario->group.nodes;
+    struct cv_text sides, when, side, id;
+    if (!cv_text_split(cv_text(word), '@', &sides, &when))
+        return cv_complain(reader->complaint, "--partition %s: expected A,B/C,D@FROM..TO", word);
+    const int error = read_times(reader, word, when, partition);
+    if (error)
+        return error;
+    partition->side = malloc(nodes * sizeof *partition->side);
+    if (!partition->side)
+        return CV_ENOMEM;
+    memset(partition->side, 0xff, nodes * sizeof *partition->side);
+    for (uint32_t number = 0; cv_text_take(&sides, '/', &side); number++)
+        while (cv_text_take(&side, ',', &id)) {
+            const cv_node node = read_node(reader, "--partition", word, id);
+            if (node == CV_NOBODY)
+                return CV_EINPUT;
+            if (partition->side[node] != UINT32_MAX)
+                return cv_complain(reader->complaint, "--partition %s: node %.*s stands twice", word, (int)id.length,
+                                   id.start);
+            partition->side[node] = number;
+        }
+    return 0;
+}
+
+/* Room for one entry per word; counts are raised as entries are read, so that freeing is always safe. */
+#define ROOM(list, words) ((words).count && !((list) = calloc((words).count, sizeof *(list))))
+
+static int read_all(const struct reader *reader)
+{
+    const struct cv_plan *plan = reader->plan;
+    struct cv_scenario *scenario = reader->scenario;
+    int error = 0;
+    if (ROOM(scenario->crashes, plan->crash) || ROOM(scenario->recoveries, plan->recover) ||
+        ROOM(scenario->partitions, plan->partition) || ROOM(scenario->alternates, plan->alternate) ||
+        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind))
+        return CV_ENOMEM;
+    for (uint32_t i = 0; !error && i < plan->crash.count; i++)
+        error = read_crash(reader, plan->crash.word[i], &scenario->crashes[scenario->crash_count++]);
+    for (uint32_t i = 0; !error && i < plan->recover.count; i++)
+        error = read_recovery(reader, plan->recover.word[i], &scenario->recoveries[scenario->recovery_count++]);
+    for (uint32_t i = 0; !error && i < plan->partition.count; i++)
+        error = read_partition(reader, plan->partition.word[i], &scenario->partitions[scenario->partition_count++]);
+    for (uint32_t i = 0; !error && i < plan->alternate.count; i++)
+        error = read_pair(reader, "--alternate", plan->alternate.word[i], cv_text(plan->alternate.word[i]), false,
+                          &scenario->alternates[scenario->alternate_count++]);
+    for (uint32_t i = 0; !error && i < plan->suspect.count; i++)
+        error = read_suspicion(reader, plan->suspect.word[i], &scenario->suspicions[scenario->suspicion_count++]);
+    for (uint32_t i = 0; !error && i < plan->blind.count; i++)
+        error = read_pair(reader, "--blind", plan->blind.word[i], cv_text(plan->blind.word[i]), true,
+                          &scenario->blindness[scenario->blind_count++]);
+    return error;
+}
+
+int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                   struct cv_complaint *complaint)
+{
+    const struct reader reader = {plan, index, scenario, complaint};
+    if (plan->alternate.count > CV_MAX_ALTERNATES)
+        return cv_complain(complaint, "--alternate: %u links; expected at most %u", plan->alternate.count,
+                           CV_MAX_ALTERNATES);
+    return read_all(&reader);
+}

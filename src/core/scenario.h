@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is to be run: an algorithm, its group, who calls, what the network does and what goes wrong. A runtime
+ * plays it, the theory evaluates the textbook's formula for it, the properties judge the run by it.
+ */
+#ifndef CONCLAVE_CORE_SCENARIO_H
+#define CONCLAVE_CORE_SCENARIO_H
+
+#include <conclave/algorithm.h>
+
+#include "core/graph.h"
+
+#define CV_NEVER UINT64_MAX
+#define CV_MAX_ALTERNATES 32u
+
+enum cv_delay_model { CV_DELAY_UNIT, CV_DELAY_UNIFORM, CV_DELAY_EXPONENTIAL };
+
+struct cv_delay {
+    enum cv_delay_model model;
+    uint64_t low; /* uniform: low..high; exponential: the mean is low */
+    uint64_t high;
+};
+
+/* When a planned crash happens: at a time, or as the node first sends a message of some kind. */
+enum cv_moment { CV_AT, CV_BEFORE, CV_AFTER };
+
+struct cv_crash {
+    cv_node node;
+    enum cv_moment moment;
+    uint32_t kind;
+    uint64_t time; /* CV_AT; at 0 the node is dead from the start and nobody is told */
+};
+
+struct cv_recovery {
+    cv_node node;
+    uint64_t time;
+};
+
+/* From `begin` to `end` nothing sent by a node of one side reaches a node of another. */
+struct cv_partition {
+    uint32_t *side; /* per node; nodes that no side names share the last side */
+    uint64_t begin, end;
+};
+
+struct cv_pair {
+    cv_node one, other; /* CV_NOBODY: everybody */
+};
+
+struct cv_suspicion {
+    struct cv_pair pair;
+    uint64_t time;
+};
+
+struct cv_scenario {
+    const struct cv_algorithm *algorithm;
+    struct cv_group group;
+    struct cv_graph graph; /* CV_GRAPH; the group points into it */
+    cv_id *ids;
+    uint32_t *attributes;
+    int64_t *parameters;
+
+    cv_node *callers; /* who calls at time 0, in node order */
+    uint32_t caller_count;
+    bool everyone_calls;
+
+    uint64_t seed;
+    struct cv_delay delay;
+    uint64_t loss_32, duplicate_32; /* probabilities, times 2^32 */
+    bool reorder;                   /* packets overtake each other below the reliable channel */
+    bool unordered;                 /* and no channel puts messages back in order */
+
+    struct cv_crash *crashes;
+    struct cv_recovery *recoveries;
+    struct cv_partition *partitions;
+    struct cv_pair *alternates; /* links that no partition cuts */
+    struct cv_suspicion *suspicions;
+    struct cv_pair *blindness; /* `one` never learns that `other` died */
+    uint32_t crash_count, recovery_count, partition_count, alternate_count, suspicion_count, blind_count;
+    uint64_t detect; /* the failure detector tells so long after the fact */
+    uint64_t until;  /* give up then */
+};
+
+/* Releases what the scenario owns. */
+void cv_scenario_free(struct cv_scenario *scenario);
+
+/* The longest one packet takes over one link; for exponential delays, a time hardly ever exceeded. */
+uint64_t cv_delay_bound(const struct cv_delay *delay);
+
+/* The longest a message can take on this network; what timeouts may rely on unless the user sets another. */
+uint64_t cv_scenario_bound(const struct cv_scenario *scenario);
+
+/* After how long the reliable channel sends an unacknowledged packet again. */
+uint64_t cv_scenario_retry(const struct cv_scenario *scenario);
+
+/* Is the node down from the start? */
+bool cv_scenario_dead(const struct cv_scenario *scenario, cv_node node);
+
+/* Does the raw network misbehave, so that a reliable channel has to mend it? */
+static inline bool cv_scenario_raw(const struct cv_scenario *scenario)
+{
+    return scenario->loss_32 || scenario->duplicate_32 || scenario->reorder;
+}
+
+/* What the algorithm claims with the parameters it has here (enum cv_claim). */
+uint32_t cv_scenario_claims(const struct cv_scenario *scenario);
+
+/* How many kinds of messages, timers, parameters an algorithm has. */
+uint32_t cv_algorithm_kinds(const struct cv_algorithm *algorithm);
+uint32_t cv_algorithm_timers(const struct cv_algorithm *algorithm);
+uint32_t cv_algorithm_parameters(const struct cv_algorithm *algorithm);
+
+#endif

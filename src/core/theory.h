@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The textbook's cost of a scenario: which formula applies, and what it gives here.
+ *
+ * Variables a formula may name, besides the algorithm's parameters:
+ *   n  nodes            d  dead from the start      a  alive: n - d       k  live callers
+ *   q  live nodes at least as good as the caller    h  live nodes better than the caller
+ *   δ  steps along the ring of the living from the callers to the best, summed over the callers
+ *   Σ  over the callers, steps along the ring of the living to the next better caller (all of it for the best)
+ *   ρ  rounds of Franklin's algorithm               f  full phases of Peterson's
+ *   E  edges            ecc  the caller's eccentricity      w  2 if a node that far out has another neighbour
+ */
+#ifndef CONCLAVE_CORE_THEORY_H
+#define CONCLAVE_CORE_THEORY_H
+
+#include "core/error.h"
+#include "core/scenario.h"
+
+struct cv_expectation {
+    const struct cv_cost *cost; /* NULL: the texts give no formula for this scenario */
+    double value;
+};
+
+/* The conditions (enum cv_condition) that hold for a scenario. */
+uint32_t cv_theory_conditions(const struct cv_scenario *scenario);
+
+/* What the texts expect of that measure here. CV_EINPUT only if the algorithm's own formula is wrong. */
+int cv_theory_expect(const struct cv_scenario *scenario, enum cv_measure measure, struct cv_expectation *expectation,
+                     struct cv_complaint *complaint);
+
+#endif

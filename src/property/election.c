@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an election must achieve (the texts' words: one leader, the best of the living, known to all, whoever
+ * called). Timeouts make several claim the title for a while, so a run is judged when it has come to rest.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "property/property.h"
+
+/* What one connected part of the network came to. Usually the only one. */
+struct part {
+    cv_rank best; /* of the live nodes that count */
+    bool has_best;
+    bool takes_part;  /* somebody in it called or knows a leader */
+    cv_node follower; /* the first live node that knows a leader, or CV_NOBODY */
+    cv_id leader;     /* whom it follows */
+};
+
+struct tally {
+    const struct cv_run *run;
+    uint32_t claims;
+    struct part *parts; /* by the label of the part; one if the network is whole */
+    cv_node disagrees;  /* the first live node that follows somebody else than its part */
+    cv_node misled;     /* the first that follows somebody who is not the best */
+    cv_node ignorant;   /* the first that knows no leader */
+    cv_node recalled;   /* the first that held two elections of its own */
+    uint32_t ignorant_count;
+    uint32_t alive;
+};
+
+static struct part *part_of(const struct tally *tally, cv_node node)
+{
+    return &tally->parts[tally->run->part && tally->run->part[node] != UINT32_MAX ? tally->run->part[node] : 0];
+}
+
+static cv_id id_of(const struct tally *tally, cv_node node)
+{
+    return tally->run->scenario->group.ids[node];
+}
+
+/* Does the node count for "the best"? Where the result depends on the callers, only they do. */
+static bool counts(const struct tally *tally, bool calls)
+{
+    return (tally->claims & CV_ANY_CALLER) || calls;
+}
+
+/* First round: the best of each part, and whom it follows. */
+static void survey(struct tally *tally)
+{
+    const struct cv_run *run = tally->run;
+    const struct cv_scenario *scenario = run->scenario;
+    uint32_t next = 0;
+    for (cv_node node = 0; node < scenario->group.nodes; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        const bool named = next < scenario->caller_count && scenario->callers[next] == node;
+        const bool calls = named || scenario->everyone_calls;
+        struct part *part = part_of(tally, node);
+        next += named;
+        if (!it.alive)
+            continue;
+        tally->alive++;
+        const cv_rank rank = cv_group_rank(&scenario->group, node);
+        if (counts(tally, calls) && (!part->has_best || rank > part->best)) {
+            part->best = rank;
+            part->has_best = true;
+        }
+        part->takes_part |= calls || it.knows;
+        if (it.knows && part->follower == CV_NOBODY) {
+            part->follower = node;
+            part->leader = it.leader;
+        }
+    }
+}
+
+/* Second round: who strays from that. */
+static void find_strays(struct tally *tally)
+{
+    const struct cv_run *run = tally->run;
+    for (cv_node node = 0; node < run->scenario->group.nodes; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        const struct part *part = part_of(tally, node);
+        if (it.recalled && tally->recalled == CV_NOBODY)
+            tally->recalled = node;
+        if (!it.alive || (run->part && !part->takes_part))
+            continue;
+        if (!it.knows) {
+            tally->ignorant_count++;
+            if (tally->ignorant == CV_NOBODY)
+                tally->ignorant = node;
+            continue;
+        }
+        if (it.leader != part->leader && tally->disagrees == CV_NOBODY)
+            tally->disagrees = node;
+        if ((!part->has_best || it.leader != cv_rank_id(part->best)) && tally->misled == CV_NOBODY)
+            tally->misled = node;
+    }
+}
+
+/* The verdict on something that must be so in the end, if it is claimed at all. */
+static enum cv_verdict settled(const struct tally *tally, uint32_t claim, bool good)
+{
+    if (!(tally->claims & claim))
+        return CV_DISCLAIMED;
+    return good ? cv_verdict_missing(tally->run) == CV_VIOLATED ? CV_HELD : CV_UNFINISHED
+                : cv_verdict_missing(tally->run);
+}
+
+static void judge_agreement(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const cv_node stray = tally->disagrees;
+    struct cv_finding *finding =
+        cv_find(judgement, "agreement", "always", settled(tally, CV_AGREEMENT, stray == CV_NOBODY));
+    if (stray == CV_NOBODY)
+        return;
+    const struct part *part = part_of(tally, stray);
+    snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, node %u follows %u",
+             id_of(tally, part->follower), part->leader, id_of(tally, stray),
+             tally->run->standing(tally->run->runtime, stray).leader);
+}
+
+static void judge_best(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const cv_node stray = tally->misled;
+    struct cv_finding *finding =
+        cv_find(judgement, "best-wins", "always", settled(tally, CV_BEST_WINS, stray == CV_NOBODY));
+    if (stray == CV_NOBODY)
+        return;
+    const struct part *part = part_of(tally, stray);
+    const cv_id leader = tally->run->standing(tally->run->runtime, stray).leader;
+    if (part->has_best)
+        snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, the best live %s is %u",
+                 id_of(tally, stray), leader, tally->claims & CV_ANY_CALLER ? "node" : "caller",
+                 cv_rank_id(part->best));
+    else
+        snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, but no caller is alive",
+                 id_of(tally, stray), leader);
+}
+
+static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const bool claimed = tally->claims & CV_EVERYONE_LEARNS, all = tally->ignorant == CV_NOBODY && tally->alive;
+    struct cv_finding *finding =
+        cv_find(judgement, "everyone-learns", "eventually",
+                !claimed ? CV_DISCLAIMED : all ? CV_HELD : cv_verdict_missing(tally->run));
+    if (!tally->alive)
+        snprintf(finding->detail, sizeof finding->detail, "nobody is alive");
+    else if (!all)
+        snprintf(finding->detail, sizeof finding->detail, "%u of %u live nodes know no leader, node %u among them",
+                 tally->ignorant_count, tally->alive, id_of(tally, tally->ignorant));
+}
+
+/* The leader is the best of all the living, not only of those who called. */
+static void judge_any_caller(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const bool good = tally->misled == CV_NOBODY;
+    struct cv_finding *finding = cv_find(judgement, "any-caller", "always", settled(tally, CV_ANY_CALLER, good));
+    if (finding->verdict == CV_DISCLAIMED)
+        snprintf(finding->detail, sizeof finding->detail, "the result depends on who calls");
+    else if (!good)
+        snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all, whoever called");
+}
+
+static void judge_calls(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const struct cv_run *run = tally->run;
+    struct cv_finding *once =
+        cv_find(judgement, "one-election", "always", tally->recalled == CV_NOBODY ? CV_HELD : CV_VIOLATED);
+    if (tally->recalled != CV_NOBODY)
+        snprintf(once->detail, sizeof once->detail, "node %u called while its own election was under way",
+                 id_of(tally, tally->recalled));
+    struct cv_finding *some =
+        cv_find(judgement, "somebody-calls", "sometimes", run->calls ? CV_HELD : cv_verdict_missing(run));
+    if (!run->calls)
+        snprintf(some->detail, sizeof some->detail, "no live node ever called an election");
+}
+
+/* The leader of the whole group: all live nodes know one, and the same. */
+static void name_leader(const struct tally *tally, uint32_t parts, struct cv_judgement *judgement)
+{
+    bool one = tally->ignorant == CV_NOBODY && tally->disagrees == CV_NOBODY;
+    for (uint32_t i = 0; i < parts; i++) {
+        const struct part *part = &tally->parts[i];
+        if (part->follower == CV_NOBODY)
+            continue;
+        one &= !judgement->has_leader || judgement->leader == part->leader;
+        judgement->has_leader = true;
+        judgement->leader = part->leader;
+    }
+    judgement->has_leader &= one;
+}
+
+int cv_judge_election(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    const uint32_t claims = cv_scenario_claims(run->scenario);
+    struct cv_run whole = *run;
+    if (!(claims & CV_PER_COMPONENT))
+        whole.part = NULL;
+    const uint32_t parts = whole.part ? run->scenario->group.nodes : 1;
+    struct tally tally = {.run = &whole,
+                          .claims = claims,
+                          .parts = calloc(parts, sizeof *tally.parts),
+                          .disagrees = CV_NOBODY,
+                          .misled = CV_NOBODY,
+                          .ignorant = CV_NOBODY,
+                          .recalled = CV_NOBODY};
+    if (!tally.parts)
+        return CV_ENOMEM;
+    for (uint32_t i = 0; i < parts; i++)
+        tally.parts[i].follower = CV_NOBODY;
+    survey(&tally);
+    find_strays(&tally);
+    judge_agreement(&tally, judgement);
+    judge_best(&tally, judgement);
+    judge_everyone(&tally, judgement);
+    judge_any_caller(&tally, judgement);
+    judge_calls(&tally, judgement);
+    name_leader(&tally, parts, judgement);
+    free(tally.parts);
+    return 0;
+}

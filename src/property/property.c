@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "property/property.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *cv_verdict_name(enum cv_verdict verdict)
+{
+    static const char *const names[] = {"held", "violated", "unfinished", "disclaimed"};
+    return names[verdict];
+}
+
+struct cv_finding *cv_find(struct cv_judgement *judgement, const char *name, const char *kind, enum cv_verdict verdict)
+{
+    assert(judgement->finding_count < CV_MAX_FINDINGS);
+    struct cv_finding *finding = &judgement->findings[judgement->finding_count++];
+    *finding = (struct cv_finding){.name = name, .kind = kind, .verdict = verdict};
+    return finding;
+}
+
+enum cv_verdict cv_verdict_missing(const struct cv_run *run)
+{
+    return run->ending == CV_QUIET || run->ending == CV_REPEATS ? CV_VIOLATED : CV_UNFINISHED;
+}
+
+static void judge_invariant(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    if (!run->scenario->algorithm->invariant)
+        return;
+    struct cv_finding *finding = cv_find(judgement, "invariant", "always", run->broken ? CV_VIOLATED : CV_HELD);
+    if (run->broken)
+        snprintf(finding->detail, sizeof finding->detail, "at time %llu on node %u: %s",
+                 (unsigned long long)run->broken_time, run->scenario->group.ids[run->broken_node], run->broken);
+}
+
+static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_t measured,
+                      struct cv_judgement *judgement, struct cv_complaint *complaint)
+{
+    struct cv_expectation *expected = measure == CV_MESSAGES ? &judgement->messages : &judgement->delay;
+    bool *holds = measure == CV_MESSAGES ? &judgement->messages_hold : &judgement->delay_holds;
+    const int error = cv_theory_expect(run->scenario, measure, expected, complaint);
+    if (error || !expected->cost)
+        return error;
+    *holds = expected->cost->exact ? (double)measured == expected->value : (double)measured <= expected->value;
+    const enum cv_verdict verdict = run->ending != CV_QUIET ? CV_UNFINISHED : *holds ? CV_HELD : CV_VIOLATED;
+    struct cv_finding *finding =
+        cv_find(judgement, measure == CV_MESSAGES ? "textbook-messages" : "textbook-delay", "always", verdict);
+    snprintf(finding->detail, sizeof finding->detail, "%llu, the text has %s %s = %.10g", (unsigned long long)measured,
+             expected->cost->exact ? "" : "at most", expected->cost->formula, expected->value);
+    return 0;
+}
+
+static void say_why(const struct cv_run *run, struct cv_judgement *judgement, const struct cv_finding *worst)
+{
+    size_t used = 0;
+    if (worst)
+        used = (size_t)snprintf(judgement->reason, sizeof judgement->reason, "%s: %s", worst->name, worst->detail);
+    if (used >= sizeof judgement->reason)
+        return;
+    char *rest = judgement->reason + used;
+    const size_t room = sizeof judgement->reason - used;
+    const char *join = used ? "; " : "";
+    if (run->ending == CV_REPEATS)
+        snprintf(rest, room, "%sthe run repeats itself every %llu ticks", join, (unsigned long long)run->period);
+    else if (run->ending == CV_OUT_OF_TIME)
+        snprintf(rest, room, "%sgiven up at time %llu", join, (unsigned long long)run->now);
+    else if (run->ending == CV_INTERRUPTED)
+        snprintf(rest, room, "%sinterrupted at time %llu", join, (unsigned long long)run->now);
+}
+
+int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv_complaint *complaint)
+{
+    *judgement = (struct cv_judgement){0};
+    int error = 0;
+    if (run->scenario->algorithm->problem == CV_ELECTION)
+        error = cv_judge_election(run, judgement);
+    judge_invariant(run, judgement);
+    if (!error)
+        error = judge_cost(run, CV_MESSAGES, run->total, judgement, complaint);
+    if (!error)
+        error = judge_cost(run, CV_DELAY, run->time, judgement, complaint);
+
+    const struct cv_finding *worst = NULL;
+    judgement->verdict = CV_HELD;
+    for (uint32_t i = 0; i < judgement->finding_count; i++) {
+        const struct cv_finding *finding = &judgement->findings[i];
+        const bool worse = (finding->verdict == CV_VIOLATED && judgement->verdict != CV_VIOLATED) ||
+                           (finding->verdict == CV_UNFINISHED && judgement->verdict == CV_HELD);
+        if (worse) {
+            worst = finding;
+            judgement->verdict = finding->verdict;
+        }
+    }
+    if (judgement->verdict != CV_HELD)
+        say_why(run, judgement, worst);
+    return error;
+}

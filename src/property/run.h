@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is known of a run when it is judged, whichever runtime it comes from: where each node stands, how many
+ * messages went out, how and when it ended.
+ */
+#ifndef CONCLAVE_PROPERTY_RUN_H
+#define CONCLAVE_PROPERTY_RUN_H
+
+#include "core/scenario.h"
+
+/* Where a node stands. */
+struct cv_standing {
+    cv_id leader; /* whom it takes for the leader, when `knows` */
+    bool alive;
+    bool knows;
+    bool recalled; /* it once called an election while its own was still under way */
+};
+
+enum cv_ending {
+    CV_QUIET,      /* nothing is under way and nothing will happen any more */
+    CV_REPEATS,    /* the run came back to a state it was in before: it never ends */
+    CV_OUT_OF_TIME, /* --until */
+    CV_INTERRUPTED
+};
+
+struct cv_run {
+    const struct cv_scenario *scenario;
+    const void *runtime;
+    struct cv_standing (*standing)(const void *runtime, cv_node node);
+    /* The connected part a node is in at the end; NULL where everybody reaches everybody. */
+    const uint32_t *part;
+
+    enum cv_ending ending;
+    uint64_t now;            /* when it ended */
+    uint64_t period;         /* CV_REPEATS: so many ticks later it looks the same */
+    uint64_t time;           /* when the last message was delivered */
+    uint64_t decided;        /* when the last live node knew; CV_NEVER if not all know */
+    uint64_t calls;          /* elections called */
+    uint64_t total;          /* messages, as the texts count them: to the dead, yes; to oneself, no */
+    uint64_t count[CV_MAX_KINDS];
+
+    const char *broken;      /* the invariant's complaint, or NULL */
+    cv_node broken_node;
+    uint64_t broken_time;
+};
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is due when: records in the order they were added, one list of chunks per tick.
+ *
+ *      now
+ *       v
+ *   +---+---+---+---+---+---+---+---+        near: one list a tick, for the ticks of this block
+ *   |   | o |   | o |   | o |   |   |
+ *   +---+-|-+---+-|-+---+-|-+---+---+
+ *         v       v       v
+ *       chunk   chunk   chunk -> chunk       a chunk holds many records, back to back
+ *
+ *   +-------+-------+-------+-------+        far: one list a block, spread over `near` when its block begins
+ *   |       |   o   |       |   o   |
+ *   +-------+-------+-------+-------+
+ *
+ * When every delay is shorter than the wheel, the far list is not needed and a record is written once.
+ * Chunks are reused: in the steady state nothing is allocated.
+ */
+#ifndef CONCLAVE_SIM_CALENDAR_H
+#define CONCLAVE_SIM_CALENDAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chunk {
+    struct chunk *next;
+    size_t used, room;
+    unsigned char data[];
+};
+
+struct chunk_list {
+    struct chunk *first, *last;
+};
+
+struct calendar {
+    struct chunk_list *near;
+    struct chunk_list *far;
+    struct chunk *spare;
+    size_t chunk_room;
+    uint64_t mask;    /* ticks in a block, less one */
+    uint64_t now;     /* the tick whose records are being taken */
+    uint64_t pending; /* records not yet taken */
+    bool direct;      /* no record is due a whole wheel from now */
+};
+
+#define CALENDAR_BLOCKS 1024u
+
+/* For delays up to `longest`; CV_NEVER-like large values are fine, they go the far way. */
+int calendar_init(struct calendar *calendar, uint64_t longest);
+void calendar_free(struct calendar *calendar);
+
+/* Room for a record due at that time (later than now), or NULL when memory is out. */
+void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes);
+
+static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t bytes)
+{
+    if (calendar->direct) {
+        struct chunk *last = calendar->near[due & calendar->mask].last;
+        if (last && last->room - last->used >= bytes) {
+            void *record = last->data + last->used;
+            last->used += bytes;
+            calendar->pending++;
+            return record;
+        }
+    }
+    return calendar_add_slow(calendar, due, bytes);
+}
+
+/* Takes the list of the tick `calendar->now`; give each chunk back with calendar_recycle() when done. */
+struct chunk *calendar_take(struct calendar *calendar);
+void calendar_recycle(struct calendar *calendar, struct chunk *chunk);
+
+/* Goes on to a later tick. Nothing may be due in between: the caller goes tick by tick while records are pending. */
+int calendar_advance(struct calendar *calendar, uint64_t now);
+
+#endif

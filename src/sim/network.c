@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* The way of a message: counted, sent, perhaps cut off or relayed, delayed, kept in order. */
+#include <string.h>
+
+#include "sim/world.h"
+
+/*
+ * Distances from `from` over the ends of the alternate links, by relaxation: there are few of them. An end is
+ * reached directly from its own side of the cut, or across its link.
+ */
+static uint32_t relayed_hops(const struct cv_sim *sim, cv_node from, cv_node to)
+{
+    const struct cv_pair *links = sim->scenario->alternates;
+    const uint32_t count = sim->scenario->alternate_count;
+    uint32_t distance[2 * CV_MAX_ALTERNATES];
+    cv_node end[2 * CV_MAX_ALTERNATES];
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        end[i] = i % 2 ? links[i / 2].other : links[i / 2].one;
+        distance[i] = end[i] == from ? 0 : faults_cut(sim, from, end[i]) ? UINT32_MAX : 1;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < 2 * count; i++) {
+            if (distance[i] == UINT32_MAX || !world_alive(sim, end[i]))
+                continue;
+            for (uint32_t j = 0; j < 2 * count; j++) {
+                const bool linked = (i ^ 1u) == j || !faults_cut(sim, end[i], end[j]);
+                if (linked && world_alive(sim, end[j]) && distance[i] + 1 < distance[j]) {
+                    distance[j] = distance[i] + 1;
+                    changed = true;
+                }
+            }
+        }
+    }
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        if (distance[i] == UINT32_MAX || faults_cut(sim, end[i], to))
+            continue;
+        const uint32_t hops = distance[i] + (end[i] != to);
+        best = hops < best ? hops : best;
+    }
+    return best == UINT32_MAX ? 0 : best;
+}
+
+uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to)
+{
+    return faults_cut(sim, from, to) ? relayed_hops(sim, from, to) : 1;
+}
+
+/* What makes packets overtake each other even where every link is equally fast: one in four lingers. */
+static uint64_t jitter(struct cv_sim *sim)
+{
+    const uint64_t longest = 3 * cv_delay_bound(&sim->scenario->delay);
+    return cv_random_chance(&sim->chances, 1ull << 30) ? 1 + cv_random_below(&sim->chances, longest) : 0;
+}
+
+void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops)
+{
+    uint64_t due = sim->now;
+    for (uint32_t hop = 0; hop < hops; hop++)
+        due += world_delay(sim);
+    if (sim->scenario->reorder)
+        due += jitter(sim);
+    const bool in_order = cv_scenario_raw(sim->scenario) ? !sim->scenario->reorder : !sim->scenario->unordered;
+    if (in_order && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
+        sim->out_of_memory = true;
+    const size_t bytes = cv_message_bytes(message);
+    unsigned char *record = calendar_add(&sim->mail, due, bytes + sizeof serial);
+    if (!record) {
+        sim->out_of_memory = true;
+        return;
+    }
+    memcpy(record, message, bytes);
+    memcpy(record + bytes, &serial, sizeof serial);
+}
+
+static void send(struct cv_sim *sim, const struct cv_message *message)
+{
+    const uint64_t serial = ++sim->serial;
+    struct cv_event event = {.type = CV_EVENT_SEND,
+                             .node = message->from,
+                             .peer = message->to,
+                             .time = sim->now,
+                             .clock = message->clock,
+                             .message = serial,
+                             .content = message};
+    if (message->to != message->from)
+        sim->run.count[message->kind]++;
+    world_tell(sim, &event);
+    if (sim->transport) {
+        transport_send(sim, message, serial);
+        return;
+    }
+    const uint32_t hops = network_hops(sim, message->from, message->to);
+    if (hops) {
+        network_carry(sim, message, serial, hops);
+        return;
+    }
+    event.type = CV_EVENT_LOST;
+    event.node = message->to;
+    event.peer = message->from;
+    event.clock = world_node(sim, message->to)->clock;
+    world_tell(sim, &event);
+}
+
+/* Is this the message at which the sender is to crash? */
+static bool crashes(struct cv_sim *sim, const struct cv_message *message, enum cv_moment moment)
+{
+    for (uint32_t i = 0; i < sim->scenario->crash_count; i++) {
+        const struct cv_crash *crash = &sim->scenario->crashes[i];
+        if (crash->moment != moment || crash->node != message->from || crash->kind != message->kind ||
+            sim->crash_done[i])
+            continue;
+        sim->crash_done[i] = true;
+        return true;
+    }
+    return false;
+}
+
+void network_send_all(struct cv_sim *sim)
+{
+    const struct cv_self *me = &sim->self;
+    for (size_t at = 0; at < me->used && !sim->dying;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        sim->dying = crashes(sim, message, CV_BEFORE);
+        if (sim->dying)
+            break;
+        send(sim, message);
+        sim->dying = crashes(sim, message, CV_AFTER);
+    }
+}

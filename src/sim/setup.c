@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/* Building the simulated world and taking it down. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/world.h"
+
+/* Invariants run after every step; in large groups that would be most of the work. */
+#define LARGEST_CHECKED_GROUP 4096u
+#define FIRST_OUTBOX_BYTES 4096u
+
+static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
+{
+    struct cv_sim *sim = world_of(me);
+    sim->chose = true;
+    return (uint32_t)cv_random_below(&sim->choices, ways);
+}
+
+/* Out of memory here cannot be told to the handler, so the step goes on in a buffer that is thrown away. */
+static void grow_outbox(struct cv_self *me, size_t bytes)
+{
+    size_t room = me->room * 2;
+    while (room - me->used < bytes)
+        room *= 2;
+    unsigned char *outbox = realloc(me->outbox, room);
+    if (!outbox) {
+        world_of(me)->out_of_memory = true;
+        if (me->room >= bytes)
+            me->used = 0;
+        else
+            abort();
+        return;
+    }
+    me->outbox = outbox;
+    me->room = room;
+}
+
+static const struct cv_runtime runtime = {.choose = draw_choice, .present = faults_present, .suspected = faults_suspected, .grow = grow_outbox};
+
+static bool is_plain(const struct cv_sim *sim)
+{
+    const struct cv_scenario *scenario = sim->scenario;
+    return !sim->traced && !cv_scenario_raw(scenario) && !scenario->unordered && !scenario->crash_count &&
+           !scenario->recovery_count && !scenario->partition_count && !scenario->suspicion_count &&
+           (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
+}
+
+static size_t whole_words(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+static int lay_out_nodes(struct cv_sim *sim)
+{
+    const struct cv_algorithm *algorithm = sim->algorithm;
+    const uint32_t nodes = sim->group.nodes;
+    size_t bytes = 0;
+    sim->stride = sizeof(struct node) + whole_words(algorithm->state_bytes);
+    if (algorithm->state_size) {
+        sim->places = malloc(((size_t)nodes + 1) * sizeof *sim->places);
+        if (!sim->places)
+            return CV_ENOMEM;
+        for (cv_node node = 0; node < nodes; node++) {
+            sim->places[node] = bytes;
+            bytes += sizeof(struct node) + whole_words(algorithm->state_size(&sim->group, node));
+        }
+        sim->places[nodes] = bytes;
+    } else {
+        bytes = nodes * sim->stride;
+    }
+    sim->nodes = calloc(1, bytes);
+    return sim->nodes ? 0 : CV_ENOMEM;
+}
+
+void world_reset_node(struct cv_sim *sim, cv_node node)
+{
+    struct node *it = world_node(sim, node);
+    const size_t bytes = sim->places ? sim->places[node + 1] - sim->places[node] : sim->stride;
+    memset(it, 0, bytes);
+    it->flags = NODE_ALIVE;
+    sim->self.state = it + 1;
+    sim->self.node = node;
+    sim->self.effects = 0;
+    sim->self.used = 0;
+    if (sim->algorithm->init)
+        sim->algorithm->init(&sim->self);
+    assert(!sim->self.effects && !sim->self.used);
+}
+
+void world_cancel_timers(struct cv_sim *sim, cv_node node)
+{
+    for (uint32_t timer = 0; timer < sim->timers; timer++) {
+        uint64_t *due = &sim->timer_due[(size_t)node * sim->timers + timer];
+        sim->timers_active -= *due != 0;
+        *due = 0;
+    }
+}
+
+static uint64_t longest_delay(const struct cv_scenario *scenario)
+{
+    if (scenario->delay.model == CV_DELAY_EXPONENTIAL || cv_scenario_raw(scenario))
+        return CV_NEVER;
+    const uint64_t link = scenario->delay.model == CV_DELAY_UNIT ? 1 : scenario->delay.high;
+    return link * (2 * (uint64_t)scenario->alternate_count + 1);
+}
+
+static int build(struct cv_sim *sim)
+{
+    const struct cv_scenario *scenario = sim->scenario;
+    const uint32_t nodes = sim->group.nodes;
+    const bool ring = sim->group.topology == CV_RING || sim->group.topology == CV_RING_BOTH;
+    sim->self.room = FIRST_OUTBOX_BYTES;
+    sim->self.outbox = malloc(sim->self.room);
+    sim->timers = cv_algorithm_timers(sim->algorithm);
+    sim->timer_due = sim->timers ? calloc((size_t)nodes * sim->timers, sizeof *sim->timer_due) : NULL;
+    if (!sim->self.outbox || (sim->timers && !sim->timer_due) || lay_out_nodes(sim))
+        return CV_ENOMEM;
+    if (scenario->crash_count && !(sim->decided = calloc(nodes, sizeof *sim->decided)))
+        return CV_ENOMEM;
+    if (calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER))
+        return CV_ENOMEM;
+    if (scenario->delay.model != CV_DELAY_UNIT || !sim->plain)
+        if (fifo_init(&sim->fifo, nodes, ring))
+            return CV_ENOMEM;
+    if (transport_init(sim) || repeat_init(sim))
+        return CV_ENOMEM;
+    for (cv_node node = 0; node < nodes; node++)
+        world_reset_node(sim, node);
+    return faults_plan(sim);
+}
+
+int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const struct cv_sim_options *options)
+{
+    struct cv_sim *sim = calloc(1, sizeof *sim);
+    if (!sim)
+        return CV_ENOMEM;
+    sim->scenario = scenario;
+    sim->algorithm = scenario->algorithm;
+    sim->group = scenario->group;
+    sim->group.absence = scenario->crash_count || scenario->partition_count || scenario->suspicion_count;
+    if (options)
+        sim->options = *options;
+    sim->traced = sim->options.observer.event != NULL;
+    sim->plain = is_plain(sim);
+    sim->self.group = &sim->group;
+    sim->self.runtime = &runtime;
+    cv_random_seed(&sim->delays, scenario->seed, 1);
+    cv_random_seed(&sim->choices, scenario->seed, 2);
+    cv_random_seed(&sim->chances, scenario->seed, 3);
+    if (build(sim)) {
+        cv_sim_free(sim);
+        return CV_ENOMEM;
+    }
+    *out = sim;
+    return 0;
+}
+
+void cv_sim_free(struct cv_sim *sim)
+{
+    if (!sim)
+        return;
+    faults_free(sim);
+    transport_free(sim);
+    repeat_free(sim);
+    calendar_free(&sim->mail);
+    calendar_free(&sim->alarms);
+    fifo_free(&sim->fifo);
+    free(sim->self.outbox);
+    free(sim->nodes);
+    free(sim->places);
+    free(sim->timer_due);
+    free(sim->decided);
+    free(sim);
+}

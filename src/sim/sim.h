@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/* The simulator: plays a scenario in virtual time, the same way every time. */
+#ifndef CONCLAVE_SIM_SIM_H
+#define CONCLAVE_SIM_SIM_H
+
+#include <signal.h>
+
+#include "core/event.h"
+#include "property/run.h"
+
+struct cv_sim;
+
+/* What the caller may want to see or stop while it runs; all optional. */
+struct cv_sim_options {
+    struct cv_observer observer;
+    volatile sig_atomic_t *interrupted; /* set by a signal handler: end at the next tick with what is known */
+    void (*progress)(void *context, uint64_t now, uint64_t messages);
+    void *progress_context;
+};
+
+/* Packets below the reliable channel; the texts do not count these. */
+struct cv_transport_counts {
+    uint64_t packets, lost, duplicated, retransmitted, acknowledgements;
+};
+
+/* 0, CV_ENOMEM. The scenario must outlive the simulation. */
+int cv_sim_new(struct cv_sim **sim, const struct cv_scenario *scenario, const struct cv_sim_options *options);
+
+/* Runs to the end; the result stays valid until cv_sim_free(). */
+int cv_sim_run(struct cv_sim *sim, struct cv_run *run);
+
+void cv_sim_transport(const struct cv_sim *sim, struct cv_transport_counts *counts);
+void cv_sim_free(struct cv_sim *sim);
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Reliable FIFO channels (core/channel.h) over a raw network that loses, doubles and reorders packets. A link is
+ * the channel from one node to another; both of its ends live here. A crash or a cut breaks a link: what was on it
+ * is lost, and packets of its former life are recognised by their number and dropped.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/channel.h"
+#include "sim/world.h"
+
+/* The two topmost kinds are ours; algorithms have fewer. */
+enum { KIND_ACKNOWLEDGEMENT = CV_MAX_KINDS - 2, KIND_DATA = CV_MAX_KINDS - 1 };
+
+#define WINDOW 64u
+
+struct link {
+    cv_node from, to;
+    uint32_t number; /* among the links */
+    uint32_t life;
+    uint64_t alarm; /* when it will look after itself; 0: not planned */
+    struct cv_channel_sender sender;
+    struct cv_channel_receiver receiver;
+};
+
+/* A buffer that is kept and grows. */
+struct scratch {
+    unsigned char *bytes;
+    size_t room;
+};
+
+struct transport {
+    struct link **links;
+    uint32_t count, capacity;
+    uint32_t *table; /* from (from, to) to the link's number plus one */
+    uint32_t table_size;
+    uint32_t busy; /* links with something unacknowledged */
+    struct scratch packet, content;
+    struct cv_transport_counts counts;
+};
+
+/* In front of a packet's content. */
+struct packet_head {
+    uint32_t link, life;
+    uint64_t sequence;
+};
+
+int transport_init(struct cv_sim *sim)
+{
+    if (!cv_scenario_raw(sim->scenario))
+        return 0;
+    sim->transport = calloc(1, sizeof *sim->transport);
+    if (!sim->transport)
+        return CV_ENOMEM;
+    sim->transport->table_size = 64;
+    sim->transport->table = calloc(sim->transport->table_size, sizeof *sim->transport->table);
+    return sim->transport->table ? 0 : CV_ENOMEM;
+}
+
+void transport_free(struct cv_sim *sim)
+{
+    struct transport *transport = sim->transport;
+    if (!transport)
+        return;
+    for (uint32_t i = 0; i < transport->count; i++) {
+        cv_channel_sender_free(&transport->links[i]->sender);
+        cv_channel_receiver_free(&transport->links[i]->receiver);
+        free(transport->links[i]);
+    }
+    free(transport->links);
+    free(transport->table);
+    free(transport->packet.bytes);
+    free(transport->content.bytes);
+    free(transport);
+}
+
+void cv_sim_transport(const struct cv_sim *sim, struct cv_transport_counts *counts)
+{
+    *counts = sim->transport ? sim->transport->counts : (struct cv_transport_counts){0};
+}
+
+bool transport_busy(const struct cv_sim *sim)
+{
+    return sim->transport && sim->transport->busy;
+}
+
+/* ---- links ---- */
+
+static uint32_t *place_of(struct transport *transport, cv_node from, cv_node to)
+{
+    uint64_t hash = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & (transport->table_size - 1);
+    for (;; at = (at + 1) & (transport->table_size - 1)) {
+        const uint32_t number = transport->table[at];
+        if (!number || (transport->links[number - 1]->from == from && transport->links[number - 1]->to == to))
+            return &transport->table[at];
+    }
+}
+
+static int make_room(struct transport *transport)
+{
+    if (transport->count == transport->capacity) {
+        const uint32_t capacity = transport->capacity ? transport->capacity * 2 : 64;
+        struct link **links = realloc(transport->links, capacity * sizeof *links);
+        if (!links)
+            return CV_ENOMEM;
+        transport->links = links;
+        transport->capacity = capacity;
+    }
+    if ((transport->count + 1) * 2 <= transport->table_size)
+        return 0;
+    uint32_t *table = calloc(transport->table_size * 2, sizeof *table);
+    if (!table)
+        return CV_ENOMEM;
+    free(transport->table);
+    transport->table = table;
+    transport->table_size *= 2;
+    for (uint32_t i = 0; i < transport->count; i++)
+        *place_of(transport, transport->links[i]->from, transport->links[i]->to) = i + 1;
+    return 0;
+}
+
+static void begin_life(struct cv_sim *sim, struct link *link)
+{
+    cv_channel_sender_init(&link->sender, 0, WINDOW, cv_scenario_retry(sim->scenario));
+    cv_channel_receiver_init(&link->receiver, 0, WINDOW);
+}
+
+static struct link *link_between(struct cv_sim *sim, cv_node from, cv_node to)
+{
+    struct transport *transport = sim->transport;
+    const uint32_t number = *place_of(transport, from, to);
+    if (number)
+        return transport->links[number - 1];
+    struct link *link = calloc(1, sizeof *link);
+    if (!link || make_room(transport)) {
+        free(link);
+        return NULL;
+    }
+    link->from = from;
+    link->to = to;
+    link->number = transport->count;
+    begin_life(sim, link);
+    transport->links[transport->count++] = link;
+    *place_of(transport, from, to) = transport->count;
+    return link;
+}
+
+static void break_link(struct cv_sim *sim, struct link *link)
+{
+    sim->transport->busy -= cv_channel_pending(&link->sender) > 0;
+    cv_channel_sender_free(&link->sender);
+    cv_channel_receiver_free(&link->receiver);
+    begin_life(sim, link);
+    link->life++;
+}
+
+void transport_forget(struct cv_sim *sim, cv_node node)
+{
+    for (uint32_t i = 0; sim->transport && i < sim->transport->count; i++)
+        if (sim->transport->links[i]->from == node || sim->transport->links[i]->to == node)
+            break_link(sim, sim->transport->links[i]);
+}
+
+void transport_cut(struct cv_sim *sim)
+{
+    for (uint32_t i = 0; sim->transport && i < sim->transport->count; i++)
+        if (!network_hops(sim, sim->transport->links[i]->from, sim->transport->links[i]->to))
+            break_link(sim, sim->transport->links[i]);
+}
+
+/* ---- packets ---- */
+
+static void *scratch(struct scratch *scratch, size_t bytes)
+{
+    if (scratch->room < bytes) {
+        unsigned char *grown = realloc(scratch->bytes, bytes * 2);
+        if (!grown)
+            return NULL;
+        scratch->bytes = grown;
+        scratch->room = bytes * 2;
+    }
+    return scratch->bytes;
+}
+
+static struct cv_message *wrap(struct transport *transport, const struct packet_head *head, const void *bytes,
+                               size_t size)
+{
+    struct cv_message *message = scratch(&transport->packet, sizeof *message + sizeof *head + size);
+    if (!message)
+        return NULL;
+    *message = (struct cv_message){.words = ((sizeof *head + size) / 4) & CV_MAX_WORDS};
+    memcpy(message->body, head, sizeof *head);
+    if (size)
+        memcpy((unsigned char *)message->body + sizeof *head, bytes, size);
+    return message;
+}
+
+/* Puts a packet on the raw network: perhaps not at all, perhaps twice. */
+static void throw_packet(struct cv_sim *sim, const struct cv_message *packet)
+{
+    struct cv_transport_counts *counts = &sim->transport->counts;
+    const uint32_t hops = network_hops(sim, packet->from, packet->to);
+    counts->packets++;
+    if (!hops || cv_random_chance(&sim->chances, sim->scenario->loss_32)) {
+        counts->lost++;
+        return;
+    }
+    network_carry(sim, packet, 0, hops);
+    if (cv_random_chance(&sim->chances, sim->scenario->duplicate_32)) {
+        counts->duplicated++;
+        network_carry(sim, packet, 0, hops);
+    }
+}
+
+static void set_alarm(struct cv_sim *sim, struct link *link)
+{
+    const uint64_t deadline = cv_channel_deadline(&link->sender);
+    if (deadline == UINT64_MAX || (link->alarm > sim->now && link->alarm <= deadline))
+        return;
+    link->alarm = deadline > sim->now ? deadline : sim->now + 1;
+    struct alarm *alarm = calendar_add(&sim->alarms, link->alarm, sizeof *alarm);
+    if (alarm)
+        *alarm = (struct alarm){CV_NOBODY, link->number, link->alarm};
+    else
+        sim->out_of_memory = true;
+}
+
+/* Sends what the channel wants sent now. */
+static void pump(struct cv_sim *sim, struct link *link, bool again)
+{
+    struct cv_channel_packet packet;
+    while (cv_channel_next(&link->sender, sim->now, &packet)) {
+        const struct packet_head head = {link->number, link->life, packet.sequence};
+        struct cv_message *message = wrap(sim->transport, &head, packet.bytes, packet.size);
+        if (!message) {
+            sim->out_of_memory = true;
+            return;
+        }
+        message->from = link->from;
+        message->to = link->to;
+        message->kind = KIND_DATA;
+        sim->transport->counts.retransmitted += again;
+        throw_packet(sim, message);
+    }
+    set_alarm(sim, link);
+}
+
+void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64_t serial)
+{
+    struct link *link = link_between(sim, message->from, message->to);
+    const size_t bytes = cv_message_bytes(message);
+    unsigned char *content = scratch(&sim->transport->content, bytes + sizeof serial);
+    if (!link || !content) {
+        sim->out_of_memory = true;
+        return;
+    }
+    memcpy(content, message, bytes);
+    memcpy(content + bytes, &serial, sizeof serial);
+    sim->transport->busy += cv_channel_pending(&link->sender) == 0;
+    if (cv_channel_push(&link->sender, content, bytes + sizeof serial, NULL))
+        sim->out_of_memory = true;
+    pump(sim, link, false);
+}
+
+static void take_data(struct cv_sim *sim, struct link *link, const struct packet_head *head, const void *bytes,
+                      size_t size)
+{
+    const uint32_t life = link->life;
+    const void *content;
+    size_t taken;
+    if (cv_channel_arrive(&link->receiver, head->sequence, bytes, size))
+        sim->out_of_memory = true;
+    while (link->life == life && (content = cv_channel_take(&link->receiver, &taken))) {
+        uint64_t serial;
+        memcpy(&serial, (const unsigned char *)content + taken - sizeof serial, sizeof serial);
+        world_deliver(sim, content, serial);
+    }
+    if (link->life != life)
+        return;
+    const struct packet_head answer = {link->number, life, cv_channel_acknowledgement(&link->receiver)};
+    struct cv_message *message = wrap(sim->transport, &answer, NULL, 0);
+    if (!message) {
+        sim->out_of_memory = true;
+        return;
+    }
+    message->from = link->to;
+    message->to = link->from;
+    message->kind = KIND_ACKNOWLEDGEMENT;
+    sim->transport->counts.acknowledgements++;
+    throw_packet(sim, message);
+}
+
+bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet)
+{
+    if (!sim->transport || packet->kind < KIND_ACKNOWLEDGEMENT)
+        return false;
+    struct packet_head head;
+    memcpy(&head, packet->body, sizeof head);
+    struct link *link = sim->transport->links[head.link];
+    if (link->life != head.life || !world_alive(sim, packet->to))
+        return true;
+    if (packet->kind == KIND_DATA) {
+        take_data(sim, link, &head, (const unsigned char *)packet->body + sizeof head,
+                  packet->words * 4ul - sizeof head);
+        return true;
+    }
+    sim->transport->busy -= cv_channel_pending(&link->sender) > 0;
+    cv_channel_acknowledged(&link->sender, head.sequence, sim->now);
+    sim->transport->busy += cv_channel_pending(&link->sender) > 0;
+    pump(sim, link, false);
+    return true;
+}
+
+void transport_alarm(struct cv_sim *sim, const struct alarm *alarm)
+{
+    struct link *link = sim->transport->links[alarm->timer];
+    if (link->alarm != alarm->due)
+        return;
+    link->alarm = 0;
+    if (cv_channel_pending(&link->sender))
+        pump(sim, link, true);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/* The simulated world, shared by the files of this room. */
+#ifndef CONCLAVE_SIM_WORLD_H
+#define CONCLAVE_SIM_WORLD_H
+
+#include "core/error.h"
+#include "core/index.h"
+#include "core/random.h"
+#include "sim/calendar.h"
+#include "sim/fifo.h"
+#include "sim/sim.h"
+
+/* What the runtime keeps of a node, in front of its state. */
+struct node {
+    uint64_t clock;
+    cv_id leader;
+    uint32_t flags;
+};
+
+enum node_flag {
+    NODE_ALIVE = 1u << 0,
+    NODE_KNOWS = 1u << 1, /* `leader` is known */
+    NODE_CALLING = 1u << 2,
+    NODE_RECALLED = 1u << 3 /* called while its own election was under way */
+};
+
+/* What is planned for a time: faults as the scenario names them, and what the detector tells of them. */
+enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA_DETECT, AGENDA_SUSPECT };
+
+struct agenda_item {
+    uint64_t time;
+    enum agenda_type type;
+    uint32_t index;   /* into the scenario's list */
+    uint32_t *parts; /* AGENDA_DETECT: who reached whom when the fault happened, a label per node */
+};
+
+struct agenda {
+    struct agenda_item *items; /* by time, from `next` on */
+    size_t next, count, capacity;
+};
+
+struct transport;
+struct repeat;
+
+struct cv_sim {
+    const struct cv_scenario *scenario;
+    const struct cv_algorithm *algorithm;
+    struct cv_sim_options options;
+    struct cv_group group; /* the scenario's, with `absence` as it is now */
+    struct cv_self self;
+    struct cv_runtime runtime;
+
+    unsigned char *nodes;  /* struct node and state, one after the other */
+    uint64_t *places;      /* where a node begins, if the states differ in size */
+    size_t stride;         /* otherwise */
+    uint32_t timers;
+    uint64_t *timer_due; /* per node and timer; 0: not armed */
+    uint64_t timers_active;
+    uint64_t *decided; /* per node, kept when nodes may die */
+
+    uint64_t now;
+    struct calendar mail;
+    struct calendar alarms;
+    struct fifo fifo;
+    struct agenda agenda;
+    struct transport *transport; /* the reliable channels, when the raw network misbehaves */
+    struct cv_index index;       /* from ids to nodes, where the detector is asked by id */
+    struct cv_random delays, choices, chances;
+    bool chose;                  /* some step drew a random choice */
+    bool dying;                  /* the node taking a step crashes in the middle of it */
+    bool traced;
+    bool plain; /* nobody watches and the network does nothing odd */
+    bool out_of_memory;
+    uint64_t serial; /* of messages, when traced */
+
+    uint32_t *known; /* per node: the part of the network the detector last saw it in; UNREACHABLE if dead */
+    uint32_t *part;  /* per node: the part it is in when the run ends, where the network may fall apart */
+    bool *crash_done; /* per planned crash */
+    struct repeat *repeat;
+
+    struct cv_run run;
+};
+
+#define UNREACHABLE UINT32_MAX
+
+/* An armed timer in the calendar; void unless `due` is still what the node wants. */
+struct alarm {
+    uint32_t node, timer;
+    uint64_t due;
+};
+
+static inline struct cv_sim *world_of(const struct cv_self *me)
+{
+    return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
+}
+
+static inline struct node *world_node(const struct cv_sim *sim, cv_node node)
+{
+    return (struct node *)(void *)(sim->nodes + (sim->places ? sim->places[node] : node * sim->stride));
+}
+
+static inline bool world_alive(const struct cv_sim *sim, cv_node node)
+{
+    return world_node(sim, node)->flags & NODE_ALIVE;
+}
+
+static inline uint64_t world_delay(struct cv_sim *sim)
+{
+    const struct cv_delay *delay = &sim->scenario->delay;
+    switch (delay->model) {
+    case CV_DELAY_UNIT:
+        return 1;
+    case CV_DELAY_UNIFORM:
+        return delay->low + cv_random_below(&sim->delays, delay->high - delay->low + 1);
+    default:
+        return cv_random_exponential(&sim->delays, delay->low);
+    }
+}
+
+/* ---- engine.c ---- */
+
+/* Begins a step of a node that is not the receipt of a message: one tick of its clock. */
+struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *event);
+/* Carries out what the step recorded. */
+void world_finish(struct cv_sim *sim);
+void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
+void world_tell(struct cv_sim *sim, const struct cv_event *event);
+/* A fresh state, as at the beginning. */
+void world_reset_node(struct cv_sim *sim, cv_node node);
+void world_cancel_timers(struct cv_sim *sim, cv_node node);
+
+/* ---- network.c ---- */
+
+/* Sends what lies in the outbox, through whatever the network and the planned crashes do to it. */
+void network_send_all(struct cv_sim *sim);
+/* Puts a message under way. `hops` links, one after the other. */
+void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops);
+/* How many links lie between two nodes now: 0 if the network is cut between them. */
+uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to);
+
+/* ---- faults.c ---- */
+
+int faults_plan(struct cv_sim *sim);
+void faults_free(struct cv_sim *sim);
+/* Does what is planned for now. */
+void faults_happen(struct cv_sim *sim);
+uint64_t faults_next(const struct cv_sim *sim); /* when the next is planned, or CV_NEVER */
+void faults_crash(struct cv_sim *sim, cv_node node);
+bool faults_present(const struct cv_self *me, cv_node node);
+bool faults_suspected(const struct cv_self *me, cv_id id);
+/* Is the direct way between two nodes cut now? */
+bool faults_cut(const struct cv_sim *sim, cv_node one, cv_node other);
+/* Labels each node with the part of the network it is in now; the dead are UNREACHABLE. */
+void faults_parts(const struct cv_sim *sim, uint32_t *part);
+
+/* ---- transport.c ---- */
+
+int transport_init(struct cv_sim *sim);
+void transport_free(struct cv_sim *sim);
+void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
+/* A packet arrives; is it one? */
+bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet);
+void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
+/* A node died, or the network was cut: links that cannot work any more break. */
+void transport_forget(struct cv_sim *sim, cv_node node);
+void transport_cut(struct cv_sim *sim);
+/* Is something still unacknowledged? */
+bool transport_busy(const struct cv_sim *sim);
+
+/* ---- repeat.c ---- */
+
+/* Has the world come back to a state it was in before? Then the run never ends; *period says how it repeats. */
+bool repeat_found(struct cv_sim *sim, uint64_t *period);
+int repeat_init(struct cv_sim *sim);
+void repeat_free(struct cv_sim *sim);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "view/phrase.h"
+
+#include <inttypes.h>
+
+#include "view/history.h"
+
+#define SHORTEST_RUN 4u /* "0..3" is easier to read than "0, 1, 2, 3"; "0..2" is not */
+
+void cv_phrase_text(FILE *out, const char *text)
+{
+    for (; text && *text; text++)
+        putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
+}
+
+void cv_phrase_nodes(FILE *out, const struct cv_scenario *scenario, const cv_node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && cv_view_id(scenario, nodes[end]) == cv_view_id(scenario, nodes[end - 1]) + 1)
+            end++;
+        fprintf(out, "%s%" PRIu32, i ? ", " : "", cv_view_id(scenario, nodes[i]));
+        if (end - i < SHORTEST_RUN) {
+            i++;
+            continue;
+        }
+        fprintf(out, "..%" PRIu32, cv_view_id(scenario, nodes[end - 1]));
+        i = end;
+    }
+}
+
+/* Nodes of one side stand in node order; a run of ids is shortened as above, without a list of the nodes. */
+static void phrase_side(FILE *out, const struct cv_scenario *scenario, const uint32_t *side, uint32_t which)
+{
+    const uint32_t nodes = scenario->group.nodes;
+    const char *join = "";
+    for (cv_node node = 0; node < nodes; node++) {
+        if (side[node] != which)
+            continue;
+        cv_node last = node;
+        while (last + 1 < nodes && side[last + 1] == which &&
+               cv_view_id(scenario, last + 1) == cv_view_id(scenario, last) + 1)
+            last++;
+        fprintf(out, "%s%" PRIu32, join, cv_view_id(scenario, node));
+        join = ", ";
+        if (last - node + 1 < SHORTEST_RUN)
+            continue;
+        fprintf(out, "..%" PRIu32, cv_view_id(scenario, last));
+        node = last;
+    }
+}
+
+void cv_phrase_sides(FILE *out, const struct cv_scenario *scenario, const struct cv_partition *partition)
+{
+    const uint32_t nodes = scenario->group.nodes;
+    const char *join = "";
+    uint32_t highest = 0;
+    for (cv_node node = 0; node < nodes; node++)
+        highest = partition->side[node] > highest ? partition->side[node] : highest;
+    for (uint32_t which = 0; which <= highest; which++) {
+        bool used = false;
+        for (cv_node node = 0; node < nodes && !used; node++)
+            used = partition->side[node] == which;
+        if (!used)
+            continue;
+        fputs(join, out);
+        phrase_side(out, scenario, partition->side, which);
+        join = " | ";
+    }
+}
+
+const struct cv_partition *cv_phrase_partition(const struct cv_scenario *scenario, const struct cv_event *event)
+{
+    for (uint32_t i = 0; i < scenario->partition_count; i++) {
+        const struct cv_partition *partition = &scenario->partitions[i];
+        if ((event->type == CV_EVENT_CUT ? partition->begin : partition->end) == event->time)
+            return partition;
+    }
+    return NULL;
+}
+
+static void phrase_peer(FILE *out, const struct cv_scenario *scenario, const char *verb, const struct cv_event *event,
+                        const char *preposition)
+{
+    fprintf(out, "%s ", verb);
+    if (event->content)
+        cv_phrase_text(out, cv_view_kind(scenario, event->content));
+    fprintf(out, "%s%" PRIu32, preposition, cv_view_id(scenario, event->peer));
+}
+
+void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event)
+{
+    switch (event->type) {
+    case CV_EVENT_START:
+        fputs("is asked to call an election", out);
+        break;
+    case CV_EVENT_SEND:
+        phrase_peer(out, scenario, "sends", event, " to ");
+        break;
+    case CV_EVENT_RECEIVE:
+        phrase_peer(out, scenario, "hears", event, " from ");
+        break;
+    case CV_EVENT_LOST:
+        phrase_peer(out, scenario, "misses", event, " from ");
+        break;
+    case CV_EVENT_TIMEOUT:
+        fputs("times out", out);
+        if (event->text) {
+            fputs(" (", out);
+            cv_phrase_text(out, event->text);
+            putc(')', out);
+        }
+        break;
+    case CV_EVENT_CRASH:
+        fputs(event->time ? "crashes" : "is down from the start", out);
+        break;
+    case CV_EVENT_RECOVER:
+        fputs("comes back", out);
+        break;
+    case CV_EVENT_SUSPECT:
+        phrase_peer(out, scenario, "suspects", event, "");
+        break;
+    case CV_EVENT_TRUST:
+        phrase_peer(out, scenario, "finds", event, "");
+        fputs(" back", out);
+        break;
+    case CV_EVENT_CALL:
+        fputs("calls an election", out);
+        break;
+    case CV_EVENT_YIELD:
+        fputs("gives up its own election", out);
+        break;
+    case CV_EVENT_ELECTED:
+        if (event->detail == cv_view_id(scenario, event->node))
+            fputs("becomes leader", out);
+        else
+            fprintf(out, "follows %" PRIu64, event->detail);
+        break;
+    case CV_EVENT_FORGET:
+        fputs("knows no leader any more", out);
+        break;
+    case CV_EVENT_ENTER:
+        fprintf(out, "enters, fence %" PRIu64, event->detail);
+        break;
+    case CV_EVENT_NOTE:
+        cv_phrase_text(out, event->text);
+        break;
+    case CV_EVENT_CUT:
+        fputs("the network splits", out);
+        break;
+    case CV_EVENT_HEAL:
+        fputs("the network is joined again", out);
+        break;
+    default:
+        fputs(cv_event_name(event->type), out);
+        break;
+    }
+}

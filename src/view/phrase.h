@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/* Events in plain words: "hears election from 4", "calls an election", "follows 6". */
+#ifndef CONCLAVE_VIEW_PHRASE_H
+#define CONCLAVE_VIEW_PHRASE_H
+
+#include <stdio.h>
+
+#include "core/event.h"
+#include "core/scenario.h"
+
+/* What the event's node does or meets, to stand behind its name. One line, whatever the algorithm's notes hold. */
+void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event);
+
+/* Text without line breaks and other control characters. */
+void cv_phrase_text(FILE *out, const char *text);
+
+/* Who is cut off from whom while the partition lasts: "0..2 | 3..5". */
+void cv_phrase_sides(FILE *out, const struct cv_scenario *scenario, const struct cv_partition *partition);
+
+/* Ids, runs of them shortened: "0..5, 9". The nodes' order is kept. */
+void cv_phrase_nodes(FILE *out, const struct cv_scenario *scenario, const cv_node *nodes, size_t count);
+
+/* The partition that begins, or ends, with this event; NULL if the scenario plans none. */
+const struct cv_partition *cv_phrase_partition(const struct cv_scenario *scenario, const struct cv_event *event);
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "view/report.h"
+
+#include "view/json.h"
+
+static const char *problem_name(uint32_t problem)
+{
+    static const char *const names[] = {"election", "mutex", "synchronizer", "synchronous"};
+    return names[problem];
+}
+
+/* ---- JSON ---- */
+
+static void json_properties(struct cv_json *json, const struct cv_judgement *judgement)
+{
+    cv_json_open(json, "properties", '[');
+    for (uint32_t i = 0; i < judgement->finding_count; i++) {
+        const struct cv_finding *finding = &judgement->findings[i];
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", finding->name);
+        cv_json_text(json, "kind", finding->kind);
+        cv_json_text(json, "verdict", cv_verdict_name(finding->verdict));
+        cv_json_text(json, "detail", finding->detail);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
+static void json_elected(struct cv_json *json, const struct cv_run *run)
+{
+    const struct cv_group *group = &run->scenario->group;
+    cv_json_open(json, "elected", '{');
+    for (cv_node node = 0; node < group->nodes; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        if (it.alive)
+            cv_json_numbered(json, group->ids[node], it.knows, it.leader);
+    }
+    cv_json_close(json, '}');
+}
+
+static void json_messages(struct cv_json *json, const struct cv_run *run)
+{
+    const struct cv_kind *kinds = run->scenario->algorithm->kinds;
+    cv_json_open(json, "messages", '{');
+    cv_json_count(json, "total", run->total);
+    cv_json_open(json, "by_kind", '{');
+    for (uint32_t kind = 0; kinds[kind].name; kind++)
+        cv_json_count(json, kinds[kind].name, run->count[kind]);
+    cv_json_close(json, '}');
+    cv_json_close(json, '}');
+}
+
+static void json_expectation(struct cv_json *json, const char *key, const struct cv_expectation *expected, bool holds)
+{
+    if (!expected->cost) {
+        cv_json_null(json, key);
+        return;
+    }
+    cv_json_open(json, key, '{');
+    cv_json_text(json, "case", expected->cost->label);
+    cv_json_text(json, "formula", expected->cost->formula);
+    cv_json_real(json, "value", expected->value);
+    cv_json_text(json, "relation", expected->cost->exact ? "=" : "<=");
+    cv_json_truth(json, "holds", holds);
+    cv_json_close(json, '}');
+}
+
+static void json_transport(struct cv_json *json, const struct cv_report *report)
+{
+    cv_json_open(json, "transport", '{');
+    cv_json_count(json, "packets", report->packets);
+    cv_json_count(json, "lost", report->lost);
+    cv_json_count(json, "duplicated", report->duplicated);
+    cv_json_count(json, "retransmitted", report->retransmitted);
+    cv_json_close(json, '}');
+}
+
+void cv_report_json(FILE *out, const struct cv_report *report)
+{
+    const struct cv_run *run = report->run;
+    const struct cv_judgement *judgement = report->judgement;
+    struct cv_json json = {.out = out};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_text(&json, "algorithm", run->scenario->algorithm->name);
+    cv_json_text(&json, "problem", problem_name(run->scenario->algorithm->problem));
+    cv_json_count(&json, "nodes", run->scenario->group.nodes);
+    cv_json_count(&json, "seed", run->scenario->seed);
+    cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
+    cv_json_text(&json, "reason", judgement->reason);
+    json_properties(&json, judgement);
+    if (judgement->has_leader)
+        cv_json_count(&json, "leader", judgement->leader);
+    else
+        cv_json_null(&json, "leader");
+    json_elected(&json, run);
+    json_messages(&json, run);
+    cv_json_count(&json, "time", run->time);
+    if (run->decided == CV_NEVER)
+        cv_json_null(&json, "decided");
+    else
+        cv_json_count(&json, "decided", run->decided);
+    cv_json_open(&json, "entries", '[');
+    cv_json_close(&json, ']');
+    cv_json_open(&json, "theory", '{');
+    json_expectation(&json, "messages", &judgement->messages, judgement->messages_hold);
+    json_expectation(&json, "delay", &judgement->delay, judgement->delay_holds);
+    cv_json_close(&json, '}');
+    if (report->transport)
+        json_transport(&json, report);
+    cv_json_text(&json, "command", report->command);
+    if (report->timed)
+        cv_json_real(&json, "seconds", report->seconds);
+    cv_json_close(&json, '}');
+    putc('\n', out);
+}
+
+/* ---- text ---- */
+
+static const char *paint(const struct cv_report *report, enum cv_verdict verdict)
+{
+    static const char *const colours[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
+    return report->colour ? colours[verdict] : "";
+}
+
+static const char *plain(const struct cv_report *report)
+{
+    return report->colour ? "\033[0m" : "";
+}
+
+static void text_leader(FILE *out, const struct cv_run *run, const struct cv_judgement *judgement)
+{
+    const struct cv_group *group = &run->scenario->group;
+    if (judgement->has_leader) {
+        fprintf(out, "leader    %u, known to all at time %llu\n", judgement->leader, (unsigned long long)run->decided);
+        return;
+    }
+    fprintf(out, "leader    none that all agree on:");
+    uint32_t shown = 0;
+    for (cv_node node = 0; node < group->nodes && shown < 16; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        if (!it.alive)
+            continue;
+        shown++;
+        if (it.knows)
+            fprintf(out, " %u→%u", group->ids[node], it.leader);
+        else
+            fprintf(out, " %u→?", group->ids[node]);
+    }
+    fprintf(out, "%s\n", shown == 16 ? " …" : "");
+}
+
+static void text_cost(FILE *out, const struct cv_expectation *expected, bool holds)
+{
+    if (expected->cost)
+        fprintf(out, "; the text: %s%s = %.10g (%s)%s", expected->cost->exact ? "" : "at most ",
+                expected->cost->formula, expected->value, expected->cost->label, holds ? "" : ", NOT MET");
+    putc('\n', out);
+}
+
+static void text_properties(FILE *out, const struct cv_report *report)
+{
+    for (uint32_t i = 0; i < report->judgement->finding_count; i++) {
+        const struct cv_finding *finding = &report->judgement->findings[i];
+        fprintf(out, "  %s%-10s%s  %s%s%s\n", paint(report, finding->verdict), cv_verdict_name(finding->verdict),
+                plain(report), finding->name, *finding->detail ? ": " : "", finding->detail);
+    }
+}
+
+void cv_report_text(FILE *out, const struct cv_report *report)
+{
+    const struct cv_run *run = report->run;
+    const struct cv_judgement *judgement = report->judgement;
+    const struct cv_algorithm *algorithm = run->scenario->algorithm;
+    fprintf(out, "%s, %u nodes, seed %llu\n", algorithm->title, run->scenario->group.nodes,
+            (unsigned long long)run->scenario->seed);
+    text_leader(out, run, judgement);
+    fprintf(out, "messages  %llu", (unsigned long long)run->total);
+    for (uint32_t kind = 0; algorithm->kinds[kind].name; kind++)
+        fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name, (unsigned long long)run->count[kind]);
+    fputs(")", out);
+    text_cost(out, &judgement->messages, judgement->messages_hold);
+    fprintf(out, "time      %llu", (unsigned long long)run->time);
+    text_cost(out, &judgement->delay, judgement->delay_holds);
+    if (report->transport)
+        fprintf(out, "packets   %llu, %llu lost, %llu doubled, %llu sent again\n", (unsigned long long)report->packets,
+                (unsigned long long)report->lost, (unsigned long long)report->duplicated,
+                (unsigned long long)report->retransmitted);
+    fprintf(out, "verdict   %s%s%s%s%s\n", paint(report, judgement->verdict), cv_verdict_name(judgement->verdict),
+            plain(report), *judgement->reason ? ": " : "", judgement->reason);
+    text_properties(out, report);
+    if (report->timed)
+        fprintf(out, "seconds   %.3f, %.1f million messages a second\n", report->seconds,
+                report->seconds > 0 ? (double)run->total / report->seconds / 1e6 : 0);
+    fprintf(out, "again     %s\n", report->command);
+}

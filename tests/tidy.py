@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The house rules that no compiler knows, over every file of the repository.
+
+usage: tidy.py [--root DIR]    report what breaks a rule; exit 1 if anything does
+       tidy.py --self-test     break every rule in a small tree and see it reported
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Which rooms a room may include, besides itself and the public headers. Dependencies point one way.
+ROOMS = {
+    "algorithm": set(),
+    "core": set(),
+    "property": {"core"},
+    "sim": {"core", "property"},
+    "view": {"core", "property"},
+    "check": {"core", "property"},
+    "group": {"core"},
+    "live": {"core", "property", "group"},
+    "service": {"core", "group", "live"},
+    "cli": {"algorithm", "core", "property", "sim", "view", "check", "group", "live", "service"},
+}
+
+# Libraries that one or a few rooms keep to themselves.
+LIBRARIES = [
+    (re.compile(r"uv(/.*)?\.h$"), {"live"}),
+    (re.compile(r"raft(/.*)?\.h$"), {"group"}),
+    (re.compile(r"openssl/"), {"live", "group", "service"}),
+]
+
+COLUMNS = 120
+FILE_LINES = 700
+FUNCTION_LINES = 100
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home)/")
+ALGORITHM = re.compile(r"\bstruct cv_algorithm\s+(\w+)\s*=\s*\{.*?\.name\s*=\s*\"([^\"]+)\"", re.DOTALL)
+
+
+class File:
+    def __init__(self, path, text):
+        self.path = path  # relative to the root, with slashes
+        self.text = text
+        self.lines = text.split("\n")
+        self.parts = path.split("/")
+        self.name = self.parts[-1]
+        self.stem, _, self.suffix = self.name.rpartition(".")
+        self.is_c = self.suffix in ("c", "h")
+        self.is_code = (self.is_c or self.suffix in ("py", "sh", "js") or text.startswith("#!")
+                        or self.name in ("Makefile", "meson.build"))
+        self.room = self.parts[1] if self.parts[0] == "src" and len(self.parts) > 2 else None
+
+    def includes(self):
+        """(line number, bracket or quote, path) of every include."""
+        for number, line in enumerate(self.lines, 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield number, match[1], match[2]
+
+
+class Tree:
+    def __init__(self, root):
+        self.files = {}
+        for path in sorted(listing(root)):
+            data = (root / path).read_bytes()
+            if b"\0" in data:
+                continue
+            try:
+                self.files[path] = File(path, data.decode("utf-8"))
+            except UnicodeDecodeError:
+                continue
+
+    def __iter__(self):
+        return iter(self.files.values())
+
+    def text(self, path):
+        return self.files[path].text if path in self.files else ""
+
+
+def listing(root):
+    """Paths of what git tracks or would; without git, of everything but builds."""
+    git = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                         capture_output=True, check=False)
+    if git.returncode == 0:
+        paths = set(git.stdout.decode().split("\0"))
+    else:
+        paths = {path.relative_to(root).as_posix() for path in root.rglob("*")}
+        paths = {path for path in paths if not re.match(r"(\.git|build[^/]*)/|.*__pycache__/", path)}
+    return {path for path in paths if path and (root / path).is_file() and not (root / path).is_symlink()}
+
+
+# ---- the rules: each yields (path, line, what is wrong) ----
+
+
+def algorithm_includes(tree):
+    for file in tree:
+        if file.room == "algorithm" and len(file.parts) > 3 and file.is_c:
+            for number, bracket, target in file.includes():
+                if (bracket, target) != ("<", "conclave/algorithm.h"):
+                    yield file.path, number, f"an algorithm includes <conclave/algorithm.h> alone, not {target}"
+
+
+def room_includes(tree):
+    for file in tree:
+        if not file.room or not file.is_c:
+            continue
+        if file.room not in ROOMS:
+            yield file.path, 1, f"src/{file.room} is no known room: say in tests/tidy.py what it may include"
+            continue
+        for number, bracket, target in file.includes():
+            room = target.split("/")[0]
+            if bracket == '"' and ("/" not in target or room not in ROOMS):
+                yield file.path, number, f"write includes of ours from src/ on, as in \"core/error.h\": {target}"
+            elif room in ROOMS and "/" in target and room != file.room and room not in ROOMS[file.room]:
+                yield file.path, number, f"{file.room} may not include {room}"
+
+
+def library_includes(tree):
+    for file in tree:
+        if file.room or file.parts[0] == "include":
+            for number, _, target in file.includes():
+                for pattern, rooms in LIBRARIES:
+                    if pattern.match(target) and file.room not in rooms:
+                        yield file.path, number, f"{target} belongs to {' and '.join(sorted(rooms))} alone"
+
+
+def licence(tree):
+    for file in tree:
+        if file.is_code and not any("SPDX-License-Identifier: MIT" in line for line in file.lines[:2]):
+            yield file.path, 1, "no SPDX-License-Identifier: MIT in the first two lines"
+
+
+def columns(tree):
+    for file in tree:
+        for number, line in enumerate(file.lines, 1):
+            if file.is_c and len(line) > COLUMNS:
+                yield file.path, number, f"{len(line)} columns, more than {COLUMNS}"
+
+
+def tabs(tree):
+    for file in tree:
+        for number, line in enumerate(file.lines, 1):
+            if file.is_c and "\t" in line:
+                yield file.path, number, "a tab"
+
+
+def trailing_space(tree):
+    for file in tree:
+        for number, line in enumerate(file.lines, 1):
+            if line != line.rstrip():
+                yield file.path, number, "white space at the end of the line"
+
+
+def file_length(tree):
+    for file in tree:
+        if file.is_code and len(file.lines) - 1 > FILE_LINES:
+            yield file.path, FILE_LINES, f"{len(file.lines) - 1} lines: a file this long is asking to be two"
+
+
+def function_length(tree):
+    """clang-format leaves the braces of functions, and little else, in column 0."""
+    for file in tree:
+        start = 0
+        for number, line in enumerate(file.lines if file.is_c else [], 1):
+            if line == "{":
+                start = number
+            elif line == "}" and start:
+                if number - start - 1 > FUNCTION_LINES:
+                    yield file.path, start, f"{number - start - 1} lines: a function this long is asking to be two"
+                start = 0
+
+
+def unfinished(tree):
+    for file in tree:
+        for number, line in enumerate(file.lines if file.is_code else [], 1):
+            match = UNFINISHED.search(line)
+            if match:
+                yield file.path, number, f"{match[1]}: finish it, or open an issue"
+
+
+def machine_paths(tree):
+    for file in tree:
+        for number, line in enumerate(file.lines, 1):
+            match = MACHINE_PATH.search(line)
+            if match:
+                yield file.path, number, f"{match[0]} is a path of somebody's machine"
+
+
+def built(tree):
+    """A file that no meson.build lists is silently not built, a test that none lists is silently not run."""
+    for file in tree:
+        if file.room and file.suffix == "c":
+            build, entry = f"src/{file.room}/meson.build", "/".join(file.parts[2:])
+        elif file.parts[:2] == ["tests", "unit"] and file.suffix == "c":
+            build, entry = "tests/meson.build", file.stem
+        elif len(file.parts) == 2 and file.parts[0] == "tests" and file.suffix in ("py", "sh"):
+            build, entry = "tests/meson.build", file.name
+        else:
+            continue
+        if f"'{entry}'" not in tree.text(build):
+            yield file.path, 1, f"not listed in {build}"
+
+
+def algorithms(tree):
+    """The symbol and name of every algorithm: [(path, line, symbol, name)]."""
+    for file in tree:
+        if file.room == "algorithm" and len(file.parts) > 3:
+            for match in ALGORITHM.finditer(file.text):
+                yield file.path, file.text.count("\n", 0, match.start()) + 1, match[1], match[2]
+
+
+def registered(tree):
+    registry = tree.text("src/algorithm/registry.c")
+    for path, number, symbol, name in algorithms(tree):
+        if not re.search(rf"\b{symbol}\b", registry):
+            yield path, number, f"{name} is not in src/algorithm/registry.c"
+
+
+def documented(tree):
+    pages = {file.name for file in tree if file.parts[0] == "docs"}
+    for path, number, _, name in algorithms(tree):
+        if f"{name}.md" not in pages:
+            yield path, number, f"{name} has no page: docs/**/{name}.md"
+
+
+def transcribed(tree):
+    for file in tree:
+        if file.parts[0] == "scenarios" and file.suffix not in ("md", "graph"):
+            name = file.stem or file.name
+            if f"tests/trace/{name}.txt" not in tree.files:
+                yield file.path, 1, f"no golden transcript tests/trace/{name}.txt"
+
+
+RULES = [algorithm_includes, room_includes, library_includes, licence, columns, tabs, trailing_space, file_length,
+         function_length, unfinished, machine_paths, built, registered, documented, transcribed]
+
+
+def check(root):
+    """Every breach: [(rule, path, line, what)]."""
+    tree = Tree(root)
+    return [(rule.__name__, *breach) for rule in RULES for breach in rule(tree)]
+
+
+# ---- the self-test: a tree that keeps every rule, and for each rule trees that break it ----
+
+SPDX = "// SPDX-License-Identifier: MIT\n"
+BULLY = (SPDX + "#include <conclave/algorithm.h>\n\nconst struct cv_algorithm cv_bully = {\n"
+         "    .abi = CV_ABI,\n    .name = \"bully\",\n};\n")
+LISTED = "# SPDX-License-Identifier: MIT\nrooms += files('a.c', 'election/bully.c', 'registry.c', 'x.py')\n"
+GOOD = {
+    "src/algorithm/election/bully.c": BULLY,
+    "src/algorithm/registry.c": SPDX + '#include "algorithm/registry.h"\n&cv_bully,\n',
+    "src/algorithm/meson.build": LISTED,
+    "src/core/a.c": SPDX + '#include "core/a.h"\n#include <stdlib.h>\n\nint f(void)\n{\n' + "    ;\n" * 99 + "}\n",
+    "src/core/meson.build": LISTED,
+    "src/sim/a.c": SPDX + '#include "core/a.h"\n#include "property/a.h"\n#include <conclave/algorithm.h>\n',
+    "src/sim/meson.build": LISTED,
+    "src/cli/a.c": SPDX + '#include "view/a.h"\n#include "algorithm/registry.h"\n',
+    "src/cli/meson.build": LISTED,
+    "src/live/a.c": SPDX + "#include <uv.h>\n#include <openssl/ssl.h>\n",
+    "src/live/meson.build": LISTED,
+    "tests/meson.build": LISTED.replace("'a.c'", "'a'"),
+    "tests/unit/a.c": SPDX + '#include "sim/a.h"\n',
+    "docs/elections/bully.md": "mktemp /tmp/XXXXXX, see https://example.org/home/page\n",
+    "scenarios/one.txt": "sim bully\n",
+    "tests/trace/one.txt": "held\n",
+}
+
+BAD = [
+    (algorithm_includes, {"src/algorithm/election/bully.c": BULLY + "#include <stdlib.h>\n"}),
+    (algorithm_includes, {"src/algorithm/election/bully.c": BULLY + '#include "algorithm/registry.h"\n'}),
+    (room_includes, {"src/core/a.c": SPDX + '#include "sim/a.h"\n'}),
+    (room_includes, {"src/core/a.c": SPDX + "#include <sim/a.h>\n"}),
+    (room_includes, {"src/core/a.c": SPDX + '#  include "../sim/a.h"\n'}),
+    (room_includes, {"src/sim/a.c": SPDX + '#include "view/a.h"\n'}),
+    (room_includes, {"src/sim/a.c": SPDX + '#include "cli/a.h"\n'}),
+    (room_includes, {"src/cellar/a.h": SPDX}),
+    (library_includes, {"src/core/a.c": SPDX + "#include <uv.h>\n"}),
+    (library_includes, {"src/live/a.c": SPDX + "#include <raft.h>\n"}),
+    (library_includes, {"src/live/a.c": SPDX + "#include <raft/uv.h>\n"}),
+    (library_includes, {"src/cli/a.c": SPDX + "#include <openssl/ssl.h>\n"}),
+    (library_includes, {"include/conclave/a.h": SPDX + "#include <uv.h>\n"}),
+    (licence, {"src/core/a.c": "int a;\n"}),
+    (licence, {"scripts/a": "#!/bin/sh\ntrue\n# SPDX-License-Identifier: MIT\n"}),
+    (licence, {"tests/unit/meson.build": "test()\n"}),
+    (columns, {"src/core/a.c": SPDX + "/* " + "x" * 115 + " */\n"}),
+    (tabs, {"src/core/a.c": SPDX + "\tint a;\n"}),
+    (trailing_space, {"docs/elections/bully.md": "Bully. \n"}),
+    (trailing_space, {"src/core/a.c": SPDX.replace("\n", "\r\n")}),
+    (file_length, {"src/core/a.c": SPDX + "int a;\n" * 700}),
+    (function_length, {"src/core/a.c": SPDX + "int f(void)\n{\n" + "    ;\n" * 101 + "}\n"}),
+    (unfinished, {"src/core/a.c": SPDX + "/* TO" "DO: more */\n"}),
+    (unfinished, {"scripts/a.py": "# SPDX-License-Identifier: MIT\n# FIX" "ME\n"}),
+    (unfinished, {"src/core/a.h": SPDX + "/* X" "XX */\n"}),
+    (machine_paths, {"docs/elections/bully.md": "look in /" "work/main\n"}),
+    (machine_paths, {"docs/elections/bully.md": "(/" "root/x)\n"}),
+    (machine_paths, {"src/core/a.c": SPDX + 'open("/' 'home/me/x");\n'}),
+    (built, {"src/core/b.c": SPDX}),
+    (built, {"tests/unit/b.c": SPDX}),
+    (built, {"tests/b.sh": "# SPDX-License-Identifier: MIT\n"}),
+    (registered, {"src/algorithm/registry.c": SPDX}),
+    (documented, {"docs/elections/bully.md": None, "docs/elections/bull.md": "Bull.\n"}),
+    (transcribed, {"scenarios/two.txt": "sim bully\n"}),
+]
+
+
+def breaches_of(files):
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        for path, text in files.items():
+            if text is not None:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_bytes(text.encode())
+        return check(root)
+
+
+def self_test():
+    wrong = [f"the good tree is reported: {breach}" for breach in breaches_of(GOOD)]
+    for number, (rule, change) in enumerate(BAD):
+        found = {breach[0] for breach in breaches_of({**GOOD, **change})}
+        if found != {rule.__name__}:
+            wrong.append(f"BAD[{number}] should break {rule.__name__} alone, but breaks {sorted(found)}")
+    wrong += [f"nothing in BAD breaks {rule.__name__}" for rule in RULES if rule not in {entry[0] for entry in BAD}]
+    for text in wrong:
+        print(text)
+    print(f"{len(BAD)} broken trees, {len(wrong)} surprises")
+    return 1 if wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
+    parser.add_argument("--self-test", action="store_true")
+    options = parser.parse_args()
+    if options.self_test:
+        return self_test()
+    breaches = check(options.root)
+    for rule, path, line, what in breaches:
+        print(f"{path}:{line}: {what} [{rule}]")
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
