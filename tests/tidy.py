@@ -204,6 +204,8 @@ def built(tree):
             build, entry = "tests/meson.build", file.stem
         elif len(file.parts) == 2 and file.parts[0] == "tests" and file.suffix in ("py", "sh"):
             build, entry = "tests/meson.build", file.name
+        elif file.suffix == "scenario":
+            build, entry = "scenarios/meson.build", file.name
         else:
             continue
         if f"'{entry}'" not in tree.text(build):
@@ -234,10 +236,8 @@ def documented(tree):
 
 def transcribed(tree):
     for file in tree:
-        if file.parts[0] == "scenarios" and file.suffix not in ("md", "graph"):
-            name = file.stem or file.name
-            if f"tests/trace/{name}.txt" not in tree.files:
-                yield file.path, 1, f"no golden transcript tests/trace/{name}.txt"
+        if file.suffix == "scenario" and f"tests/trace/{file.stem}.txt" not in tree.files:
+            yield file.path, 1, f"no golden transcript tests/trace/{file.stem}.txt"
 
 
 RULES = [algorithm_includes, room_includes, library_includes, licence, columns, tabs, trailing_space, file_length,
@@ -271,7 +271,8 @@ GOOD = {
     "tests/meson.build": LISTED.replace("'a.c'", "'a'"),
     "tests/unit/a.c": SPDX + '#include "sim/a.h"\n',
     "docs/elections/bully.md": "mktemp /tmp/XXXXXX, see https://example.org/home/page\n",
-    "scenarios/one.txt": "sim bully\n",
+    "scenarios/one.scenario": "held: bully\n",
+    "scenarios/meson.build": LISTED.replace("'a.c'", "'one.scenario', 'two.scenario'"),
     "tests/trace/one.txt": "held\n",
 }
 
@@ -307,9 +308,10 @@ BAD = [
     (built, {"src/core/b.c": SPDX}),
     (built, {"tests/unit/b.c": SPDX}),
     (built, {"tests/b.sh": "# SPDX-License-Identifier: MIT\n"}),
+    (built, {"scenarios/three.scenario": "held: bully\n", "tests/trace/three.txt": "held\n"}),
     (registered, {"src/algorithm/registry.c": SPDX}),
     (documented, {"docs/elections/bully.md": None, "docs/elections/bull.md": "Bull.\n"}),
-    (transcribed, {"scenarios/two.txt": "sim bully\n"}),
+    (transcribed, {"scenarios/two.scenario": "held: bully\n"}),
 ]
 
 

@@ -27,8 +27,9 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
     calendar->mask = slots - 1;
     calendar->chunk_room = (slots <= 16 ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct chunk);
     calendar->near = calloc(slots, sizeof *calendar->near);
+    calendar->occupied = calloc(slots / 64 + 1, sizeof *calendar->occupied);
     calendar->far = calendar->direct ? NULL : calloc(CALENDAR_BLOCKS, sizeof *calendar->far);
-    if (calendar->near && (calendar->direct || calendar->far))
+    if (calendar->near && calendar->occupied && (calendar->direct || calendar->far))
         return 0;
     calendar_free(calendar);
     return CV_ENOMEM;
@@ -52,6 +53,7 @@ void calendar_free(struct calendar *calendar)
     free_chunks(calendar->spare);
     free(calendar->near);
     free(calendar->far);
+    free(calendar->occupied);
     *calendar = (struct calendar){0};
 }
 
@@ -99,7 +101,9 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes)
 {
     unsigned char *record;
     if (calendar->direct || block_of(calendar, due) == block_of(calendar, calendar->now)) {
-        record = append(calendar, &calendar->near[due & calendar->mask], bytes);
+        const uint64_t slot = due & calendar->mask;
+        calendar->occupied[slot / 64] |= 1ull << slot % 64;
+        record = append(calendar, &calendar->near[slot], bytes);
     } else {
         struct chunk_list *list = &calendar->far[block_of(calendar, due) % CALENDAR_BLOCKS];
         record = append(calendar, list, sizeof(struct far_record) + bytes);
@@ -114,8 +118,10 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes)
 
 struct chunk *calendar_take(struct calendar *calendar)
 {
-    struct chunk_list *list = &calendar->near[calendar->now & calendar->mask];
+    const uint64_t slot = calendar->now & calendar->mask;
+    struct chunk_list *list = &calendar->near[slot];
     struct chunk *first = list->first;
+    calendar->occupied[slot / 64] &= ~(1ull << slot % 64);
     *list = (struct chunk_list){0};
     return first;
 }
@@ -155,6 +161,40 @@ static int spread(struct calendar *calendar)
         chunk = next;
     }
     return 0;
+}
+
+/* The first occupied slot of first..last, or UINT64_MAX. */
+static uint64_t find_slot(const struct calendar *calendar, uint64_t first, uint64_t last)
+{
+    for (uint64_t word = first / 64; first <= last && word <= last / 64; word++) {
+        uint64_t bits = calendar->occupied[word];
+        if (word == first / 64)
+            bits &= ~0ull << first % 64;
+        if (bits) {
+            const uint64_t slot = word * 64 + (uint64_t)__builtin_ctzll(bits);
+            return slot <= last ? slot : UINT64_MAX;
+        }
+    }
+    return UINT64_MAX;
+}
+
+uint64_t calendar_next(const struct calendar *calendar)
+{
+    const uint64_t here = calendar->now & calendar->mask, ticks = calendar->mask + 1;
+    const uint64_t lap = calendar->now - here;
+    if (!calendar->pending)
+        return UINT64_MAX;
+    uint64_t slot = find_slot(calendar, here + 1, calendar->mask);
+    if (slot != UINT64_MAX)
+        return lap + slot;
+    if (calendar->direct) {
+        slot = find_slot(calendar, 0, here);
+        return slot == UINT64_MAX ? slot : lap + ticks + slot;
+    }
+    for (uint64_t block = 1; block <= CALENDAR_BLOCKS; block++)
+        if (calendar->far[(lap / ticks + block) % CALENDAR_BLOCKS].first)
+            return lap + block * ticks;
+    return UINT64_MAX;
 }
 
 int calendar_advance(struct calendar *calendar, uint64_t now)

@@ -37,6 +37,7 @@ struct chunk_list {
 struct calendar {
     struct chunk_list *near;
     struct chunk_list *far;
+    uint64_t *occupied; /* a bit per near list that is not empty */
     struct chunk *spare;
     size_t chunk_room;
     uint64_t mask;    /* ticks in a block, less one */
@@ -72,7 +73,10 @@ static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t
 struct chunk *calendar_take(struct calendar *calendar);
 void calendar_recycle(struct calendar *calendar, struct chunk *chunk);
 
-/* Goes on to a later tick. Nothing may be due in between: the caller goes tick by tick while records are pending. */
+/* The next tick to go to: something is due, or a block with something far begins. UINT64_MAX if nothing is pending. */
+uint64_t calendar_next(const struct calendar *calendar);
+
+/* Goes on to a later tick, but not past calendar_next(). */
 int calendar_advance(struct calendar *calendar, uint64_t now);
 
 #endif

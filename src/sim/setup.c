@@ -16,23 +16,33 @@ static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
     return (uint32_t)cv_random_below(&sim->choices, ways);
 }
 
-/* Out of memory here cannot be told to the handler, so the step goes on in a buffer that is thrown away. */
+/*
+ * The step has more to send than there is room for: it goes on in the larger outbox. Out of memory cannot be told
+ * to a handler; what does not fit then overwrites what is there, and the run ends right after the step.
+ */
 static void grow_outbox(struct cv_self *me, size_t bytes)
 {
-    size_t room = me->room * 2;
+    struct cv_sim *sim = world_of(me);
+    size_t room = sim->outbox_room;
     while (room - me->used < bytes)
         room *= 2;
-    unsigned char *outbox = realloc(me->outbox, room);
-    if (!outbox) {
-        world_of(me)->out_of_memory = true;
-        if (me->room >= bytes)
+    if (room > sim->outbox_room) {
+        unsigned char *outbox = realloc(sim->outbox, room);
+        if (!outbox) {
+            sim->out_of_memory = true;
             me->used = 0;
-        else
-            abort();
-        return;
+            assert(bytes <= me->room);
+            return;
+        }
+        if (me->outbox == sim->outbox)
+            me->outbox = outbox;
+        sim->outbox = outbox;
+        sim->outbox_room = room;
     }
-    me->outbox = outbox;
-    me->room = room;
+    if (me->outbox != sim->outbox)
+        memcpy(sim->outbox, me->outbox, me->used);
+    me->outbox = sim->outbox;
+    me->room = sim->outbox_room;
 }
 
 static const struct cv_runtime runtime = {.choose = draw_choice, .present = faults_present, .suspected = faults_suspected, .grow = grow_outbox};
@@ -109,11 +119,13 @@ static int build(struct cv_sim *sim)
     const struct cv_scenario *scenario = sim->scenario;
     const uint32_t nodes = sim->group.nodes;
     const bool ring = sim->group.topology == CV_RING || sim->group.topology == CV_RING_BOTH;
-    sim->self.room = FIRST_OUTBOX_BYTES;
-    sim->self.outbox = malloc(sim->self.room);
+    sim->outbox_room = FIRST_OUTBOX_BYTES;
+    sim->outbox = malloc(sim->outbox_room);
+    sim->self.outbox = sim->outbox;
+    sim->self.room = sim->outbox_room;
     sim->timers = cv_algorithm_timers(sim->algorithm);
     sim->timer_due = sim->timers ? calloc((size_t)nodes * sim->timers, sizeof *sim->timer_due) : NULL;
-    if (!sim->self.outbox || (sim->timers && !sim->timer_due) || lay_out_nodes(sim))
+    if (!sim->outbox || (sim->timers && !sim->timer_due) || lay_out_nodes(sim))
         return CV_ENOMEM;
     if (scenario->crash_count && !(sim->decided = calloc(nodes, sizeof *sim->decided)))
         return CV_ENOMEM;
@@ -165,7 +177,7 @@ void cv_sim_free(struct cv_sim *sim)
     calendar_free(&sim->mail);
     calendar_free(&sim->alarms);
     fifo_free(&sim->fifo);
-    free(sim->self.outbox);
+    free(sim->outbox);
     free(sim->nodes);
     free(sim->places);
     free(sim->timer_due);

@@ -58,6 +58,9 @@ struct cv_sim {
     uint64_t timers_active;
     uint64_t *decided; /* per node, kept when nodes may die */
 
+    unsigned char *outbox; /* a step's messages, unless they are written where they wait for delivery */
+    size_t outbox_room;
+
     uint64_t now;
     struct calendar mail;
     struct calendar alarms;

@@ -88,7 +88,7 @@ static void add_numbers(struct writer *writer, const struct cv_content *content,
             add(writer, join);
             add(writer, "-");
         } else {
-            add_number(writer, join, words[i]);
+            add_number(writer, join, rank ? cv_rank_id(message->body[i / 2]) : words[i]);
         }
         i += rank;
         join = ", ";
@@ -112,8 +112,7 @@ const char *cv_content_numbers(const struct cv_content *content, const struct cv
     return text;
 }
 
-const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text,
-                            size_t room)
+const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text, size_t room)
 {
     struct writer writer = {.text = text, .room = room};
     text[0] = '\0';

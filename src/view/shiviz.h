@@ -17,8 +17,8 @@ struct cv_shiviz {
     FILE *out;
     const struct cv_scenario *scenario;
     struct cv_clocks clocks;
-    bool in_line;    /* the last event's text may go on */
-    uint64_t kind;   /* of the message it tells of */
+    bool in_line;  /* the last event's text may go on */
+    uint64_t kind; /* of the message it tells of */
 };
 
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint if the group is too large for vector clocks; ended in all cases. */

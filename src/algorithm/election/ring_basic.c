@@ -11,7 +11,7 @@
  * Liveness  a ballot reaches the best node in n - 1 steps, is its own for a round, and the result takes another
  * Cost      2n + δ for each caller, δ steps before the best node: 2kn + Σδ in all, n(5n - 1)/2 if everybody calls
  * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
- *           stops circulating, and those who were waiting call again
+ *           is replaced by the next one's, and those who were waiting call again
  */
 #include <conclave/algorithm.h>
 
@@ -47,14 +47,13 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
-    if (cv_suspected(me, cv_rank_id(ballot->rank)))
-        return; /* its owner cannot stop it any more */
+    const bool orphan = cv_suspected(me, cv_rank_id(ballot->rank)); /* its owner cannot stop it any more */
     if (ballot->rank == mine) {
         pass_on(me, ELECTED, mine);
         return;
     }
     my->waiting = true;
-    pass_on(me, ELECTION, ballot->rank > mine ? ballot->rank : mine);
+    pass_on(me, ELECTION, ballot->rank > mine && !orphan ? ballot->rank : mine);
 }
 
 static void on_elected(struct cv_self *me, const struct cv_message *message)
