@@ -54,7 +54,7 @@ bool cv_parse_number(struct cv_text text, uint64_t largest, uint64_t *number)
     uint64_t value = 0;
     for (size_t i = 0; i < text.length; i++) {
         const unsigned digit = (unsigned)(text.start[i] - '0');
-        if (digit > 9 || value > (largest - digit) / 10)
+        if (digit > 9 || digit > largest || value > (largest - digit) / 10)
             return false;
         value = value * 10 + digit;
     }

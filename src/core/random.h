@@ -34,12 +34,12 @@ static inline uint64_t cv_random_next(struct cv_random *random)
     return result;
 }
 
-/* Uniform in 0..limit-1, for limits up to 2^32: the high half of a product, redrawn where it would favour some. */
+/* Uniform in 0..limit-1, for limits of 1..2^32: the high half of a product, redrawn where it would favour some. */
 static inline uint64_t cv_random_below(struct cv_random *random, uint64_t limit)
 {
     uint64_t product = (cv_random_next(random) >> 32) * limit;
     if ((uint32_t)product < limit) {
-        const uint32_t favoured = (uint32_t)(-(uint32_t)limit % (uint32_t)limit);
+        const uint32_t favoured = (uint32_t)((UINT64_C(1) << 32) % limit);
         while ((uint32_t)product < favoured)
             product = (cv_random_next(random) >> 32) * limit;
     }

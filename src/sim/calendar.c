@@ -18,6 +18,8 @@ struct far_record {
     uint64_t bytes;
 };
 
+_Static_assert(sizeof(struct far_record) == CALENDAR_FAR_HEAD, "others step over it");
+
 int calendar_init(struct calendar *calendar, uint64_t longest)
 {
     *calendar = (struct calendar){.direct = longest <= LONGEST_DIRECT};
@@ -76,19 +78,21 @@ static struct chunk *new_chunk(struct calendar *calendar, size_t bytes)
 
 static void *append(struct calendar *calendar, struct chunk_list *list, size_t bytes)
 {
-    struct chunk *last = list->last;
-    if (!last || last->room - last->used < bytes) {
+    if ((size_t)(list->limit - list->write) < bytes) {
         struct chunk *fresh = new_chunk(calendar, bytes);
         if (!fresh)
             return NULL;
-        if (last)
-            last->next = fresh;
+        calendar_settle(list);
+        if (list->last)
+            list->last->next = fresh;
         else
             list->first = fresh;
-        list->last = last = fresh;
+        list->last = fresh;
+        list->write = fresh->data;
+        list->limit = fresh->data + fresh->room;
     }
-    void *record = last->data + last->used;
-    last->used += bytes;
+    void *record = list->write;
+    list->write += bytes;
     return record;
 }
 
@@ -121,6 +125,7 @@ struct chunk *calendar_take(struct calendar *calendar)
     const uint64_t slot = calendar->now & calendar->mask;
     struct chunk_list *list = &calendar->near[slot];
     struct chunk *first = list->first;
+    calendar_settle(list);
     calendar->occupied[slot / 64] &= ~(1ull << slot % 64);
     *list = (struct chunk_list){0};
     return first;
@@ -141,6 +146,7 @@ static int spread(struct calendar *calendar)
 {
     struct chunk_list *list = &calendar->far[block_of(calendar, calendar->now) % CALENDAR_BLOCKS];
     struct chunk *chunk = list->first;
+    calendar_settle(list);
     *list = (struct chunk_list){0};
     while (chunk) {
         for (size_t at = 0; at < chunk->used;) {

@@ -30,8 +30,10 @@ struct chunk {
     unsigned char data[];
 };
 
+/* Where to write next stands here and not in the chunk: one cache line less for each record. */
 struct chunk_list {
     struct chunk *first, *last;
+    unsigned char *write, *limit; /* in the last chunk, whose `used` is not kept up to date */
 };
 
 struct calendar {
@@ -47,6 +49,7 @@ struct calendar {
 };
 
 #define CALENDAR_BLOCKS 1024u
+#define CALENDAR_FAR_HEAD 16u /* bytes in front of a record in a far list */
 
 /* For delays up to `longest`; CV_NEVER-like large values are fine, they go the far way. */
 int calendar_init(struct calendar *calendar, uint64_t longest);
@@ -58,15 +61,22 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes);
 static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t bytes)
 {
     if (calendar->direct) {
-        struct chunk *last = calendar->near[due & calendar->mask].last;
-        if (last && last->room - last->used >= bytes) {
-            void *record = last->data + last->used;
-            last->used += bytes;
+        struct chunk_list *list = &calendar->near[due & calendar->mask];
+        if ((size_t)(list->limit - list->write) >= bytes) {
+            void *record = list->write;
+            list->write += bytes;
             calendar->pending++;
             return record;
         }
     }
     return calendar_add_slow(calendar, due, bytes);
+}
+
+/* Brings `used` of the last chunk up to date, for whoever reads the list. */
+static inline void calendar_settle(struct chunk_list *list)
+{
+    if (list->last)
+        list->last->used = (size_t)(list->write - list->last->data);
 }
 
 /* Takes the list of the tick `calendar->now`; give each chunk back with calendar_recycle() when done. */

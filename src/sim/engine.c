@@ -186,7 +186,7 @@ void world_finish(struct cv_sim *sim)
     world_node(sim, node)->clock = me->clock;
     if (sim->dying) {
         sim->dying = false;
-        faults_crash(sim, node);
+        faults_crash(sim, node, true);
     }
 }
 
@@ -239,10 +239,10 @@ static void careful_mail(struct cv_sim *sim)
  * Where every message takes one tick, the next tick's list is the outbox: the step writes its messages where they
  * wait for delivery. If they do not fit there, or the list is still empty, they go the other way.
  */
-static inline void send_in_place(struct cv_sim *sim, struct chunk *tail)
+static inline void send_in_place(struct cv_sim *sim, struct chunk_list *next)
 {
     struct cv_self *me = &sim->self;
-    if (!tail || me->outbox != tail->data + tail->used) {
+    if (me->outbox != next->write) {
         quick_send(sim, true);
         return;
     }
@@ -253,28 +253,38 @@ static inline void send_in_place(struct cv_sim *sim, struct chunk *tail)
             sim->run.count[message->kind]++;
         sim->mail.pending++;
     }
-    tail->used += me->used;
+    next->write += me->used;
 }
 
 static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim, const struct cv_kind *kinds,
                                                              const struct cv_message *message, bool unit)
 {
     struct node *it = world_node(sim, message->to);
-    struct chunk *tail = unit ? sim->mail.near[(sim->now + 1) & sim->mail.mask].last : NULL;
+    struct chunk_list *next = &sim->mail.near[(sim->now + 1) & sim->mail.mask];
     it->clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
     open_step(sim, message->to, it);
-    if (tail) {
-        sim->self.outbox = tail->data + tail->used;
-        sim->self.room = tail->room - tail->used;
+    if (unit && next->write) {
+        sim->self.outbox = next->write;
+        sim->self.room = (size_t)(next->limit - next->write);
     }
     kinds[message->kind].receive(&sim->self, message);
     if (sim->self.effects)
         apply_effects(sim, it);
     if (unit)
-        send_in_place(sim, tail);
+        send_in_place(sim, next);
     else
         quick_send(sim, false);
     it->clock = sim->self.clock;
+}
+
+/* Fetches what the receiver of a message to come will need; the bytes of that message. */
+static inline size_t expect(const struct cv_sim *sim, const struct cv_message *message, bool unit)
+{
+    if (!unit && sim->fifo.onward)
+        __builtin_prefetch(&sim->fifo.onward[message->to], 1);
+    __builtin_prefetch(world_node(sim, message->to), 1);
+    __builtin_prefetch(&sim->group.ids[message->to]);
+    return cv_message_bytes(message);
 }
 
 static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim, bool unit)
@@ -288,10 +298,8 @@ static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim,
         int lead = 0;
         for (const unsigned char *at = chunk->data; at < end;) {
             const struct cv_message *message = (const void *)at;
-            for (; !unit && lead < AHEAD && ahead < end; lead++) {
-                __builtin_prefetch(world_node(sim, ((const struct cv_message *)(const void *)ahead)->to), 1);
-                ahead += cv_message_bytes((const void *)ahead);
-            }
+            for (; lead < AHEAD && ahead < end; lead++)
+                ahead += expect(sim, (const void *)ahead, unit);
             at += cv_message_bytes(message);
             lead--;
             sim->mail.pending--;

@@ -257,7 +257,7 @@ static void detect(struct cv_sim *sim, const uint32_t *parts)
 
 /* ---- faults ---- */
 
-void faults_crash(struct cv_sim *sim, cv_node node)
+void faults_crash(struct cv_sim *sim, cv_node node, bool told)
 {
     struct node *it = world_node(sim, node);
     if (!(it->flags & NODE_ALIVE))
@@ -267,31 +267,32 @@ void faults_crash(struct cv_sim *sim, cv_node node)
     transport_forget(sim, node);
     world_tell(sim, &(struct cv_event){
                         .type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY, .time = sim->now, .clock = it->clock});
-    if (sim->now == 0)
-        sim->known[node] = UNREACHABLE; /* dead before the run: nobody is told */
-    else
+    if (told)
         plan_detection(sim);
+    else
+        sim->known[node] = UNREACHABLE;
+}
+
+/* Strikes out the messages to a node in a list; `ahead` bytes stand in front of each. */
+static void void_list(struct chunk_list *list, size_t ahead, cv_node node)
+{
+    calendar_settle(list);
+    for (struct chunk *chunk = list->first; chunk; chunk = chunk->next)
+        for (size_t at = 0; at < chunk->used;) {
+            struct cv_message *message = (void *)(chunk->data + at + ahead);
+            at += ahead + cv_message_bytes(message) + sizeof(uint64_t);
+            if (message->to == node)
+                message->to = CV_NOBODY;
+        }
 }
 
 /* What was sent to the node before it came back was for a process that no longer exists. */
 static void void_mail(struct cv_sim *sim, cv_node node)
 {
     for (uint64_t slot = 0; slot <= sim->mail.mask; slot++)
-        for (struct chunk *chunk = sim->mail.near[slot].first; chunk; chunk = chunk->next)
-            for (size_t at = 0; at < chunk->used;) {
-                struct cv_message *message = (void *)(chunk->data + at);
-                at += cv_message_bytes(message) + sizeof(uint64_t);
-                if (message->to == node)
-                    message->to = CV_NOBODY;
-            }
+        void_list(&sim->mail.near[slot], 0, node);
     for (uint32_t block = 0; sim->mail.far && block < CALENDAR_BLOCKS; block++)
-        for (struct chunk *chunk = sim->mail.far[block].first; chunk; chunk = chunk->next)
-            for (size_t at = 0; at < chunk->used;) {
-                struct cv_message *message = (void *)(chunk->data + at + 2 * sizeof(uint64_t));
-                at += 2 * sizeof(uint64_t) + cv_message_bytes(message) + sizeof(uint64_t);
-                if (message->to == node)
-                    message->to = CV_NOBODY;
-            }
+        void_list(&sim->mail.far[block], CALENDAR_FAR_HEAD, node);
 }
 
 static void recover(struct cv_sim *sim, cv_node node)
@@ -331,7 +332,7 @@ void faults_happen(struct cv_sim *sim)
         const struct agenda_item item = sim->agenda.items[sim->agenda.next++];
         switch (item.type) {
         case AGENDA_CRASH:
-            faults_crash(sim, sim->scenario->crashes[item.index].node);
+            faults_crash(sim, sim->scenario->crashes[item.index].node, sim->now > 0);
             break;
         case AGENDA_RECOVER:
             recover(sim, sim->scenario->recoveries[item.index].node);

@@ -71,8 +71,9 @@ static XXH128_hash_t fingerprint(struct cv_sim *sim)
     for (cv_node node = 0; node < sim->group.nodes; node++)
         hash_node(sim, node);
     for (uint64_t left = 1; left <= sim->mail.mask; left++) {
-        const struct chunk *chunk = sim->mail.near[(sim->now + left) & sim->mail.mask].first;
-        for (; chunk; chunk = chunk->next)
+        struct chunk_list *list = &sim->mail.near[(sim->now + left) & sim->mail.mask];
+        calendar_settle(list);
+        for (const struct chunk *chunk = list->first; chunk; chunk = chunk->next)
             for (size_t at = 0; at < chunk->used;) {
                 const struct cv_message *message = (const void *)(chunk->data + at);
                 at += cv_message_bytes(message) + sizeof(uint64_t);

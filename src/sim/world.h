@@ -148,7 +148,8 @@ void faults_free(struct cv_sim *sim);
 /* Does what is planned for now. */
 void faults_happen(struct cv_sim *sim);
 uint64_t faults_next(const struct cv_sim *sim); /* when the next is planned, or CV_NEVER */
-void faults_crash(struct cv_sim *sim, cv_node node);
+/* The node dies; the others are told in time, unless it is dead before the run. */
+void faults_crash(struct cv_sim *sim, cv_node node, bool told);
 bool faults_present(const struct cv_self *me, cv_node node);
 bool faults_suspected(const struct cv_self *me, cv_id id);
 /* Is the direct way between two nodes cut now? */

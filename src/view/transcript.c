@@ -16,8 +16,9 @@ struct story {
     const struct cv_history *history;
     struct cv_content content;
     bool *down;    /* per node, as the story goes */
-    cv_node *some; /* room for the targets of a step */
+    cv_node *some; /* room for the nodes that a line names */
     size_t some_room;
+    uint64_t number;  /* of the line */
     const char *join; /* what stands before the next thing the node does */
     int number_width, time_width, id_width;
 };
@@ -133,9 +134,11 @@ static bool is_answer(const struct story *story, const struct cv_event *cause, c
            send->content->kind != cause->content->kind && topology != CV_RING && topology != CV_RING_BOTH;
 }
 
-static bool is_passed_on(const struct story *story, const struct cv_event *cause, const struct batch *batch)
+/* What a node says in a call of its own it says for itself, even if the words are those it just heard. */
+static bool is_passed_on(const struct story *story, const struct cv_step *step, const struct batch *batch)
 {
-    return cause->type == CV_EVENT_RECEIVE &&
+    const struct cv_event *cause = &story->history->events[step->first];
+    return cause->type == CV_EVENT_RECEIVE && !cv_step_find(story->history, step, CV_EVENT_CALL) &&
            cv_content_same(cause->content, story->history->events[batch->first].content);
 }
 
@@ -159,7 +162,7 @@ static void tell_sends(struct story *story, const struct cv_step *step)
     const struct cv_event *events = story->history->events, *cause = &events[step->first];
     char text[TEXT];
     for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
-        if (!is_passed_on(story, cause, &batch))
+        if (!is_passed_on(story, step, &batch))
             continue;
         say(story, "passes it on to ");
         tell_targets(story, &batch, CV_EVENT_SEND);
@@ -167,7 +170,7 @@ static void tell_sends(struct story *story, const struct cv_step *step)
     }
     const char *join = ": ";
     for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
-        if (is_answer(story, cause, &batch) || is_passed_on(story, cause, &batch))
+        if (is_answer(story, cause, &batch) || is_passed_on(story, step, &batch))
             continue;
         fprintf(story->out, "%s%s to ", join, message_text(story, &events[batch.first], text));
         tell_targets(story, &batch, CV_EVENT_SEND);
@@ -199,6 +202,62 @@ static void tell_effects(struct story *story, const struct cv_step *step)
     }
 }
 
+/* ---- the failure detector, where it makes nobody do anything: many steps, one line ---- */
+
+static bool is_silent_report(const struct story *story, const struct cv_step *step)
+{
+    const enum cv_event_type type = story->history->events[step->first].type;
+    return (type == CV_EVENT_SUSPECT || type == CV_EVENT_TRUST) && step->end == step->first + 1;
+}
+
+/* How many events from there on are reports to somebody about that peer, all alike. */
+static size_t report_length(const struct story *story, size_t first, size_t end)
+{
+    const struct cv_event *events = story->history->events;
+    size_t at = first;
+    while (at < end && events[at].type == events[first].type && events[at].peer == events[first].peer &&
+           events[at].time == events[first].time)
+        at++;
+    return at - first;
+}
+
+/* Do both reports, of that length, go to the same nodes and say the same, but about different peers? */
+static bool same_report(const struct story *story, size_t one, size_t other, size_t length, size_t end)
+{
+    const struct cv_event *events = story->history->events;
+    if (report_length(story, other, end) != length || events[one].type != events[other].type ||
+        events[one].time != events[other].time || story->down[events[one].peer] != story->down[events[other].peer])
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (events[one + i].node != events[other + i].node)
+            return false;
+    return true;
+}
+
+/* Tells the first reports of those in first .. end-1 that can share a line; returns the event behind them. */
+static size_t tell_reports(struct story *story, size_t first, size_t end)
+{
+    const struct cv_event *events = story->history->events;
+    const size_t length = report_length(story, first, end);
+    size_t peers = 0;
+    for (size_t i = 0; i < length; i++)
+        story->some[i] = events[first + i].node;
+    if (length == 1)
+        fprintf(story->out, "%*" PRIu32, story->id_width, cv_view_id(story->scenario, story->some[0]));
+    else
+        cv_phrase_nodes(story->out, story->scenario, story->some, length);
+    size_t at = first;
+    for (; at < end && (at == first || same_report(story, first, at, length, end)); at += length)
+        story->some[peers++] = events[at].peer;
+    const bool suspect = events[first].type == CV_EVENT_SUSPECT, down = story->down[events[first].peer];
+    const char *verb = !suspect || down ? "learn" : "suspect";
+    fprintf(story->out, " %s%s%s", verb, length == 1 ? "s " : " ", !suspect || down ? "that " : "");
+    cv_phrase_nodes(story->out, story->scenario, story->some, peers);
+    if (!suspect || down)
+        fprintf(story->out, " %s %s", peers == 1 ? "is" : "are", suspect ? "down" : "back");
+    return at;
+}
+
 /* ---- lines ---- */
 
 /* What came to a node that could not hear it. */
@@ -222,15 +281,19 @@ static void tell_network(struct story *story, const struct cv_event *event)
     cv_phrase_sides(story->out, story->scenario, partition);
 }
 
-static void tell_step(struct story *story, const struct cv_step *step, uint64_t number)
+static void begin_line(struct story *story, uint64_t at)
+{
+    char time[32];
+    snprintf(time, sizeof time, "t=%" PRIu64, at);
+    fprintf(story->out, "%*" PRIu64 "  %-*s  ", story->number_width, ++story->number, story->time_width + 2, time);
+    story->join = "";
+}
+
+static void tell_step(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *cause = &story->history->events[step->first];
-    char time[32];
-    snprintf(time, sizeof time, "t=%" PRIu64, cause->time);
-    fprintf(story->out, "%*" PRIu64 "  %-*s  ", story->number_width, number, story->time_width + 2, time);
-    story->join = "";
+    begin_line(story, cause->time);
     if (cause->node == CV_NOBODY) {
-        fprintf(story->out, "%*s ", story->id_width, "");
         tell_network(story, cause);
     } else if (cause->type == CV_EVENT_LOST) {
         fprintf(story->out, "%*" PRIu32 " ", story->id_width, cv_view_id(story->scenario, cause->node));
@@ -247,31 +310,31 @@ static void tell_step(struct story *story, const struct cv_step *step, uint64_t 
     putc('\n', story->out);
 }
 
-static void tell_end(struct story *story, const struct cv_run *run, const struct cv_judgement *judgement)
+static void tell_all(struct story *story)
 {
-    const struct cv_kind *kinds = story->scenario->algorithm->kinds;
-    if (story->history->truncated)
-        fputs("…   what follows is too long to tell\n", story->out);
-    fprintf(story->out, "\n%s", cv_verdict_name(judgement->verdict));
-    if (*judgement->reason)
-        fprintf(story->out, ": %s", judgement->reason);
-    if (judgement->has_leader)
-        fprintf(story->out, "; %" PRIu32 " leads", judgement->leader);
-    fprintf(story->out, "; %" PRIu64 " messages", run->total);
-    const char *join = ": ";
-    for (uint32_t kind = 0; kinds[kind].name; kind++) {
-        if (!run->count[kind])
+    struct cv_step step = {0};
+    for (bool more = cv_step_next(story->history, &step); more;) {
+        if (!is_silent_report(story, &step)) {
+            tell_step(story, &step);
+            more = cv_step_next(story->history, &step);
             continue;
-        fprintf(story->out, "%s%s %" PRIu64, join, kinds[kind].name, run->count[kind]);
-        join = ", ";
+        }
+        size_t first = step.first, end = step.end;
+        while ((more = cv_step_next(story->history, &step)) && is_silent_report(story, &step))
+            end = step.end;
+        while (first < end) {
+            begin_line(story, story->history->events[first].time);
+            first = tell_reports(story, first, end);
+            putc('\n', story->out);
+        }
     }
-    fprintf(story->out, "; time %" PRIu64 "\n", run->time);
 }
 
-/* How wide the columns are, and how many targets a step has at most. */
+/* How wide the columns are, and how many nodes a line names at most. */
 static void measure(struct story *story)
 {
     uint64_t steps = 0;
+    story->some_room = story->scenario->group.nodes;
     for (struct cv_step step = {0}; cv_step_next(story->history, &step); steps++)
         story->some_room = step.end - step.first > story->some_room ? step.end - step.first : story->some_room;
     cv_id highest = 0;
@@ -282,8 +345,7 @@ static void measure(struct story *story)
     story->id_width = digits(highest);
 }
 
-int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history,
-                        const struct cv_run *run, const struct cv_judgement *judgement)
+int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history)
 {
     struct story story = {.out = out, .scenario = scenario, .history = history};
     int error = cv_content_learn(&story.content, scenario, history);
@@ -292,11 +354,10 @@ int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const str
     story.some = calloc(story.some_room + 1, sizeof *story.some);
     if (!story.down || !story.some)
         error = CV_ENOMEM;
-    uint64_t number = 0;
-    for (struct cv_step step = {0}; !error && cv_step_next(history, &step);)
-        tell_step(&story, &step, ++number);
     if (!error)
-        tell_end(&story, run, judgement);
+        tell_all(&story);
+    if (!error && history->truncated)
+        fputs("…   and more than can be told\n", out);
     cv_content_free(&story.content);
     free(story.down);
     free(story.some);

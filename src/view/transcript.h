@@ -5,11 +5,9 @@
 
 #include <stdio.h>
 
-#include "property/property.h"
 #include "view/history.h"
 
 /* 0 or CV_ENOMEM. */
-int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history,
-                        const struct cv_run *run, const struct cv_judgement *judgement);
+int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history);
 
 #endif

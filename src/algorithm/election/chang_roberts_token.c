@@ -92,9 +92,12 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best, all call, tokens alone", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, all call, tokens alone", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
-    {"average, all call, tokens alone", "n·H(n)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"tokens alone, best, all call", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"tokens alone, worst, all call", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"tokens alone, average, all call", "n·H(n)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, 0},
     {"one caller", "(2 − announce)a", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
     {"some call", "Σ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
     {"some call", "(2 − announce)a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},

@@ -163,8 +163,9 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best, probes alone", "4n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, probes alone", "2n(⌊log₂ n⌋ + 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"probes alone, best", "4n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"probes alone, worst", "2n(⌊log₂ n⌋ + 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best", "5n", CV_MESSAGES, true, CV_LISTED, 0},
     {"worst", "2n⌊log₂ n⌋ + 3n", CV_MESSAGES, true, CV_LISTED, 0},
     {"ρ rounds", "2aρ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
     {"ρ rounds, all call", "1 + (ρ − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},

@@ -135,8 +135,10 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best, aliases alone", "3n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, aliases alone", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"aliases alone, best", "3n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"aliases alone, worst", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best", "4n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "2n⌊log₂ n⌋ + 2n", CV_MESSAGES, true, CV_LISTED, 0},
     {"f phases", "2af + (2 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
     {"f phases, all call", "2af + (2 − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
     {"f phases", "2af + (3 − announce)a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},

@@ -11,7 +11,7 @@
  * Liveness  a ballot reaches the best node in n - 1 steps, is its own for a round, and the result takes another
  * Cost      2n + δ for each caller, δ steps before the best node: 2kn + Σδ in all, n(5n - 1)/2 if everybody calls
  * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
- *           is replaced by the next one's, and those who were waiting call again
+ *           is not passed on, and those who were waiting call again
  */
 #include <conclave/algorithm.h>
 
@@ -47,13 +47,16 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
-    const bool orphan = cv_suspected(me, cv_rank_id(ballot->rank)); /* its owner cannot stop it any more */
+    if (cv_suspected(me, cv_rank_id(ballot->rank))) {
+        call(me); /* in its place: its owner cannot stop it any more */
+        return;
+    }
     if (ballot->rank == mine) {
         pass_on(me, ELECTED, mine);
         return;
     }
     my->waiting = true;
-    pass_on(me, ELECTION, ballot->rank > mine && !orphan ? ballot->rank : mine);
+    pass_on(me, ELECTION, ballot->rank > mine ? ballot->rank : mine);
 }
 
 static void on_elected(struct cv_self *me, const struct cv_message *message)
@@ -62,25 +65,43 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     const struct ballot *ballot = cv_body(message);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
+    if (ballot->rank < cv_my_rank(me)) {
+        call(me); /* it has come back since the ballot passed its place */
+        return;
+    }
     my->waiting = my->calling = false;
     cv_elected(me, cv_rank_id(ballot->rank));
     if (ballot->rank != cv_my_rank(me))
         pass_on(me, ELECTED, ballot->rank);
 }
 
-/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
-static void suspect(struct cv_self *me, cv_node node)
+static void call_again(struct cv_self *me)
 {
     struct state *my = me->state;
-    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
-    if (!lost_leader && !my->waiting)
-        return;
-    if (lost_leader)
-        cv_no_leader(me);
     if (my->calling)
         cv_yield(me);
     my->calling = false;
     call(me);
+}
+
+/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
+static void suspect(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
+    if (lost_leader)
+        cv_no_leader(me);
+    if (lost_leader || my->waiting)
+        call_again(me);
+}
+
+/* It is back, but its ballot was not believed while it was held for dead. */
+static void trust(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    (void)node;
+    if (my->waiting)
+        call_again(me);
 }
 
 static const struct cv_kind kinds[] = {
@@ -92,7 +113,7 @@ static const struct cv_kind kinds[] = {
 static const struct cv_cost costs[] = {
     {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
     {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"all call", "n(5n − 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, all call", "n(5n − 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
     {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
     {"all call", "a(5a − 1)/2", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, 0},
     {"some call", "2ka + δ", CV_MESSAGES, true, CV_STEADY, 0},
@@ -117,4 +138,5 @@ const struct cv_algorithm cv_ring_basic = {
     .start = call,
     .recover = call,
     .suspect = suspect,
+    .trust = trust,
 };

@@ -164,11 +164,11 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst, all call", "2n²", CV_MESSAGES, true, CV_LISTED, 0},
     {"one caller, multicast", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"k callers", "2kn", CV_MESSAGES, true, CV_LISTED, 0},
-    {"k callers", "k((2 − announce)a + announce(n − 1))", CV_MESSAGES, true, CV_STEADY, 0},
-    {"k callers", "(2 − announce)a + announce", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"k callers", "k(2a + announce(d − 1))", CV_MESSAGES, true, CV_STEADY, 0},
+    {"k callers", "2a − announce·max(1, a − 1)", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},
     {0},
 };
 

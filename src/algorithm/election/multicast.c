@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The multicast-based election, the step before the bully algorithm in the lectures of CS 425 at the University of
+ * Illinois (I. Gupta, N. Borisov, R. Mittal), in its three versions.
+ *
+ * A caller asks everybody. Who is worse agrees, who is better disagrees and calls itself. Who hears a disagreement
+ * gives up; who hears everybody agree has won and tells all. The first version waits for everybody, so one dead node
+ * blocks it. The second takes silence for agreement after a while. The third, lean, has no other agreement than that.
+ *
+ *                  call                        DISAGREE
+ *     IDLE ----------------------> ELECTING ------------> WAITING
+ *      ^ ^                            |                     |  |
+ *      | '--- won: nobody disagreed --'                     |  '--> call again: the one that disagreed died
+ *      '-------------------- COORDINATOR -------------------'
+ *
+ * Safety    the best live node disagrees with everybody else: if no message takes longer than D, within 2D of the call
+ * Liveness  a call ends within 4D, or the one that was to win has died; then it is called again
+ * Cost      h nodes better than the caller: (2h + 3)(n − 1); lean (h + 2)(n − 1) + h(h + 1)/2
+ * Assumes   everybody knows everybody, reliable links, delays at most D; without the timeout, nobody dead
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ELECTION, DISAGREE, COORDINATOR, AGREE }; /* lean is without the last */
+enum timer { NO_ANSWER, NO_COORDINATOR, LAST_WORDS };
+enum parameter { TIMEOUT };
+
+enum version { WITH_TIMEOUT, WAITS_FOR_ALL, LEAN };
+enum mode { IDLE, ELECTING, WAITING };
+
+struct state {
+    uint32_t version;
+    uint32_t mode;
+    cv_node leader;    /* CV_NOBODY: unknown */
+    uint32_t agreed;   /* how many agreed with the call */
+    uint32_t mourning; /* somebody died less than D ago and may still be heard */
+};
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->version = cv_parameter(me, TIMEOUT) ? WAITS_FOR_ALL : WITH_TIMEOUT;
+    my->leader = CV_NOBODY;
+}
+
+static void init_lean(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->version = LEAN;
+    my->leader = CV_NOBODY;
+}
+
+static bool better(const struct cv_self *me, cv_node one, cv_node other)
+{
+    return cv_rank_of(me, one) > cv_rank_of(me, other);
+}
+
+static void follow(struct cv_self *me, cv_node leader)
+{
+    struct state *my = me->state;
+    my->mode = IDLE;
+    my->leader = leader;
+    cv_cancel(me, NO_ANSWER);
+    cv_cancel(me, NO_COORDINATOR);
+    cv_elected(me, cv_id_of(me, leader));
+}
+
+static void win(struct cv_self *me)
+{
+    follow(me, me->node);
+    cv_multicast_signal(me, COORDINATOR);
+}
+
+static void call(struct cv_self *me)
+{
+    struct state *my = me->state;
+    cv_call(me);
+    if (my->leader != CV_NOBODY)
+        cv_no_leader(me);
+    my->leader = CV_NOBODY;
+    my->mode = ELECTING;
+    my->agreed = 0;
+    cv_multicast_signal(me, ELECTION);
+    if (cv_nodes(me) == 1) {
+        win(me);
+    } else if (my->version != WAITS_FOR_ALL) {
+        cv_arm(me, NO_ANSWER, 2 * cv_bound(me));
+        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+    }
+}
+
+static void start(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->mode == IDLE)
+        call(me);
+}
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    if (better(me, message->from, me->node)) {
+        if (my->version != LEAN)
+            cv_signal(me, message->from, AGREE);
+        return;
+    }
+    cv_signal(me, message->from, DISAGREE);
+    if (my->leader == me->node)
+        cv_signal(me, message->from, COORDINATOR); /* the asker missed it */
+    else
+        start(me);
+}
+
+static void on_agree(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    (void)message;
+    if (my->mode == ELECTING && ++my->agreed == cv_nodes(me) - 1)
+        win(me);
+}
+
+/* "Give up election": who disagreed holds its own. */
+static void on_disagree(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    (void)message;
+    if (my->mode != ELECTING)
+        return;
+    my->mode = WAITING;
+    cv_cancel(me, NO_ANSWER);
+    cv_yield(me);
+}
+
+/* An announcement may be out of date, as in the bully algorithm; then an election settles it. */
+static void on_coordinator(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const cv_node from = message->from;
+    const bool overtaken = my->leader != CV_NOBODY && better(me, my->leader, from);
+    const bool last_words = my->mourning && cv_suspected(me, cv_id_of(me, from));
+    if (better(me, me->node, from) || overtaken || last_words)
+        start(me);
+    else
+        follow(me, from);
+}
+
+static void timeout(struct cv_self *me, uint32_t timer)
+{
+    struct state *my = me->state;
+    if (timer == LAST_WORDS)
+        my->mourning = false;
+    else if (timer == NO_ANSWER && my->mode == ELECTING)
+        win(me);
+    else if (timer == NO_COORDINATOR && my->mode == WAITING)
+        call(me);
+}
+
+static void suspect(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    my->mourning = true;
+    cv_arm(me, LAST_WORDS, cv_bound(me));
+    if (node == my->leader)
+        start(me);
+}
+
+/* Whoever comes back within reach of the leader is told. */
+static void trust(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (my->leader == me->node && better(me, me->node, node))
+        cv_signal(me, node, COORDINATOR);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->mode != IDLE && my->leader != CV_NOBODY)
+        return "a node that holds an election knows no leader";
+    if (my->agreed >= cv_nodes(me))
+        return "no more can agree than there are others";
+    return NULL;
+}
+
+static const struct cv_kind kinds[] = {
+    [ELECTION] = {"election", 0, on_election, false},
+    [DISAGREE] = {"disagree", 0, on_disagree, false},
+    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
+    [AGREE] = {"agree", 0, on_agree, false},
+    {0},
+};
+
+static const struct cv_kind lean_kinds[] = {
+    [ELECTION] = {"election", 0, on_election, false},
+    [DISAGREE] = {"disagree", 0, on_disagree, false},
+    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
+    {0},
+};
+
+static const char *const timers[] = {
+    [NO_ANSWER] = "no answer",
+    [NO_COORDINATOR] = "no coordinator",
+    [LAST_WORDS] = "last words",
+    NULL,
+};
+
+static const struct cv_parameter parameters[] = {
+    [TIMEOUT] = {"timeout", "take silence for agreement; no: wait for everybody", "yes|no", 0, CV_CHOICE, 0},
+    {0},
+};
+
+#define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
+
+static const struct cv_cost costs[] = {
+    {"best: the best calls", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst: the lowest calls, or all", "(2n + 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one caller", "(2h + 3)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
+    {"all call", "(2n + 1)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, 0},
+    {"one caller, some dead", "(h + 1)(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER,
+     0},
+    {"all call, some dead", "a(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, 0},
+    {"one caller", "min(4, 3 + h) min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
+    {"all call", "3 min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, 0},
+    {"one caller, some dead", "(min(4, 3 + h) − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, 0},
+    {"all call, some dead", "(3 − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, 0},
+    {0},
+};
+
+static const struct cv_cost lean_costs[] = {
+    {"best: the best calls", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst: the lowest calls, or all", "(n − 1)(3n + 2)/2", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one caller", "(h + 2)(n − 1) + h(h + 1)/2", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER, 0},
+    {"all call", "(a + 1)(n − 1) + a(a − 1)/2", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, 0},
+    {"one caller", "min(4, 3 + h) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, 0},
+    {"all call", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_multicast_election = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "multicast",
+    .title = "Multicast-based election",
+    .citation = "CS 425, University of Illinois, lectures on leader election",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_BOUNDED_DELAY | CV_KNOWN_GROUP,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = kinds,
+    .timers = timers,
+    .parameters = parameters,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .init = init,
+    .start = start,
+    .recover = start,
+    .timeout = timeout,
+    .suspect = suspect,
+    .trust = trust,
+    .invariant = invariant,
+};
+
+const struct cv_algorithm cv_multicast_lean = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "multicast-lean",
+    .title = "Multicast-based election without agreements",
+    .citation = "CS 425, University of Illinois, lectures on leader election",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_BOUNDED_DELAY | CV_KNOWN_GROUP,
+    .claims = CV_ELECTION_CLAIMS,
+    .kinds = lean_kinds,
+    .timers = timers,
+    .costs = lean_costs,
+    .state_bytes = sizeof(struct state),
+    .init = init_lean,
+    .start = start,
+    .recover = start,
+    .timeout = timeout,
+    .suspect = suspect,
+    .trust = trust,
+    .invariant = invariant,
+};

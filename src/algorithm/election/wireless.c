@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/*
+ * S. Vasudevan, J. Kurose, D. Towsley: Design and analysis of a leader election algorithm for mobile ad hoc networks.
+ * ICNP 2004; the form of the textbooks, with a failure detector in the place of probes and heartbeats.
+ *
+ * The source's ELECTION spreads from neighbour to neighbour; whom a node hears it from first is its parent, so a tree
+ * grows. A node acknowledges its parent last, when all its other neighbours have acknowledged, and reports the best
+ * node below it. The source thus learns the best of all, and LEADER goes down the tree.
+ *
+ *              ELECTION of a higher tag, or a call
+ *     OUTSIDE -------------------------------------> BUILDING --- all acknowledged, report ---> REPORTED
+ *                   ^                                    |                                         |
+ *                   | leader lost                        | source: all acknowledged         LEADER |
+ *                   '----- SETTLED <---------------------'-----------------------------------------'
+ *                          ^     | MERGE: exchange leaders with a neighbour that came back;
+ *                          '-----' the better one is passed on
+ *
+ * Several sources: each election has a tag (number, source), and a node leaves an election for one of a higher tag.
+ * A lost neighbour is no longer awaited. Who loses its parent before reporting is the root of what is below it; after
+ * reporting, it calls anew. An election that lost somebody ends with MERGE to all instead of LEADER down the tree, for
+ * the tree may be in pieces, each with a leader of its own.
+ *
+ * Safety    a settled node follows nobody worse than itself and nobody it was told is lost, and tells every neighbour
+ *           that may follow another: in a connected part they end with the same leader, which is the best
+ * Liveness  of the elections in a part the one with the highest tag reaches everybody and ends
+ * Cost      one source, E links: 4E − (n − 1) messages in 3ecc time, or 2 more
+ * Assumes   reliable links while they last, in order; a failure detector that tells of lost and returning nodes
+ */
+#include <conclave/algorithm.h>
+
+enum kind { ELECTION, ACK, LEADER, MERGE };
+enum phase { OUTSIDE, SETTLED, BUILDING, REPORTED };
+
+enum link {
+    AWAITED = 1u << 0, /* its acknowledgement is awaited */
+    CHILD = 1u << 1,   /* it reported to me */
+    STRANGER = 1u << 2 /* it came into reach, or went, during the election: to be told the result */
+};
+
+struct call {
+    cv_rank tag; /* number and source of the election: compared like ranks */
+};
+
+struct report {
+    cv_rank tag;
+    cv_rank best;      /* of the sender and the nodes below it */
+    uint64_t to_parent; /* false: the sender has another parent, and `best` says nothing */
+};
+
+struct result {
+    cv_rank tag;
+    cv_rank leader;
+};
+
+struct state {
+    cv_rank tag;       /* of the last election I took part in */
+    cv_rank best;      /* the best node I have heard of in it; once settled, the leader */
+    cv_node parent;    /* CV_NOBODY: none, I am a root */
+    uint32_t phase;
+    uint32_t awaited;  /* how many neighbours are */
+    uint32_t shaken;   /* somebody was lost since I joined */
+    uint32_t link[];   /* enum link, per neighbour */
+};
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    return sizeof(struct state) + (group->edges[node + 1] - group->edges[node]) * sizeof(uint32_t);
+}
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->parent = CV_NOBODY;
+    my->best = cv_my_rank(me);
+}
+
+static bool electing(const struct state *my)
+{
+    return my->phase == BUILDING || my->phase == REPORTED;
+}
+
+/* ---- the result, and those who have not heard it ---------------------------------------------------- */
+
+static void tell(struct cv_self *me, cv_node node, uint32_t kind)
+{
+    const struct state *my = me->state;
+    cv_send(me, node, kind, &(struct result){my->tag, my->best});
+}
+
+/* LEADER: children know as much as I do. MERGE: anybody may follow another leader. */
+static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
+{
+    struct state *my = me->state;
+    my->phase = SETTLED;
+    my->best = leader;
+    my->parent = CV_NOBODY;
+    my->awaited = 0;
+    cv_elected(me, cv_rank_id(leader));
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node node = cv_neighbour(me, i);
+        const uint32_t link = my->link[i];
+        my->link[i] = 0;
+        if (node == from)
+            continue;
+        if (link & STRANGER || (kind == MERGE && cv_present(me, node)))
+            tell(me, node, MERGE);
+        else if (link & CHILD)
+            tell(me, node, LEADER);
+    }
+}
+
+/* ---- building the tree ------------------------------------------------------------------------------ */
+
+static void call(struct cv_self *me);
+
+/* Everybody asked has answered: report to the parent; without one, the election is over. */
+static void conclude(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->phase != BUILDING || my->awaited)
+        return;
+    if (my->parent != CV_NOBODY) {
+        my->phase = REPORTED;
+        cv_send(me, my->parent, ACK, &(struct report){my->tag, my->best, true});
+    } else if (my->shaken && cv_suspected(me, cv_rank_id(my->best))) {
+        call(me); /* it reported, and died */
+    } else {
+        settle(me, my->best, my->shaken ? MERGE : LEADER, CV_NOBODY);
+    }
+}
+
+static void join(struct cv_self *me, cv_rank tag, cv_node parent)
+{
+    struct state *my = me->state;
+    if (my->phase == SETTLED)
+        cv_no_leader(me);
+    if (electing(my) && cv_rank_id(my->tag) == cv_my_id(me))
+        cv_yield(me);
+    my->tag = tag;
+    my->best = cv_my_rank(me);
+    my->parent = parent;
+    my->phase = BUILDING;
+    my->awaited = 0;
+    my->shaken = false;
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node node = cv_neighbour(me, i);
+        const bool ask = node != parent && cv_present(me, node);
+        my->link[i] = ask ? AWAITED : 0;
+        my->awaited += ask;
+        if (ask)
+            cv_send(me, node, ELECTION, &(struct call){tag});
+    }
+}
+
+static void call(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    join(me, cv_rank_make((uint32_t)(my->tag >> 32) + 1, cv_my_id(me)), CV_NOBODY);
+    cv_call(me);
+    conclude(me);
+}
+
+static void start(struct cv_self *me)
+{
+    if (!electing(me->state))
+        call(me);
+}
+
+/* ---- what goes missing ------------------------------------------------------------------------------ */
+
+static void await_no_more(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    uint32_t *link = &my->link[cv_neighbour_index(me, node)];
+    if (*link & AWAITED) {
+        *link &= ~(uint32_t)AWAITED;
+        my->awaited--;
+        conclude(me);
+    }
+}
+
+static void lose(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    if (!electing(my))
+        return;
+    my->shaken = true;
+    const bool orphaned = node == my->parent;
+    if (orphaned)
+        my->parent = CV_NOBODY;
+    if (orphaned && my->phase == REPORTED)
+        call(me); /* nobody is left to tell me the result */
+    else if (cv_neighbour_index(me, node) < cv_degree(me))
+        await_no_more(me, node);
+}
+
+static void suspect(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (my->phase == SETTLED && cv_follows(me, cv_id_of(me, node)))
+        call(me);
+    else
+        lose(me, node);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------- */
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct call *theirs = cv_body(message);
+    if (theirs->tag > my->tag) {
+        join(me, theirs->tag, message->from);
+        conclude(me);
+        return;
+    }
+    if (message->from == my->parent)
+        lose(me, message->from); /* a parent asks once: this one has died and come back, and forgotten me */
+    if (theirs->tag == my->tag)
+        cv_send(me, message->from, ACK, &(struct report){theirs->tag, 0, false});
+    if (my->phase == SETTLED)
+        tell(me, message->from, MERGE); /* they are behind the times */
+}
+
+static void on_ack(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct report *report = cv_body(message);
+    if (report->to_parent && report->tag > my->tag) {
+        my->tag = report->tag; /* I was its parent before I died: above that number */
+        call(me);
+        return;
+    }
+    if (report->tag != my->tag)
+        return;
+    if (report->to_parent) {
+        if (my->phase == SETTLED) {
+            tell(me, message->from, MERGE);
+            return;
+        }
+        my->link[cv_neighbour_index(me, message->from)] |= CHILD;
+        my->best = report->best > my->best ? report->best : my->best;
+    }
+    await_no_more(me, message->from);
+}
+
+/* A node that was cut off after its report can be better than the leader, and the leader can have died since. */
+static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
+{
+    const struct state *my = me->state;
+    if (leader < cv_my_rank(me) || (my->shaken && cv_suspected(me, cv_rank_id(leader))))
+        call(me);
+    else
+        settle(me, leader, kind, from);
+}
+
+static void on_leader(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct result *result = cv_body(message);
+    if (message->from == my->parent && result->tag == my->tag)
+        learn(me, result->leader, LEADER, message->from);
+}
+
+/* ---- leaders of different parts meet ----------------------------------------------------------------- */
+
+static void on_merge(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct result *theirs = cv_body(message);
+    const cv_node from = message->from;
+    uint32_t *link = &my->link[cv_neighbour_index(me, from)];
+    if (electing(my)) {
+        if (from == my->parent && theirs->tag == my->tag) {
+            learn(me, theirs->leader, MERGE, from);
+            return;
+        }
+        *link |= STRANGER;
+        if (theirs->tag > my->tag)
+            await_no_more(me, from); /* it will not come down to mine */
+    } else if (theirs->leader > my->best && cv_suspected(me, cv_rank_id(theirs->leader))) {
+        *link |= STRANGER; /* one of us is behind the times: talk again when things have changed */
+    } else if (theirs->leader >= my->best && !cv_follows(me, cv_rank_id(theirs->leader))) {
+        my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
+        settle(me, theirs->leader, MERGE, from);
+    } else if (my->phase == OUTSIDE) {
+        call(me);
+    } else if (theirs->leader < my->best) {
+        tell(me, from, MERGE);
+    }
+}
+
+/* A settled node greets those who have come into reach; in an election they hear at its end. */
+static void trust(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    const uint32_t place = cv_neighbour_index(me, node);
+    if (place < cv_degree(me))
+        my->link[place] |= STRANGER;
+    for (uint32_t i = 0; i < cv_degree(me) && my->phase == SETTLED; i++)
+        if (my->link[i] & STRANGER && cv_present(me, cv_neighbour(me, i))) {
+            my->link[i] = 0;
+            tell(me, cv_neighbour(me, i), MERGE);
+        }
+}
+
+/* Back from a crash, a node is a part of the network by itself, which merges with what it finds. */
+static void recover(struct cv_self *me)
+{
+    cv_call(me);
+    settle(me, cv_my_rank(me), MERGE, CV_NOBODY);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    uint32_t awaited = 0;
+    for (uint32_t i = 0; i < cv_degree(me); i++)
+        awaited += my->link[i] & AWAITED;
+    if (awaited != my->awaited)
+        return "the awaited neighbours are counted wrongly";
+    if ((my->phase == BUILDING) != (my->awaited > 0))
+        return "a node builds the tree as long as it awaits somebody";
+    if (my->phase == REPORTED && my->parent == CV_NOBODY)
+        return "who has reported has a parent";
+    if (my->best < cv_my_rank(me))
+        return "a node knows nobody worse than itself as the best";
+    return NULL;
+}
+
+static const struct cv_kind kinds[] = {
+    [ELECTION] = {"election", sizeof(struct call), on_election, false},
+    [ACK] = {"ack", sizeof(struct report), on_ack, false},
+    [LEADER] = {"leader", sizeof(struct result), on_leader, false},
+    [MERGE] = {"merge", sizeof(struct result), on_merge, false},
+    {0},
+};
+
+#define ONE_SOURCE (CV_STEADY | CV_ONE_CALLER | CV_ALL_ALIVE)
+
+static const struct cv_cost costs[] = {
+    {"best: a tree", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst: a complete graph", "(2n − 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"one source", "4E − (n − 1)", CV_MESSAGES, true, ONE_SOURCE, 0},
+    {"one source", "3ecc + w", CV_DELAY, true, ONE_SOURCE | CV_UNIT_DELAY, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_wireless = {
+    .abi = CV_ABI,
+    .problem = CV_ELECTION,
+    .name = "wireless",
+    .title = "Election in wireless ad hoc networks",
+    .citation = "S. Vasudevan, J. Kurose, D. Towsley, ICNP 2004",
+    .topology = CV_GRAPH,
+    .assumes = CV_RELIABLE | CV_FIFO | CV_DETECTOR,
+    .claims = CV_ELECTION_CLAIMS | CV_PER_COMPONENT,
+    .kinds = kinds,
+    .costs = costs,
+    .state_size = state_size,
+    .init = init,
+    .start = start,
+    .recover = recover,
+    .suspect = suspect,
+    .trust = trust,
+    .invariant = invariant,
+};

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* The rows of a diagram, before they are drawn. Of this room's diagram alone. */
+#ifndef CONCLAVE_VIEW_DIAGRAM_ROWS_H
+#define CONCLAVE_VIEW_DIAGRAM_ROWS_H
+
+#include "view/content.h"
+#include "view/diagram.h"
+
+#define DIAGRAM_ROWS 200u /* more than anybody scrolls through */
+
+/* X(constant, glyph, colour, meaning) */
+#define DIAGRAM_MARKS(X)                                                                                               \
+    X(MARK_NONE, "│", PAINT_LINE, "")                                                                                  \
+    X(MARK_CALL, "◆", PAINT_PLAIN, "calls an election")                                                                \
+    X(MARK_START, "◇", PAINT_PLAIN, "is asked to call one")                                                            \
+    X(MARK_TIMEOUT, "◷", PAINT_PLAIN, "times out")                                                                     \
+    X(MARK_SUSPECT, "?", PAINT_PLAIN, "suspects")                                                                      \
+    X(MARK_TRUST, "!", PAINT_PLAIN, "finds back")                                                                      \
+    X(MARK_ELECTED, "★", PAINT_STAR, "knows the leader")                                                               \
+    X(MARK_ENTER, "■", PAINT_STAR, "enters")                                                                           \
+    X(MARK_CRASH, "✗", PAINT_BAD, "down")                                                                              \
+    X(MARK_RECOVER, "●", PAINT_GOOD, "back")                                                                           \
+    X(MARK_LOST, "╳", PAINT_BAD, "lost")
+
+enum diagram_mark {
+#define X(constant, glyph, colour, meaning) constant,
+    DIAGRAM_MARKS(X)
+#undef X
+};
+
+enum diagram_row_type { ROW_MARKS, ROW_ARROWS, ROW_RULE };
+
+/* What a row shows in the column of one node. */
+struct diagram_cell {
+    cv_node node;
+    enum diagram_mark mark;
+    char text[32]; /* beside the mark; empty in rows of arrows */
+};
+
+/* Marks that befall nodes; or one message, to one or several that hear it at the same time; or a line of text. */
+struct diagram_row {
+    enum diagram_row_type type;
+    uint64_t time;
+    size_t cells, cell_count;         /* in the rows' common list */
+    const struct cv_event *event;     /* ROW_RULE */
+    const struct cv_message *content; /* ROW_ARROWS: what is said, */
+    cv_node from;                     /* by whom, */
+    uint64_t sent;                    /* when, */
+    size_t step;                      /* in which step */
+};
+
+struct diagram_rows {
+    struct diagram_row rows[DIAGRAM_ROWS];
+    size_t count;
+    struct diagram_cell *cells;
+    size_t cell_count, cell_room;
+    bool too_many;
+    bool out_of_memory;
+};
+
+void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history);
+
+/* Draws them: 0, CV_ENOMEM, or CV_EINPUT if they do not fit the width. */
+int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_content *content,
+                 const struct cv_history *history, const struct cv_diagram_options *options);
+
+#endif

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What README.md and docs/ show is what the program prints today.
+
+usage: docs.py [--rewrite] [--long] [PAGE...]
+
+    ```console              a session: what follows a line `$ COMMAND` is what that command prints
+    $ conclave sim bully
+    ```
+
+A command runs if its first word is one of RUN below; `$ make test` is only shown. Its standard output and errors
+together must be the text that follows; a line `…` stands for lines left out. The commands of a page run one after the
+other in a directory of the page's own, which has the repository's include, examples and scenarios.
+
+    ```console long         runs only with --long: it takes more than a second or two
+    ```c PATH               an excerpt: these lines stand in that file, one after the other
+    [text](PATH#heading)    exists
+
+--rewrite puts what the commands print today into the pages. Besides, the manual pages name the options the program
+has, and mandoc, where it is installed, finds nothing wrong with them.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
+CONCLAVE = os.environ.get("CONCLAVE", str(ROOT / "build" / "conclave"))
+RUN = {"conclave", "cc", "cat", "echo", "head", "sed"}
+LEFT_OUT = "…"
+SECONDS = 60
+
+FENCE = re.compile(r"^```(\S*) ?(.*)$")
+LINK = re.compile(r"(?<!\\)\[[^\]\n]*\]\(([^)\s]+)\)")
+SPAN = re.compile(r"`[^`\n]*`")
+
+
+class Block:
+    """A fenced block: its lines are page[start:end], without the fences."""
+
+    def __init__(self, language, rest, start):
+        self.language, self.rest, self.start, self.end = language, rest, start, start
+
+
+def blocks(page):
+    block = None
+    for number, line in enumerate(page):
+        fence = FENCE.match(line)
+        if not fence:
+            continue
+        if block is None:
+            block = Block(fence[1], fence[2], number + 1)
+        else:
+            block.end = number
+            yield block
+            block = None
+
+
+def commands(page, block):
+    """(line number, command, first line of its output, line behind it) of a session."""
+    starts = [n for n in range(block.start, block.end) if page[n].startswith("$ ")]
+    for start, behind in zip(starts, starts[1:] + [block.end]):
+        output = start + 1
+        command = page[start][2:]
+        while command.endswith("\\") and output < behind:
+            command = command[:-1] + page[output].strip()
+            output += 1
+        yield start, command, output, behind
+
+
+def run(command, directory):
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CONCLAVE_SEED")}
+    environment.update(PATH=f"{directory / 'bin'}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
+    done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment, text=True, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
+    return done.stdout.split("\n")[:-1] if done.stdout.endswith("\n") else done.stdout.split("\n")
+
+
+def matches(shown, printed):
+    """Is `shown` what was printed, but for what it leaves out?"""
+    if LEFT_OUT not in shown:
+        return shown == printed
+    gap = shown.index(LEFT_OUT)
+    if shown[:gap] != printed[:gap]:
+        return False
+    rest = shown[gap + 1:]
+    return any(matches(rest, printed[at:]) for at in range(gap, len(printed) + 1))
+
+
+def abbreviated(shown, printed):
+    """What was printed, shortened as it was in the page: as many lines before and behind the gap."""
+    if LEFT_OUT not in shown:
+        return printed
+    head = shown.index(LEFT_OUT)
+    tail = shown[::-1].index(LEFT_OUT)
+    if head + tail >= len(printed):
+        return printed
+    return printed[:head] + [LEFT_OUT] + (printed[-tail:] if tail else [])
+
+
+def settle(directory):
+    """A directory in which a page's commands find what they name."""
+    (directory / "bin").mkdir()
+    (directory / "bin" / "conclave").symlink_to(pathlib.Path(CONCLAVE).resolve())
+    for name in ("include", "examples", "scenarios"):
+        (directory / name).symlink_to(ROOT / name)
+
+
+def check_sessions(path, page, options):
+    """What is wrong, and the page as it should be."""
+    wrong, written, copied = [], [], 0
+    with tempfile.TemporaryDirectory() as name:
+        settle(pathlib.Path(name))
+        for block in blocks(page):
+            if block.language != "console" or (block.rest == "long" and not options.long):
+                continue
+            for start, command, output, behind in commands(page, block):
+                if command.split(maxsplit=1)[0] not in RUN:
+                    continue
+                shown = page[output:behind]
+                printed = [line.rstrip() for line in run(command, pathlib.Path(name))]
+                if matches(shown, printed):
+                    continue
+                wrong.append((path, start + 1, f"`{command}` prints something else:\n" + "\n".join(printed)))
+                written += page[copied:output] + abbreviated(shown, printed)
+                copied = behind
+    return wrong, written + page[copied:]
+
+
+def check_excerpts(path, page):
+    for block in blocks(page):
+        source = ROOT / block.rest
+        if block.language != "c" or not block.rest:
+            continue
+        if not source.is_file():
+            yield path, block.start, f"{block.rest}: no such file"
+        elif "\n".join(page[block.start:block.end]) not in source.read_text(encoding="utf-8"):
+            yield path, block.start + 1, f"does not stand like this in {block.rest}"
+
+
+def prose(page):
+    """(line number, line) outside fenced blocks."""
+    fenced = {n for block in blocks(page) for n in range(block.start - 1, block.end + 1)}
+    return [(n, line) for n, line in enumerate(page) if n not in fenced]
+
+
+def anchors(page):
+    """The names under which a browser finds the headings of a page."""
+    for _, line in prose(page):
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            yield re.sub(r"[^\w\- ]", "", heading[1].lower()).replace(" ", "-")
+
+
+def check_links(path, page):
+    for number, line in prose(page):
+        for target in LINK.findall(SPAN.sub("", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            there = (path.parent / name).resolve() if name else path
+            if not there.exists():
+                yield path, number + 1, f"{target}: no such file"
+            elif anchor and there.suffix == ".md" and anchor not in anchors(read(there)):
+                yield path, number + 1, f"{target}: no such heading"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8").split("\n")
+
+
+# ---- the manual ----
+
+
+def options_of(text, pattern):
+    return set(re.findall(pattern, text)) - {"help"}
+
+
+def check_manual():
+    """Each subcommand's page names the options that its --help names, no more and no fewer."""
+    for page in sorted((ROOT / "man").glob("conclave-*.1")):
+        command = page.stem.removeprefix("conclave-")
+        told = subprocess.run([CONCLAVE, command, "--help"], capture_output=True, text=True, check=True).stdout
+        helped = options_of(told.split("Exit codes")[0], r"--([a-z]+)")
+        if command == "scenario":
+            helped = set()  # its examples are options of conclave sim
+        manual = options_of(page.read_text(encoding="utf-8"), r"(?m)^\.It .*Fl -([a-z]+)")
+        for name in sorted(helped - manual):
+            yield page, 1, f"--{name} is missing"
+        for name in sorted(manual - helped):
+            yield page, 1, f"conclave {command} --help knows no --{name}"
+    if not shutil.which("mandoc"):
+        return
+    for page in sorted((ROOT / "man").glob("*.[1-9]")):
+        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", str(page)], capture_output=True, text=True,
+                              check=False)
+        if lint.returncode or lint.stdout:
+            yield page, 1, lint.stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", metavar="PAGE", nargs="*", type=pathlib.Path)
+    parser.add_argument("--rewrite", action="store_true", help="put what the commands print today into the pages")
+    parser.add_argument("--long", action="store_true", help="also run the long sessions")
+    options = parser.parse_args()
+    pages = [page.resolve() for page in options.pages]
+    wrong = []
+    for path in pages or [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]:
+        page = read(path)
+        found, written = check_sessions(path, page, options)
+        if found and options.rewrite:
+            path.write_text("\n".join(written), encoding="utf-8")
+            print(f"{path.relative_to(ROOT)}: {len(found)} sessions rewritten")
+            found = []
+        wrong += [*found, *check_excerpts(path, page), *check_links(path, page)]
+    if not pages:
+        wrong += check_manual()
+    for path, line, what in wrong:
+        print(f"{path.relative_to(ROOT)}:{line}: {what}")
+    if wrong:
+        print("tests/docs.py --rewrite puts sessions right")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

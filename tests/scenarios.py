@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Replays every scenario and compares it with what the texts say.
+
+The expected leaders, counts and times below were worked out from the texts, not from the program. Every scenario
+also has a golden transcript in tests/trace/, which a person has read; `--rewrite` writes them anew, to be read again.
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TRANSCRIPTS = ROOT / "tests" / "trace"
+
+# Per scenario, per run: what must be found in the JSON. `leader` None: no common leader.
+EXPECTED = {
+    "bully-example": [dict(leader=6, election=6, ok=3, coordinator=6, time=4)],
+    "bully-7-returns": [dict(leader=7, election=6, ok=3, coordinator=6 + 7)],
+    "bully-several-callers": [dict(leader=3, election=10, ok=6, coordinator=3, time=3)],
+    "bully-p2-calls": [dict(leader=4, election=6, ok=3, coordinator=3, time=4)],
+    "bully-p4-fails-after-step-3": [dict(leader=3, election=6, ok=2, coordinator=2)],
+    "bully-p4-fails-after-step-4": [dict(leader=3, coordinator=2)],
+    # n = 6: n(n-1)(2n-1)/6 and n over 3; nobody is left to be told.
+    "bully-cascade": [dict(leader=0, election=6 * 5 * 11 // 6, ok=20, coordinator=0, decided=4 * 6 - 6)],
+    "bully-recovery-race": [
+        dict(leader=None, elected={0: 6, 1: 6, 2: 6, 3: 6, 4: 6, 5: 6, 6: 7, 7: 7}),
+        dict(leader=7), dict(leader=7)],
+    "split-brain": [
+        dict(leader=None, elected={0: 2, 1: 2, 2: 2, 3: 5, 4: 5, 5: 5}),
+        dict(leader=5)],
+    "ring-two-elections": [dict(leader=6, election=14, coordinator=14)],
+    "ring-p4-dies": [dict(leader=3, election=9, coordinator=8, time=17)],
+    "ring-lowest-wins": [dict(leader=0, total=10)],
+    "ring-example": [dict(leader=80, total=2 * 6 + 3)],
+    "ring-worst-and-best": [dict(leader=80, total=3 * 6 - 1, time=17), dict(leader=80, total=2 * 6, time=12)],
+    "ring-two-callers": [dict(leader=80, elected_count=12), dict(leader=80, elected_count=6)],
+    "chang-roberts-all-call": [dict(leader=6, total=3 * 6 - 1), dict(leader=6, total=6 * 7 // 2 + 6)],
+    "chang-roberts-best-and-worst": [dict(leader=6, token=2 * 6 - 1), dict(leader=6, token=6 * 7 // 2)],
+    "ring-crash-detected": [dict(leader=32)],
+    "ring-crash-missed": [dict(leader=None, elected={3: None, 32: None, 5: None, 6: None, 12: None})],
+    "ring-false-suspicion": [dict(leader=None, elected={3: 32, 32: 32, 5: 32, 6: 32, 12: 32, 80: None})],
+    "multicast-versions": [
+        dict(leader=5, total=36), dict(leader=None), dict(leader=5, total=36), dict(leader=4),
+        dict(leader=5, total=26), dict(leader=4)],
+    "wireless-example": [dict(leader=8, election=19, ack=19, total=4 * 14 - 9)],
+}
+
+
+def runs_of(text):
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            verdict, options = line.split(":", 1)
+            yield verdict, shlex.split(options)
+
+
+def differences(expected, found):
+    facts = {"leader": found["leader"], "time": found["time"], "decided": found["decided"],
+             "total": found["messages"]["total"], **found["messages"]["by_kind"],
+             "elected_count": found["messages"]["by_kind"].get("elected")}
+    facts["elected"] = {int(node): leader for node, leader in found["elected"].items()}
+    return [f"{key}: expected {value}, found {facts[key]}" for key, value in expected.items() if facts[key] != value]
+
+
+def check_facts(conclave, name, text):
+    runs = list(runs_of(text))
+    if len(runs) != len(EXPECTED[name]):
+        return [f"{name}: {len(runs)} runs, {len(EXPECTED[name])} expected"]
+    problems = []
+    for (verdict, options), expected in zip(runs, EXPECTED[name]):
+        done = subprocess.run([conclave, "sim", *options, "--json"], capture_output=True, text=True, check=False)
+        found = json.loads(done.stdout)
+        if found["verdict"] != verdict:
+            problems.append(f"{name}: verdict {found['verdict']}, expected {verdict}: {found['reason']}")
+        problems += [f"{name}: {difference}" for difference in differences(expected, found)]
+    return problems
+
+
+def check_transcript(conclave, name, rewrite):
+    done = subprocess.run([conclave, "scenario", name], capture_output=True, text=True, check=False)
+    golden = TRANSCRIPTS / f"{name}.txt"
+    if rewrite:
+        golden.write_text(done.stdout, encoding="utf-8")
+    if done.returncode or done.stderr:
+        return [f"{name}: exit code {done.returncode}: {done.stderr.strip()}"]
+    if not golden.exists() or golden.read_text(encoding="utf-8") != done.stdout:
+        return [f"{name}: the transcript differs from {golden.relative_to(ROOT)}"]
+    return []
+
+
+def main():
+    conclave, switches = os.environ.get("CONCLAVE", ROOT / "build" / "conclave"), sys.argv[1:]
+    problems = []
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "scenarios").glob("*.scenario")}
+    listed = subprocess.run([conclave, "scenario"], capture_output=True, text=True, check=True).stdout
+    for name in sorted(files.keys() | EXPECTED.keys()):
+        if name not in files or name not in EXPECTED or not any(l.startswith(name + " ") for l in listed.splitlines()):
+            problems.append(f"{name}: not in all of scenarios/, this test and the program's list")
+            continue
+        problems += check_facts(conclave, name, files[name])
+        problems += check_transcript(conclave, name, "--rewrite" in switches)
+    print("\n".join(problems) or f"{len(files)} scenarios as told")
+    return bool(problems)
+
+
+sys.exit(main())
