@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/parse.h"
+
 volatile sig_atomic_t command_interrupted;
 
 int command_refuse(const char *format, ...)
@@ -45,8 +47,9 @@ unsigned command_width(void)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
-    if (columns && atoi(columns) > 0)
-        return (unsigned)atoi(columns);
+    uint64_t given;
+    if (columns && cv_parse_number(cv_text(columns), 100000, &given) && given)
+        return (unsigned)given;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 100;

@@ -54,35 +54,25 @@ int command_algorithm(const char *name, const struct cv_algorithm **algorithm, s
     return cv_complain(complaint, "%s: no such algorithm; conclave list shows them all, ./FILE.so loads your own", name);
 }
 
+/* All up to the first NUL, of which a text has none. */
 char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint)
 {
     FILE *file = fopen(path, "re");
     char *text = NULL;
-    size_t used = 0, room = 0;
-    if (file) {
-        do {
-            if (room - used < 2) {
-                char *grown = realloc(text, room = room ? room * 2 : 65536);
-                if (!grown)
-                    break;
-                text = grown;
-            }
-            used += fread(text + used, 1, room - used - 1, file);
-        } while (!feof(file) && !ferror(file));
-    }
-    if (!file || ferror(file) || !feof(file)) {
-        cv_complain(complaint, "%s %s: %s", option, path, strerror(errno));
-        free(text);
-        text = NULL;
-    } else {
-        text[used] = '\0';
-        if (strlen(text) != used) {
-            cv_complain(complaint, "%s %s: not a text file", option, path);
-            free(text);
-            text = NULL;
-        }
-    }
+    size_t room = 0;
+    const ssize_t length = file ? getdelim(&text, &room, '\0', file) : -1;
+    const char *problem = NULL;
+    if (!file || ferror(file))
+        problem = strerror(errno);
+    else if (length > 0 && text[length - 1] == '\0')
+        problem = "not a text file";
     if (file)
         fclose(file);
-    return text;
+    if (!problem && length > 0)
+        return text;
+    free(text);
+    if (!problem)
+        return calloc(1, 1);
+    cv_complain(complaint, "%s %s: %s", option, path, problem);
+    return NULL;
 }

@@ -69,7 +69,8 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
     int count = split(line + length + 1, words + 1, MOST_WORDS - 2);
     if (count < 0 || count + extra > MOST_WORDS - 2)
         return command_refuse("%s: a line of more than %d words", name, MOST_WORDS - 2);
-    memcpy(words + 1 + count, options, (size_t)extra * sizeof *options);
+    for (int i = 0; i < extra; i++)
+        words[1 + count + i] = options[i];
     words[1 + count + extra] = NULL;
 
     struct sim_request request;

@@ -6,6 +6,7 @@
 #ifndef CONCLAVE_CORE_RANDOM_H
 #define CONCLAVE_CORE_RANDOM_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ static inline uint64_t cv_random_next(struct cv_random *random)
 /* Uniform in 0..limit-1, for limits of 1..2^32: the high half of a product, redrawn where it would favour some. */
 static inline uint64_t cv_random_below(struct cv_random *random, uint64_t limit)
 {
+    assert(limit >= 1 && limit <= UINT64_C(1) << 32);
     uint64_t product = (cv_random_next(random) >> 32) * limit;
     if ((uint32_t)product < limit) {
         const uint32_t favoured = (uint32_t)((UINT64_C(1) << 32) % limit);
