@@ -9,18 +9,23 @@ usage: docs.py [--rewrite] [--long] [PAGE...]
     ```
 
 A command runs if its first word is one of RUN below; `$ make test` is only shown. Its standard output and errors
-together must be the text that follows; a line `…` stands for lines left out. The commands of a page run one after the
-other in a directory of the page's own, which has the repository's include, examples and scenarios.
+together must be the text that follows, but for blank lines at its end; a line `…` stands for lines left out. `conclave
+scenario` prints commands itself, so it comes last in its session. The commands of a page run one after the other in a
+directory of the page's own, which has the repository's include, examples and scenarios.
 
     ```console long         runs only with --long: it takes more than a second or two
+    ![text](PATH.svg)       a picture that one of the page's commands has written
     ```c PATH               an excerpt: these lines stand in that file, one after the other
     [text](PATH#heading)    exists
+    <!-- table: NAME -->    up to <!-- end of table -->: one of TABLES below, made from what the program lists
 
---rewrite puts what the commands print today into the pages. Besides, the manual pages name the options the program
-has, and mandoc, where it is installed, finds nothing wrong with them.
+--rewrite puts what the commands print and draw today into the pages. Besides, the pages for authors name what
+conclave/algorithm.h has, the manual pages name the options the program has, and mandoc, where it is installed, finds
+nothing wrong with them.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -35,8 +40,10 @@ RUN = {"conclave", "cc", "cat", "echo", "head", "sed"}
 LEFT_OUT = "…"
 SECONDS = 60
 
+REPLAYS = re.compile(r"conclave (scenario \S|tour)")  # these print commands, so one ends its session
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
 LINK = re.compile(r"(?<!\\)\[[^\]\n]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r"!\[[^\]\n]*\]\(([^)\s]+\.svg)\)")
 SPAN = re.compile(r"`[^`\n]*`")
 
 
@@ -70,6 +77,9 @@ def commands(page, block):
         while command.endswith("\\") and output < behind:
             command = command[:-1] + page[output].strip()
             output += 1
+        if REPLAYS.match(command):
+            yield start, command, output, block.end
+            return
         yield start, command, output, behind
 
 
@@ -78,7 +88,14 @@ def run(command, directory):
     environment.update(PATH=f"{directory / 'bin'}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
     done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment, text=True, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
-    return done.stdout.split("\n")[:-1] if done.stdout.endswith("\n") else done.stdout.split("\n")
+    return without_end([line.rstrip() for line in done.stdout.splitlines()])
+
+
+def without_end(lines):
+    """Without blank lines at the end."""
+    while lines and not lines[-1]:
+        lines = lines[:-1]
+    return lines
 
 
 def matches(shown, printed):
@@ -111,6 +128,19 @@ def settle(directory):
         (directory / name).symlink_to(ROOT / name)
 
 
+def check_pictures(path, page, directory, options):
+    for number, line in prose(page):
+        for target in PICTURE.findall(line):
+            drawn, kept = directory / pathlib.Path(target).name, path.parent / target
+            if not drawn.is_file():
+                yield path, number + 1, f"{target}: no command of this page writes it"
+            elif not kept.is_file() or drawn.read_bytes() != kept.read_bytes():
+                if options.rewrite:
+                    kept.parent.mkdir(exist_ok=True)
+                    shutil.copy(drawn, kept)
+                yield path, number + 1, f"{target}: its command draws something else"
+
+
 def check_sessions(path, page, options):
     """What is wrong, and the page as it should be."""
     wrong, written, copied = [], [], 0
@@ -122,14 +152,72 @@ def check_sessions(path, page, options):
             for start, command, output, behind in commands(page, block):
                 if command.split(maxsplit=1)[0] not in RUN:
                     continue
-                shown = page[output:behind]
-                printed = [line.rstrip() for line in run(command, pathlib.Path(name))]
+                shown = without_end(page[output:behind])
+                printed = run(command, pathlib.Path(name))
                 if matches(shown, printed):
                     continue
                 wrong.append((path, start + 1, f"`{command}` prints something else:\n" + "\n".join(printed)))
                 written += page[copied:output] + abbreviated(shown, printed)
                 copied = behind
+        wrong += check_pictures(path, page, pathlib.Path(name), options)
     return wrong, written + page[copied:]
+
+
+# ---- tables ----
+
+
+def ask(*command):
+    return subprocess.run([CONCLAVE, *command], capture_output=True, text=True, check=True).stdout
+
+
+def row(*cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def link(name, target, folder):
+    return f"[`{name}`]({os.path.relpath(ROOT / target, folder)})"
+
+
+def algorithm_table(folder):
+    """Every algorithm, its page, and the best and worst number of messages it names."""
+    yield row("algorithm", "network", "messages, best", "messages, worst")
+    yield row("---", "---", "---", "---")
+    for it in json.loads(ask("list", "--json"))["algorithms"]:
+        costs = [cost for cost in it["costs"] if cost["measure"] == "messages"]
+        best = [cost["formula"] for cost in costs if cost["case"].startswith("best")]
+        worst = [cost["formula"] for cost in costs if cost["case"].startswith("worst")]
+        yield row(link(it["name"], f"docs/elections/{it['name']}.md", folder), it["topology"],
+                  best[0] if best else "", worst[-1] if worst else "")
+
+
+def scenario_table(folder):
+    """Every scenario, its file and its title."""
+    yield row("scenario", "story")
+    yield row("---", "---")
+    for line in ask("scenario").split("\n\n", maxsplit=1)[0].splitlines():
+        name, title = line.split(maxsplit=1)
+        yield row(link(name, f"scenarios/{name}.scenario", folder), title)
+
+
+TABLES = {"algorithms": algorithm_table, "scenarios": scenario_table}
+
+
+def check_tables(path, page):
+    """What is wrong, and the page as it should be."""
+    wrong, written, copied = [], [], 0
+    for start, line in enumerate(page):
+        table = re.fullmatch(r"<!-- table: (\w+) -->", line)
+        if table:
+            end = page.index("<!-- end of table -->", start)
+            rows = list(TABLES[table[1]](path.parent))
+            if page[start + 1:end] != rows:
+                wrong.append((path, start + 1, "the table should be:\n" + "\n".join(rows)))
+            written += page[copied:start + 1] + rows
+            copied = end
+    return wrong, written + page[copied:]
+
+
+# ---- excerpts and links ----
 
 
 def check_excerpts(path, page):
@@ -174,6 +262,35 @@ def read(path):
     return path.read_text(encoding="utf-8").split("\n")
 
 
+# ---- the author's interface ----
+
+# What stands in the header for the runtimes, and for what is not there yet.
+INTERNAL = {"cv_post", "cv_send_bytes", "cv_multicast_bytes", "cv_message_bytes", "cv_group_rank", "cv_rank_make",
+            "cv_enter"}
+
+
+def check_interface():
+    """The pages for authors name every function of the header, every condition and variable of formulas, nothing else."""
+    header = (ROOT / "include" / "conclave" / "algorithm.h").read_text(encoding="utf-8")
+    functions = set(re.findall(r"^(?:static inline .*?\*?|#define )(cv_\w+)\(", header, re.MULTILINE)) - INTERNAL
+    conditions = set(re.findall(r"CV_\w+", re.search(r"enum cv_condition \{(.*?)\n\};", header, re.DOTALL)[1]))
+    theory = (ROOT / "src" / "core" / "theory.c").read_text(encoding="utf-8")
+    variables = set(re.findall(r'^    \{"(\w+)", \w+\},$', theory, re.MULTILINE))
+    guide, manual = ROOT / "docs" / "write-your-own.md", ROOT / "man" / "conclave-algorithm.7"
+    properties = ROOT / "docs" / "properties.md"
+    for path, names in ((guide, functions), (manual, functions), (properties, conditions)):
+        text = path.read_text(encoding="utf-8")
+        for name in sorted(names):
+            if not re.search(rf"\b{name}\b", text):
+                yield path, 1, f"{name} is missing"
+        for name in sorted(set(re.findall(r"\b(?:cv|CV)_\w+", text))):
+            if not re.search(rf"\b{name}\b", header):
+                yield path, 1, f"conclave/algorithm.h has no {name}"
+    for name in sorted(variables):
+        if f"| `{name}` |" not in properties.read_text(encoding="utf-8"):
+            yield properties, 1, f"the variable {name} is missing"
+
+
 # ---- the manual ----
 
 
@@ -214,17 +331,19 @@ def main():
     for path in pages or [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]:
         page = read(path)
         found, written = check_sessions(path, page, options)
+        stale, written = check_tables(path, written if options.rewrite else page)
+        found += stale
         if found and options.rewrite:
             path.write_text("\n".join(written), encoding="utf-8")
-            print(f"{path.relative_to(ROOT)}: {len(found)} sessions rewritten")
-            found = []
+            print(f"{path.relative_to(ROOT)}: {len(found)} sessions, pictures and tables rewritten")
+            found, page = [], written
         wrong += [*found, *check_excerpts(path, page), *check_links(path, page)]
     if not pages:
-        wrong += check_manual()
+        wrong += [*check_interface(), *check_manual()]
     for path, line, what in wrong:
         print(f"{path.relative_to(ROOT)}:{line}: {what}")
     if wrong:
-        print("tests/docs.py --rewrite puts sessions right")
+        print("tests/docs.py --rewrite puts sessions, pictures and tables right")
     return 1 if wrong else 0
 
 

@@ -46,6 +46,11 @@ static inline cv_id cv_rank_id(cv_rank rank)
     return (cv_id)rank;
 }
 
+static inline uint32_t cv_rank_attribute(cv_rank rank)
+{
+    return (uint32_t)(rank >> 32);
+}
+
 /* ---- the group a node lives in ---------------------------------------------------------------------- */
 
 enum cv_topology {
@@ -258,11 +263,11 @@ static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_
         me->runtime->grow(me, size);
     struct cv_message *message = (struct cv_message *)(void *)(me->outbox + me->used);
     me->used += size;
-    message->to = to;
-    message->from = me->node;
-    message->clock = me->clock & ((1ull << 40) - 1);
-    message->kind = kind & (CV_MAX_KINDS - 1);
-    message->words = (bytes / 4) & CV_MAX_WORDS;
+    *message = (struct cv_message){.to = to,
+                                   .from = me->node,
+                                   .clock = me->clock & ((1ull << 40) - 1),
+                                   .kind = kind & (CV_MAX_KINDS - 1),
+                                   .words = (bytes / 4) & CV_MAX_WORDS};
     if (bytes % 8)
         message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
     return message;
@@ -388,10 +393,20 @@ static inline void cv_elected(struct cv_self *me, cv_id leader)
     me->calling = 0;
 }
 
-/* Is that the leader this node knows? */
+/* The leader this node knows, if it knows one. */
+static inline bool cv_knows_leader(const struct cv_self *me)
+{
+    return me->knows;
+}
+
+static inline cv_id cv_leader(const struct cv_self *me)
+{
+    return me->elected;
+}
+
 static inline bool cv_follows(const struct cv_self *me, cv_id leader)
 {
-    return me->knows && me->elected == leader;
+    return cv_knows_leader(me) && cv_leader(me) == leader;
 }
 
 /* The leader this node knew is gone, or in doubt. */

@@ -11,7 +11,10 @@
     X(cv_chang_roberts)                                                                                                \
     X(cv_chang_roberts_token)                                                                                          \
     X(cv_franklin)                                                                                                     \
-    X(cv_peterson)
+    X(cv_peterson)                                                                                                     \
+    X(cv_multicast_election)                                                                                           \
+    X(cv_multicast_lean)                                                                                               \
+    X(cv_wireless)
 
 #define X(table) extern const struct cv_algorithm table;
 ALGORITHMS(X)

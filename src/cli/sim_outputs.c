@@ -48,8 +48,8 @@ static int check_names(const struct sim_request *request, struct cv_complaint *c
     return 0;
 }
 
-int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request,
-                     const struct cv_scenario *scenario, struct cv_complaint *complaint)
+int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request, const struct cv_scenario *scenario,
+                     struct cv_complaint *complaint)
 {
     if (!request->trace && !request->svg && !request->shiviz && !request->diagram && !request->transcript)
         return 0;

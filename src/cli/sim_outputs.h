@@ -11,8 +11,8 @@ struct sim_outputs {
 };
 
 /* Opens what the request asks for, before the run: a file that cannot be written is told at once. */
-int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request,
-                     const struct cv_scenario *scenario, struct cv_complaint *complaint);
+int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *request, const struct cv_scenario *scenario,
+                     struct cv_complaint *complaint);
 /* Draws and completes; the files get their names now. */
 int sim_outputs_finish(struct sim_outputs *outputs, const struct sim_result *result, struct cv_complaint *complaint);
 /* Throws away what was not completed. */

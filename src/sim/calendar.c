@@ -205,7 +205,7 @@ uint64_t calendar_next(const struct calendar *calendar)
 
 int calendar_advance(struct calendar *calendar, uint64_t now)
 {
-    const bool new_block = !calendar->direct && block_of(calendar, now) != block_of(calendar, calendar->now);
+    const bool new_block = !calendar->direct && (now ^ calendar->now) > calendar->mask;
     calendar->now = now;
     return new_block ? spread(calendar) : 0;
 }

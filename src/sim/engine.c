@@ -12,6 +12,7 @@
 
 #include "sim/world.h"
 
+#define TICKS_AT_A_STRETCH 256
 #define AHEAD 6 /* messages looked ahead, to have their nodes in the cache */
 
 void world_tell(struct cv_sim *sim, const struct cv_event *event)
@@ -378,49 +379,70 @@ static uint64_t next_tick(const struct cv_sim *sim, uint64_t planned)
     return next < planned ? next : planned;
 }
 
-/* Is it time to look at the clock, the terminal and the signals? Not at every message. */
-static bool interrupted(struct cv_sim *sim, uint64_t *looked_at)
+static bool interrupted(const struct cv_sim *sim)
+{
+    return sim->out_of_memory || (sim->options.interrupted && *sim->options.interrupted);
+}
+
+static void tell_progress(struct cv_sim *sim)
 {
     uint64_t messages = 0;
-    if (sim->options.interrupted && *sim->options.interrupted)
-        return true;
-    if (!sim->options.progress)
-        return false;
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
         messages += sim->run.count[kind];
-    if (messages - *looked_at > 1u << 20) {
-        *looked_at = messages;
-        sim->options.progress(sim->options.progress_context, sim->now, messages);
+    sim->options.progress(sim->options.progress_context, sim->now, messages);
+}
+
+static void deliver_mail(struct cv_sim *sim, bool unit)
+{
+    if (!sim->plain)
+        careful_mail(sim);
+    else if (unit)
+        quick_mail_unit(sim);
+    else
+        quick_mail_random(sim);
+}
+
+/* With nothing armed and nothing planned, only messages move time: many ticks at a stretch. */
+static void hurry(struct cv_sim *sim, bool unit)
+{
+    for (int ticks = 0; ticks < TICKS_AT_A_STRETCH && !sim->alarms.pending; ticks++) {
+        const uint64_t next = calendar_next(&sim->mail);
+        if (next > sim->scenario->until || interrupted(sim))
+            break;
+        sim->now = next;
+        if (calendar_advance(&sim->mail, next))
+            sim->out_of_memory = true;
+        deliver_mail(sim, unit);
     }
-    return false;
+    calendar_advance(&sim->alarms, sim->now);
 }
 
 static enum cv_ending play(struct cv_sim *sim)
 {
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
-    uint64_t looked_at = 0;
     faults_happen(sim);
     call_elections(sim);
-    for (;;) {
-        if (sim->out_of_memory || interrupted(sim, &looked_at))
+    for (uint64_t stretch = 0;; stretch++) {
+        if (interrupted(sim))
             return CV_INTERRUPTED;
+        if (sim->options.progress && stretch % TICKS_AT_A_STRETCH == 0)
+            tell_progress(sim);
         const uint64_t planned = faults_next(sim);
         if (idle(sim) && planned == CV_NEVER)
             return CV_QUIET;
         const uint64_t next = next_tick(sim, planned);
         if (next > sim->scenario->until)
             return CV_OUT_OF_TIME;
+        if (sim->plain && planned == CV_NEVER && !sim->alarms.pending) {
+            hurry(sim, unit);
+            continue;
+        }
         sim->now = next;
         if (calendar_advance(&sim->mail, next) || calendar_advance(&sim->alarms, next))
             sim->out_of_memory = true;
         if (planned <= next)
             faults_happen(sim);
-        if (!sim->plain)
-            careful_mail(sim);
-        else if (unit)
-            quick_mail_unit(sim);
-        else
-            quick_mail_random(sim);
+        deliver_mail(sim, unit);
         if (sim->alarms.pending)
             fire_alarms(sim);
         if (sim->repeat && repeat_found(sim, &sim->run.period))

@@ -190,7 +190,8 @@ static bool suspected_falsely(const struct cv_sim *sim, cv_node node, cv_node ot
 bool faults_present(const struct cv_self *me, cv_node node)
 {
     const struct cv_sim *sim = world_of(me);
-    const bool cut_off = may_fall_apart(sim) && sim->known[me->node] != sim->known[node];
+    const bool lost = sim->known[node] == UNREACHABLE || sim->known[me->node] != sim->known[node];
+    const bool cut_off = may_fall_apart(sim) && lost;
     return world_alive(sim, node) && !cut_off && !suspected_falsely(sim, me->node, node);
 }
 
@@ -211,8 +212,10 @@ bool faults_suspected(const struct cv_self *me, cv_id id)
         return false;
     if (suspected_falsely(sim, me->node, node))
         return true;
-    const bool gone = sim->known[node] == UNREACHABLE || (may_fall_apart(sim) && sim->known[me->node] != sim->known[node]);
-    return gone && !is_blind(sim, me->node, node);
+    /* Who is back up has made itself known, whatever the detector will say of it later. */
+    const bool down = sim->known[node] == UNREACHABLE && !world_alive(sim, node);
+    const bool cut_off = may_fall_apart(sim) && sim->known[me->node] != sim->known[node];
+    return (down || cut_off) && !is_blind(sim, me->node, node);
 }
 
 static void tell_node(struct cv_sim *sim, cv_node node, cv_node other, bool gone)

@@ -87,11 +87,12 @@ static void send(struct cv_sim *sim, const struct cv_message *message)
     if (message->to != message->from)
         sim->run.count[message->kind]++;
     world_tell(sim, &event);
-    if (sim->transport) {
+    if (sim->transport && world_alive(sim, message->to)) {
         transport_send(sim, message, serial);
         return;
     }
-    const uint32_t hops = network_hops(sim, message->from, message->to);
+    /* No channel reaches the dead; it would send again for ever. */
+    const uint32_t hops = sim->transport ? 0 : network_hops(sim, message->from, message->to);
     if (hops) {
         network_carry(sim, message, serial, hops);
         return;

@@ -27,6 +27,7 @@ int cv_content_learn(struct cv_content *content, const struct cv_scenario *scena
     const int error = cv_index_make(&content->index, scenario->group.ids, scenario->group.nodes);
     if (error)
         return error;
+    uint64_t seen[CV_MAX_KINDS] = {0}; /* where a rank was seen at all */
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
         content->ranks[kind] = UINT64_MAX;
     for (size_t i = 0; i < history->count; i++) {
@@ -35,9 +36,13 @@ int cv_content_learn(struct cv_content *content, const struct cv_scenario *scena
             continue;
         const uint64_t pairs = head_words(content, message) / 2;
         for (uint64_t pair = 0; pair < 64; pair++)
-            if (pair >= pairs || !is_rank(content, message, pair))
+            if (pair < pairs && is_rank(content, message, pair))
+                seen[message->kind] |= UINT64_C(1) << pair;
+            else if (pair >= pairs || message->body[pair])
                 content->ranks[message->kind] &= ~(UINT64_C(1) << pair);
     }
+    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
+        content->ranks[kind] &= seen[kind];
     return 0;
 }
 
@@ -77,27 +82,29 @@ static void add_number(struct writer *writer, const char *join, uint32_t number)
     add(writer, digits);
 }
 
-static void add_numbers(struct writer *writer, const struct cv_content *content, const struct cv_message *message)
+static void add_numbers(struct writer *writer, const struct cv_content *content, const struct cv_message *message,
+                        const char *comma)
 {
     const uint32_t *words = cv_body(message);
     const uint64_t head = head_words(content, message);
     const char *join = "";
     for (uint64_t i = 0; i < head && i < MOST_WORDS; i++) {
         const bool rank = i % 2 == 0 && i / 2 < 64 && content->ranks[message->kind] >> i / 2 & 1;
-        if (words[i] == CV_NOBODY && !rank) {
+        if (rank ? !is_rank(content, message, i / 2) : words[i] == CV_NOBODY) {
             add(writer, join);
             add(writer, "-");
         } else {
             add_number(writer, join, rank ? cv_rank_id(message->body[i / 2]) : words[i]);
         }
         i += rank;
-        join = ", ";
+        join = comma;
     }
     if (head > MOST_WORDS)
-        add(writer, ", …");
+        add(writer, " …");
     if (!content->scenario->algorithm->kinds[message->kind].list)
         return;
-    add(writer, head ? ", [" : "[");
+    add(writer, head ? comma : "");
+    add(writer, "[");
     for (uint64_t i = head; i < message->words && i < head + MOST_IDS; i++)
         add_number(writer, i == head ? "" : " ", words[i]);
     add(writer, message->words > head + MOST_IDS ? " …]" : "]");
@@ -108,7 +115,7 @@ const char *cv_content_numbers(const struct cv_content *content, const struct cv
 {
     struct writer writer = {.text = text, .room = room};
     text[0] = '\0';
-    add_numbers(&writer, content, message);
+    add_numbers(&writer, content, message, " ");
     return text;
 }
 
@@ -120,7 +127,7 @@ const char *cv_content_text(const struct cv_content *content, const struct cv_me
     if (!message->words && !content->scenario->algorithm->kinds[message->kind].list)
         return text;
     add(&writer, "(");
-    add_numbers(&writer, content, message);
+    add_numbers(&writer, content, message, ", ");
     add(&writer, ")");
     return text;
 }

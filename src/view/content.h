@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a message says, as a person wants to read it: "election(80)". Bodies are words without names, so what a word
- * means is learnt from the whole run: a pair that is always some node's rank is told as that node's id.
+ * means is learnt from the whole run: a pair that is always some node's rank, or nothing, is told as that node's id.
  */
 #ifndef CONCLAVE_VIEW_CONTENT_H
 #define CONCLAVE_VIEW_CONTENT_H
@@ -23,7 +23,7 @@ void cv_content_free(struct cv_content *content);
 const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text,
                             size_t room);
 
-/* The numbers alone: "3, 80, [2 3 4]"; empty if there are none. */
+/* The numbers alone: "3 80 [2 3 4]"; empty if there are none. */
 const char *cv_content_numbers(const struct cv_content *content, const struct cv_message *message, char *text,
                                size_t room);
 

@@ -35,7 +35,7 @@ static struct diagram_row *add_row(struct diagram_rows *rows, enum diagram_row_t
 static bool has_cell(const struct diagram_rows *rows, const struct diagram_row *row, cv_node node)
 {
     for (size_t i = row->cells; i < row->cells + row->cell_count; i++)
-        if (rows->cells[i].node == node)
+        if (rows->cells[i].node == node && !rows->cells[i].speaks)
             return true;
     return false;
 }
@@ -155,27 +155,68 @@ static struct diagram_row *sibling_row(struct maker *maker, const struct cv_even
         struct diagram_row *row = &rows->rows[i];
         if (row->type == ROW_RULE || has_cell(rows, row, event->node))
             return NULL;
-        if (row->type == ROW_ARROWS && row->from == event->peer && row->step == step &&
+        if (row->type == ROW_ARROWS && !row->gathers && row->from == event->peer && row->step == step &&
             cv_content_same(row->content, event->content))
             return row;
     }
     return NULL;
 }
 
+/* The row in which this node hears the same, sent at the same time, from somebody else. */
+static struct diagram_row *gathering_row(struct maker *maker, const struct cv_event *event, uint64_t sent,
+                                         enum diagram_mark mark)
+{
+    struct diagram_rows *rows = maker->rows;
+    for (size_t i = rows->count; i-- > 0 && rows->rows[i].time == event->time;) {
+        struct diagram_row *row = &rows->rows[i];
+        if (row->type == ROW_RULE)
+            return NULL;
+        if (!has_cell(rows, row, event->node))
+            continue;
+        const bool alone = row->type == ROW_ARROWS && (row->gathers || row->cell_count == 1);
+        const bool alike = alone && row->sent == sent && row->from != event->peer && event->peer != event->node &&
+                           row->from != event->node && rows->cells[row->cells].mark == mark &&
+                           cv_content_same(row->content, event->content);
+        for (size_t j = row->cells; alike && j < row->cells + row->cell_count; j++)
+            if (rows->cells[j].speaks && rows->cells[j].node == event->peer)
+                return NULL;
+        return alike ? row : NULL;
+    }
+    return NULL;
+}
+
+static void add_speaker(struct maker *maker, struct diagram_row *row, cv_node node)
+{
+    add_cell(maker->rows, row, node, MARK_NONE, "");
+    if (!maker->rows->out_of_memory)
+        maker->rows->cells[row->cells + row->cell_count - 1].speaks = true;
+}
+
 static void add_arrow(struct maker *maker, const struct cv_event *event, enum diagram_mark mark)
 {
     const size_t send = maker->send_of[event - maker->history->events];
     const size_t step = send == CV_NO_EVENT ? CV_NO_EVENT : maker->step_of[send];
+    const uint64_t sent = send == CV_NO_EVENT ? event->time : maker->history->events[send].time;
     struct diagram_row *row = sibling_row(maker, event, step);
-    if (!row) {
-        row = add_row(maker->rows, ROW_ARROWS, event->time);
-        if (!row)
-            return;
-        row->from = event->peer;
-        row->content = event->content;
-        row->step = step;
-        row->sent = send == CV_NO_EVENT ? event->time : maker->history->events[send].time;
+    if (row) {
+        add_cell(maker->rows, row, event->node, mark, "");
+        return;
     }
+    row = gathering_row(maker, event, sent, mark);
+    if (row) {
+        if (!row->gathers)
+            add_speaker(maker, row, row->from);
+        row->gathers = true;
+        add_speaker(maker, row, event->peer);
+        return;
+    }
+    row = add_row(maker->rows, ROW_ARROWS, event->time);
+    if (!row)
+        return;
+    row->from = event->peer;
+    row->content = event->content;
+    row->step = step;
+    row->sent = sent;
     add_cell(maker->rows, row, event->node, mark, "");
 }
 
@@ -190,6 +231,8 @@ static void add_step(struct maker *maker, const struct cv_step *step)
             row->event = cause;
         return;
     }
+    if (cv_step_is_idle_timeout(maker->history, step->first))
+        return;
     if (cause->type == CV_EVENT_RECEIVE) {
         add_arrow(maker, cause, receipt_mark(maker, step));
     } else if (cause->type != CV_EVENT_LOST) {

@@ -3,6 +3,7 @@
 #ifndef CONCLAVE_VIEW_DIAGRAM_ROWS_H
 #define CONCLAVE_VIEW_DIAGRAM_ROWS_H
 
+#include "view/canvas.h"
 #include "view/content.h"
 #include "view/diagram.h"
 
@@ -34,10 +35,14 @@ enum diagram_row_type { ROW_MARKS, ROW_ARROWS, ROW_RULE };
 struct diagram_cell {
     cv_node node;
     enum diagram_mark mark;
-    char text[32]; /* beside the mark; empty in rows of arrows */
+    bool speaks;   /* in rows of arrows: it says the same as row->from, to the same node */
+    char text[31]; /* beside the mark; empty in rows of arrows */
 };
 
-/* Marks that befall nodes; or one message, to one or several that hear it at the same time; or a line of text. */
+/*
+ * Marks that befall nodes; or a message, from one to several that hear it at the same time, or from several that say
+ * the same to one; or a line of text.
+ */
 struct diagram_row {
     enum diagram_row_type type;
     uint64_t time;
@@ -46,7 +51,8 @@ struct diagram_row {
     const struct cv_message *content; /* ROW_ARROWS: what is said, */
     cv_node from;                     /* by whom, */
     uint64_t sent;                    /* when, */
-    size_t step;                      /* in which step */
+    size_t step;                      /* in which step; */
+    bool gathers; /* or by all cells that speak: the first cell is the one that hears them, `from` one of them */
 };
 
 struct diagram_rows {
@@ -60,7 +66,35 @@ struct diagram_rows {
 
 void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history);
 
-/* Draws them: 0, CV_ENOMEM, or CV_EINPUT if they do not fit the width. */
+/* ---- drawing them ---- */
+
+#define DIAGRAM_LABEL 96u
+
+struct diagram_drawing {
+    FILE *out;
+    const struct diagram_rows *rows;
+    const struct cv_content *content;
+    const struct cv_scenario *scenario;
+    struct cv_canvas canvas;
+    bool *down;      /* per node, as time goes */
+    bool sent_times; /* tell when a message was sent: not all take one tick */
+    size_t gutter, first, pitch;
+    size_t longest[CV_MAX_KINDS]; /* label of each kind, in columns */
+};
+
+static inline size_t diagram_column(const struct diagram_drawing *drawing, cv_node node)
+{
+    return drawing->first + node * drawing->pitch;
+}
+
+/* "election 80", or the kind alone if such labels do not fit between two columns. */
+void diagram_label(const struct diagram_drawing *drawing, const struct cv_message *message, char label[DIAGRAM_LABEL]);
+void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cell *cell);
+
+/* diagram_arrows.c: a row of arrows, over the lifelines. */
+void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_row *row);
+
+/* Draws them all: 0, CV_ENOMEM, or CV_EINPUT if they do not fit the width. */
 int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_content *content,
                  const struct cv_history *history, const struct cv_diagram_options *options);
 

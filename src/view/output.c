@@ -72,6 +72,10 @@ static int create_partial(struct cv_output *output)
 static int open_descriptor(struct cv_output *output)
 {
     struct stat status;
+    if (!*output->name) {
+        errno = ENOENT;
+        return -1;
+    }
     if (is_written_in_place(output->name)) {
         if (stat(output->name, &status) == 0 && S_ISDIR(status.st_mode)) {
             errno = EISDIR;

@@ -42,3 +42,11 @@ const struct cv_event *cv_step_find(const struct cv_history *history, const stru
             return &history->events[i];
     return NULL;
 }
+
+bool cv_step_is_idle_timeout(const struct cv_history *history, size_t index)
+{
+    const struct cv_event *event = &history->events[index];
+    if (event->type != CV_EVENT_TIMEOUT)
+        return false;
+    return index + 1 == history->count || !goes_on(event, event, event + 1);
+}

@@ -79,8 +79,8 @@ static void draw_node(FILE *out, struct cv_canvas *canvas, const struct cv_scena
     snprintf(text, sizeof text, "%10" PRIu32 "  %10" PRIu64 "  %10" PRIu64, cv_view_id(scenario, node), it->sent,
              it->received);
     cv_canvas_put(canvas, 2, text, PAINT_PLAIN);
-    cv_canvas_put(canvas, 50 - cv_canvas_columns(leader), leader, it->knows ? PAINT_STAR : PAINT_PLAIN);
-    size_t at = 52;
+    cv_canvas_put(canvas, 48 - cv_canvas_columns(leader), leader, it->knows ? PAINT_STAR : PAINT_PLAIN);
+    size_t at = 50;
     if (it->crashed != CV_NEVER) {
         snprintf(text, sizeof text, it->crashed ? "crashed at %" PRIu64 : "down from the start", it->crashed);
         at = cv_canvas_put(canvas, at, text, PAINT_BAD);

@@ -4,24 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "view/content.h"
 #include "view/phrase.h"
-#include "view/step.h"
-
-#define TEXT 200u
-
-struct story {
-    FILE *out;
-    const struct cv_scenario *scenario;
-    const struct cv_history *history;
-    struct cv_content content;
-    bool *down;    /* per node, as the story goes */
-    cv_node *some; /* room for the nodes that a line names */
-    size_t some_room;
-    uint64_t number;  /* of the line */
-    const char *join; /* what stands before the next thing the node does */
-    int number_width, time_width, id_width;
-};
+#include "view/transcript_parts.h"
 
 static int digits(uint64_t number)
 {
@@ -34,9 +18,9 @@ static void say(struct story *story, const char *text)
     story->join = ", ";
 }
 
-static const char *message_text(struct story *story, const struct cv_event *event, char text[TEXT])
+const char *story_message(struct story *story, const struct cv_event *event, char text[STORY_TEXT])
 {
-    return cv_content_text(&story->content, event->content, text, TEXT);
+    return cv_content_text(&story->content, event->content, text, STORY_TEXT);
 }
 
 /* ---- what began it ---- */
@@ -45,14 +29,14 @@ static void tell_cause(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *cause = &story->history->events[step->first];
     const struct cv_scenario *scenario = story->scenario;
-    char text[TEXT];
+    char text[STORY_TEXT];
     switch (cause->type) {
     case CV_EVENT_START:
         if (cv_step_find(story->history, step, CV_EVENT_CALL))
             return; /* then that says it */
         break;
     case CV_EVENT_RECEIVE:
-        fprintf(story->out, "hears %s from %" PRIu32, message_text(story, cause, text),
+        fprintf(story->out, "hears %s from %" PRIu32, story_message(story, cause, text),
                 cv_view_id(scenario, cause->peer));
         story->join = ", ";
         return;
@@ -146,11 +130,11 @@ static void tell_answers(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *events = story->history->events, *cause = &events[step->first];
     const char *verb = "answers ";
-    char text[TEXT];
+    char text[STORY_TEXT];
     for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
         if (!is_answer(story, cause, &batch))
             continue;
-        fprintf(story->out, "%s%s%s", story->join, verb, message_text(story, &events[batch.first], text));
+        fprintf(story->out, "%s%s%s", story->join, verb, story_message(story, &events[batch.first], text));
         story->join = ", ";
         verb = "";
         tell_losses(story, &batch);
@@ -160,7 +144,7 @@ static void tell_answers(struct story *story, const struct cv_step *step)
 static void tell_sends(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *events = story->history->events, *cause = &events[step->first];
-    char text[TEXT];
+    char text[STORY_TEXT];
     for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
         if (!is_passed_on(story, step, &batch))
             continue;
@@ -172,7 +156,7 @@ static void tell_sends(struct story *story, const struct cv_step *step)
     for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
         if (is_answer(story, cause, &batch) || is_passed_on(story, step, &batch))
             continue;
-        fprintf(story->out, "%s%s to ", join, message_text(story, &events[batch.first], text));
+        fprintf(story->out, "%s%s to ", join, story_message(story, &events[batch.first], text));
         tell_targets(story, &batch, CV_EVENT_SEND);
         tell_losses(story, &batch);
         join = "; ";
@@ -202,72 +186,16 @@ static void tell_effects(struct story *story, const struct cv_step *step)
     }
 }
 
-/* ---- the failure detector, where it makes nobody do anything: many steps, one line ---- */
-
-static bool is_silent_report(const struct story *story, const struct cv_step *step)
-{
-    const enum cv_event_type type = story->history->events[step->first].type;
-    return (type == CV_EVENT_SUSPECT || type == CV_EVENT_TRUST) && step->end == step->first + 1;
-}
-
-/* How many events from there on are reports to somebody about that peer, all alike. */
-static size_t report_length(const struct story *story, size_t first, size_t end)
-{
-    const struct cv_event *events = story->history->events;
-    size_t at = first;
-    while (at < end && events[at].type == events[first].type && events[at].peer == events[first].peer &&
-           events[at].time == events[first].time)
-        at++;
-    return at - first;
-}
-
-/* Do both reports, of that length, go to the same nodes and say the same, but about different peers? */
-static bool same_report(const struct story *story, size_t one, size_t other, size_t length, size_t end)
-{
-    const struct cv_event *events = story->history->events;
-    if (report_length(story, other, end) != length || events[one].type != events[other].type ||
-        events[one].time != events[other].time || story->down[events[one].peer] != story->down[events[other].peer])
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (events[one + i].node != events[other + i].node)
-            return false;
-    return true;
-}
-
-/* Tells the first reports of those in first .. end-1 that can share a line; returns the event behind them. */
-static size_t tell_reports(struct story *story, size_t first, size_t end)
-{
-    const struct cv_event *events = story->history->events;
-    const size_t length = report_length(story, first, end);
-    size_t peers = 0;
-    for (size_t i = 0; i < length; i++)
-        story->some[i] = events[first + i].node;
-    if (length == 1)
-        fprintf(story->out, "%*" PRIu32, story->id_width, cv_view_id(story->scenario, story->some[0]));
-    else
-        cv_phrase_nodes(story->out, story->scenario, story->some, length);
-    size_t at = first;
-    for (; at < end && (at == first || same_report(story, first, at, length, end)); at += length)
-        story->some[peers++] = events[at].peer;
-    const bool suspect = events[first].type == CV_EVENT_SUSPECT, down = story->down[events[first].peer];
-    const char *verb = !suspect || down ? "learn" : "suspect";
-    fprintf(story->out, " %s%s%s", verb, length == 1 ? "s " : " ", !suspect || down ? "that " : "");
-    cv_phrase_nodes(story->out, story->scenario, story->some, peers);
-    if (!suspect || down)
-        fprintf(story->out, " %s %s", peers == 1 ? "is" : "are", suspect ? "down" : "back");
-    return at;
-}
-
 /* ---- lines ---- */
 
 /* What came to a node that could not hear it. */
 static void tell_missed(struct story *story, const struct cv_step *step)
 {
-    char text[TEXT];
+    char text[STORY_TEXT];
     const struct cv_event *events = story->history->events;
     fprintf(story->out, "%s: misses ", story->down[events[step->first].node] ? "is down" : "is cut off");
     for (size_t i = step->first; i < step->end; i++)
-        fprintf(story->out, "%s%s from %" PRIu32, i > step->first ? ", " : "", message_text(story, &events[i], text),
+        fprintf(story->out, "%s%s from %" PRIu32, i > step->first ? ", " : "", story_message(story, &events[i], text),
                 cv_view_id(story->scenario, events[i].peer));
 }
 
@@ -281,7 +209,7 @@ static void tell_network(struct story *story, const struct cv_event *event)
     cv_phrase_sides(story->out, story->scenario, partition);
 }
 
-static void begin_line(struct story *story, uint64_t at)
+void story_begin_line(struct story *story, uint64_t at)
 {
     char time[32];
     snprintf(time, sizeof time, "t=%" PRIu64, at);
@@ -292,7 +220,7 @@ static void begin_line(struct story *story, uint64_t at)
 static void tell_step(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *cause = &story->history->events[step->first];
-    begin_line(story, cause->time);
+    story_begin_line(story, cause->time);
     if (cause->node == CV_NOBODY) {
         tell_network(story, cause);
     } else if (cause->type == CV_EVENT_LOST) {
@@ -314,19 +242,10 @@ static void tell_all(struct story *story)
 {
     struct cv_step step = {0};
     for (bool more = cv_step_next(story->history, &step); more;) {
-        if (!is_silent_report(story, &step)) {
-            tell_step(story, &step);
-            more = cv_step_next(story->history, &step);
+        if (story_tell_together(story, &step, &more))
             continue;
-        }
-        size_t first = step.first, end = step.end;
-        while ((more = cv_step_next(story->history, &step)) && is_silent_report(story, &step))
-            end = step.end;
-        while (first < end) {
-            begin_line(story, story->history->events[first].time);
-            first = tell_reports(story, first, end);
-            putc('\n', story->out);
-        }
+        tell_step(story, &step);
+        more = cv_step_next(story->history, &step);
     }
 }
 

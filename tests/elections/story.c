@@ -165,13 +165,14 @@ void story_odd_network(struct story *story)
 
 /* ---- what goes wrong ---- */
 
-static void add_word(struct words *words, const char *format, uint32_t id, const char *kind, uint64_t time)
+static void add_at(struct words *words, uint32_t id, uint64_t time)
 {
-    char *word = words->word[words->count++];
-    if (kind)
-        snprintf(word, WORD_BYTES, format, id, kind);
-    else
-        snprintf(word, WORD_BYTES, format, id, time);
+    snprintf(words->word[words->count++], WORD_BYTES, "%" PRIu32 "@%" PRIu64, id, time);
+}
+
+static void add_when(struct words *words, uint32_t id, const char *moment, const char *kind)
+{
+    snprintf(words->word[words->count++], WORD_BYTES, "%" PRIu32 "@%s:%.12s", id, moment, kind);
 }
 
 /* When something goes on: elections among all take a few delays, those round the ring some rounds. */
@@ -187,16 +188,14 @@ static void draw_crash(struct story *story, uint32_t node)
     const uint32_t moment = story_draw(story, 4);
     const char *kind = story->algorithm->kinds[story_draw(story, cv_algorithm_kinds(story->algorithm))].name;
     uint64_t crashed = 0;
-    if (moment == 0) {
-        add_word(&story->crash, "%" PRIu32 "@before:%s", story->id[node], kind, 0);
-    } else if (moment == 1) {
-        add_word(&story->crash, "%" PRIu32 "@after:%s", story->id[node], kind, 0);
+    if (moment < 2) {
+        add_when(&story->crash, story->id[node], moment ? "after" : "before", kind);
     } else {
         crashed = draw_time(story);
-        add_word(&story->crash, "%" PRIu32 "@%" PRIu64, story->id[node], NULL, crashed);
+        add_at(&story->crash, story->id[node], crashed);
     }
     if (one_in(story, 3))
-        add_word(&story->recover, "%" PRIu32 "@%" PRIu64, story->id[node], NULL, crashed + draw_time(story));
+        add_at(&story->recover, story->id[node], crashed + draw_time(story));
 }
 
 void story_draw_crashes(struct story *story)
@@ -211,7 +210,7 @@ void story_draw_crashes(struct story *story)
     }
     for (uint32_t i = 0; i < story->nodes; i++)
         if (story->dead[i] && one_in(story, 3))
-            add_word(&story->recover, "%" PRIu32 "@%" PRIu64, story->id[i], NULL, draw_time(story));
+            add_at(&story->recover, story->id[i], draw_time(story));
     if (one_in(story, 2))
         snprintf(story->detect, sizeof story->detect, "%u", one_in(story, 4) ? 0 : 1 + story_draw(story, 30));
 }

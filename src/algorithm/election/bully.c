@@ -5,11 +5,12 @@
  * Who finds the coordinator gone asks everybody better. If nobody answers in time it has won and tells everybody
  * worse; if somebody answers, that one takes over and holds an election of its own. The biggest one alive wins.
  *
- *                  call                          OK
- *     IDLE ----------------------> ELECTING ----------> WAITING
- *      ^ ^                            |                   |  |
- *      | '---- won: nobody answered --'                   |  '--> call again: the one that answered died
- *      '------------------ COORDINATOR -------------------'
+ *                   call                          OK
+ *     IDLE -----------------------> ELECTING ----------> WAITING
+ *      ^                               |                   |  |
+ *      | 2D later                      | nobody answered   |  '--> call again: the one that answered died
+ *      '----- SETTLED <----------------'-------------------'
+ *                                           COORDINATOR
  *
  * Safety    the best live node answers everybody else, so nobody else finds silence: if no message takes longer
  *           than D, a round trip and thus the wait for an OK ends within 2D
@@ -21,15 +22,16 @@
 #include <conclave/algorithm.h>
 
 enum kind { ELECTION, OK, COORDINATOR };
-enum timer { NO_ANSWER, NO_COORDINATOR };
+enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
 enum parameter { ANNOUNCE, LITERAL };
 enum { ANNOUNCE_LOWER, ANNOUNCE_ALL };
 
-enum mode { IDLE, ELECTING, WAITING };
+enum mode { IDLE, SETTLED, DOUBTING, ELECTING, WAITING };
 
 struct state {
     uint32_t mode;
-    cv_node leader; /* CV_NOBODY: unknown */
+    cv_node leader;    /* CV_NOBODY: unknown */
+    uint32_t mourning; /* somebody died less than D ago and may still be heard */
 };
 
 static void init(struct cv_self *me)
@@ -43,20 +45,25 @@ static bool better(const struct cv_self *me, cv_node one, cv_node other)
     return cv_rank_of(me, one) > cv_rank_of(me, other);
 }
 
-static void end_election(struct cv_self *me)
+static bool electing(const struct state *my)
+{
+    return my->mode == ELECTING || my->mode == WAITING;
+}
+
+static void follow(struct cv_self *me, cv_node leader, enum mode mode)
 {
     struct state *my = me->state;
-    my->mode = IDLE;
+    my->mode = mode;
+    my->leader = leader;
     cv_cancel(me, NO_ANSWER);
     cv_cancel(me, NO_COORDINATOR);
+    cv_arm(me, OLD_NEWS, 2 * cv_bound(me));
+    cv_elected(me, cv_id_of(me, leader));
 }
 
 static void win(struct cv_self *me)
 {
-    struct state *my = me->state;
-    end_election(me);
-    my->leader = me->node;
-    cv_elected(me, cv_my_id(me));
+    follow(me, me->node, SETTLED);
     for (cv_node node = 0; node < cv_nodes(me); node++)
         if (better(me, me->node, node) || (cv_parameter(me, ANNOUNCE) == ANNOUNCE_ALL && node != me->node))
             cv_signal(me, node, COORDINATOR);
@@ -87,18 +94,19 @@ static void call(struct cv_self *me)
 static void start(struct cv_self *me)
 {
     const struct state *my = me->state;
-    if (my->mode == IDLE)
+    if (!electing(my))
         call(me);
 }
 
+/* Who has just heard from the leader need not look for one: the asker has asked that one too. */
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     cv_signal(me, message->from, OK);
     if (my->leader == me->node)
         cv_signal(me, message->from, COORDINATOR); /* the asker missed it */
-    else
-        start(me);
+    else if (my->mode == IDLE)
+        call(me);
 }
 
 static void on_ok(struct cv_self *me, const struct cv_message *message)
@@ -112,28 +120,35 @@ static void on_ok(struct cv_self *me, const struct cv_message *message)
 }
 
 /*
- * The texts say: take the sender for the leader. But an announcement can cross that of a better node which has
- * just come back, and be heard last. So a leader that is worse than the hearer, or than the leader just heard of,
- * is not believed: an election settles it.
+ * The texts say: take the sender for the leader. But an announcement can cross that of a better node which has just
+ * come back, and be heard last: a leader worse than the hearer, or than the one it knows, is not believed, and an
+ * election settles it. And it can be the last words of a node that has died since, or the first of one that is back
+ * before the detector says so: then it is believed in doubt.
  */
 static void on_coordinator(struct cv_self *me, const struct cv_message *message)
 {
-    struct state *my = me->state;
-    const bool doubtful = better(me, me->node, message->from) ||
-                          (my->leader != CV_NOBODY && better(me, my->leader, message->from));
-    if (doubtful && !cv_parameter(me, LITERAL)) {
+    const struct state *my = me->state;
+    const cv_node from = message->from;
+    const bool worse = better(me, me->node, from) || (my->leader != CV_NOBODY && better(me, my->leader, from));
+    const bool doubtful = my->mourning && cv_suspected(me, cv_id_of(me, from));
+    if (cv_parameter(me, LITERAL))
+        follow(me, from, SETTLED);
+    else if (worse)
         start(me);
-        return;
-    }
-    end_election(me);
-    my->leader = message->from;
-    cv_elected(me, cv_id_of(me, message->from));
+    else
+        follow(me, from, doubtful ? DOUBTING : SETTLED);
 }
 
 static void timeout(struct cv_self *me, uint32_t timer)
 {
-    const struct state *my = me->state;
-    if (timer == NO_ANSWER && my->mode == ELECTING) {
+    struct state *my = me->state;
+    if (timer == LAST_WORDS) {
+        my->mourning = false;
+    } else if (timer == OLD_NEWS && my->mode == DOUBTING && cv_suspected(me, cv_id_of(me, my->leader))) {
+        call(me);
+    } else if (timer == OLD_NEWS && !electing(my)) {
+        my->mode = IDLE;
+    } else if (timer == NO_ANSWER && my->mode == ELECTING) {
         win(me);
     } else if (timer == NO_COORDINATOR && my->mode == WAITING) {
         cv_yield(me);
@@ -143,16 +158,28 @@ static void timeout(struct cv_self *me, uint32_t timer)
 
 static void suspect(struct cv_self *me, cv_node node)
 {
-    const struct state *my = me->state;
+    struct state *my = me->state;
+    my->mourning = true;
+    cv_arm(me, LAST_WORDS, cv_bound(me));
     if (node == my->leader)
         start(me);
+}
+
+/* Whoever comes back within reach of the leader is told. */
+static void trust(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (my->leader == me->node && better(me, me->node, node))
+        cv_signal(me, node, COORDINATOR);
 }
 
 static const char *invariant(const struct cv_self *me)
 {
     const struct state *my = me->state;
-    if (my->mode != IDLE && my->leader != CV_NOBODY)
+    if (electing(my) && my->leader != CV_NOBODY)
         return "a node that holds an election knows no leader";
+    if ((my->mode == SETTLED || my->mode == DOUBTING) && my->leader == CV_NOBODY)
+        return "a settled node knows its leader";
     return NULL;
 }
 
@@ -163,7 +190,13 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
-static const char *const timers[] = {[NO_ANSWER] = "no answer", [NO_COORDINATOR] = "no coordinator", NULL};
+static const char *const timers[] = {
+    [NO_ANSWER] = "no answer",
+    [NO_COORDINATOR] = "no coordinator",
+    [OLD_NEWS] = "old news",
+    [LAST_WORDS] = "last words",
+    NULL,
+};
 
 static const struct cv_parameter parameters[] = {
     [ANNOUNCE] = {"announce", "whom the winner tells", "lower|all", 0, CV_CHOICE, 0},
@@ -184,9 +217,10 @@ static const struct cv_cost costs[] = {
      0},
     {"one caller, the best alive", "q(q − 1) + n − 1 + max(0, q − 2)", CV_MESSAGES, true,
      ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
-    {"the best calls", "1", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, 0},
-    {"one caller, the best dead", "min(4, 2 + q)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
-    {"all call, the best dead", "3", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, 0},
+    {"the best calls", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, 0},
+    {"one caller, the best dead", "min(4, 2 + q) min(1, a − 1)", CV_DELAY, true,
+     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
+    {"all call, the best dead", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, 0},
     {0},
 };
 
@@ -209,5 +243,6 @@ const struct cv_algorithm cv_bully = {
     .recover = start,
     .timeout = timeout,
     .suspect = suspect,
+    .trust = trust,
     .invariant = invariant,
 };

@@ -23,6 +23,7 @@ struct ballot {
 
 struct state {
     uint32_t participating; /* has sent or passed on an ELECTION and not yet heard the result */
+    uint32_t attribute;     /* of the leader it knows */
 };
 
 static void pass_on(struct cv_self *me, uint32_t kind, cv_rank rank)
@@ -40,33 +41,44 @@ static void call(struct cv_self *me)
     pass_on(me, ELECTION, cv_my_rank(me));
 }
 
+static void follow(struct cv_self *me, cv_rank leader)
+{
+    struct state *my = me->state;
+    my->participating = false;
+    my->attribute = cv_rank_attribute(leader);
+    cv_elected(me, cv_rank_id(leader));
+}
+
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
-    if (cv_suspected(me, cv_rank_id(ballot->rank)))
-        return; /* its owner cannot stop it any more */
-    if (ballot->rank > mine) {
+    if (cv_suspected(me, cv_rank_id(ballot->rank))) {
+        call(me); /* nobody could stop that ballot any more, and its caller may have been the only one */
+    } else if (ballot->rank > mine) {
         my->participating = true;
         pass_on(me, ELECTION, ballot->rank);
     } else if (ballot->rank < mine) {
         call(me);
     } else {
+        follow(me, mine);
         pass_on(me, ELECTED, mine);
     }
 }
 
 static void on_elected(struct cv_self *me, const struct cv_message *message)
 {
-    struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
+    const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
-    my->participating = false;
-    cv_elected(me, cv_rank_id(ballot->rank));
-    if (ballot->rank != cv_my_rank(me))
+    if (ballot->rank > mine) {
+        follow(me, ballot->rank);
         pass_on(me, ELECTED, ballot->rank);
+    } else if (ballot->rank < mine) {
+        call(me); /* it has come back since that ballot passed its place */
+    }
 }
 
 /* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
@@ -81,6 +93,17 @@ static void suspect(struct cv_self *me, cv_node node)
     my->participating = false;
     cv_yield(me);
     call(me);
+}
+
+/*
+ * Whoever comes back calls. But its ballot may die at a participant of a run whose result has already passed its
+ * place: so the one before it on the ring tells it.
+ */
+static void trust(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (node == cv_successor(me) && cv_knows_leader(me) && !my->participating)
+        pass_on(me, ELECTED, cv_rank_make(my->attribute, cv_leader(me)));
 }
 
 static const struct cv_kind kinds[] = {
@@ -118,4 +141,5 @@ const struct cv_algorithm cv_chang_roberts = {
     .start = call,
     .recover = call,
     .suspect = suspect,
+    .trust = trust,
 };

@@ -7,11 +7,12 @@
  * gives up; who hears everybody agree has won and tells all. The first version waits for everybody, so one dead node
  * blocks it. The second takes silence for agreement after a while. The third, lean, has no other agreement than that.
  *
- *                  call                        DISAGREE
- *     IDLE ----------------------> ELECTING ------------> WAITING
- *      ^ ^                            |                     |  |
- *      | '--- won: nobody disagreed --'                     |  '--> call again: the one that disagreed died
- *      '-------------------- COORDINATOR -------------------'
+ *                   call                        DISAGREE
+ *     IDLE -----------------------> ELECTING ------------> WAITING
+ *      ^                               |                     |  |
+ *      | 2D later                      | nobody disagreed    |  '--> call again: the one that disagreed died
+ *      '----- SETTLED <----------------'---------------------'
+ *                                            COORDINATOR
  *
  * Safety    the best live node disagrees with everybody else: if no message takes longer than D, within 2D of the call
  * Liveness  a call ends within 4D, or the one that was to win has died; then it is called again
@@ -21,11 +22,11 @@
 #include <conclave/algorithm.h>
 
 enum kind { ELECTION, DISAGREE, COORDINATOR, AGREE }; /* lean is without the last */
-enum timer { NO_ANSWER, NO_COORDINATOR, LAST_WORDS };
+enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
 enum parameter { TIMEOUT };
 
 enum version { WITH_TIMEOUT, WAITS_FOR_ALL, LEAN };
-enum mode { IDLE, ELECTING, WAITING };
+enum mode { IDLE, SETTLED, DOUBTING, ELECTING, WAITING };
 
 struct state {
     uint32_t version;
@@ -54,19 +55,25 @@ static bool better(const struct cv_self *me, cv_node one, cv_node other)
     return cv_rank_of(me, one) > cv_rank_of(me, other);
 }
 
-static void follow(struct cv_self *me, cv_node leader)
+static bool electing(const struct state *my)
+{
+    return my->mode == ELECTING || my->mode == WAITING;
+}
+
+static void follow(struct cv_self *me, cv_node leader, enum mode mode)
 {
     struct state *my = me->state;
-    my->mode = IDLE;
+    my->mode = mode;
     my->leader = leader;
     cv_cancel(me, NO_ANSWER);
     cv_cancel(me, NO_COORDINATOR);
+    cv_arm(me, OLD_NEWS, 2 * cv_bound(me));
     cv_elected(me, cv_id_of(me, leader));
 }
 
 static void win(struct cv_self *me)
 {
-    follow(me, me->node);
+    follow(me, me->node, SETTLED);
     cv_multicast_signal(me, COORDINATOR);
 }
 
@@ -91,7 +98,7 @@ static void call(struct cv_self *me)
 static void start(struct cv_self *me)
 {
     const struct state *my = me->state;
-    if (my->mode == IDLE)
+    if (!electing(my))
         call(me);
 }
 
@@ -106,8 +113,8 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     cv_signal(me, message->from, DISAGREE);
     if (my->leader == me->node)
         cv_signal(me, message->from, COORDINATOR); /* the asker missed it */
-    else
-        start(me);
+    else if (my->mode == IDLE)
+        call(me);
 }
 
 static void on_agree(struct cv_self *me, const struct cv_message *message)
@@ -130,17 +137,17 @@ static void on_disagree(struct cv_self *me, const struct cv_message *message)
     cv_yield(me);
 }
 
-/* An announcement may be out of date, as in the bully algorithm; then an election settles it. */
+/* An announcement may be out of date, as in the bully algorithm, where it is told how. */
 static void on_coordinator(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     const cv_node from = message->from;
-    const bool overtaken = my->leader != CV_NOBODY && better(me, my->leader, from);
-    const bool last_words = my->mourning && cv_suspected(me, cv_id_of(me, from));
-    if (better(me, me->node, from) || overtaken || last_words)
+    const bool worse = better(me, me->node, from) || (my->leader != CV_NOBODY && better(me, my->leader, from));
+    const bool doubtful = my->mourning && cv_suspected(me, cv_id_of(me, from));
+    if (worse)
         start(me);
     else
-        follow(me, from);
+        follow(me, from, doubtful ? DOUBTING : SETTLED);
 }
 
 static void timeout(struct cv_self *me, uint32_t timer)
@@ -148,6 +155,10 @@ static void timeout(struct cv_self *me, uint32_t timer)
     struct state *my = me->state;
     if (timer == LAST_WORDS)
         my->mourning = false;
+    else if (timer == OLD_NEWS && my->mode == DOUBTING && cv_suspected(me, cv_id_of(me, my->leader)))
+        call(me);
+    else if (timer == OLD_NEWS && !electing(my))
+        my->mode = IDLE;
     else if (timer == NO_ANSWER && my->mode == ELECTING)
         win(me);
     else if (timer == NO_COORDINATOR && my->mode == WAITING)
@@ -174,8 +185,10 @@ static void trust(struct cv_self *me, cv_node node)
 static const char *invariant(const struct cv_self *me)
 {
     const struct state *my = me->state;
-    if (my->mode != IDLE && my->leader != CV_NOBODY)
+    if (electing(my) && my->leader != CV_NOBODY)
         return "a node that holds an election knows no leader";
+    if ((my->mode == SETTLED || my->mode == DOUBTING) && my->leader == CV_NOBODY)
+        return "a settled node knows its leader";
     if (my->agreed >= cv_nodes(me))
         return "no more can agree than there are others";
     return NULL;
@@ -199,6 +212,7 @@ static const struct cv_kind lean_kinds[] = {
 static const char *const timers[] = {
     [NO_ANSWER] = "no answer",
     [NO_COORDINATOR] = "no coordinator",
+    [OLD_NEWS] = "old news",
     [LAST_WORDS] = "last words",
     NULL,
 };

@@ -48,7 +48,7 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank))) {
-        call(me); /* in its place: its owner cannot stop it any more */
+        call(me); /* instead: its owner cannot stop it any more */
         return;
     }
     if (ballot->rank == mine) {
@@ -66,7 +66,7 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
     if (ballot->rank < cv_my_rank(me)) {
-        call(me); /* it has come back since the ballot passed its place */
+        call(me); /* it was not there when the ballot passed its place */
         return;
     }
     my->waiting = my->calling = false;
@@ -75,33 +75,19 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
         pass_on(me, ELECTED, ballot->rank);
 }
 
-static void call_again(struct cv_self *me)
+/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
+static void suspect(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
+    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
+    if (!lost_leader && !my->waiting)
+        return;
+    if (lost_leader)
+        cv_no_leader(me);
     if (my->calling)
         cv_yield(me);
     my->calling = false;
     call(me);
-}
-
-/* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */
-static void suspect(struct cv_self *me, cv_node node)
-{
-    const struct state *my = me->state;
-    const bool lost_leader = cv_follows(me, cv_id_of(me, node));
-    if (lost_leader)
-        cv_no_leader(me);
-    if (lost_leader || my->waiting)
-        call_again(me);
-}
-
-/* It is back, but its ballot was not believed while it was held for dead. */
-static void trust(struct cv_self *me, cv_node node)
-{
-    const struct state *my = me->state;
-    (void)node;
-    if (my->waiting)
-        call_again(me);
 }
 
 static const struct cv_kind kinds[] = {
@@ -138,5 +124,4 @@ const struct cv_algorithm cv_ring_basic = {
     .start = call,
     .recover = call,
     .suspect = suspect,
-    .trust = trust,
 };

@@ -11,6 +11,7 @@
  *     CALLING <---------------------------- NORMAL ----------------------------> WAITING
  *        |                                   ^  ^                                   |
  *        '-- own ELECTION back, COORDINATOR -'  '----------- COORDINATOR -----------'
+ *     and from both: no result in time after a crash, call again
  *
  * Safety    a list that comes back has passed every live node, so every list that was begun after the last change
  *           names the same leader; a leader that died in between is missing on the second list

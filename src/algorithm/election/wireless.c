@@ -34,16 +34,16 @@ enum phase { OUTSIDE, SETTLED, BUILDING, REPORTED };
 enum link {
     AWAITED = 1u << 0, /* its acknowledgement is awaited */
     CHILD = 1u << 1,   /* it reported to me */
-    STRANGER = 1u << 2 /* it came into reach, or went, during the election: to be told the result */
+    STRANGER = 1u << 2 /* it may follow another leader: to be told mine */
 };
 
 struct call {
-    cv_rank tag; /* number and source of the election: compared like ranks */
+    cv_rank tag; /* number and source of the election, compared like ranks */
 };
 
 struct report {
     cv_rank tag;
-    cv_rank best;      /* of the sender and the nodes below it */
+    cv_rank best;       /* of the sender and the nodes below it */
     uint64_t to_parent; /* false: the sender has another parent, and `best` says nothing */
 };
 
@@ -53,13 +53,13 @@ struct result {
 };
 
 struct state {
-    cv_rank tag;       /* of the last election I took part in */
-    cv_rank best;      /* the best node I have heard of in it; once settled, the leader */
-    cv_node parent;    /* CV_NOBODY: none, I am a root */
+    cv_rank tag;    /* of the last election I took part in */
+    cv_rank best;   /* the best node I have heard of in it; once settled, the leader */
+    cv_node parent; /* CV_NOBODY: none, I am a root */
     uint32_t phase;
-    uint32_t awaited;  /* how many neighbours are */
-    uint32_t shaken;   /* somebody was lost since I joined */
-    uint32_t link[];   /* enum link, per neighbour */
+    uint32_t awaited; /* how many neighbours are */
+    uint32_t shaken;  /* somebody was lost since I joined */
+    uint32_t link[];  /* enum link, per neighbour */
 };
 
 static size_t state_size(const struct cv_group *group, cv_node node)
@@ -84,7 +84,8 @@ static bool electing(const struct state *my)
 static void tell(struct cv_self *me, cv_node node, uint32_t kind)
 {
     const struct state *my = me->state;
-    cv_send(me, node, kind, &(struct result){my->tag, my->best});
+    const struct result result = {my->tag, my->best};
+    cv_send(me, node, kind, &result);
 }
 
 /* LEADER: children know as much as I do. MERGE: anybody may follow another leader. */
@@ -102,7 +103,7 @@ static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node f
         my->link[i] = 0;
         if (node == from)
             continue;
-        if (link & STRANGER || (kind == MERGE && cv_present(me, node)))
+        if ((link & STRANGER || kind == MERGE) && cv_present(me, node))
             tell(me, node, MERGE);
         else if (link & CHILD)
             tell(me, node, LEADER);
@@ -111,7 +112,7 @@ static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node f
 
 /* ---- building the tree ------------------------------------------------------------------------------ */
 
-static void call(struct cv_self *me);
+static void call_above(struct cv_self *me, cv_rank tag);
 
 /* Everybody asked has answered: report to the parent; without one, the election is over. */
 static void conclude(struct cv_self *me)
@@ -120,10 +121,11 @@ static void conclude(struct cv_self *me)
     if (my->phase != BUILDING || my->awaited)
         return;
     if (my->parent != CV_NOBODY) {
+        const struct report report = {my->tag, my->best, true};
         my->phase = REPORTED;
-        cv_send(me, my->parent, ACK, &(struct report){my->tag, my->best, true});
+        cv_send(me, my->parent, ACK, &report);
     } else if (my->shaken && cv_suspected(me, cv_rank_id(my->best))) {
-        call(me); /* it reported, and died */
+        call_above(me, my->tag); /* it reported, and died */
     } else {
         settle(me, my->best, my->shaken ? MERGE : LEADER, CV_NOBODY);
     }
@@ -142,22 +144,29 @@ static void join(struct cv_self *me, cv_rank tag, cv_node parent)
     my->phase = BUILDING;
     my->awaited = 0;
     my->shaken = false;
+    const struct call mine = {tag};
     for (uint32_t i = 0; i < cv_degree(me); i++) {
         const cv_node node = cv_neighbour(me, i);
         const bool ask = node != parent && cv_present(me, node);
         my->link[i] = ask ? AWAITED : 0;
         my->awaited += ask;
         if (ask)
-            cv_send(me, node, ELECTION, &(struct call){tag});
+            cv_send(me, node, ELECTION, &mine);
     }
+}
+
+/* Calls an election that outdoes another. */
+static void call_above(struct cv_self *me, cv_rank tag)
+{
+    join(me, cv_rank_make((uint32_t)(tag >> 32) + 1, cv_my_id(me)), CV_NOBODY);
+    cv_call(me);
+    conclude(me);
 }
 
 static void call(struct cv_self *me)
 {
     const struct state *my = me->state;
-    join(me, cv_rank_make((uint32_t)(my->tag >> 32) + 1, cv_my_id(me)), CV_NOBODY);
-    cv_call(me);
-    conclude(me);
+    call_above(me, my->tag);
 }
 
 static void start(struct cv_self *me)
@@ -207,17 +216,22 @@ static void suspect(struct cv_self *me, cv_node node)
 
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
-    const struct state *my = me->state;
+    struct state *my = me->state;
     const struct call *theirs = cv_body(message);
     if (theirs->tag > my->tag) {
-        join(me, theirs->tag, message->from);
+        const bool gone = cv_suspected(me, cv_id_of(me, message->from)); /* then these are its last words */
+        join(me, theirs->tag, gone ? CV_NOBODY : message->from);
+        my->shaken = gone;
         conclude(me);
-        return;
-    }
-    if (message->from == my->parent)
+        if (!gone)
+            return;
+    } else if (message->from == my->parent) {
         lose(me, message->from); /* a parent asks once: this one has died and come back, and forgotten me */
-    if (theirs->tag == my->tag)
-        cv_send(me, message->from, ACK, &(struct report){theirs->tag, 0, false});
+    }
+    if (theirs->tag == my->tag) {
+        const struct report nothing = {my->tag, 0, false};
+        cv_send(me, message->from, ACK, &nothing);
+    }
     if (my->phase == SETTLED)
         tell(me, message->from, MERGE); /* they are behind the times */
 }
@@ -227,17 +241,16 @@ static void on_ack(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct report *report = cv_body(message);
     if (report->to_parent && report->tag > my->tag) {
-        my->tag = report->tag; /* I was its parent before I died: above that number */
-        call(me);
+        call_above(me, report->tag); /* I was its parent before I died, and have forgotten it */
+        return;
+    }
+    if (report->to_parent && my->phase == SETTLED) {
+        tell(me, message->from, MERGE); /* it missed the result */
         return;
     }
     if (report->tag != my->tag)
         return;
     if (report->to_parent) {
-        if (my->phase == SETTLED) {
-            tell(me, message->from, MERGE);
-            return;
-        }
         my->link[cv_neighbour_index(me, message->from)] |= CHILD;
         my->best = report->best > my->best ? report->best : my->best;
     }
@@ -248,7 +261,8 @@ static void on_ack(struct cv_self *me, const struct cv_message *message)
 static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
 {
     const struct state *my = me->state;
-    if (leader < cv_my_rank(me) || (my->shaken && cv_suspected(me, cv_rank_id(leader))))
+    const bool dead = (my->shaken || kind == MERGE) && cv_suspected(me, cv_rank_id(leader));
+    if (leader < cv_my_rank(me) || dead)
         call(me);
     else
         settle(me, leader, kind, from);
@@ -270,23 +284,22 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
     const struct result *theirs = cv_body(message);
     const cv_node from = message->from;
     uint32_t *link = &my->link[cv_neighbour_index(me, from)];
-    if (electing(my)) {
-        if (from == my->parent && theirs->tag == my->tag) {
-            learn(me, theirs->leader, MERGE, from);
-            return;
-        }
+    if (electing(my) && from == my->parent && theirs->tag >= my->tag) {
+        my->tag = theirs->tag;
+        learn(me, theirs->leader, MERGE, from);
+    } else if (electing(my)) {
         *link |= STRANGER;
         if (theirs->tag > my->tag)
-            await_no_more(me, from); /* it will not come down to mine */
-    } else if (theirs->leader > my->best && cv_suspected(me, cv_rank_id(theirs->leader))) {
-        *link |= STRANGER; /* one of us is behind the times: talk again when things have changed */
-    } else if (theirs->leader >= my->best && !cv_follows(me, cv_rank_id(theirs->leader))) {
-        my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
-        settle(me, theirs->leader, MERGE, from);
-    } else if (my->phase == OUTSIDE) {
+            await_no_more(me, from); /* it will not come down to my election */
+    } else if (my->phase == OUTSIDE && theirs->leader < my->best) {
         call(me);
     } else if (theirs->leader < my->best) {
         tell(me, from, MERGE);
+    } else if (cv_suspected(me, cv_rank_id(theirs->leader))) {
+        *link |= STRANGER; /* one of us is behind the times: we talk again when I hear of a change */
+    } else if (!cv_follows(me, cv_rank_id(theirs->leader))) {
+        my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
+        settle(me, theirs->leader, MERGE, from);
     }
 }
 

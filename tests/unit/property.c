@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/* The judges, given runs made up by hand. */
+#include "property/property.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NODES 4u
+
+/* A run as a judge sees it. Ids 10, 20, 30, 40; all alive, all follow 40, the first called. */
+struct made_up {
+    struct cv_algorithm algorithm;
+    struct cv_scenario scenario;
+    cv_id ids[NODES];
+    uint32_t attributes[NODES];
+    cv_node callers[NODES];
+    struct cv_standing standing[NODES];
+    uint32_t part[NODES];
+    struct cv_run run;
+    struct cv_judgement judgement;
+};
+
+static struct cv_standing stand(const void *runtime, cv_node node)
+{
+    return ((const struct made_up *)runtime)->standing[node];
+}
+
+static const struct cv_kind kinds[] = {{"ballot", 0, NULL, false}, {0}};
+
+static void make_up(struct made_up *it)
+{
+    *it = (struct made_up){.algorithm = {.abi = CV_ABI,
+                                         .problem = CV_ELECTION,
+                                         .name = "made-up",
+                                         .topology = CV_RING,
+                                         .claims = CV_ELECTION_CLAIMS,
+                                         .kinds = kinds},
+                           .ids = {10, 20, 30, 40}};
+    it->scenario.algorithm = &it->algorithm;
+    it->scenario.group = (struct cv_group){.ids = it->ids, .nodes = NODES, .topology = CV_RING, .bound = 1};
+    it->scenario.ids = it->ids;
+    it->scenario.callers = it->callers;
+    it->scenario.caller_count = 1;
+    it->scenario.delay = (struct cv_delay){CV_DELAY_UNIT, 1, 1};
+    for (uint32_t i = 0; i < NODES; i++)
+        it->standing[i] = (struct cv_standing){.leader = 40, .alive = true, .knows = true};
+    it->run = (struct cv_run){.scenario = &it->scenario,
+                              .runtime = it,
+                              .standing = stand,
+                              .ending = CV_QUIET,
+                              .calls = 1,
+                              .total = 8,
+                              .time = 8,
+                              .decided = 7};
+}
+
+static enum cv_verdict judge(struct made_up *it)
+{
+    struct cv_complaint complaint = {{0}};
+    if (cv_judge(&it->run, &it->judgement, &complaint))
+        fail_msg("%s", complaint.text);
+    return it->judgement.verdict;
+}
+
+static const struct cv_finding *finding(const struct made_up *it, const char *name)
+{
+    for (uint32_t i = 0; i < it->judgement.finding_count; i++)
+        if (strcmp(it->judgement.findings[i].name, name) == 0)
+            return &it->judgement.findings[i];
+    fail_msg("no finding %s", name);
+    return NULL;
+}
+
+/* Exactly these are violated; names separated by spaces. */
+static void expect_violated(struct made_up *it, const char *names)
+{
+    char all[256] = "";
+    size_t used = 0;
+    const enum cv_verdict verdict = judge(it);
+    for (uint32_t i = 0; i < it->judgement.finding_count; i++)
+        if (it->judgement.findings[i].verdict == CV_VIOLATED)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? " " : "",
+                                     it->judgement.findings[i].name);
+    assert_string_equal(all, names);
+    assert_int_equal(verdict, *names ? CV_VIOLATED : CV_HELD);
+    assert_true(*names ? *it->judgement.reason != '\0' : *it->judgement.reason == '\0');
+}
+
+static void a_good_run_holds(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    expect_violated(&it, "");
+    assert_true(it.judgement.has_leader);
+    assert_int_equal(it.judgement.leader, 40);
+}
+
+static void the_dead_do_not_count(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.standing[3] = (struct cv_standing){.leader = 7, .alive = false, .knows = true};
+    for (uint32_t i = 0; i < 3; i++)
+        it.standing[i].leader = 30;
+    expect_violated(&it, "");
+    assert_int_equal(it.judgement.leader, 30);
+}
+
+static void a_leader_that_died_is_not_the_best_alive(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.standing[3].alive = false;
+    expect_violated(&it, "best-wins any-caller");
+    assert_string_equal(finding(&it, "best-wins")->detail, "node 10 follows 40, the best live node is 30");
+}
+
+static void two_leaders_are_no_agreement(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.standing[2].leader = 30;
+    expect_violated(&it, "agreement best-wins any-caller");
+    assert_string_equal(finding(&it, "agreement")->detail, "node 10 follows 40, node 30 follows 30");
+    assert_false(it.judgement.has_leader);
+}
+
+static void the_best_is_by_attribute_then_by_id(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.scenario.group.attributes = it.attributes;
+    memcpy(it.attributes, (uint32_t[]){5, 9, 9, 1}, sizeof it.attributes);
+    expect_violated(&it, "best-wins any-caller");
+    for (uint32_t i = 0; i < NODES; i++)
+        it.standing[i].leader = 30;
+    expect_violated(&it, "");
+    for (uint32_t i = 0; i < NODES; i++)
+        it.standing[i].leader = 20;
+    expect_violated(&it, "best-wins any-caller");
+}
+
+static void everyone_must_learn(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.standing[1].knows = false;
+    it.standing[2].knows = false;
+    expect_violated(&it, "everyone-learns");
+    assert_string_equal(finding(&it, "everyone-learns")->detail, "2 of 4 live nodes know no leader, node 20 among them");
+    assert_false(it.judgement.has_leader);
+}
+
+static void nobody_alive_learns_nothing(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    for (uint32_t i = 0; i < NODES; i++)
+        it.standing[i].alive = false;
+    expect_violated(&it, "everyone-learns");
+    assert_false(it.judgement.has_leader);
+}
+
+static void somebody_must_call_and_only_once_at_a_time(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.run.calls = 0;
+    expect_violated(&it, "somebody-calls");
+    make_up(&it);
+    it.standing[1].recalled = true;
+    expect_violated(&it, "one-election");
+    assert_string_equal(finding(&it, "one-election")->detail, "node 20 called while its own election was under way");
+}
+
+/* Where the result depends on the callers, the best of them is to win. */
+static void without_any_caller_the_best_caller_wins(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.algorithm.claims = CV_ELECTION_CLAIMS & ~(uint32_t)CV_ANY_CALLER;
+    it.callers[0] = 1;
+    it.callers[1] = 2;
+    it.scenario.caller_count = 2;
+    expect_violated(&it, "best-wins");
+    for (uint32_t i = 0; i < NODES; i++)
+        it.standing[i].leader = 30;
+    expect_violated(&it, "");
+    assert_int_equal(finding(&it, "any-caller")->verdict, CV_DISCLAIMED);
+    it.scenario.everyone_calls = true;
+    it.scenario.caller_count = 0;
+    expect_violated(&it, "best-wins");
+}
+
+static void what_is_not_claimed_is_not_held_against_it(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.algorithm.claims = CV_ONE_CALL;
+    it.standing[0].leader = 10;
+    it.standing[1].knows = false;
+    expect_violated(&it, "");
+    assert_int_equal(finding(&it, "agreement")->verdict, CV_DISCLAIMED);
+    assert_int_equal(finding(&it, "best-wins")->verdict, CV_DISCLAIMED);
+    assert_int_equal(finding(&it, "everyone-learns")->verdict, CV_DISCLAIMED);
+}
+
+/* A parameter that is not the default may give up claims. */
+static void a_parameter_drops_claims(void **state)
+{
+    (void)state;
+    static const struct cv_parameter parameters[] = {
+        {"announce", "", "yes|no", 0, CV_CHOICE, CV_EVERYONE_LEARNS}, {"other", "", NULL, 5, CV_NUMBER, CV_AGREEMENT}, {0}};
+    struct made_up it;
+    int64_t values[] = {0, 5};
+    make_up(&it);
+    it.algorithm.parameters = parameters;
+    it.scenario.parameters = values;
+    it.standing[1].knows = false;
+    expect_violated(&it, "everyone-learns");
+    values[0] = 1;
+    expect_violated(&it, "");
+    assert_int_equal(finding(&it, "agreement")->verdict, CV_HELD);
+    values[1] = 6;
+    expect_violated(&it, "");
+    assert_int_equal(finding(&it, "agreement")->verdict, CV_DISCLAIMED);
+}
+
+/* Each part of the network by itself; a part in which nobody called owes nothing. */
+static void parts_are_judged_by_themselves(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    memcpy(it.part, (uint32_t[]){0, 0, 2, 2}, sizeof it.part);
+    it.run.part = it.part;
+    it.standing[0].leader = it.standing[1].leader = 20;
+    expect_violated(&it, "agreement best-wins any-caller"); /* it does not claim so much */
+    it.algorithm.claims |= CV_PER_COMPONENT;
+    expect_violated(&it, "");
+    assert_false(it.judgement.has_leader); /* two leaders: not one that all follow */
+    it.standing[2].knows = it.standing[3].knows = false;
+    expect_violated(&it, "");
+    it.standing[3].knows = true;
+    expect_violated(&it, "everyone-learns");
+    it.standing[0].leader = 10;
+    expect_violated(&it, "agreement best-wins everyone-learns any-caller");
+}
+
+/* What has not come to rest may still come right, unless it goes round in circles. */
+static void an_unfinished_run_is_not_violated(void **state)
+{
+    (void)state;
+    static const enum cv_ending endings[] = {CV_OUT_OF_TIME, CV_INTERRUPTED, CV_REPEATS};
+    static const enum cv_verdict verdicts[] = {CV_UNFINISHED, CV_UNFINISHED, CV_VIOLATED};
+    for (int i = 0; i < 3; i++) {
+        struct made_up it;
+        make_up(&it);
+        it.run.ending = endings[i];
+        it.run.now = 12345;
+        it.run.period = 678;
+        it.standing[2].leader = 30;
+        it.standing[1].knows = false;
+        assert_int_equal(judge(&it), verdicts[i]);
+        assert_int_equal(finding(&it, "agreement")->verdict, verdicts[i]);
+        assert_int_equal(finding(&it, "everyone-learns")->verdict, verdicts[i]);
+        assert_non_null(strstr(it.judgement.reason, i == 2 ? "678" : "12345"));
+        /* Even if all is well so far, the run itself is not over. */
+        make_up(&it);
+        it.run.ending = endings[i];
+        assert_int_equal(judge(&it), i == 2 ? CV_HELD : CV_UNFINISHED);
+    }
+}
+
+static void the_costs_are_compared_with_the_text(void **state)
+{
+    (void)state;
+    static const struct cv_cost exact[] = {{"listed", "1", CV_MESSAGES, true, CV_LISTED, 0},
+                                           {"not here", "2", CV_MESSAGES, true, CV_TOP_DEAD, 0},
+                                           {"here", "2n", CV_MESSAGES, true, CV_STEADY, 0},
+                                           {"later", "3", CV_MESSAGES, true, CV_ALWAYS, 0},
+                                           {"time", "2n + 1", CV_DELAY, false, CV_UNIT_DELAY, 0},
+                                           {0}};
+    struct made_up it;
+    make_up(&it);
+    it.algorithm.costs = exact;
+    expect_violated(&it, "");
+    assert_string_equal(it.judgement.messages.cost->label, "here");
+    assert_true(it.judgement.messages_hold && it.judgement.delay_holds);
+    for (it.run.total = 7; it.run.total <= 9; it.run.total += 2) {
+        expect_violated(&it, "textbook-messages");
+        assert_false(it.judgement.messages_hold);
+    }
+    it.run.total = 8;
+    it.run.time = 9;
+    expect_violated(&it, "");
+    it.run.time = 10;
+    expect_violated(&it, "textbook-delay");
+    it.run.ending = CV_OUT_OF_TIME;
+    assert_int_equal(judge(&it), CV_UNFINISHED);
+    it.scenario.delay = (struct cv_delay){CV_DELAY_UNIFORM, 1, 9};
+    it.run.ending = CV_QUIET;
+    expect_violated(&it, ""); /* the text has no time for that */
+    assert_null(it.judgement.delay.cost);
+}
+
+static const char *never(const struct cv_self *me)
+{
+    (void)me;
+    return NULL;
+}
+
+static void a_broken_invariant_is_a_violation(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.algorithm.invariant = never;
+    expect_violated(&it, "");
+    it.run.broken = "two and two is five";
+    it.run.broken_node = 2;
+    it.run.broken_time = 99;
+    it.run.ending = CV_OUT_OF_TIME;
+    expect_violated(&it, "invariant");
+    assert_string_equal(finding(&it, "invariant")->detail, "at time 99 on node 30: two and two is five");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_run_holds),
+        cmocka_unit_test(the_dead_do_not_count),
+        cmocka_unit_test(a_leader_that_died_is_not_the_best_alive),
+        cmocka_unit_test(two_leaders_are_no_agreement),
+        cmocka_unit_test(the_best_is_by_attribute_then_by_id),
+        cmocka_unit_test(everyone_must_learn),
+        cmocka_unit_test(nobody_alive_learns_nothing),
+        cmocka_unit_test(somebody_must_call_and_only_once_at_a_time),
+        cmocka_unit_test(without_any_caller_the_best_caller_wins),
+        cmocka_unit_test(what_is_not_claimed_is_not_held_against_it),
+        cmocka_unit_test(a_parameter_drops_claims),
+        cmocka_unit_test(parts_are_judged_by_themselves),
+        cmocka_unit_test(an_unfinished_run_is_not_violated),
+        cmocka_unit_test(the_costs_are_compared_with_the_text),
+        cmocka_unit_test(a_broken_invariant_is_a_violation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
