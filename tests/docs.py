@@ -30,6 +30,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,7 @@ ROOT = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).res
 CONCLAVE = os.environ.get("CONCLAVE", str(ROOT / "build" / "conclave"))
 RUN = {"conclave", "cc", "cat", "echo", "head", "sed"}
 LEFT_OUT = "…"
-SECONDS = 60
+SECONDS = 30
 
 REPLAYS = re.compile(r"conclave (scenario \S|tour)")  # these print commands, so one ends its session
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
@@ -86,9 +87,14 @@ def commands(page, block):
 def run(command, directory):
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CONCLAVE_SEED")}
     environment.update(PATH=f"{directory / 'bin'}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
-    done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment, text=True, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
-    return without_end([line.rstrip() for line in done.stdout.splitlines()])
+    with subprocess.Popen(["sh", "-c", command], cwd=directory, env=environment, text=True, start_new_session=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            printed, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return [f"(stopped after {SECONDS} seconds)"]
+    return without_end([line.rstrip() for line in printed.splitlines()])
 
 
 def without_end(lines):

@@ -177,8 +177,8 @@ static void check_unwatched(const struct trial *watched)
     if (one->ending != other->ending || one->total != other->total || one->time != other->time ||
         one->decided != other->decided || one->calls != other->calls || one->now != other->now ||
         memcmp(one->count, other->count, sizeof one->count) != 0)
-        blame(watched->story, "an unwatched run differs: %" PRIu64 " messages until %" PRIu64 ", not %" PRIu64
-                              " until %" PRIu64,
+        blame(watched->story,
+              "an unwatched run differs: %" PRIu64 " messages until %" PRIu64 ", not %" PRIu64 " until %" PRIu64,
               other->total, other->time, one->total, one->time);
     for (uint32_t i = 0; i < watched->story->nodes; i++) {
         const struct cv_standing a = one->standing(one->runtime, i), b = other->standing(other->runtime, i);

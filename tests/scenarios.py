@@ -57,10 +57,10 @@ def runs_of(text):
 
 
 def differences(expected, found):
-    facts = {"leader": found["leader"], "time": found["time"], "decided": found["decided"],
-             "total": found["messages"]["total"], **found["messages"]["by_kind"],
-             "elected_count": found["messages"]["by_kind"].get("elected")}
-    facts["elected"] = {int(node): leader for node, leader in found["elected"].items()}
+    kinds = found["messages"]["by_kind"]
+    facts = {**kinds, "elected_count": kinds.get("elected"), "total": found["messages"]["total"],
+             "leader": found["leader"], "time": found["time"], "decided": found["decided"],
+             "elected": {int(node): leader for node, leader in found["elected"].items()}}
     return [f"{key}: expected {value}, found {facts[key]}" for key, value in expected.items() if facts[key] != value]
 
 

@@ -7,6 +7,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "core/parse.h"
 #include "core/scenario.h"
 
 /* The transport of the simulator keeps two kinds for itself. */
@@ -21,6 +22,8 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
         return cv_complain(complaint, "%s: the table lacks a name, title, citation or kinds", path);
     if (algorithm->problem != CV_ELECTION)
         return cv_complain(complaint, "%s: problem %u; expected an election", path, algorithm->problem);
+    if (algorithm->topology > CV_GRAPH)
+        return cv_complain(complaint, "%s: topology %u; expected one of enum cv_topology", path, algorithm->topology);
     if (cv_algorithm_kinds(algorithm) > MOST_KINDS || cv_algorithm_timers(algorithm) > CV_MAX_TIMERS)
         return cv_complain(complaint, "%s: more than %u kinds of messages or %u timers", path, MOST_KINDS,
                            CV_MAX_TIMERS);
@@ -37,10 +40,10 @@ static int load(const char *path, const struct cv_algorithm **algorithm, struct 
 {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object)
-        return cv_complain(complaint, "%s", dlerror());
+        return cv_complain(complaint, "%s; expected a shared object with an algorithm", dlerror());
     *algorithm = dlsym(object, "conclave_algorithm");
     if (!*algorithm)
-        return cv_complain(complaint, "%s: does not define conclave_algorithm", path);
+        return cv_complain(complaint, "%s: expected it to define conclave_algorithm", path);
     return check_table(path, *algorithm, complaint);
 }
 
@@ -51,7 +54,8 @@ int command_algorithm(const char *name, const struct cv_algorithm **algorithm, s
     *algorithm = cv_algorithm_find(name);
     if (*algorithm)
         return 0;
-    return cv_complain(complaint, "%s: no such algorithm; conclave list shows them all, ./FILE.so loads your own", name);
+    return cv_complain(complaint, "%s: no such algorithm; conclave list shows them all, ./FILE.so loads your own",
+                       cv_brief(name).text);
 }
 
 /* All up to the first NUL, of which a text has none. */
@@ -73,6 +77,6 @@ char *command_read_file(const char *option, const char *path, struct cv_complain
     free(text);
     if (!problem)
         return calloc(1, 1);
-    cv_complain(complaint, "%s %s: %s", option, path, problem);
+    cv_complain(complaint, "%s %s: %s", option, cv_brief(path).text, problem);
     return NULL;
 }

@@ -11,8 +11,33 @@
 #define MOST_RUNS 10000000u
 
 enum {
-    IDS = 256, ATTRIBUTES, START, SEED, DELAY, LOSS, DUPLICATE, REORDER, UNORDERED, CRASH, RECOVER, PARTITION,
-    ALTERNATE, DETECT, SUSPECT, BLIND, GRAPH, SET, UNTIL, RUNS, JSON, TRACE, SVG, SHIVIZ, DIAGRAM, TRANSCRIPT, TIMING,
+    IDS = 256,
+    ATTRIBUTES,
+    START,
+    SEED,
+    DELAY,
+    LOSS,
+    DUPLICATE,
+    REORDER,
+    UNORDERED,
+    CRASH,
+    RECOVER,
+    PARTITION,
+    ALTERNATE,
+    DETECT,
+    SUSPECT,
+    BLIND,
+    GRAPH,
+    SET,
+    UNTIL,
+    RUNS,
+    JSON,
+    TRACE,
+    SVG,
+    SHIVIZ,
+    DIAGRAM,
+    TRANSCRIPT,
+    TIMING,
     FOR_MUTEX
 };
 
@@ -58,8 +83,8 @@ static int read_number(const char *option, const char *text, uint64_t least, uin
 {
     if (cv_parse_number(cv_text(text), most, number) && *number >= least)
         return 0;
-    return cv_complain(complaint, "%s %s: expected a number of %llu..%llu", option, text, (unsigned long long)least,
-                       (unsigned long long)most);
+    return cv_complain(complaint, "%s %s: expected a number of %llu..%llu", option, cv_brief(text).text,
+                       (unsigned long long)least, (unsigned long long)most);
 }
 
 /* Where the values of the options go that are kept as text. */
@@ -67,49 +92,85 @@ static const char **place_of(struct sim_request *request, int option)
 {
     struct cv_plan *plan = &request->plan;
     switch (option) {
-    case 'n': return &plan->nodes;
-    case IDS: return &plan->ids;
-    case ATTRIBUTES: return &plan->attributes;
-    case START: return &plan->start;
-    case DELAY: return &plan->delay;
-    case LOSS: return &plan->loss;
-    case DUPLICATE: return &plan->duplicate;
-    case DETECT: return &plan->detect;
-    case GRAPH: return &plan->graph;
-    case UNTIL: return &plan->until;
-    case TRACE: return &request->trace;
-    case SVG: return &request->svg;
-    case SHIVIZ: return &request->shiviz;
-    default: return NULL;
+    case 'n':
+        return &plan->nodes;
+    case IDS:
+        return &plan->ids;
+    case ATTRIBUTES:
+        return &plan->attributes;
+    case START:
+        return &plan->start;
+    case DELAY:
+        return &plan->delay;
+    case LOSS:
+        return &plan->loss;
+    case DUPLICATE:
+        return &plan->duplicate;
+    case DETECT:
+        return &plan->detect;
+    case GRAPH:
+        return &plan->graph;
+    case UNTIL:
+        return &plan->until;
+    case TRACE:
+        return &request->trace;
+    case SVG:
+        return &request->svg;
+    case SHIVIZ:
+        return &request->shiviz;
+    default:
+        return NULL;
     }
 }
 
 static struct cv_words *list_of(struct cv_plan *plan, int option)
 {
     switch (option) {
-    case CRASH: return &plan->crash;
-    case RECOVER: return &plan->recover;
-    case PARTITION: return &plan->partition;
-    case ALTERNATE: return &plan->alternate;
-    case SUSPECT: return &plan->suspect;
-    case BLIND: return &plan->blind;
-    case SET: return &plan->set;
-    default: return NULL;
+    case CRASH:
+        return &plan->crash;
+    case RECOVER:
+        return &plan->recover;
+    case PARTITION:
+        return &plan->partition;
+    case ALTERNATE:
+        return &plan->alternate;
+    case SUSPECT:
+        return &plan->suspect;
+    case BLIND:
+        return &plan->blind;
+    case SET:
+        return &plan->set;
+    default:
+        return NULL;
     }
 }
 
 static bool *switch_of(struct sim_request *request, int option)
 {
     switch (option) {
-    case REORDER: return &request->plan.reorder;
-    case UNORDERED: return &request->plan.unordered;
-    case JSON: return &request->json;
-    case DIAGRAM: return &request->diagram;
-    case TRANSCRIPT: return &request->transcript;
-    case TIMING: return &request->timing;
-    case 'h': return &request->help;
-    default: return NULL;
+    case REORDER:
+        return &request->plan.reorder;
+    case UNORDERED:
+        return &request->plan.unordered;
+    case JSON:
+        return &request->json;
+    case DIAGRAM:
+        return &request->diagram;
+    case TRANSCRIPT:
+        return &request->transcript;
+    case TIMING:
+        return &request->timing;
+    case 'h':
+        return &request->help;
+    default:
+        return NULL;
     }
+}
+
+/* May the option be given only once? Lists collect, switches do not mind. */
+static bool has_one_value(struct sim_request *request, int option)
+{
+    return place_of(request, option) || option == SEED || option == RUNS;
 }
 
 static int take_option(struct sim_request *request, int option, const char *name, struct cv_complaint *complaint)
@@ -118,8 +179,6 @@ static int take_option(struct sim_request *request, int option, const char *name
     struct cv_words *list = list_of(&request->plan, option);
     bool *flag = switch_of(request, option);
     if (place) {
-        if (*place)
-            return cv_complain(complaint, "--%s %s: given twice", name, optarg);
         *place = optarg;
         return 0;
     }
@@ -133,23 +192,46 @@ static int take_option(struct sim_request *request, int option, const char *name
         return read_number("--seed", optarg, 0, UINT64_MAX - MOST_RUNS, &request->plan.seed, complaint);
     if (option == RUNS)
         return read_number("--runs", optarg, 1, MOST_RUNS, &request->runs, complaint);
-    return cv_complain(complaint, "--%s: only mutual exclusion algorithms take it", name);
+    return cv_complain(complaint, "--%s %s: expected a mutual exclusion algorithm; only they take it", name,
+                       cv_brief(optarg).text);
+}
+
+/* What getopt stopped at, when it returned '?' or ':'. */
+static int refuse_option(char **argv, int option, struct cv_complaint *complaint)
+{
+    const char *word = argv[optind - 1];
+    const bool is_long = strncmp(word, "--", 2) == 0;
+    if (option == ':')
+        return cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
+    if (is_long && optopt)
+        return cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
+    if (is_long)
+        return cv_complain(complaint, "%s: no such option; see conclave sim --help", cv_brief(word).text);
+    return cv_complain(complaint, "-%s: no such option; see conclave sim --help",
+                       cv_brief((char[2]){(char)optopt, '\0'}).text);
+}
+
+/* The option as it stands on the command line. Shortened it is refused: a script outlives what is unambiguous today. */
+static const char *written(char **argv)
+{
+    return optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
 }
 
 static int read_options(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
+    bool given[FOR_MUTEX + 1] = {false};
     int option, which = -1;
     optind = 0; /* begin anew: a scenario reads several lines of options */
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":n:h", options, &which)) != -1) {
-        if (option == '?' && optopt && optopt < 256)
-            return cv_complain(complaint, "-%c: no such option; see conclave sim --help", optopt);
-        if (option == '?')
-            return cv_complain(complaint, "%s: no such option, or not exactly; see conclave sim --help",
-                               argv[optind - 1]);
-        if (option == ':')
-            return cv_complain(complaint, "%s: expected a value", argv[optind - 1]);
+    for (; (option = getopt_long(argc, argv, ":n:h", options, &which)) != -1; which = -1) {
+        if (option == '?' || option == ':')
+            return refuse_option(argv, option, complaint);
         const char *name = option == 'n' ? "nodes" : option == 'h' ? "help" : options[which].name;
+        if (which >= 0 && strcspn(written(argv), "=") != strlen(name) + 2)
+            return cv_complain(complaint, "%s: expected --%s, written out", cv_brief(written(argv)).text, name);
+        if (given[option] && has_one_value(request, option))
+            return cv_complain(complaint, "--%s %s: given twice; expected one value", name, cv_brief(optarg).text);
+        given[option] = true;
         const int error = take_option(request, option, name, complaint);
         if (error)
             return error;
@@ -159,7 +241,7 @@ static int read_options(int argc, char **argv, struct sim_request *request, stru
     if (optind >= argc)
         return cv_complain(complaint, "sim: expected an algorithm; conclave list shows them all");
     if (optind + 1 < argc)
-        return cv_complain(complaint, "%s: one algorithm at a time", argv[optind + 1]);
+        return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(argv[optind + 1]).text);
     return command_algorithm(argv[optind], &request->plan.algorithm, complaint);
 }
 
@@ -183,8 +265,8 @@ static int read_graph(struct sim_request *request, struct cv_complaint *complain
     for (const char *const *shape = shapes; *shape; shape++)
         if (strcmp(graph, *shape) == 0)
             return 0;
-    request->graph_text = strncmp(graph, "edges:", 6) == 0 ? spell_out(graph + 6)
-                                                           : command_read_file("--graph", graph, complaint);
+    request->graph_text =
+        strncmp(graph, "edges:", 6) == 0 ? spell_out(graph + 6) : command_read_file("--graph", graph, complaint);
     request->plan.graph_text = request->graph_text;
     return request->graph_text ? 0 : CV_EFILE;
 }
@@ -230,7 +312,8 @@ static int check_outputs(const struct sim_request *request, struct cv_complaint 
         return cv_complain(complaint, "--runs %llu: pictures and traces show one run; expected the one or the other",
                            (unsigned long long)request->runs);
     if (request->json && (request->diagram || request->transcript))
-        return cv_complain(complaint, "--json: expected without --diagram and --transcript, they share standard output");
+        return cv_complain(complaint,
+                           "--json: expected without --diagram and --transcript, they share standard output");
     return 0;
 }
 

@@ -49,6 +49,29 @@ bool cv_text_range(struct cv_text text, struct cv_text *low, struct cv_text *hig
     return false;
 }
 
+struct cv_brief cv_brief(const char *value)
+{
+    return cv_brief_text(cv_text(value));
+}
+
+struct cv_brief cv_brief_text(struct cv_text value)
+{
+    static const char more[] = "…";
+    struct cv_brief brief = {{0}};
+    size_t length = value.length;
+    if (length >= sizeof brief.text) {
+        length = sizeof brief.text - sizeof more;
+        while (length && ((unsigned char)value.start[length] & 0xc0) == 0x80)
+            length--; /* not in the middle of a character */
+        memcpy(brief.text + length, more, sizeof more);
+    }
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)value.start[i];
+        brief.text[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
+    }
+    return brief;
+}
+
 bool cv_parse_number(struct cv_text text, uint64_t largest, uint64_t *number)
 {
     uint64_t value = 0;

@@ -31,4 +31,11 @@ bool cv_parse_number(struct cv_text text, uint64_t largest, uint64_t *number);
 /* A probability, 0..1 in decimal notation, times 2^32. */
 bool cv_parse_probability(struct cv_text text, uint64_t *p_32);
 
+/* A value as a complaint shows it: one line, and short enough that the rest of the sentence fits. */
+struct cv_brief {
+    char text[72];
+};
+struct cv_brief cv_brief(const char *value);
+struct cv_brief cv_brief_text(struct cv_text value);
+
 #endif

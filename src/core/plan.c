@@ -78,10 +78,11 @@ static int parse_list(const char *option, const char *list, uint32_t count, uint
 {
     const uint64_t length = list_length(list);
     if (!length)
-        return cv_complain(complaint, "%s %s: expected numbers of 0..4294967295, such as 3,5,8..12", option, list);
+        return cv_complain(complaint, "%s %s: expected numbers of 0..4294967295, such as 3,5,8..12", option,
+                           cv_brief(list).text);
     if (length != count)
-        return cv_complain(complaint, "%s %s: %llu numbers for %u nodes", option, list, (unsigned long long)length,
-                           count);
+        return cv_complain(complaint, "%s %s: %llu numbers for %u nodes; expected one for each", option,
+                           cv_brief(list).text, (unsigned long long)length, count);
     *numbers = malloc(count * sizeof **numbers);
     if (!*numbers)
         return CV_ENOMEM;
@@ -95,14 +96,16 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
 {
     uint64_t nodes = USUAL_GROUP, listed = 0;
     if (plan->nodes && (!cv_parse_number(cv_text(plan->nodes), LARGEST_GROUP, &nodes) || !nodes))
-        return cv_complain(complaint, "--nodes %s: expected a number of 1..%u", plan->nodes, LARGEST_GROUP);
+        return cv_complain(complaint, "--nodes %s: expected a number of 1..%u", cv_brief(plan->nodes).text,
+                           LARGEST_GROUP);
     if (plan->ids && strcmp(plan->ids, "random") != 0) {
         listed = list_length(plan->ids);
         if (!listed || listed > LARGEST_GROUP)
-            return cv_complain(complaint, "--ids %s: expected distinct numbers of 0..4294967295, or random", plan->ids);
+            return cv_complain(complaint, "--ids %s: expected distinct numbers of 0..4294967295, or random",
+                               cv_brief(plan->ids).text);
         if (plan->nodes && listed != nodes)
-            return cv_complain(complaint, "--ids %s: %llu ids for %llu nodes", plan->ids, (unsigned long long)listed,
-                               (unsigned long long)nodes);
+            return cv_complain(complaint, "--ids %s: %llu ids for %llu nodes; expected one for each",
+                               cv_brief(plan->ids).text, (unsigned long long)listed, (unsigned long long)nodes);
         nodes = listed;
     } else if (plan->graph_text && !plan->nodes && !plan->ids) {
         uint32_t named = 0;
@@ -111,6 +114,11 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
             return error;
         nodes = named;
     }
+    for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++)
+        if (kind->list && kind->bytes / 4 + nodes > CV_MAX_WORDS)
+            return cv_complain(complaint, "--nodes %llu: %s puts the ids of all nodes into a message; expected at most %u",
+                               (unsigned long long)nodes, plan->algorithm->name,
+                               CV_MAX_WORDS - (unsigned)(kind->bytes / 4));
     scenario->group.nodes = (uint32_t)nodes;
     return 0;
 }
@@ -158,7 +166,8 @@ static int index_nodes(const struct cv_plan *plan, const struct cv_scenario *sce
     if (cv_index_make(index, scenario->ids, scenario->group.nodes))
         return CV_ENOMEM;
     if (cv_index_duplicate(index, &twice))
-        return cv_complain(complaint, "--ids %s: %u stands twice; expected distinct ids", plan->ids, twice);
+        return cv_complain(complaint, "--ids %s: %u stands twice; expected distinct ids", cv_brief(plan->ids).text,
+                           twice);
     return 0;
 }
 
@@ -168,8 +177,8 @@ static int connect_nodes(const struct cv_plan *plan, struct cv_scenario *scenari
     scenario->group.topology = algorithm->topology;
     if (algorithm->topology != CV_GRAPH) {
         if (plan->graph)
-            return cv_complain(complaint, "--graph %s: %s runs on %s; it takes no graph", plan->graph, algorithm->name,
-                               algorithm->topology == CV_COMPLETE ? "a complete network" : "a ring");
+            return cv_complain(complaint, "--graph %s: %s runs on %s; expected no graph", cv_brief(plan->graph).text,
+                               algorithm->name, algorithm->topology == CV_COMPLETE ? "a complete network" : "a ring");
         return 0;
     }
     struct cv_random random;
@@ -203,27 +212,25 @@ static int64_t choice_of(const char *choices, struct cv_text value)
     return -1;
 }
 
-static int set_parameter(const struct cv_plan *plan, const struct cv_parameter *parameter, struct cv_text value,
-                         const struct cv_index *index, int64_t *to, struct cv_complaint *complaint)
+static int set_parameter(const struct cv_plan *plan, const char *word, const struct cv_parameter *parameter,
+                         struct cv_text value, const struct cv_index *index, int64_t *to,
+                         struct cv_complaint *complaint)
 {
-    const int shown = (int)value.length;
     uint64_t number;
     switch (parameter->type) {
     case CV_CHOICE:
         *to = choice_of(parameter->choices, value);
-        return *to >= 0 ? 0
-                        : cv_complain(complaint, "--set %s=%.*s: expected %s", parameter->name, shown, value.start,
-                                      parameter->choices);
+        return *to >= 0 ? 0 : cv_complain(complaint, "--set %s: expected %s", cv_brief(word).text, parameter->choices);
     case CV_NUMBER:
         if (!cv_parse_number(value, INT64_MAX, &number))
-            return cv_complain(complaint, "--set %s=%.*s: expected a number of at least 0", parameter->name, shown,
-                               value.start);
+            return cv_complain(complaint, "--set %s: expected a number of 0..%lld", cv_brief(word).text,
+                               (long long)INT64_MAX);
         *to = (int64_t)number;
         return 0;
     default:
         if (!cv_parse_number(value, UINT32_MAX, &number) || cv_index_find(index, (cv_id)number) == CV_NOBODY)
-            return cv_complain(complaint, "--set %s=%.*s: expected the id of a node of %s", parameter->name, shown,
-                               value.start, plan->algorithm->name);
+            return cv_complain(complaint, "--set %s: expected the id of a node of %s", cv_brief(word).text,
+                               plan->algorithm->name);
         *to = cv_index_find(index, (cv_id)number);
         return 0;
     }
@@ -240,25 +247,41 @@ static void name_parameters(const struct cv_algorithm *algorithm, char *names, s
         snprintf(names, room, "none");
 }
 
-static int set_word(const struct cv_plan *plan, const char *word, const struct cv_index *index,
+/* A parameter has one value: which of two is meant? */
+static bool set_before(const struct cv_plan *plan, uint32_t place, struct cv_text key)
+{
+    struct cv_text other, value;
+    for (uint32_t i = 0; i < place; i++)
+        if (cv_text_split(cv_text(plan->set.word[i]), '=', &other, &value) && other.length == key.length &&
+            memcmp(other.start, key.start, key.length) == 0)
+            return true;
+    return false;
+}
+
+static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_index *index,
                     struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     const struct cv_algorithm *algorithm = plan->algorithm;
+    const char *word = plan->set.word[place];
     struct cv_text key, value;
     if (!cv_text_split(cv_text(word), '=', &key, &value))
-        return cv_complain(complaint, "--set %s: expected KEY=VALUE", word);
+        return cv_complain(complaint, "--set %s: expected KEY=VALUE", cv_brief(word).text);
+    if (set_before(plan, place, key))
+        return cv_complain(complaint, "--set %s: %.*s is set twice; expected one value", cv_brief(word).text,
+                           key.length < 40 ? (int)key.length : 40, key.start);
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++)
         if (cv_text_is(key, algorithm->parameters[i].name))
-            return set_parameter(plan, &algorithm->parameters[i], value, index, &scenario->parameters[i], complaint);
+            return set_parameter(plan, word, &algorithm->parameters[i], value, index, &scenario->parameters[i],
+                                 complaint);
     if (cv_text_is(key, "bound") && algorithm->assumes & CV_BOUNDED_DELAY) {
         if (!cv_parse_number(value, LONGEST_TIME, &scenario->group.bound) || !scenario->group.bound)
-            return cv_complain(complaint, "--set %s: expected a number of ticks, at least 1", word);
+            return cv_complain(complaint, "--set %s: expected a number of ticks, at least 1", cv_brief(word).text);
         return 0;
     }
     char names[200];
     name_parameters(algorithm, names, sizeof names);
-    return cv_complain(complaint, "--set %s: %s has no parameter %.*s; expected one of: %s", word, algorithm->name,
-                       (int)key.length, key.start, names);
+    return cv_complain(complaint, "--set %s: %s has no such parameter; expected one of: %s", cv_brief(word).text,
+                       algorithm->name, names);
 }
 
 static int set_parameters(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
@@ -275,7 +298,7 @@ static int set_parameters(const struct cv_plan *plan, const struct cv_index *ind
                                                                                : 0;
     scenario->group.parameters = scenario->parameters;
     for (uint32_t i = 0; i < plan->set.count; i++) {
-        const int error = set_word(plan, plan->set.word[i], index, scenario, complaint);
+        const int error = set_word(plan, i, index, scenario, complaint);
         if (error)
             return error;
     }
@@ -305,14 +328,14 @@ static int parse_delay(const char *text, struct cv_delay *delay, struct cv_compl
             return 0;
         }
     }
-    return cv_complain(complaint, "--delay %s: expected unit, A..B with 1 <= A <= B <= %u, or exp:MEAN", text,
-                       LONGEST_DELAY);
+    return cv_complain(complaint, "--delay %s: expected unit, A..B with 1 <= A <= B <= %u, or exp:MEAN",
+                       cv_brief(text).text, LONGEST_DELAY);
 }
 
 static int parse_chance(const char *option, const char *text, uint64_t *p_32, struct cv_complaint *complaint)
 {
     if (text && (!cv_parse_probability(cv_text(text), p_32) || *p_32 > (1ull << 32) - (1ull << 32) / 100))
-        return cv_complain(complaint, "%s %s: expected a probability of 0..0.99", option, text);
+        return cv_complain(complaint, "%s %s: expected a probability of 0..0.99", option, cv_brief(text).text);
     return 0;
 }
 
@@ -321,7 +344,7 @@ static int parse_time(const char *option, const char *text, uint64_t usual, uint
 {
     *time = usual;
     if (text && !cv_parse_number(cv_text(text), LONGEST_TIME, time))
-        return cv_complain(complaint, "%s %s: expected a number of ticks", option, text);
+        return cv_complain(complaint, "%s %s: expected a number of ticks, at most 2^48", option, cv_brief(text).text);
     return 0;
 }
 
@@ -375,7 +398,8 @@ static int plan_callers(const struct cv_plan *plan, const struct cv_index *index
     }
     const uint64_t count = list_length(plan->start);
     if (!count || count > scenario->group.nodes)
-        return cv_complain(complaint, "--start %s: expected ids of the group, each once, or all", plan->start);
+        return cv_complain(complaint, "--start %s: expected ids of the group, each once, or all",
+                           cv_brief(plan->start).text);
     scenario->callers = malloc(count * sizeof *scenario->callers);
     if (!scenario->callers)
         return CV_ENOMEM;
@@ -385,16 +409,17 @@ static int plan_callers(const struct cv_plan *plan, const struct cv_index *index
         const cv_id id = scenario->callers[i];
         scenario->callers[i] = cv_index_find(index, id);
         if (scenario->callers[i] == CV_NOBODY)
-            return cv_complain(complaint, "--start %s: there is no node %u", plan->start, id);
+            return cv_complain(complaint, "--start %s: there is no node %u; expected ids of the group",
+                               cv_brief(plan->start).text, id);
         if (cv_scenario_dead(scenario, scenario->callers[i]))
-            return cv_complain(complaint, "--start %s: node %u is dead from the start and cannot call", plan->start,
-                               id);
+            return cv_complain(complaint, "--start %s: node %u is dead from the start; expected callers that live",
+                               cv_brief(plan->start).text, id);
     }
     qsort(scenario->callers, count, sizeof *scenario->callers, ascending);
     for (uint32_t i = 1; i < count; i++)
         if (scenario->callers[i] == scenario->callers[i - 1])
-            return cv_complain(complaint, "--start %s: node %u stands twice", plan->start,
-                               scenario->ids[scenario->callers[i]]);
+            return cv_complain(complaint, "--start %s: node %u stands twice; expected each caller once",
+                               cv_brief(plan->start).text, scenario->ids[scenario->callers[i]]);
     return 0;
 }
 
@@ -421,7 +446,7 @@ static int check_reach(const struct cv_plan *plan, struct cv_scenario *scenario,
         return cv_complain(complaint,
                            "--graph %s: the graph falls into %u parts and only %u of them have a caller; expected a "
                            "connected graph, or a node of each part in --start",
-                           plan->graph ? plan->graph : "random", parts, reached);
+                           cv_brief(plan->graph ? plan->graph : "random").text, parts, reached);
     return 0;
 }
 

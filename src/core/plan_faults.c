@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q and P:Q@T. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +32,30 @@ static cv_node read_node(const struct reader *reader, const char *option, const 
     uint64_t number;
     cv_node node = CV_NOBODY;
     if (!cv_parse_number(id, UINT32_MAX, &number))
-        cv_complain(reader->complaint, "%s %s: %.*s is not an id", option, word, (int)id.length, id.start);
+        cv_complain(reader->complaint, "%s %s: '%s' is not an id; expected ids of the group", option,
+                    cv_brief(word).text, cv_brief_text(id).text);
     else if ((node = cv_index_find(reader->index, (cv_id)number)) == CV_NOBODY)
-        cv_complain(reader->complaint, "%s %s: there is no node %.*s", option, word, (int)id.length, id.start);
+        cv_complain(reader->complaint, "%s %s: there is no node %u; expected ids of the group", option,
+                    cv_brief(word).text, (cv_id)number);
     return node;
+}
+
+static int refuse_crash(const struct reader *reader, const char *word)
+{
+    return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND",
+                       cv_brief(word).text);
+}
+
+static int refuse_kind(const struct reader *reader, const char *word)
+{
+    const struct cv_algorithm *algorithm = reader->plan->algorithm;
+    char names[200] = "";
+    size_t used = 0;
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm) && used < sizeof names; kind++)
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", kind ? ", " : "", algorithm->kinds[kind].name);
+    return cv_complain(reader->complaint, "--crash %s: %s sends no such messages; expected one of: %s",
+                       cv_brief(word).text, algorithm->name, names);
 }
 
 static int read_moment(const struct reader *reader, const char *word, struct cv_text when, struct cv_crash *crash)
@@ -42,25 +63,20 @@ static int read_moment(const struct reader *reader, const char *word, struct cv_
     struct cv_text moment, kind;
     if (!cv_text_split(when, ':', &moment, &kind)) {
         crash->moment = CV_AT;
-        if (cv_parse_number(when, LONGEST_TIME, &crash->time))
-            return 0;
-        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+        return cv_parse_number(when, LONGEST_TIME, &crash->time) ? 0 : refuse_crash(reader, word);
     }
     crash->moment = cv_text_is(moment, "before") ? CV_BEFORE : CV_AFTER;
     if (crash->moment == CV_AFTER && !cv_text_is(moment, "after"))
-        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+        return refuse_crash(reader, word);
     crash->kind = cv_kind_find(reader->plan->algorithm, kind.start, kind.length);
-    if (crash->kind == CV_MAX_KINDS)
-        return cv_complain(reader->complaint, "--crash %s: %s sends no %.*s messages", word,
-                           reader->plan->algorithm->name, (int)kind.length, kind.start);
-    return 0;
+    return crash->kind == CV_MAX_KINDS ? refuse_kind(reader, word) : 0;
 }
 
 static int read_crash(const struct reader *reader, const char *word, struct cv_crash *crash)
 {
     struct cv_text id, when;
     if (!cv_text_split(cv_text(word), '@', &id, &when))
-        return cv_complain(reader->complaint, "--crash %s: expected ID@TIME, ID@before:KIND or ID@after:KIND", word);
+        return refuse_crash(reader, word);
     crash->node = read_node(reader, "--crash", word, id);
     return crash->node == CV_NOBODY ? CV_EINPUT : read_moment(reader, word, when, crash);
 }
@@ -70,7 +86,7 @@ static int read_recovery(const struct reader *reader, const char *word, struct c
 {
     struct cv_text id, when;
     if (!cv_text_split(cv_text(word), '@', &id, &when) || !cv_parse_number(when, LONGEST_TIME, &recovery->time))
-        return cv_complain(reader->complaint, "--recover %s: expected ID@TIME", word);
+        return cv_complain(reader->complaint, "--recover %s: expected ID@TIME", cv_brief(word).text);
     recovery->node = read_node(reader, "--recover", word, id);
     if (recovery->node == CV_NOBODY)
         return CV_EINPUT;
@@ -79,23 +95,23 @@ static int read_recovery(const struct reader *reader, const char *word, struct c
         if (crash->node == recovery->node && (crash->moment != CV_AT || crash->time < recovery->time))
             return 0;
     }
-    return cv_complain(reader->complaint, "--recover %s: node %.*s does not crash before that", word, (int)id.length,
-                       id.start);
+    return cv_complain(reader->complaint, "--recover %s: node %u does not crash before that; expected a --crash of it",
+                       cv_brief(word).text, reader->scenario->ids[recovery->node]);
 }
 
-static int read_pair(const struct reader *reader, const char *option, const char *word, struct cv_text text,
-                     bool stars, struct cv_pair *pair)
+static int read_pair(const struct reader *reader, const char *option, const char *word, struct cv_text text, bool stars,
+                     struct cv_pair *pair)
 {
     struct cv_text one, other;
     if (!cv_text_split(text, ':', &one, &other))
-        return cv_complain(reader->complaint, "%s %s: expected two ids, P:Q", option, word);
+        return cv_complain(reader->complaint, "%s %s: expected two ids, P:Q", option, cv_brief(word).text);
     *pair = (struct cv_pair){CV_NOBODY, CV_NOBODY};
     if (!(stars && cv_text_is(one, "*")) && (pair->one = read_node(reader, option, word, one)) == CV_NOBODY)
         return CV_EINPUT;
     if (!(stars && cv_text_is(other, "*")) && (pair->other = read_node(reader, option, word, other)) == CV_NOBODY)
         return CV_EINPUT;
     if (pair->one == pair->other && pair->one != CV_NOBODY)
-        return cv_complain(reader->complaint, "%s %s: expected two different nodes", option, word);
+        return cv_complain(reader->complaint, "%s %s: expected two different nodes", option, cv_brief(word).text);
     return 0;
 }
 
@@ -103,7 +119,7 @@ static int read_suspicion(const struct reader *reader, const char *word, struct 
 {
     struct cv_text pair, when;
     if (!cv_text_split(cv_text(word), '@', &pair, &when) || !cv_parse_number(when, LONGEST_TIME, &suspicion->time))
-        return cv_complain(reader->complaint, "--suspect %s: expected P:Q@TIME", word);
+        return cv_complain(reader->complaint, "--suspect %s: expected P:Q@TIME", cv_brief(word).text);
     return read_pair(reader, "--suspect", word, pair, true, &suspicion->pair);
 }
 
@@ -119,7 +135,7 @@ static int read_times(const struct reader *reader, const char *word, struct cv_t
     if (!cv_parse_number(begin, LONGEST_TIME, &partition->begin) ||
         (end.length && !cv_parse_number(end, LONGEST_TIME, &partition->end)) || partition->begin >= partition->end)
         return cv_complain(reader->complaint, "--partition %s: expected A,B/C,D@FROM..TO with FROM < TO, or @FROM..",
-                           word);
+                           cv_brief(word).text);
     return 0;
 }
 
@@ -128,7 +144,7 @@ static int read_partition(const struct reader *reader, const char *word, struct 
     const uint32_t nodes = reader->scenario->group.nodes;
     struct cv_text sides, when, side, id;
     if (!cv_text_split(cv_text(word), '@', &sides, &when))
-        return cv_complain(reader->complaint, "--partition %s: expected A,B/C,D@FROM..TO", word);
+        return cv_complain(reader->complaint, "--partition %s: expected A,B/C,D@FROM..TO", cv_brief(word).text);
     const int error = read_times(reader, word, when, partition);
     if (error)
         return error;
@@ -142,11 +158,15 @@ static int read_partition(const struct reader *reader, const char *word, struct 
             if (node == CV_NOBODY)
                 return CV_EINPUT;
             if (partition->side[node] != UINT32_MAX)
-                return cv_complain(reader->complaint, "--partition %s: node %.*s stands twice", word, (int)id.length,
-                                   id.start);
+                return cv_complain(reader->complaint, "--partition %s: node %u stands twice; expected it on one side",
+                                   cv_brief(word).text, reader->scenario->ids[node]);
             partition->side[node] = number;
         }
-    return 0;
+    for (cv_node node = 1; node < nodes; node++)
+        if (partition->side[node] != partition->side[0])
+            return 0;
+    return cv_complain(reader->complaint, "--partition %s: cuts nothing; expected nodes on two sides at least",
+                       cv_brief(word).text);
 }
 
 /* Room for one entry per word; counts are raised as entries are read, so that freeing is always safe. */

@@ -162,6 +162,17 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
         snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all, whoever called");
 }
 
+/* The texts' liveness has two halves: all know, and the run terminates. */
+static void judge_rest(const struct tally *tally, struct cv_judgement *judgement)
+{
+    const enum cv_ending ending = tally->run->ending;
+    struct cv_finding *finding =
+        cv_find(judgement, "comes-to-rest", "eventually",
+                ending == CV_QUIET ? CV_HELD : ending == CV_REPEATS ? CV_VIOLATED : CV_UNFINISHED);
+    if (ending == CV_REPEATS)
+        snprintf(finding->detail, sizeof finding->detail, "messages go round for ever");
+}
+
 static void judge_calls(const struct tally *tally, struct cv_judgement *judgement)
 {
     const struct cv_run *run = tally->run;
@@ -176,10 +187,11 @@ static void judge_calls(const struct tally *tally, struct cv_judgement *judgemen
         snprintf(some->detail, sizeof some->detail, "no live node ever called an election");
 }
 
-/* The leader of the whole group: all live nodes know one, and the same. */
+/* The leader of the whole group: all live nodes that are to know one know the same. */
 static void name_leader(const struct tally *tally, uint32_t parts, struct cv_judgement *judgement)
 {
-    bool one = tally->ignorant == CV_NOBODY && tally->disagrees == CV_NOBODY;
+    const bool all_must_know = tally->claims & CV_EVERYONE_LEARNS;
+    bool one = (tally->ignorant == CV_NOBODY || !all_must_know) && tally->disagrees == CV_NOBODY;
     for (uint32_t i = 0; i < parts; i++) {
         const struct part *part = &tally->parts[i];
         if (part->follower == CV_NOBODY)
@@ -214,6 +226,7 @@ int cv_judge_election(const struct cv_run *run, struct cv_judgement *judgement)
     judge_agreement(&tally, judgement);
     judge_best(&tally, judgement);
     judge_everyone(&tally, judgement);
+    judge_rest(&tally, judgement);
     judge_any_caller(&tally, judgement);
     judge_calls(&tally, judgement);
     name_leader(&tally, parts, judgement);

@@ -66,6 +66,7 @@ static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t
             void *record = list->write;
             list->write += bytes;
             calendar->pending++;
+            __builtin_prefetch(list->write + 64, 1); /* by the time this list is written again it has come */
             return record;
         }
     }

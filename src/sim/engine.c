@@ -13,7 +13,7 @@
 #include "sim/world.h"
 
 #define TICKS_AT_A_STRETCH 256
-#define AHEAD 6 /* messages looked ahead, to have their nodes in the cache */
+#define AHEAD 12 /* messages looked ahead, to have their nodes in the cache */
 
 void world_tell(struct cv_sim *sim, const struct cv_event *event)
 {

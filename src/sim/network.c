@@ -26,8 +26,9 @@ static uint32_t relayed_hops(const struct cv_sim *sim, cv_node from, cv_node to)
                 continue;
             for (uint32_t j = 0; j < 2 * count; j++) {
                 const bool linked = (i ^ 1u) == j || !faults_cut(sim, end[i], end[j]);
-                if (linked && world_alive(sim, end[j]) && distance[i] + 1 < distance[j]) {
-                    distance[j] = distance[i] + 1;
+                const uint32_t hops = distance[i] + (end[i] != end[j]);
+                if (linked && world_alive(sim, end[j]) && hops < distance[j]) {
+                    distance[j] = hops;
                     changed = true;
                 }
             }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #define LONGEST_STEM 200 /* of the partial file's name, so that the suffix fits within what file systems allow */
 #define TRIES 100u
+#define BUFFER_BYTES (256u << 10)
 
 static int complain(struct cv_complaint *complaint, const char *name, int reason)
 {
@@ -100,8 +102,11 @@ int cv_output_open(struct cv_output *output, const char *name, struct cv_complai
     }
     const int descriptor = open_descriptor(output);
     output->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (output->file)
+    if (output->file) {
+        __fsetlocking(output->file, FSETLOCKING_BYCALLER); /* one thread writes, and much */
+        setvbuf(output->file, NULL, _IOFBF, BUFFER_BYTES);
         return 0;
+    }
     complain(complaint, name, errno);
     if (descriptor >= 0) {
         close(descriptor);

@@ -112,7 +112,7 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
         }
         break;
     case CV_EVENT_CRASH:
-        fputs(event->time ? "crashes" : "is down from the start", out);
+        fputs(event->time || event->clock ? "crashes" : "is down from the start", out);
         break;
     case CV_EVENT_RECOVER:
         fputs("comes back", out);

@@ -178,11 +178,11 @@ static size_t letters_of(const struct arrow *arrow, double share, double side, d
                          struct svg_point letters[LETTERS])
 {
     const double dx = arrow->to.x - arrow->from.x, dy = arrow->to.y - arrow->from.y, length = hypot(dx, dy);
-    size_t count = 0;
-    for (double at = -width / 2; at <= width / 2 && count < LETTERS; at += 7) {
-        const double along = share + at / length;
-        letters[count++] = (struct svg_point){arrow->from.x + dx * along + dy / length * side,
-                                              arrow->from.y + dy * along - dx / length * side};
+    const size_t wanted = (size_t)(width / 7) + 2, count = wanted < LETTERS ? wanted : LETTERS;
+    for (size_t i = 0; i < count; i++) {
+        const double along = share + width * ((double)i / (double)(count - 1) - 0.5) / length;
+        letters[i] = (struct svg_point){arrow->from.x + dx * along + dy / length * side,
+                                        arrow->from.y + dy * along - dx / length * side};
     }
     return count;
 }
@@ -247,7 +247,7 @@ void svg_labels_draw(struct svg *svg)
         const struct arrow arrow = make_arrow(svg, i);
         const uint32_t number = (uint32_t)send->content->kind;
         const char *kind = cv_view_kind(svg->scenario, send->content);
-        char numbers[64], text[80];
+        char numbers[64], text[112];
         if (send->node == send->peer || is_repetition(svg, i))
             continue;
         cv_content_numbers(&svg->content, send->content, numbers, sizeof numbers);

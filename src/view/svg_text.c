@@ -115,26 +115,15 @@ void svg_open(const struct svg *svg, FILE *out)
 
 /* ---- the heading ---- */
 
-static void write_cost(FILE *out, const struct cv_expectation *expected)
-{
-    if (!expected->cost)
-        return;
-    fprintf(out, " (the text: %s%s = %.10g)", expected->cost->exact ? "" : "at most ", expected->cost->formula,
-            expected->value);
-}
-
 static void write_facts(struct svg *svg, FILE *out)
 {
     if (svg->judgement->has_leader)
         fprintf(out, "%" PRIu32 " leads  ·  ", svg->judgement->leader);
-    fprintf(out, "%" PRIu64 " messages", svg->run->total);
-    write_cost(out, &svg->judgement->messages);
-    fprintf(out, "  ·  time %" PRIu64, svg->run->time);
-    write_cost(out, &svg->judgement->delay);
+    fprintf(out, "%" PRIu64 " messages  ·  time %" PRIu64, svg->run->total, svg->run->time);
 }
 
-/* A long reason goes over several lines, broken between words. */
-static double write_reason(struct svg *svg, double y, const char *reason)
+/* A long text goes over several lines, broken between words. */
+static double write_lines(struct svg *svg, double y, const char *reason)
 {
     const size_t most = (size_t)((svg->width - 56) / (SVG_PLAIN * 0.58));
     char line[256];
@@ -152,6 +141,16 @@ static double write_reason(struct svg *svg, double y, const char *reason)
         y += 20;
     }
     return y;
+}
+
+static double write_cost(struct svg *svg, double y, const char *what, const struct cv_expectation *expected)
+{
+    char text[256];
+    if (!expected->cost)
+        return y;
+    snprintf(text, sizeof text, "the text, %s: %s%s = %.10g %s", expected->cost->label,
+             expected->cost->exact ? "" : "at most ", expected->cost->formula, expected->value, what);
+    return write_lines(svg, y, text);
 }
 
 double svg_heading(struct svg *svg)
@@ -179,5 +178,9 @@ double svg_heading(struct svg *svg)
     fclose(words);
     svg_text(svg, 28 + chip + 12, 94, "", facts);
     free(facts);
-    return *svg->judgement->reason ? write_reason(svg, 122, svg->judgement->reason) : 108;
+    double y = 122;
+    y = write_cost(svg, y, "messages", &svg->judgement->messages);
+    y = write_cost(svg, y, "message times", &svg->judgement->delay);
+    y = write_lines(svg, y, svg->judgement->reason);
+    return y > 122 ? y : 108;
 }

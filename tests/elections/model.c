@@ -356,11 +356,7 @@ static void predict_wireless(const struct story *story, bool unit, struct predic
 
 static const struct model models[] = {
     {"bully", {"election", "ok", "coordinator"}, {"announce=all"}, true, predict_bully},
-    {"ring-list",
-     {"election", "coordinator"},
-     {"announce=multicast", "policy=min"},
-     true,
-     predict_ring_list},
+    {"ring-list", {"election", "coordinator"}, {"announce=multicast", "policy=min"}, true, predict_ring_list},
     {"ring-basic", {"election", "elected"}, {NULL}, true, predict_ring_basic},
     {"chang-roberts", {"election", "elected"}, {NULL}, true, predict_chang_roberts},
     {"chang-roberts-token", {"token", "leader"}, {"announce=no"}, false, predict_tokens},

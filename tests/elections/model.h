@@ -13,7 +13,7 @@
 struct prediction {
     uint32_t leader; /* its id */
     bool everyone_knows;
-    bool hangs; /* nobody is ever elected */
+    bool hangs;   /* nobody is ever elected */
     bool counted; /* `count` is known, by kind in the order of the algorithm's table */
     uint64_t count[MODEL_KINDS];
     bool timed; /* `time` is known */
@@ -24,9 +24,9 @@ struct prediction {
 
 struct model {
     const char *algorithm;
-    const char *kinds[MODEL_KINDS];   /* as design.md names them */
-    const char *variants[4];          /* --set words to try besides the defaults */
-    bool survives;                    /* keeps its promises when nodes crash in mid-run and the detector tells */
+    const char *kinds[MODEL_KINDS]; /* as design.md names them */
+    const char *variants[4];        /* --set words to try besides the defaults */
+    bool survives;                  /* keeps its promises when nodes crash in mid-run and the detector tells */
     void (*predict)(const struct story *story, bool unit, struct prediction *prediction);
 };
 

@@ -40,7 +40,9 @@ static void draw_ids(struct story *story)
     cv_random_shuffle(&story->random, story->id, story->nodes);
     for (uint32_t i = 0; shape == 2 && i < story->nodes; i++) /* anything at all */
         do
-            story->id[i] = one_in(story, 8) ? 0 : one_in(story, 8) ? UINT32_MAX : (uint32_t)cv_random_next(&story->random);
+            story->id[i] = one_in(story, 8)   ? 0
+                           : one_in(story, 8) ? UINT32_MAX
+                                              : (uint32_t)cv_random_next(&story->random);
         while (taken(story, i, story->id[i]));
 }
 

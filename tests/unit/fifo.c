@@ -24,8 +24,8 @@ static void play(bool ring, uint64_t seed, uint64_t longest)
     uint64_t now = 0;
     for (int i = 0; i < 20000; i++) {
         const uint32_t from = (uint32_t)cv_random_below(&random, NODES);
-        const uint32_t to = ring && cv_random_below(&random, 3) ? (from + 1) % NODES
-                                                                : (uint32_t)cv_random_below(&random, NODES);
+        const uint32_t to =
+            ring && cv_random_below(&random, 3) ? (from + 1) % NODES : (uint32_t)cv_random_below(&random, NODES);
         uint64_t due = now + 1 + cv_random_below(&random, longest);
         const uint64_t wanted = due > last[from][to] ? due : last[from][to];
         assert_int_equal(fifo_order(&fifo, from, to, now, &due), 0);

@@ -31,8 +31,8 @@ static void ping_and_arm(struct cv_self *me)
 static void arm_again_and_cancel(struct cv_self *me, const struct cv_message *message)
 {
     (void)message;
-    cv_arm(me, 0, 4);  /* anew: not at 1 any more */
-    cv_cancel(me, 1);  /* not at all */
+    cv_arm(me, 0, 4); /* anew: not at 1 any more */
+    cv_cancel(me, 1); /* not at all */
     cv_signal(me, me->node, PONG);
 }
 

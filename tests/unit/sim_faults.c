@@ -444,8 +444,8 @@ static void the_order_within_a_tick_is_fixed(void **state)
     toy_say(&toy->plan.crash, "3@5");
     toy_say(&toy->plan.suspect, "1:2@5");
     toy_run(toy);
-    assert_true(strncmp(toy->book,
-                        "0 crash 4; 5 crash 3; 5 recover 4; 5 suspect 1:3; 5 suspect 2:3; 5 suspect 4:3; ", 80) == 0);
+    assert_true(strncmp(toy->book, "0 crash 4; 5 crash 3; 5 recover 4; 5 suspect 1:3; 5 suspect 2:3; 5 suspect 4:3; ",
+                        80) == 0);
     assert_true(strstr(toy->book, "5 suspect 1:2; 5 receive 1>2 ping; 5 timeout 1 alarm; "));
     toy_free(toy);
 }

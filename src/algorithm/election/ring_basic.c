@@ -42,37 +42,41 @@ static void call(struct cv_self *me)
     pass_on(me, ELECTION, cv_my_rank(me));
 }
 
+static void follow(struct cv_self *me, cv_rank leader)
+{
+    struct state *my = me->state;
+    my->waiting = my->calling = false;
+    cv_elected(me, cv_rank_id(leader));
+}
+
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank))) {
-        call(me); /* instead: its owner cannot stop it any more */
-        return;
-    }
-    if (ballot->rank == mine) {
+        call(me); /* instead: nobody could stop that ballot any more */
+    } else if (ballot->rank == mine) {
+        follow(me, mine);
         pass_on(me, ELECTED, mine);
-        return;
+    } else {
+        my->waiting = true;
+        pass_on(me, ELECTION, ballot->rank > mine ? ballot->rank : mine);
     }
-    my->waiting = true;
-    pass_on(me, ELECTION, ballot->rank > mine ? ballot->rank : mine);
 }
 
 static void on_elected(struct cv_self *me, const struct cv_message *message)
 {
-    struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
+    const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
-    if (ballot->rank < cv_my_rank(me)) {
-        call(me); /* it was not there when the ballot passed its place */
-        return;
-    }
-    my->waiting = my->calling = false;
-    cv_elected(me, cv_rank_id(ballot->rank));
-    if (ballot->rank != cv_my_rank(me))
+    if (ballot->rank > mine) {
+        follow(me, ballot->rank);
         pass_on(me, ELECTED, ballot->rank);
+    } else if (ballot->rank < mine) {
+        call(me); /* it has come back since that ballot passed its place */
+    }
 }
 
 /* "Repair the ring, stop forwarding, start a new run": a ballot may have died with that node, or its leader. */

@@ -24,7 +24,7 @@
  *           that may follow another: in a connected part they end with the same leader, which is the best
  * Liveness  of the elections in a part the one with the highest tag reaches everybody and ends
  * Cost      one source, E links: 4E − (n − 1) messages in 3ecc time, or 2 more
- * Assumes   reliable links while they last, in order; a failure detector that tells of lost and returning nodes
+ * Assumes   reliable links, as long as they last; a failure detector that tells of lost and returning nodes
  */
 #include <conclave/algorithm.h>
 
@@ -114,6 +114,13 @@ static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node f
 
 static void call_above(struct cv_self *me, cv_rank tag);
 
+static void acknowledge(struct cv_self *me, cv_node node, bool to_parent)
+{
+    const struct state *my = me->state;
+    const struct report report = {my->tag, to_parent ? my->best : 0, to_parent};
+    cv_send(me, node, ACK, &report);
+}
+
 /* Everybody asked has answered: report to the parent; without one, the election is over. */
 static void conclude(struct cv_self *me)
 {
@@ -121,9 +128,8 @@ static void conclude(struct cv_self *me)
     if (my->phase != BUILDING || my->awaited)
         return;
     if (my->parent != CV_NOBODY) {
-        const struct report report = {my->tag, my->best, true};
         my->phase = REPORTED;
-        cv_send(me, my->parent, ACK, &report);
+        acknowledge(me, my->parent, true);
     } else if (my->shaken && cv_suspected(me, cv_rank_id(my->best))) {
         call_above(me, my->tag); /* it reported, and died */
     } else {
@@ -194,13 +200,14 @@ static void lose(struct cv_self *me, cv_node node)
     if (!electing(my))
         return;
     my->shaken = true;
-    const bool orphaned = node == my->parent;
-    if (orphaned)
-        my->parent = CV_NOBODY;
-    if (orphaned && my->phase == REPORTED)
+    if (node == my->parent && my->phase == REPORTED) {
         call(me); /* nobody is left to tell me the result */
-    else if (cv_neighbour_index(me, node) < cv_degree(me))
+    } else if (node == my->parent) {
+        my->parent = CV_NOBODY;
+        acknowledge(me, node, false); /* if it lives after all, let it not wait for me */
+    } else if (cv_neighbour_index(me, node) < cv_degree(me)) {
         await_no_more(me, node);
+    }
 }
 
 static void suspect(struct cv_self *me, cv_node node)
@@ -216,24 +223,21 @@ static void suspect(struct cv_self *me, cv_node node)
 
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
-    struct state *my = me->state;
+    const struct state *my = me->state;
     const struct call *theirs = cv_body(message);
+    const cv_node from = message->from;
     if (theirs->tag > my->tag) {
-        const bool gone = cv_suspected(me, cv_id_of(me, message->from)); /* then these are its last words */
-        join(me, theirs->tag, gone ? CV_NOBODY : message->from);
-        my->shaken = gone;
+        join(me, theirs->tag, from);
+        if (cv_suspected(me, cv_id_of(me, from)))
+            lose(me, from); /* these were its last words */
         conclude(me);
-        if (!gone)
-            return;
-    } else if (message->from == my->parent) {
-        lose(me, message->from); /* a parent asks once: this one has died and come back, and forgotten me */
-    }
-    if (theirs->tag == my->tag) {
-        const struct report nothing = {my->tag, 0, false};
-        cv_send(me, message->from, ACK, &nothing);
+    } else if (theirs->tag == my->tag && from == my->parent) {
+        lose(me, from); /* a parent asks once: it has died and come back, and has forgotten me */
+    } else if (theirs->tag == my->tag) {
+        acknowledge(me, from, false);
     }
     if (my->phase == SETTLED)
-        tell(me, message->from, MERGE); /* they are behind the times */
+        tell(me, from, MERGE); /* they are behind the times */
 }
 
 static void on_ack(struct cv_self *me, const struct cv_message *message)
@@ -283,12 +287,11 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct result *theirs = cv_body(message);
     const cv_node from = message->from;
-    uint32_t *link = &my->link[cv_neighbour_index(me, from)];
     if (electing(my) && from == my->parent && theirs->tag >= my->tag) {
         my->tag = theirs->tag;
         learn(me, theirs->leader, MERGE, from);
     } else if (electing(my)) {
-        *link |= STRANGER;
+        my->link[cv_neighbour_index(me, from)] |= STRANGER;
         if (theirs->tag > my->tag)
             await_no_more(me, from); /* it will not come down to my election */
     } else if (my->phase == OUTSIDE && theirs->leader < my->best) {
@@ -296,14 +299,14 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
     } else if (theirs->leader < my->best) {
         tell(me, from, MERGE);
     } else if (cv_suspected(me, cv_rank_id(theirs->leader))) {
-        *link |= STRANGER; /* one of us is behind the times: we talk again when I hear of a change */
+        my->link[cv_neighbour_index(me, from)] |= STRANGER; /* one of us will hear news of that leader */
     } else if (!cv_follows(me, cv_rank_id(theirs->leader))) {
         my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
         settle(me, theirs->leader, MERGE, from);
     }
 }
 
-/* A settled node greets those who have come into reach; in an election they hear at its end. */
+/* Those who came into reach, and those I could not believe, hear whom I follow: now, or at the end of my election. */
 static void trust(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
@@ -366,7 +369,7 @@ const struct cv_algorithm cv_wireless = {
     .title = "Election in wireless ad hoc networks",
     .citation = "S. Vasudevan, J. Kurose, D. Towsley, ICNP 2004",
     .topology = CV_GRAPH,
-    .assumes = CV_RELIABLE | CV_FIFO | CV_DETECTOR,
+    .assumes = CV_RELIABLE | CV_DETECTOR,
     .claims = CV_ELECTION_CLAIMS | CV_PER_COMPONENT,
     .kinds = kinds,
     .costs = costs,

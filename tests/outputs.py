@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the program for its pictures and traces: are they well formed, do they agree with the run, are they whole?"""
+
+import collections
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+import shiviz_check
+
+CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
+SVG = "{http://www.w3.org/2000/svg}"
+
+RUNS = [
+    "bully --ids 0..7 --crash 7@0 --start 4",
+    "bully --ids 0..7 --crash 7@0 --start 4 --recover 7@9",
+    "bully --ids 0..5 --start 0,3 --partition 0,1,2/3,4,5@0..9",
+    "bully --ids 0..5 --crash 5@0 --start 0 --crash 4@before:coordinator --crash 3@after:coordinator --delay 1..6",
+    "bully -n 12 --start all --loss 0.3 --duplicate 0.2 --reorder --delay 1..4",
+    "bully -n 1",
+    "chang-roberts --ids 3,32,5,80,6,12 --start 3",
+    "chang-roberts --ids 3,32,5,80,6,12 --start 3 --crash 80@5 --blind *:80",
+    "chang-roberts --ids 3,32,5,80,6,12 --start 3 --suspect *:80@4",
+    "chang-roberts -n 300 --ids random --start all --delay 1..9",
+    "ring-list -n 6 --start 1,4 --crash 5@3",
+    "franklin -n 9 --ids random --start all --delay exp:5",
+    "peterson -n 9 --ids random --start all",
+    "multicast -n 5 --crash 5@2",
+    "wireless -n 10 --delay 1..3",
+    "wireless -n 10 --crash 4@2",
+]
+
+
+def run(line, *extra, expect=(0, 1, 2), **more):
+    done = subprocess.run([CONCLAVE, "sim", *line.split(), *extra], capture_output=True, check=False, **more)
+    assert done.returncode in expect, f"{line} {extra}: {done.returncode}, {done.stderr.decode()}"
+    return done
+
+
+def check_trace(line, text, result):
+    """Counts of the trace against those of the run, and its clocks against each other."""
+    lines = [json.loads(each) for each in text.splitlines()]
+    header, events, end = lines[0], lines[1:-1], lines[-1]
+    assert header["schema"] == 1 and header["type"] == "header", header
+    assert header["algorithm"] == line.split()[0] and len(header["nodes"]) == result["nodes"], header
+    assert end["type"] == "end" and end["verdict"] == result["verdict"], end
+    assert end["messages"] == result["messages"]["total"] and end["time"] == result["time"], end
+
+    sent, clocks, now, by_kind = {}, {}, 0, collections.Counter()
+    for event in events:
+        assert event["time"] >= now, event
+        now = event["time"]
+        node = event.get("node")
+        if event["event"] == "send":
+            targets = event["to"] if isinstance(event["to"], list) else [event["to"]]
+            numbers = event["messages"] if isinstance(event["to"], list) else [event["message"]]
+            assert len(targets) == len(numbers)
+            by_kind[event["kind"]] += sum(target != node for target in targets)
+            for target, number in zip(targets, numbers):
+                assert number not in sent
+                sent[number] = (node, target, event)
+        if event["event"] in ("receive", "lost"):
+            assert sent[event["message"]][:2] == (event["from"], node), event
+            assert sent[event["message"]][2]["kind"] == event["kind"]
+            assert sent[event["message"]][2].get("body") == event.get("body")
+        if event["event"] == "receive":
+            send = sent[event["message"]][2]
+            assert event["lamport"] > send["lamport"]
+            for other, count in send.get("vector", {}).items():
+                assert event["vector"][other] >= count, event
+        if node is not None and event["event"] != "lost":
+            before = clocks.get(node, {})
+            after = event.get("vector", {})
+            assert ("vector" in event) == (result["nodes"] <= 256), event
+            assert all(after[other] >= count for other, count in before.items()), event
+            clocks[node] = after
+    expected = {kind: count for kind, count in result["messages"]["by_kind"].items() if count}
+    assert +by_kind == expected, (by_kind, expected)
+
+
+def check_svg(path):
+    root = xml.parse(path).getroot()
+    assert root.tag == SVG + "svg" and root.find(SVG + "title") is not None
+    width, height = float(root.get("width")), float(root.get("height"))
+    for text in root.iter(SVG + "text"):
+        if text.get("x") and text.get("y"):
+            assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height, text.attrib
+    for line in root.iter(SVG + "line"):
+        for name, most in (("x1", width), ("x2", width), ("y1", height), ("y2", height)):
+            assert 0 <= float(line.get(name)) <= most, line.attrib
+
+
+def all_formats(directory):
+    for line in RUNS:
+        trace, svg, shiviz = (str(directory / name) for name in ("trace.jsonl", "picture.svg", "log.txt"))
+        small = "300" not in line
+        outputs = ["--trace", trace, "--svg", svg] + (["--shiviz", shiviz] if small else [])
+        result = json.loads(run(line, "--json", *outputs).stdout)
+        check_trace(line, pathlib.Path(trace).read_text(encoding="utf-8"), result)
+        check_svg(svg)
+        if small:
+            shiviz_check.check(pathlib.Path(shiviz).read_text(encoding="utf-8"))
+        first = run(line, "--transcript", "--diagram").stdout
+        assert first == run(line, "--transcript", "--diagram").stdout, line
+        assert pathlib.Path(trace).read_bytes() == run(line, "--json", "--trace", "-").stdout.rsplit(b"\n", 2)[0] + b"\n"
+    for file in directory.iterdir():
+        file.unlink()
+
+
+def diagrams_fit():
+    for width in (1, 12, 30, 79, 80, 100, 132):
+        for line in RUNS:
+            text = run(line, "--diagram", env={**os.environ, "COLUMNS": str(width)}).stdout.decode()
+            widest = max(map(len, text.split("\n\n")[0].split("\n")))
+            assert widest <= width, f"{line}: {widest} columns of {width}"
+
+
+def one_line(done, *words):
+    text = done.stderr.decode()
+    assert done.returncode == 2 and text.count("\n") == 1 and all(word in text for word in words), (done, text)
+
+
+def failures_leave_nothing(directory):
+    line = "bully --ids 0..7 --crash 7@0 --start 4"
+    for option in ("--trace", "--svg", "--shiviz"):
+        one_line(run(line, option, "/dev/full"), "/dev/full", "No space left on device")
+        one_line(run(line, option, str(directory / "no" / "file")), "No such file or directory")
+        one_line(run(line, option, str(directory)), "Is a directory")
+    one_line(run(line, "--trace", "x", "--svg", "x"), "--svg x")
+    one_line(run("bully -n 257", "--shiviz", str(directory / "log")), "256")
+
+    # A disk that fills up: no file may grow beyond a few bytes.
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    one_line(run("bully -n 20", "--trace", str(directory / "trace"), preexec_fn=limit), "trace", "File too large")
+    assert not list(directory.iterdir()), list(directory.iterdir())
+
+    # Killed in the middle: what was there before is there still, and nothing else under that name.
+    final = directory / "trace"
+    final.write_text("before")
+    endless = "chang-roberts -n 200000 --ids random --start all --seed 5"
+    with subprocess.Popen([CONCLAVE, "sim", *endless.split(), "--trace", str(final)],
+                          stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while not any(path != final and path.stat().st_size for path in directory.iterdir()):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert final.read_text() == "before"
+    for path in directory.iterdir():
+        path.unlink()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        all_formats(pathlib.Path(name))
+        diagrams_fit()
+        failures_leave_nothing(pathlib.Path(name))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
