@@ -43,7 +43,7 @@ static int load(const char *path, const struct cv_algorithm **algorithm, struct 
         return cv_complain(complaint, "%s; expected a shared object with an algorithm", dlerror());
     *algorithm = dlsym(object, "conclave_algorithm");
     if (!*algorithm)
-        return cv_complain(complaint, "%s: expected it to define conclave_algorithm", path);
+        return cv_complain(complaint, "%s: does not define conclave_algorithm; expected a table of that name", path);
     return check_table(path, *algorithm, complaint);
 }
 

@@ -92,6 +92,25 @@ static int parse_list(const char *option, const char *list, uint32_t count, uint
 
 /* ---- the group ---- */
 
+/* What complaints about a line of the graph begin with. */
+struct graph_name {
+    char text[sizeof(struct cv_brief) + sizeof "--graph "];
+};
+
+static struct graph_name graph_name(const struct cv_plan *plan)
+{
+    struct graph_name name;
+    snprintf(name.text, sizeof name.text, "--graph %s", cv_brief(plan->graph).text);
+    return name;
+}
+
+/* The graph room complains about its topology and does not know the option. */
+static int blame_graph(int error, struct cv_complaint *complaint)
+{
+    const struct cv_complaint said = *complaint;
+    return error == CV_EINPUT ? cv_complain(complaint, "--graph: %.400s", said.text) : error;
+}
+
 static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     uint64_t nodes = USUAL_GROUP, listed = 0;
@@ -109,16 +128,16 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
         nodes = listed;
     } else if (plan->graph_text && !plan->nodes && !plan->ids) {
         uint32_t named = 0;
-        const int error = cv_graph_ids(plan->graph_text, plan->graph, &scenario->ids, &named, complaint);
+        const int error = cv_graph_ids(plan->graph_text, graph_name(plan).text, &scenario->ids, &named, complaint);
         if (error)
             return error;
         nodes = named;
     }
     for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++)
         if (kind->list && kind->bytes / 4 + nodes > CV_MAX_WORDS)
-            return cv_complain(complaint, "--nodes %llu: %s puts the ids of all nodes into a message; expected at most %u",
-                               (unsigned long long)nodes, plan->algorithm->name,
-                               CV_MAX_WORDS - (unsigned)(kind->bytes / 4));
+            return cv_complain(
+                complaint, "--nodes %llu: %s puts the ids of all nodes into a message; expected at most %u",
+                (unsigned long long)nodes, plan->algorithm->name, CV_MAX_WORDS - (unsigned)(kind->bytes / 4));
     scenario->group.nodes = (uint32_t)nodes;
     return 0;
 }
@@ -186,9 +205,10 @@ static int connect_nodes(const struct cv_plan *plan, struct cv_scenario *scenari
     const uint32_t nodes = scenario->group.nodes;
     int error;
     if (plan->graph_text) {
-        error = cv_graph_parse(&scenario->graph, plan->graph_text, scenario->ids, nodes, plan->graph, complaint);
+        error =
+            cv_graph_parse(&scenario->graph, plan->graph_text, scenario->ids, nodes, graph_name(plan).text, complaint);
     } else if (plan->graph) {
-        error = cv_graph_make(&scenario->graph, plan->graph, nodes, &random, complaint);
+        error = blame_graph(cv_graph_make(&scenario->graph, plan->graph, nodes, &random, complaint), complaint);
     } else {
         const uint64_t all = (uint64_t)nodes * (nodes - 1) / 2, usual = 2 * (uint64_t)nodes;
         char shape[32];

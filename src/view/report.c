@@ -132,7 +132,11 @@ static void text_leader(FILE *out, const struct cv_run *run, const struct cv_jud
 {
     const struct cv_group *group = &run->scenario->group;
     if (judgement->has_leader) {
-        fprintf(out, "leader    %u, known to all at time %llu\n", judgement->leader, (unsigned long long)run->decided);
+        fprintf(out, "leader    %u", judgement->leader);
+        if (run->decided == CV_NEVER)
+            fputs(", not announced to all\n", out);
+        else
+            fprintf(out, ", known to all at time %llu\n", (unsigned long long)run->decided);
         return;
     }
     fprintf(out, "leader    none that all agree on:");

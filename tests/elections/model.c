@@ -127,6 +127,10 @@ static void predict_bully(const struct story *story, bool unit, struct predictio
 
 /* ---- A2: multicast ---- */
 
+/*
+ * If the best node calls along with some others, the last agreement can reach it in the very tick in which one whom
+ * those others have woken asks it; the text does not say what an elected node then answers.
+ */
 static void predict_multicast(const struct story *story, bool unit, struct prediction *prediction)
 {
     const bool lean = strcmp(story->algorithm->name, "multicast-lean") == 0;
@@ -138,14 +142,17 @@ static void predict_multicast(const struct story *story, bool unit, struct predi
         prediction->hangs = true;
         return;
     }
-    prediction->counted = prediction->timed = unit;
+    const bool everybody = callers(story) == alive(story), best_calls = story->calls[best_live(story)];
+    prediction->timed = unit;
+    prediction->counted =
+        unit && (lean || !best_calls || everybody || callers(story) == 1 || alive(story) < story->nodes);
     prediction->count[0] = q * others;
     for (uint32_t i = 0; i < story->nodes && !lean; i++)
         prediction->count[1] += who[i] ? live_worse(story, i) : 0;
     prediction->count[lean ? 1 : 2] = q * (q - 1) / 2;
     prediction->count[lean ? 2 : 3] = others;
     if (alive(story) > 1)
-        prediction->time = story->calls[best_live(story)] ? 3 : 4;
+        prediction->time = best_calls ? 3 : 4;
 }
 
 /* ---- A3: ring with a list ---- */

@@ -14,7 +14,7 @@ struct prediction {
     uint32_t leader; /* its id */
     bool everyone_knows;
     bool hangs;   /* nobody is ever elected */
-    bool counted; /* `count` is known, by kind in the order of the algorithm's table */
+    bool counted; /* `count` is known, by kind in the order of the model */
     uint64_t count[MODEL_KINDS];
     bool timed; /* `time` is known */
     uint64_t time;

@@ -224,7 +224,12 @@ void story_draw_cut(struct story *story)
     story->cut.end = one_in(story, 3) ? UINT64_MAX : story->cut.begin + draw_time(story);
     for (uint32_t i = 0; i < story->nodes; i++)
         story->cut.inside[i] = one_in(story, 2);
-    story->cut.inside[story_draw(story, story->nodes)] = true;
+    const uint32_t alone = story_draw(story, story->nodes);
+    story->cut.inside[alone] = true;
+    if (story->nodes > 1)
+        story->cut.inside[(alone + 1) % story->nodes] = false; /* two sides at least */
+    else
+        story->has_cut = false;
 }
 
 void story_set(struct story *story, const char *word)

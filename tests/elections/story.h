@@ -49,7 +49,7 @@ struct story {
     char detect[8];
 
     /* The same in words. */
-    char ids[512], attributes[512], start[512], graph[8192], graph_lines[8192], partition[512];
+    char ids[512], attributes[512], start[512], graph[20000], graph_lines[20000], partition[512];
 };
 
 /* The group: who they are, who is dead, who calls. `deaths`: some may be dead from the start. */

@@ -26,7 +26,13 @@ enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
 enum parameter { ANNOUNCE, LITERAL };
 enum { ANNOUNCE_LOWER, ANNOUNCE_ALL };
 
-enum mode { IDLE, SETTLED, DOUBTING, ELECTING, WAITING };
+enum mode {
+    IDLE,
+    SETTLED,  /* has heard from the leader less than 2D ago */
+    DOUBTING, /* the same, but that one may be dead */
+    ELECTING, /* has asked, and nobody has answered */
+    WAITING   /* for the announcement */
+};
 
 struct state {
     uint32_t mode;
@@ -150,8 +156,9 @@ static void timeout(struct cv_self *me, uint32_t timer)
         my->mode = IDLE;
     } else if (timer == NO_ANSWER && my->mode == ELECTING) {
         win(me);
-    } else if (timer == NO_COORDINATOR && my->mode == WAITING) {
-        cv_yield(me);
+    } else if (timer == NO_COORDINATOR) {
+        if (electing(my))
+            cv_yield(me);
         call(me);
     }
 }
@@ -165,12 +172,17 @@ static void suspect(struct cv_self *me, cv_node node)
         start(me);
 }
 
-/* Whoever comes back within reach of the leader is told. */
+/* Who comes back within reach of the leader is told; if it is better, it announces itself soon or is asked. */
 static void trust(struct cv_self *me, cv_node node)
 {
     const struct state *my = me->state;
-    if (my->leader == me->node && better(me, me->node, node))
+    const bool leads = my->leader == me->node;
+    if (leads && better(me, me->node, node))
         cv_signal(me, node, COORDINATOR);
+    else if (leads)
+        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+    else if (my->mode == ELECTING && better(me, node, me->node))
+        cv_signal(me, node, ELECTION); /* it has missed mine */
 }
 
 static const char *invariant(const struct cv_self *me)

@@ -26,7 +26,13 @@ enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
 enum parameter { TIMEOUT };
 
 enum version { WITH_TIMEOUT, WAITS_FOR_ALL, LEAN };
-enum mode { IDLE, SETTLED, DOUBTING, ELECTING, WAITING };
+enum mode {
+    IDLE,
+    SETTLED,  /* has heard from the leader less than 2D ago */
+    DOUBTING, /* the same, but that one may be dead */
+    ELECTING, /* has asked, and nobody has disagreed */
+    WAITING   /* for the announcement */
+};
 
 struct state {
     uint32_t version;
@@ -161,7 +167,7 @@ static void timeout(struct cv_self *me, uint32_t timer)
         my->mode = IDLE;
     else if (timer == NO_ANSWER && my->mode == ELECTING)
         win(me);
-    else if (timer == NO_COORDINATOR && my->mode == WAITING)
+    else if (timer == NO_COORDINATOR)
         call(me);
 }
 
@@ -174,12 +180,17 @@ static void suspect(struct cv_self *me, cv_node node)
         start(me);
 }
 
-/* Whoever comes back within reach of the leader is told. */
+/* Who comes back within reach of the leader is told; if it is better, it announces itself soon or is asked. */
 static void trust(struct cv_self *me, cv_node node)
 {
     const struct state *my = me->state;
-    if (my->leader == me->node && better(me, me->node, node))
+    const bool leads = my->leader == me->node;
+    if (leads && better(me, me->node, node))
         cv_signal(me, node, COORDINATOR);
+    else if (leads)
+        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+    else if (my->mode == ELECTING && better(me, node, me->node))
+        cv_signal(me, node, ELECTION); /* it has missed mine */
 }
 
 static const char *invariant(const struct cv_self *me)
