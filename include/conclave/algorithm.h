@@ -279,8 +279,8 @@ static inline void cv_send_bytes(struct cv_self *me, cv_node to, uint32_t kind, 
     memcpy(cv_post(me, to, kind, bytes)->body, body, bytes);
 }
 
-/* Sends a body, given by the address of its structure. */
-#define cv_send(me, to, kind, body) cv_send_bytes((me), (to), (kind), (body), sizeof *(body))
+/* Sends a body, given by the address of its structure: cv_send(me, to, KIND, &(struct body){1, 2}). */
+#define cv_send(me, to, kind, ...) cv_send_bytes((me), (to), (kind), (__VA_ARGS__), sizeof *(__VA_ARGS__))
 
 /* Sends a message that is nothing but its kind. */
 static inline void cv_signal(struct cv_self *me, cv_node to, uint32_t kind)
@@ -301,7 +301,7 @@ static inline void cv_multicast_bytes(struct cv_self *me, uint32_t kind, const v
     }
 }
 
-#define cv_multicast(me, kind, body) cv_multicast_bytes((me), (kind), (body), sizeof *(body))
+#define cv_multicast(me, kind, ...) cv_multicast_bytes((me), (kind), (__VA_ARGS__), sizeof *(__VA_ARGS__))
 
 static inline void cv_multicast_signal(struct cv_self *me, uint32_t kind)
 {
