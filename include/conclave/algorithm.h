@@ -480,17 +480,17 @@ struct cv_parameter {
 
 /* When a formula applies. A formula is evaluated if all its conditions hold; the first that applies is used. */
 enum cv_condition {
-    CV_LISTED = 0,               /* never: for `conclave list` and the comparisons */
-    CV_ALWAYS = 1u << 0,         /* in every run */
-    CV_STEADY = 1u << 1,         /* nothing fails, returns, is cut or suspected after time 0 */
-    CV_ALL_ALIVE = 1u << 2,      /* nobody is dead from the start */
-    CV_ONE_CALLER = 1u << 3,     /* one live node calls */
-    CV_ALL_CALL = 1u << 4,       /* every live node calls at time 0 */
-    CV_UNIT_DELAY = 1u << 5,     /* every message takes one tick */
-    CV_TOP_DEAD = 1u << 6,       /* the best of all nodes is dead from the start */
-    CV_TOP_ALIVE = 1u << 7,      /* the best of all nodes is alive */
-    CV_ONLY_TOP_DEAD = 1u << 8,  /* and everybody else is alive */
-    CV_TOP_CALLS = 1u << 9,      /* the caller is the best of all nodes */
+    CV_LISTED = 0,                /* never: for `conclave list` and the comparisons */
+    CV_ALWAYS = 1u << 0,          /* in every run */
+    CV_STEADY = 1u << 1,          /* nothing fails, returns, is cut or suspected after time 0 */
+    CV_ALL_ALIVE = 1u << 2,       /* nobody is dead from the start */
+    CV_ONE_CALLER = 1u << 3,      /* one live node calls */
+    CV_ALL_CALL = 1u << 4,        /* every live node calls at time 0 */
+    CV_UNIT_DELAY = 1u << 5,      /* every message takes one tick */
+    CV_TOP_DEAD = 1u << 6,        /* the best of all nodes is dead from the start */
+    CV_TOP_ALIVE = 1u << 7,       /* the best of all nodes is alive */
+    CV_ONLY_TOP_DEAD = 1u << 8,   /* and everybody else is alive */
+    CV_TOP_CALLS = 1u << 9,       /* the caller is the best of all nodes */
     CV_ENOUGH_PATIENCE = 1u << 10 /* timeouts are no shorter than the network's own bound */
 };
 
@@ -503,9 +503,9 @@ enum cv_measure { CV_MESSAGES, CV_DELAY };
 struct cv_cost {
     const char *label; /* "best", "worst", "one caller" */
     const char *formula;
-    uint32_t measure;  /* enum cv_measure */
-    uint32_t exact;    /* "=", otherwise "<=" */
-    uint32_t when;     /* enum cv_condition, or'ed */
+    uint32_t measure; /* enum cv_measure */
+    uint32_t exact;   /* "=", otherwise "<=" */
+    uint32_t when;    /* enum cv_condition, or'ed */
     uint32_t unused;
 };
 
@@ -532,14 +532,14 @@ struct cv_algorithm {
     size_t state_bytes;
     size_t (*state_size)(const struct cv_group *group, cv_node node);
 
-    void (*init)(struct cv_self *me);                    /* fills in what is not zero; may not send */
-    void (*start)(struct cv_self *me);                   /* this node calls the election */
-    void (*recover)(struct cv_self *me);                 /* back from a crash, with a fresh state */
-    void (*timeout)(struct cv_self *me, uint32_t timer); /* a timer fired */
-    void (*suspect)(struct cv_self *me, cv_node node);   /* the failure detector: that node is gone */
-    void (*trust)(struct cv_self *me, cv_node node);     /* the failure detector: that node is back */
-    void (*request)(struct cv_self *me);                 /* mutex: this node wants to enter */
-    void (*release)(struct cv_self *me);                 /* mutex: this node leaves */
+    void (*init)(struct cv_self *me);                                  /* fills in what is not zero; may not send */
+    void (*start)(struct cv_self *me);                                 /* this node calls the election */
+    void (*recover)(struct cv_self *me);                               /* back from a crash, with a fresh state */
+    void (*timeout)(struct cv_self *me, uint32_t timer);               /* a timer fired */
+    void (*suspect)(struct cv_self *me, cv_node node);                 /* the failure detector: that node is gone */
+    void (*trust)(struct cv_self *me, cv_node node);                   /* the failure detector: that node is back */
+    void (*request)(struct cv_self *me);                               /* mutex: this node wants to enter */
+    void (*release)(struct cv_self *me);                               /* mutex: this node leaves */
     void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; CV_NOBODY is inside */
     void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins */
 

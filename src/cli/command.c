@@ -13,10 +13,13 @@
 
 volatile sig_atomic_t command_interrupted;
 
+static bool refused; /* one line on stderr is enough */
+
 int command_refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
+    refused = true;
     fflush(stdout);
     fputs("conclave: ", stderr);
     vfprintf(stderr, format, arguments);
@@ -72,7 +75,7 @@ void command_catch_signals(void)
 
 int command_flush(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || refused)
         return code;
     return command_refuse("standard output: %s", strerror(errno));
 }

@@ -14,8 +14,12 @@ struct word {
 };
 
 static const struct word assumptions[] = {
-    {CV_RELIABLE, "reliable links"},      {CV_FIFO, "FIFO links"},       {CV_NO_CRASH, "no crash during a run"},
-    {CV_BOUNDED_DELAY, "delays at most D"}, {CV_KNOWN_GROUP, "known group"}, {CV_DETECTOR, "failure detector"},
+    {CV_RELIABLE, "reliable links"},
+    {CV_FIFO, "FIFO links"},
+    {CV_NO_CRASH, "no crash during a run"},
+    {CV_BOUNDED_DELAY, "delays at most D"},
+    {CV_KNOWN_GROUP, "known group"},
+    {CV_DETECTOR, "failure detector"},
     {0, NULL},
 };
 
@@ -103,7 +107,10 @@ static void show_parameters(const struct cv_algorithm *algorithm)
 {
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
         const struct cv_parameter *it = &algorithm->parameters[i];
-        printf("  --set %s=%s  %s", it->name, it->type == CV_CHOICE ? it->choices : it->type == CV_MEMBER ? "ID" : "N",
+        printf("  --set %s=%s  %s", it->name,
+               it->type == CV_CHOICE   ? it->choices
+               : it->type == CV_MEMBER ? "ID"
+                                       : "N",
                it->meaning);
         if (it->type == CV_NUMBER)
             printf(" (%lld)", (long long)it->fallback);

@@ -7,23 +7,23 @@
 
 /* X(constant, name in traces) */
 #define CV_EVENTS(X)                                                                                                   \
-    X(CV_EVENT_START, "start")       /* the node calls the election, told so from outside */                          \
-    X(CV_EVENT_SEND, "send")         /* to `peer` */                                                                  \
-    X(CV_EVENT_RECEIVE, "receive")   /* from `peer` */                                                                \
-    X(CV_EVENT_LOST, "lost")         /* the message did not reach `node`: it is down, or cut off from `peer` */       \
-    X(CV_EVENT_TIMEOUT, "timeout")   /* `detail` is the timer */                                                      \
+    X(CV_EVENT_START, "start")     /* the node calls the election, told so from outside */                             \
+    X(CV_EVENT_SEND, "send")       /* to `peer` */                                                                     \
+    X(CV_EVENT_RECEIVE, "receive") /* from `peer` */                                                                   \
+    X(CV_EVENT_LOST, "lost")       /* the message did not reach `node`: it is down, or cut off from `peer` */          \
+    X(CV_EVENT_TIMEOUT, "timeout") /* `detail` is the timer */                                                         \
     X(CV_EVENT_CRASH, "crash")                                                                                         \
     X(CV_EVENT_RECOVER, "recover")                                                                                     \
-    X(CV_EVENT_SUSPECT, "suspect")   /* the detector tells the node that `peer` is gone */                            \
-    X(CV_EVENT_TRUST, "trust")       /* the detector tells the node that `peer` is back */                            \
-    X(CV_EVENT_CALL, "call")         /* the node begins an election of its own */                                     \
-    X(CV_EVENT_YIELD, "yield")       /* the node gives its own election up */                                         \
-    X(CV_EVENT_ELECTED, "elected")   /* `detail` is the leader's id */                                                \
-    X(CV_EVENT_FORGET, "forget")     /* the node knows no leader any more */                                          \
-    X(CV_EVENT_ENTER, "enter")       /* `detail` is the fence */                                                      \
-    X(CV_EVENT_NOTE, "note")         /* `text` says what */                                                           \
-    X(CV_EVENT_CUT, "cut")           /* a partition begins; node and peer are CV_NOBODY */                            \
-    X(CV_EVENT_HEAL, "heal")         /* a partition ends */
+    X(CV_EVENT_SUSPECT, "suspect") /* the detector tells the node that `peer` is gone */                               \
+    X(CV_EVENT_TRUST, "trust")     /* the detector tells the node that `peer` is back */                               \
+    X(CV_EVENT_CALL, "call")       /* the node begins an election of its own */                                        \
+    X(CV_EVENT_YIELD, "yield")     /* the node gives its own election up */                                            \
+    X(CV_EVENT_ELECTED, "elected") /* `detail` is the leader's id */                                                   \
+    X(CV_EVENT_FORGET, "forget")   /* the node knows no leader any more */                                             \
+    X(CV_EVENT_ENTER, "enter")     /* `detail` is the fence */                                                         \
+    X(CV_EVENT_NOTE, "note")       /* `text` says what */                                                              \
+    X(CV_EVENT_CUT, "cut")         /* a partition begins; node and peer are CV_NOBODY */                               \
+    X(CV_EVENT_HEAL, "heal")       /* a partition ends */
 
 enum cv_event_type {
 #define X(constant, name) constant,

@@ -92,7 +92,9 @@ uint32_t cv_scenario_claims(const struct cv_scenario *scenario)
     uint32_t claims = algorithm->claims;
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
         const struct cv_parameter *parameter = &algorithm->parameters[i];
-        const int64_t usual = parameter->type == CV_NUMBER ? parameter->fallback : parameter->type == CV_CHOICE ? 0 : -1;
+        const int64_t usual = parameter->type == CV_NUMBER   ? parameter->fallback
+                              : parameter->type == CV_CHOICE ? 0
+                                                             : -1;
         if (scenario->parameters[i] != usual)
             claims &= ~parameter->drops;
     }

@@ -25,8 +25,8 @@ struct cv_expectation {
 uint32_t cv_theory_conditions(const struct cv_scenario *scenario);
 
 /*
- * What the texts expect of that measure here, if anything: of a node alone on a ring they count messages to itself, we do not.
- * CV_EINPUT only if the algorithm's own formula is wrong.
+ * What the texts expect of that measure here, if anything: of a node alone on a ring they count messages to itself, we
+ * do not. CV_EINPUT only if the algorithm's own formula is wrong.
  */
 int cv_theory_expect(const struct cv_scenario *scenario, enum cv_measure measure, struct cv_expectation *expectation,
                      struct cv_complaint *complaint);

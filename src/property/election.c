@@ -141,9 +141,10 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
 static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)
 {
     const bool claimed = tally->claims & CV_EVERYONE_LEARNS, all = tally->ignorant == CV_NOBODY && tally->alive;
-    struct cv_finding *finding =
-        cv_find(judgement, "everyone-learns", "eventually",
-                !claimed ? CV_DISCLAIMED : all ? CV_HELD : cv_verdict_missing(tally->run));
+    struct cv_finding *finding = cv_find(judgement, "everyone-learns", "eventually",
+                                         !claimed ? CV_DISCLAIMED
+                                         : all    ? CV_HELD
+                                                  : cv_verdict_missing(tally->run));
     if (!tally->alive)
         snprintf(finding->detail, sizeof finding->detail, "nobody is alive");
     else if (!all)
@@ -166,9 +167,10 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
 static void judge_rest(const struct tally *tally, struct cv_judgement *judgement)
 {
     const enum cv_ending ending = tally->run->ending;
-    struct cv_finding *finding =
-        cv_find(judgement, "comes-to-rest", "eventually",
-                ending == CV_QUIET ? CV_HELD : ending == CV_REPEATS ? CV_VIOLATED : CV_UNFINISHED);
+    struct cv_finding *finding = cv_find(judgement, "comes-to-rest", "eventually",
+                                         ending == CV_QUIET     ? CV_HELD
+                                         : ending == CV_REPEATS ? CV_VIOLATED
+                                                                : CV_UNFINISHED);
     if (ending == CV_REPEATS)
         snprintf(finding->detail, sizeof finding->detail, "messages go round for ever");
 }

@@ -17,8 +17,8 @@ struct cv_standing {
 };
 
 enum cv_ending {
-    CV_QUIET,      /* nothing is under way and nothing will happen any more */
-    CV_REPEATS,    /* the run came back to a state it was in before: it never ends */
+    CV_QUIET,       /* nothing is under way and nothing will happen any more */
+    CV_REPEATS,     /* the run came back to a state it was in before: it never ends */
     CV_OUT_OF_TIME, /* --until */
     CV_INTERRUPTED
 };
@@ -31,15 +31,15 @@ struct cv_run {
     const uint32_t *part;
 
     enum cv_ending ending;
-    uint64_t now;            /* when it ended */
-    uint64_t period;         /* CV_REPEATS: so many ticks later it looks the same */
-    uint64_t time;           /* when the last message was delivered */
-    uint64_t decided;        /* when the last live node knew; CV_NEVER if not all know */
-    uint64_t calls;          /* elections called */
-    uint64_t total;          /* messages, as the texts count them: to the dead, yes; to oneself, no */
+    uint64_t now;     /* when it ended */
+    uint64_t period;  /* CV_REPEATS: so many ticks later it looks the same */
+    uint64_t time;    /* when the last message was delivered */
+    uint64_t decided; /* when the last live node knew; CV_NEVER if not all know */
+    uint64_t calls;   /* elections called */
+    uint64_t total;   /* messages, as the texts count them: to the dead, yes; to oneself, no */
     uint64_t count[CV_MAX_KINDS];
 
-    const char *broken;      /* the invariant's complaint, or NULL */
+    const char *broken; /* the invariant's complaint, or NULL */
     cv_node broken_node;
     uint64_t broken_time;
 };

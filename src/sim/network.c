@@ -88,12 +88,13 @@ static void send(struct cv_sim *sim, const struct cv_message *message)
     if (message->to != message->from)
         sim->run.count[message->kind]++;
     world_tell(sim, &event);
-    if (sim->transport && world_alive(sim, message->to)) {
+    /* No reliable channel reaches the dead, or across a cut: it would send again for ever. */
+    const bool down = sim->transport && !world_alive(sim, message->to);
+    const uint32_t hops = down ? 0 : network_hops(sim, message->from, message->to);
+    if (hops && sim->transport) {
         transport_send(sim, message, serial);
         return;
     }
-    /* No channel reaches the dead; it would send again for ever. */
-    const uint32_t hops = sim->transport ? 0 : network_hops(sim, message->from, message->to);
     if (hops) {
         network_carry(sim, message, serial, hops);
         return;

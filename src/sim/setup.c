@@ -45,7 +45,8 @@ static void grow_outbox(struct cv_self *me, size_t bytes)
     me->room = sim->outbox_room;
 }
 
-static const struct cv_runtime runtime = {.choose = draw_choice, .present = faults_present, .suspected = faults_suspected, .grow = grow_outbox};
+static const struct cv_runtime runtime = {
+    .choose = draw_choice, .present = faults_present, .suspected = faults_suspected, .grow = grow_outbox};
 
 static bool is_plain(const struct cv_sim *sim)
 {

@@ -30,7 +30,7 @@ enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA
 struct agenda_item {
     uint64_t time;
     enum agenda_type type;
-    uint32_t index;   /* into the scenario's list */
+    uint32_t index;  /* into the scenario's list */
     uint32_t *parts; /* AGENDA_DETECT: who reached whom when the fault happened, a label per node */
 };
 
@@ -50,9 +50,9 @@ struct cv_sim {
     struct cv_self self;
     struct cv_runtime runtime;
 
-    unsigned char *nodes;  /* struct node and state, one after the other */
-    uint64_t *places;      /* where a node begins, if the states differ in size */
-    size_t stride;         /* otherwise */
+    unsigned char *nodes; /* struct node and state, one after the other */
+    uint64_t *places;     /* where a node begins, if the states differ in size */
+    size_t stride;        /* otherwise */
     uint32_t timers;
     uint64_t *timer_due; /* per node and timer; 0: not armed */
     uint64_t timers_active;
@@ -69,15 +69,15 @@ struct cv_sim {
     struct transport *transport; /* the reliable channels, when the raw network misbehaves */
     struct cv_index index;       /* from ids to nodes, where the detector is asked by id */
     struct cv_random delays, choices, chances;
-    bool chose;                  /* some step drew a random choice */
-    bool dying;                  /* the node taking a step crashes in the middle of it */
+    bool chose; /* some step drew a random choice */
+    bool dying; /* the node taking a step crashes in the middle of it */
     bool traced;
     bool plain; /* nobody watches and the network does nothing odd */
     bool out_of_memory;
     uint64_t serial; /* of messages, when traced */
 
-    uint32_t *known; /* per node: the part of the network the detector last saw it in; UNREACHABLE if dead */
-    uint32_t *part;  /* per node: the part it is in when the run ends, where the network may fall apart */
+    uint32_t *known;  /* per node: the part of the network the detector last saw it in; UNREACHABLE if dead */
+    uint32_t *part;   /* per node: the part it is in when the run ends, where the network may fall apart */
     bool *crash_done; /* per planned crash */
     struct repeat *repeat;
 

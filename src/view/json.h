@@ -19,8 +19,8 @@ struct cv_json {
 };
 
 /* `key` is NULL inside lists and at the top. */
-void cv_json_open(struct cv_json *json, const char *key, char bracket); /* '{' or '[' */
-void cv_json_close(struct cv_json *json, char bracket);                 /* '}' or ']' */
+void cv_json_open(struct cv_json *json, const char *key, char bracket);     /* '{' or '[' */
+void cv_json_close(struct cv_json *json, char bracket);                     /* '}' or ']' */
 void cv_json_text(struct cv_json *json, const char *key, const char *text); /* NULL: null */
 void cv_json_count(struct cv_json *json, const char *key, uint64_t number);
 void cv_json_real(struct cv_json *json, const char *key, double number); /* a whole number prints as one */

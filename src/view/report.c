@@ -181,7 +181,8 @@ void cv_report_text(FILE *out, const struct cv_report *report)
     text_leader(out, run, judgement);
     fprintf(out, "messages  %llu", (unsigned long long)run->total);
     for (uint32_t kind = 0; algorithm->kinds[kind].name; kind++)
-        fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name, (unsigned long long)run->count[kind]);
+        fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name,
+                (unsigned long long)run->count[kind]);
     fputs(")", out);
     text_cost(out, &judgement->messages, judgement->messages_hold);
     fprintf(out, "time      %llu", (unsigned long long)run->time);

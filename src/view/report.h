@@ -10,10 +10,10 @@
 struct cv_report {
     const struct cv_run *run;
     const struct cv_judgement *judgement;
-    const char *command;     /* what repeats the run exactly */
-    bool timed;              /* tell `seconds`, the wall time of the run */
+    const char *command; /* what repeats the run exactly */
+    bool timed;          /* tell `seconds`, the wall time of the run */
     double seconds;
-    bool transport;          /* tell the packets below the reliable channel */
+    bool transport; /* tell the packets below the reliable channel */
     uint64_t packets, lost, duplicated, retransmitted;
     bool colour;
 };

@@ -84,9 +84,8 @@ void cv_survey_text(FILE *out, struct cv_survey *survey)
     text_summary(out, "messages", &survey->messages);
     text_summary(out, "time", &survey->time);
     text_summary(out, "decided", &survey->decided);
-    fprintf(out, "verdicts  %llu held, %llu violated, %llu unfinished\n",
-            (unsigned long long)survey->verdicts[CV_HELD], (unsigned long long)survey->verdicts[CV_VIOLATED],
-            (unsigned long long)survey->verdicts[CV_UNFINISHED]);
+    fprintf(out, "verdicts  %llu held, %llu violated, %llu unfinished\n", (unsigned long long)survey->verdicts[CV_HELD],
+            (unsigned long long)survey->verdicts[CV_VIOLATED], (unsigned long long)survey->verdicts[CV_UNFINISHED]);
     fprintf(out, "worst     seed %llu: %s, %llu messages%s%s\n", (unsigned long long)survey->worst_seed,
             cv_verdict_name(survey->worst_verdict), (unsigned long long)survey->worst_messages,
             *survey->worst_reason ? "; " : "", survey->worst_reason);

@@ -22,22 +22,20 @@
 #include <conclave/algorithm.h>
 
 enum kind { ELECTION, OK, COORDINATOR };
-enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
+enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS };
 enum parameter { ANNOUNCE, LITERAL };
 enum { ANNOUNCE_LOWER, ANNOUNCE_ALL };
 
 enum mode {
     IDLE,
     SETTLED,  /* has heard from the leader less than 2D ago */
-    DOUBTING, /* the same, but that one may be dead */
-    ELECTING, /* has asked, and nobody has answered */
-    WAITING   /* for the announcement */
+    ELECTING, /* has asked those who are better */
+    WAITING   /* somebody better is alive, and will announce itself or another */
 };
 
 struct state {
     uint32_t mode;
-    cv_node leader;    /* CV_NOBODY: unknown */
-    uint32_t mourning; /* somebody died less than D ago and may still be heard */
+    cv_node leader; /* CV_NOBODY: unknown */
 };
 
 static void init(struct cv_self *me)
@@ -56,10 +54,10 @@ static bool electing(const struct state *my)
     return my->mode == ELECTING || my->mode == WAITING;
 }
 
-static void follow(struct cv_self *me, cv_node leader, enum mode mode)
+static void follow(struct cv_self *me, cv_node leader)
 {
     struct state *my = me->state;
-    my->mode = mode;
+    my->mode = SETTLED;
     my->leader = leader;
     cv_cancel(me, NO_ANSWER);
     cv_cancel(me, NO_COORDINATOR);
@@ -69,7 +67,7 @@ static void follow(struct cv_self *me, cv_node leader, enum mode mode)
 
 static void win(struct cv_self *me)
 {
-    follow(me, me->node, SETTLED);
+    follow(me, me->node);
     for (cv_node node = 0; node < cv_nodes(me); node++)
         if (better(me, me->node, node) || (cv_parameter(me, ANNOUNCE) == ANNOUNCE_ALL && node != me->node))
             cv_signal(me, node, COORDINATOR);
@@ -127,62 +125,38 @@ static void on_ok(struct cv_self *me, const struct cv_message *message)
 
 /*
  * The texts say: take the sender for the leader. But an announcement can cross that of a better node which has just
- * come back, and be heard last: a leader worse than the hearer, or than the one it knows, is not believed, and an
- * election settles it. And it can be the last words of a node that has died since, or the first of one that is back
- * before the detector says so: then it is believed in doubt.
+ * come back, and be heard last; or be the last words of a node that has died since. So a leader that is worse than the
+ * hearer or than the one it knows, or is known to be dead, is not believed: an election settles it.
  */
 static void on_coordinator(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     const cv_node from = message->from;
     const bool worse = better(me, me->node, from) || (my->leader != CV_NOBODY && better(me, my->leader, from));
-    const bool doubtful = my->mourning && cv_suspected(me, cv_id_of(me, from));
-    if (cv_parameter(me, LITERAL))
-        follow(me, from, SETTLED);
-    else if (worse)
+    if ((worse || cv_suspected(me, cv_id_of(me, from))) && !cv_parameter(me, LITERAL))
         start(me);
     else
-        follow(me, from, doubtful ? DOUBTING : SETTLED);
+        follow(me, from);
 }
 
 static void timeout(struct cv_self *me, uint32_t timer)
 {
     struct state *my = me->state;
-    if (timer == LAST_WORDS) {
-        my->mourning = false;
-    } else if (timer == OLD_NEWS && my->mode == DOUBTING && cv_suspected(me, cv_id_of(me, my->leader))) {
-        call(me);
-    } else if (timer == OLD_NEWS && !electing(my)) {
+    if (timer == OLD_NEWS && my->mode == SETTLED) {
         my->mode = IDLE;
     } else if (timer == NO_ANSWER && my->mode == ELECTING) {
         win(me);
-    } else if (timer == NO_COORDINATOR) {
-        if (electing(my))
-            cv_yield(me);
+    } else if (timer == NO_COORDINATOR && my->mode == WAITING) {
+        cv_yield(me);
         call(me);
     }
 }
 
 static void suspect(struct cv_self *me, cv_node node)
 {
-    struct state *my = me->state;
-    my->mourning = true;
-    cv_arm(me, LAST_WORDS, cv_bound(me));
+    const struct state *my = me->state;
     if (node == my->leader)
         start(me);
-}
-
-/* Who comes back within reach of the leader is told; if it is better, it announces itself soon or is asked. */
-static void trust(struct cv_self *me, cv_node node)
-{
-    const struct state *my = me->state;
-    const bool leads = my->leader == me->node;
-    if (leads && better(me, me->node, node))
-        cv_signal(me, node, COORDINATOR);
-    else if (leads)
-        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
-    else if (my->mode == ELECTING && better(me, node, me->node))
-        cv_signal(me, node, ELECTION); /* it has missed mine */
 }
 
 static const char *invariant(const struct cv_self *me)
@@ -190,7 +164,7 @@ static const char *invariant(const struct cv_self *me)
     const struct state *my = me->state;
     if (electing(my) && my->leader != CV_NOBODY)
         return "a node that holds an election knows no leader";
-    if ((my->mode == SETTLED || my->mode == DOUBTING) && my->leader == CV_NOBODY)
+    if (my->mode == SETTLED && my->leader == CV_NOBODY)
         return "a settled node knows its leader";
     return NULL;
 }
@@ -206,7 +180,6 @@ static const char *const timers[] = {
     [NO_ANSWER] = "no answer",
     [NO_COORDINATOR] = "no coordinator",
     [OLD_NEWS] = "old news",
-    [LAST_WORDS] = "last words",
     NULL,
 };
 
@@ -255,6 +228,5 @@ const struct cv_algorithm cv_bully = {
     .recover = start,
     .timeout = timeout,
     .suspect = suspect,
-    .trust = trust,
     .invariant = invariant,
 };

@@ -22,14 +22,13 @@
 #include <conclave/algorithm.h>
 
 enum kind { ELECTION, DISAGREE, COORDINATOR, AGREE }; /* lean is without the last */
-enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS, LAST_WORDS };
+enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS };
 enum parameter { TIMEOUT };
 
 enum version { WITH_TIMEOUT, WAITS_FOR_ALL, LEAN };
 enum mode {
     IDLE,
     SETTLED,  /* has heard from the leader less than 2D ago */
-    DOUBTING, /* the same, but that one may be dead */
     ELECTING, /* has asked, and nobody has disagreed */
     WAITING   /* for the announcement */
 };
@@ -37,9 +36,8 @@ enum mode {
 struct state {
     uint32_t version;
     uint32_t mode;
-    cv_node leader;    /* CV_NOBODY: unknown */
-    uint32_t agreed;   /* how many agreed with the call */
-    uint32_t mourning; /* somebody died less than D ago and may still be heard */
+    cv_node leader;  /* CV_NOBODY: unknown */
+    uint32_t agreed; /* how many agreed with the call */
 };
 
 static void init(struct cv_self *me)
@@ -66,10 +64,10 @@ static bool electing(const struct state *my)
     return my->mode == ELECTING || my->mode == WAITING;
 }
 
-static void follow(struct cv_self *me, cv_node leader, enum mode mode)
+static void follow(struct cv_self *me, cv_node leader)
 {
     struct state *my = me->state;
-    my->mode = mode;
+    my->mode = SETTLED;
     my->leader = leader;
     cv_cancel(me, NO_ANSWER);
     cv_cancel(me, NO_COORDINATOR);
@@ -79,8 +77,16 @@ static void follow(struct cv_self *me, cv_node leader, enum mode mode)
 
 static void win(struct cv_self *me)
 {
-    follow(me, me->node, SETTLED);
+    follow(me, me->node);
     cv_multicast_signal(me, COORDINATOR);
+}
+
+/* Within D the best one hears of the call, within 2D more nobody has disagreed with it, within D all know. */
+static void expect_announcement(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->version != WAITS_FOR_ALL)
+        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
 }
 
 static void call(struct cv_self *me)
@@ -97,7 +103,7 @@ static void call(struct cv_self *me)
         win(me);
     } else if (my->version != WAITS_FOR_ALL) {
         cv_arm(me, NO_ANSWER, 2 * cv_bound(me));
-        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+        expect_announcement(me);
     }
 }
 
@@ -114,6 +120,8 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     if (better(me, message->from, me->node)) {
         if (my->version != LEAN)
             cv_signal(me, message->from, AGREE);
+        if (my->mode == IDLE)
+            expect_announcement(me);
         return;
     }
     cv_signal(me, message->from, DISAGREE);
@@ -149,21 +157,16 @@ static void on_coordinator(struct cv_self *me, const struct cv_message *message)
     const struct state *my = me->state;
     const cv_node from = message->from;
     const bool worse = better(me, me->node, from) || (my->leader != CV_NOBODY && better(me, my->leader, from));
-    const bool doubtful = my->mourning && cv_suspected(me, cv_id_of(me, from));
-    if (worse)
+    if (worse || cv_suspected(me, cv_id_of(me, from)))
         start(me);
     else
-        follow(me, from, doubtful ? DOUBTING : SETTLED);
+        follow(me, from);
 }
 
 static void timeout(struct cv_self *me, uint32_t timer)
 {
     struct state *my = me->state;
-    if (timer == LAST_WORDS)
-        my->mourning = false;
-    else if (timer == OLD_NEWS && my->mode == DOUBTING && cv_suspected(me, cv_id_of(me, my->leader)))
-        call(me);
-    else if (timer == OLD_NEWS && !electing(my))
+    if (timer == OLD_NEWS && my->mode == SETTLED)
         my->mode = IDLE;
     else if (timer == NO_ANSWER && my->mode == ELECTING)
         win(me);
@@ -173,24 +176,9 @@ static void timeout(struct cv_self *me, uint32_t timer)
 
 static void suspect(struct cv_self *me, cv_node node)
 {
-    struct state *my = me->state;
-    my->mourning = true;
-    cv_arm(me, LAST_WORDS, cv_bound(me));
+    const struct state *my = me->state;
     if (node == my->leader)
         start(me);
-}
-
-/* Who comes back within reach of the leader is told; if it is better, it announces itself soon or is asked. */
-static void trust(struct cv_self *me, cv_node node)
-{
-    const struct state *my = me->state;
-    const bool leads = my->leader == me->node;
-    if (leads && better(me, me->node, node))
-        cv_signal(me, node, COORDINATOR);
-    else if (leads)
-        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
-    else if (my->mode == ELECTING && better(me, node, me->node))
-        cv_signal(me, node, ELECTION); /* it has missed mine */
 }
 
 static const char *invariant(const struct cv_self *me)
@@ -198,7 +186,7 @@ static const char *invariant(const struct cv_self *me)
     const struct state *my = me->state;
     if (electing(my) && my->leader != CV_NOBODY)
         return "a node that holds an election knows no leader";
-    if ((my->mode == SETTLED || my->mode == DOUBTING) && my->leader == CV_NOBODY)
+    if (my->mode == SETTLED && my->leader == CV_NOBODY)
         return "a settled node knows its leader";
     if (my->agreed >= cv_nodes(me))
         return "no more can agree than there are others";
@@ -224,7 +212,6 @@ static const char *const timers[] = {
     [NO_ANSWER] = "no answer",
     [NO_COORDINATOR] = "no coordinator",
     [OLD_NEWS] = "old news",
-    [LAST_WORDS] = "last words",
     NULL,
 };
 
@@ -279,7 +266,6 @@ const struct cv_algorithm cv_multicast_election = {
     .recover = start,
     .timeout = timeout,
     .suspect = suspect,
-    .trust = trust,
     .invariant = invariant,
 };
 
@@ -301,6 +287,5 @@ const struct cv_algorithm cv_multicast_lean = {
     .recover = start,
     .timeout = timeout,
     .suspect = suspect,
-    .trust = trust,
     .invariant = invariant,
 };

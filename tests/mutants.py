@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Can the tests fail? Each mutants/*.mutant changes a line of an election, in a copy; tests/elections must find that
+something is wrong with it. The same source unchanged, compiled the same way, must pass.
+
+A mutant file says in # lines what is broken, then names the algorithm, its source and the C name of its table. What
+follows `- ` is replaced by what follows `+ `; it must stand in the source exactly once. Mutants are given by name to
+try only these."""
+
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
+ELECTIONS = os.environ.get("CONCLAVE_ELECTIONS", str(SOURCE / "build" / "tests" / "elections"))
+CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
+WORKERS = 2
+PATIENCE_SECONDS = 60
+
+
+class Mutant:
+    def __init__(self, path):
+        self.name = path.stem
+        fields, before, after = {}, [], []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith(("- ", "+ ")) or line in ("-", "+"):
+                (before if line[0] == "-" else after).append(line[2:])
+            elif not line.startswith("#"):
+                key, _, value = line.partition(": ")
+                fields[key] = value
+        self.algorithm, self.table = fields["algorithm"], fields["table"]
+        self.source = SOURCE / fields["source"]
+        self.before, self.after = "\n".join(before) + "\n", "\n".join(after) + "\n"
+
+    def text(self):
+        """The changed source, or None if the lines are not there, or more than once."""
+        text = self.source.read_text(encoding="utf-8")
+        return text.replace(self.before, self.after) if text.count(self.before) == 1 else None
+
+
+def compile_object(text, table, directory, name):
+    source, target = directory / f"{name}.c", directory / f"{name}.so"
+    source.write_text(text, encoding="utf-8")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-O1", "-w", "-shared", "-fPIC", "-I",
+                    str(SOURCE / "include"), f"-D{table}=conclave_algorithm", "-o", str(target), str(source)], check=True)
+    return target
+
+
+def elect(algorithm, target):
+    return subprocess.run([ELECTIONS, algorithm, str(target)], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
+
+
+def try_mutant(mutant, directory):
+    """What is wrong with the tests, or None if they caught it."""
+    text = mutant.text()
+    if text is None:
+        return f"the line is not in {mutant.source.name} exactly once; has the source changed?\n{mutant.before}"
+    try:
+        done = elect(mutant.algorithm, compile_object(text, mutant.table, directory, mutant.name))
+    except subprocess.TimeoutExpired:
+        return f"not judged within {PATIENCE_SECONDS} seconds"
+    if done.returncode == 1 and "FAILED: " in done.stdout:
+        return None
+    return f"exit code {done.returncode}, not caught\n{done.stdout}{done.stderr}"
+
+
+def try_original(key, directory):
+    algorithm, source, table = key
+    target = compile_object(source.read_text(encoding="utf-8"), table, directory, f"{algorithm}-original")
+    done = elect(algorithm, target)
+    return None if done.returncode == 0 else f"fails unchanged\n{done.stdout}{done.stderr}"
+
+
+def main(names):
+    mutants = [Mutant(path) for path in sorted((SOURCE / "tests" / "mutants").glob("*.mutant"))]
+    mutants = [mutant for mutant in mutants if not names or mutant.name in names]
+    listed = subprocess.run([CONCLAVE, "list"], capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+    algorithms = {line.split()[0] for line in listed if line.strip() and not line.startswith("conclave ")}
+    wrong = 0
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        directory = pathlib.Path(temporary)
+        originals = sorted({(mutant.algorithm, mutant.source, mutant.table) for mutant in mutants})
+        tries = [(f"{key[0]}, the original", pool.submit(try_original, key, directory)) for key in originals]
+        tries += [(mutant.name, pool.submit(try_mutant, mutant, directory)) for mutant in mutants]
+        for name, attempt in tries:
+            problem = attempt.result()
+            if problem:
+                wrong += 1
+                print(f"FAILED: {name}: {problem}")
+    for algorithm in sorted(algorithms - {mutant.algorithm for mutant in mutants}) if not names else []:
+        wrong += 1
+        print(f"FAILED: {algorithm} has no mutant")
+    print(f"{len(mutants)} mutants, {wrong} surprises")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
