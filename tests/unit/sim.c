@@ -131,6 +131,38 @@ static void messages_are_counted_as_the_texts_do(void **state)
     }
 }
 
+static void tell_itself_and_the_next(struct cv_self *me, const struct cv_message *message)
+{
+    (void)message;
+    cv_signal(me, me->node, PONG);
+    if (me->node + 1 < cv_nodes(me))
+        cv_signal(me, me->node + 1, PONG);
+}
+
+static const struct cv_kind telling_kinds[] = {
+    [PING] = {"ping", 0, tell_itself_and_the_next, false}, [PONG] = {"pong", 0, ignore, false}, {0}};
+
+/* However the messages go: watched or not, at once, delayed, over a lossy network. */
+static void what_one_tells_oneself_never_counts(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 6; way++) {
+        struct toy *toy = toy_new();
+        toy->plan.nodes = "9";
+        toy->plan.start = "all";
+        toy->unwatched = way % 2;
+        toy->plan.delay = way / 2 == 1 ? "1..9" : NULL;
+        toy->plan.loss = way / 2 == 2 ? "0.2" : NULL;
+        toy->noted = 0;
+        toy->algorithm.kinds = telling_kinds;
+        toy->algorithm.start = ping_everybody_and_itself;
+        toy_run(toy);
+        assert_int_equal(toy->run.count[PING], 9 * 8);
+        assert_int_equal(toy->run.count[PONG], 9 * 8); /* each of 8 nodes tells its next, for each of 9 pings */
+        toy_free(toy);
+    }
+}
+
 static void pass_round(struct cv_self *me, const struct cv_message *message)
 {
     (void)message;
@@ -655,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_timer_fires_at_the_next_tick_at_the_earliest),
         cmocka_unit_test(the_last_word_on_a_timer_counts),
         cmocka_unit_test(messages_are_counted_as_the_texts_do),
+        cmocka_unit_test(what_one_tells_oneself_never_counts),
         cmocka_unit_test(skipping_the_dead_is_free),
         cmocka_unit_test(channels_keep_order_and_lose_nothing),
         cmocka_unit_test(unordered_channels_do_not_keep_order),

@@ -123,6 +123,21 @@ static void a_crash_by_kind_waits_for_the_kind(void **state)
     toy_free(toy);
 }
 
+/* It is the first such message that it dies of; back again, it sends as many as it likes. */
+static void a_crash_by_kind_happens_once(void **state)
+{
+    (void)state;
+    struct toy *toy = pinging();
+    toy->algorithm.recover = ping_all;
+    toy->noted = ONLY(CV_EVENT_CRASH) | ONLY(CV_EVENT_RECOVER) | ONLY(CV_EVENT_SEND);
+    toy_say(&toy->plan.crash, "1@before:ping");
+    toy_say(&toy->plan.recover, "1@20");
+    toy_run(toy);
+    toy_expect(toy,
+               "0 crash 1; 20 recover 1; 20 send 1>2 ping; 20 send 1>3 ping; 21 send 2>1 pong; 21 send 3>1 pong; ");
+    toy_free(toy);
+}
+
 /* ---- recovery ---- */
 
 struct counter {
@@ -458,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_node_crashes_before_it_first_sends_a_kind),
         cmocka_unit_test(a_node_crashes_after_it_first_sent_a_kind),
         cmocka_unit_test(a_crash_by_kind_waits_for_the_kind),
+        cmocka_unit_test(a_crash_by_kind_happens_once),
         cmocka_unit_test(a_recovered_node_is_new_and_gets_no_old_mail),
         cmocka_unit_test(a_recovered_node_gets_no_old_packets),
         cmocka_unit_test(a_crash_ends_timers_and_recovery_is_told),

@@ -36,7 +36,9 @@ struct ballot {
 };
 
 struct state {
+    cv_rank leader; /* whom it follows, if anybody */
     uint32_t mode;
+    uint32_t unused;
 };
 
 static bool better(const struct cv_self *me, cv_rank one, cv_rank other)
@@ -72,6 +74,7 @@ static void follow(struct cv_self *me, cv_rank leader)
     struct state *my = me->state;
     const bool dead = cv_suspected(me, cv_rank_id(leader));
     my->mode = dead ? WAITING : NORMAL;
+    my->leader = leader;
     cv_elected(me, cv_rank_id(leader));
     cv_cancel(me, NO_RESULT);
     if (dead)
@@ -114,6 +117,7 @@ static void verify(struct cv_self *me, cv_id leader, struct cv_list list)
 
 static void on_coordinator(struct cv_self *me, const struct cv_message *message)
 {
+    const struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const struct cv_list list = cv_list(message, sizeof *ballot);
     if (cv_list_has(list, cv_my_id(me))) {
@@ -124,8 +128,8 @@ static void on_coordinator(struct cv_self *me, const struct cv_message *message)
         pass_on(me, COORDINATOR, ballot->best, list);
     if (better(me, cv_my_rank(me), ballot->best))
         call(me); /* it has come back since the list passed its place */
-    else
-        follow(me, ballot->best);
+    else if (my->mode != NORMAL || !cv_knows_leader(me) || !better(me, my->leader, ballot->best))
+        follow(me, ballot->best); /* otherwise a list that went round before found a better one */
 }
 
 static void timeout(struct cv_self *me, uint32_t timer)
