@@ -449,6 +449,7 @@ static int check_reach(const struct cv_plan *plan, struct cv_scenario *scenario,
     const uint32_t nodes = scenario->group.nodes;
     if (scenario->group.topology != CV_GRAPH || plan->algorithm->problem != CV_ELECTION)
         return 0;
+    assert(nodes > 0);
     uint32_t *part = malloc(nodes * sizeof *part), parts = 0, reached = 0;
     bool *called = calloc(nodes, sizeof *called);
     if (part && called)

@@ -8,9 +8,10 @@
 
 /* Chunks of a wheel of few slots can be large; with many slots each occupied one costs at least a chunk. */
 #define LARGE_CHUNK ((size_t)256 * 1024)
-#define SMALL_CHUNK ((size_t)4 * 1024)
-#define LONGEST_DIRECT 8191u
+#define SMALL_CHUNK ((size_t)2048)
+#define LONGEST_DIRECT 4095u
 #define BLOCK_TICKS 4096u
+#define CACHE_LINE 64u
 
 /* In a far list a record follows the time it is due and its size. */
 struct far_record {
@@ -20,6 +21,9 @@ struct far_record {
 
 _Static_assert(sizeof(struct far_record) == CALENDAR_FAR_HEAD, "others step over it");
 
+_Static_assert(BLOCK_TICKS <= 64 * 64 && LONGEST_DIRECT < BLOCK_TICKS, "`summary` has a bit per 64 ticks");
+_Static_assert(sizeof(struct chunk_list) == CALENDAR_LIST_BYTES, "whole cache lines");
+
 int calendar_init(struct calendar *calendar, uint64_t longest)
 {
     *calendar = (struct calendar){.direct = longest <= LONGEST_DIRECT};
@@ -28,10 +32,11 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
         slots *= 2;
     calendar->mask = slots - 1;
     calendar->chunk_room = (slots <= 16 ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct chunk);
-    calendar->near = calloc(slots, sizeof *calendar->near);
+    calendar->near_memory = calloc(slots + 1, sizeof *calendar->near);
+    calendar->near = (void *)(((uintptr_t)calendar->near_memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
     calendar->occupied = calloc(slots / 64 + 1, sizeof *calendar->occupied);
     calendar->far = calendar->direct ? NULL : calloc(CALENDAR_BLOCKS, sizeof *calendar->far);
-    if (calendar->near && calendar->occupied && (calendar->direct || calendar->far))
+    if (calendar->near_memory && calendar->occupied && (calendar->direct || calendar->far))
         return 0;
     calendar_free(calendar);
     return CV_ENOMEM;
@@ -48,12 +53,13 @@ static void free_chunks(struct chunk *chunk)
 
 void calendar_free(struct calendar *calendar)
 {
-    for (uint64_t i = 0; calendar->near && i <= calendar->mask; i++)
+    /* Lists never used are not looked at: their memory has not been touched yet, and need not be. */
+    for (uint64_t i = 0; calendar->chunks && calendar->near_memory && i <= calendar->mask; i++)
         free_chunks(calendar->near[i].first);
-    for (uint64_t i = 0; calendar->far && i < CALENDAR_BLOCKS; i++)
+    for (uint64_t i = 0; calendar->chunks && calendar->far && i < CALENDAR_BLOCKS; i++)
         free_chunks(calendar->far[i].first);
     free_chunks(calendar->spare);
-    free(calendar->near);
+    free(calendar->near_memory);
     free(calendar->far);
     free(calendar->occupied);
     *calendar = (struct calendar){0};
@@ -73,11 +79,22 @@ static struct chunk *new_chunk(struct calendar *calendar, size_t bytes)
     }
     chunk->next = NULL;
     chunk->used = 0;
+    calendar->chunks++;
     return chunk;
+}
+
+static void reset(struct chunk_list *list)
+{
+    list->first = list->last = NULL;
+    list->write = list->data;
+    list->limit = list->data + sizeof list->data;
+    list->used = 0;
 }
 
 static void *append(struct calendar *calendar, struct chunk_list *list, size_t bytes)
 {
+    if (!list->write)
+        reset(list);
     if ((size_t)(list->limit - list->write) < bytes) {
         struct chunk *fresh = new_chunk(calendar, bytes);
         if (!fresh)
@@ -106,33 +123,24 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes)
     unsigned char *record;
     if (calendar->direct || block_of(calendar, due) == block_of(calendar, calendar->now)) {
         const uint64_t slot = due & calendar->mask;
-        calendar->occupied[slot / 64] |= 1ull << slot % 64;
+        calendar_mark(calendar, slot);
         record = append(calendar, &calendar->near[slot], bytes);
     } else {
-        struct chunk_list *list = &calendar->far[block_of(calendar, due) % CALENDAR_BLOCKS];
-        record = append(calendar, list, sizeof(struct far_record) + bytes);
+        const uint64_t block = block_of(calendar, due) % CALENDAR_BLOCKS;
+        calendar->far_occupied[block / 64] |= 1ull << block % 64;
+        record = append(calendar, &calendar->far[block], sizeof(struct far_record) + bytes);
         if (record) {
             memcpy(record, &(struct far_record){due, bytes}, sizeof(struct far_record));
             record += sizeof(struct far_record);
         }
     }
-    calendar->pending += record != NULL;
+    calendar->pending += record ? bytes : 0;
     return record;
 }
 
-struct chunk *calendar_take(struct calendar *calendar)
+static void recycle(struct calendar *calendar, struct chunk *chunk)
 {
-    const uint64_t slot = calendar->now & calendar->mask;
-    struct chunk_list *list = &calendar->near[slot];
-    struct chunk *first = list->first;
-    calendar_settle(list);
-    calendar->occupied[slot / 64] &= ~(1ull << slot % 64);
-    *list = (struct chunk_list){0};
-    return first;
-}
-
-void calendar_recycle(struct calendar *calendar, struct chunk *chunk)
-{
+    calendar->chunks--;
     if (chunk->room == calendar->chunk_room) {
         chunk->next = calendar->spare;
         calendar->spare = chunk;
@@ -141,65 +149,73 @@ void calendar_recycle(struct calendar *calendar, struct chunk *chunk)
     }
 }
 
-/* A block begins: its far records go to their ticks; those of a later lap stay far. */
-static int spread(struct calendar *calendar)
+struct calendar_part calendar_take_chunk(struct calendar *calendar, struct chunk_list *list, struct calendar_part part)
 {
-    struct chunk_list *list = &calendar->far[block_of(calendar, calendar->now) % CALENDAR_BLOCKS];
-    struct chunk *chunk = list->first;
-    calendar_settle(list);
-    *list = (struct chunk_list){0};
-    while (chunk) {
-        for (size_t at = 0; at < chunk->used;) {
-            struct far_record far;
-            memcpy(&far, chunk->data + at, sizeof far);
-            at += sizeof far;
-            calendar->pending--;
-            if (far.due >= calendar->now) {
-                void *record = calendar_add_slow(calendar, far.due, far.bytes);
-                if (!record)
-                    return CV_ENOMEM;
-                memcpy(record, chunk->data + at, far.bytes);
-            }
-            at += far.bytes;
+    struct chunk *next = part.chunk ? part.chunk->next : list->first;
+    if (part.chunk)
+        recycle(calendar, part.chunk);
+    if (next) {
+        calendar->pending -= next->used;
+        return (struct calendar_part){next->data, next->data + next->used, next};
+    }
+    reset(list);
+    return (struct calendar_part){0};
+}
+
+static int spread_records(struct calendar *calendar, const unsigned char *at, const unsigned char *end)
+{
+    while (at < end) {
+        struct far_record far;
+        memcpy(&far, at, sizeof far);
+        at += sizeof far;
+        calendar->pending -= far.bytes;
+        if (far.due >= calendar->now) {
+            void *record = calendar_add_slow(calendar, far.due, far.bytes);
+            if (!record)
+                return CV_ENOMEM;
+            memcpy(record, at, far.bytes);
         }
-        struct chunk *next = chunk->next;
-        calendar_recycle(calendar, chunk);
-        chunk = next;
+        at += far.bytes;
     }
     return 0;
 }
 
-/* The first occupied slot of first..last, or UINT64_MAX. */
-static uint64_t find_slot(const struct calendar *calendar, uint64_t first, uint64_t last)
+/* A block begins: its far records go to their ticks; those of a later lap stay far. */
+static int spread(struct calendar *calendar)
 {
-    for (uint64_t word = first / 64; first <= last && word <= last / 64; word++) {
-        uint64_t bits = calendar->occupied[word];
-        if (word == first / 64)
-            bits &= ~0ull << first % 64;
-        if (bits) {
-            const uint64_t slot = word * 64 + (uint64_t)__builtin_ctzll(bits);
-            return slot <= last ? slot : UINT64_MAX;
-        }
+    const uint64_t block = block_of(calendar, calendar->now) % CALENDAR_BLOCKS;
+    if (!(calendar->far_occupied[block / 64] >> block % 64 & 1))
+        return 0;
+    calendar_settle(&calendar->far[block]);
+    const struct chunk_list taken = calendar->far[block];
+    reset(&calendar->far[block]);
+    calendar->far_occupied[block / 64] &= ~(1ull << block % 64);
+    int error = spread_records(calendar, taken.data, taken.data + taken.used);
+    for (struct chunk *chunk = taken.first, *next; chunk; chunk = next) {
+        next = chunk->next;
+        if (!error)
+            error = spread_records(calendar, chunk->data, chunk->data + chunk->used);
+        recycle(calendar, chunk);
     }
-    return UINT64_MAX;
+    return error;
 }
 
 uint64_t calendar_next(const struct calendar *calendar)
 {
-    const uint64_t here = calendar->now & calendar->mask, ticks = calendar->mask + 1;
-    const uint64_t lap = calendar->now - here;
     if (!calendar->pending)
         return UINT64_MAX;
-    uint64_t slot = find_slot(calendar, here + 1, calendar->mask);
+    if (calendar->direct)
+        return calendar_next_direct(calendar);
+    const uint64_t here = calendar->now & calendar->mask, block = block_of(calendar, calendar->now);
+    const uint64_t slot = here < calendar->mask ? calendar_find(calendar, here + 1) : UINT64_MAX;
     if (slot != UINT64_MAX)
-        return lap + slot;
-    if (calendar->direct) {
-        slot = find_slot(calendar, 0, here);
-        return slot == UINT64_MAX ? slot : lap + ticks + slot;
+        return calendar->now - here + slot;
+    for (uint64_t later = block + 1; later <= block + CALENDAR_BLOCKS;) {
+        const uint64_t place = later % CALENDAR_BLOCKS, bits = calendar->far_occupied[place / 64] >> place % 64;
+        if (bits)
+            return (later + (uint64_t)__builtin_ctzll(bits)) * (calendar->mask + 1);
+        later += 64 - place % 64;
     }
-    for (uint64_t block = 1; block <= CALENDAR_BLOCKS; block++)
-        if (calendar->far[(lap / ticks + block) % CALENDAR_BLOCKS].first)
-            return lap + block * ticks;
     return UINT64_MAX;
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is due when: records in the order they were added, one list of chunks per tick.
+ * What is due when: records in the order they were added, one list per tick.
  *
  *      now
  *       v
  *   +---+---+---+---+---+---+---+---+        near: one list a tick, for the ticks of this block
- *   |   | o |   | o |   | o |   |   |
- *   +---+-|-+---+-|-+---+-|-+---+---+
- *         v       v       v
- *       chunk   chunk   chunk -> chunk       a chunk holds many records, back to back
+ *   |   | o |   | o |   |ooo|   |   |        its first records stand in the list itself,
+ *   +---+---+---+---+---+-|-+---+---+
+ *                         v
+ *                       chunk -> chunk       what does not fit in chunks, back to back
  *
  *   +-------+-------+-------+-------+        far: one list a block, spread over `near` when its block begins
  *   |       |   o   |       |   o   |
  *   +-------+-------+-------+-------+
  *
- * When every delay is shorter than the wheel, the far list is not needed and a record is written once.
+ * When every delay is shorter than the wheel, the far lists are not needed and a record is written once.
  * Chunks are reused: in the steady state nothing is allocated.
  */
 #ifndef CONCLAVE_SIM_CALENDAR_H
@@ -30,30 +30,83 @@ struct chunk {
     unsigned char data[];
 };
 
-/* Where to write next stands here and not in the chunk: one cache line less for each record. */
+#define CALENDAR_LIST_BYTES 256u
+#define CALENDAR_BLOCKS 1024u
+#define CALENDAR_FAR_HEAD 16u /* bytes in front of a record in a far list */
+
+/* Where ticks are sparse, a record and everything about its list is one cache line. */
 struct chunk_list {
+    unsigned char *write, *limit; /* in `data` or the last chunk; NULL in a list never used */
     struct chunk *first, *last;
-    unsigned char *write, *limit; /* in the last chunk, whose `used` is not kept up to date */
+    size_t used; /* bytes of `data`; like that of the last chunk up to date after calendar_settle() only */
+    unsigned char data[CALENDAR_LIST_BYTES - 5 * sizeof(void *)];
 };
 
 struct calendar {
     struct chunk_list *near;
     struct chunk_list *far;
+    void *near_memory;  /* `near` begins at a cache line in it */
     uint64_t *occupied; /* a bit per near list that is not empty */
+    uint64_t summary;   /* a bit per word of `occupied` that is not zero */
+    uint64_t far_occupied[CALENDAR_BLOCKS / 64];
     struct chunk *spare;
+    uint64_t chunks; /* in the lists */
     size_t chunk_room;
     uint64_t mask;    /* ticks in a block, less one */
     uint64_t now;     /* the tick whose records are being taken */
-    uint64_t pending; /* records not yet taken */
+    uint64_t pending; /* bytes of the records not yet taken */
     bool direct;      /* no record is due a whole wheel from now */
 };
-
-#define CALENDAR_BLOCKS 1024u
-#define CALENDAR_FAR_HEAD 16u /* bytes in front of a record in a far list */
 
 /* For delays up to `longest`; CV_NEVER-like large values are fine, they go the far way. */
 int calendar_init(struct calendar *calendar, uint64_t longest);
 void calendar_free(struct calendar *calendar);
+
+/* ---- which ticks have something due ---- */
+
+static inline void calendar_mark(struct calendar *calendar, uint64_t slot)
+{
+    calendar->occupied[slot / 64] |= 1ull << slot % 64;
+    calendar->summary |= 1ull << slot / 64;
+}
+
+static inline void calendar_unmark(struct calendar *calendar, uint64_t slot)
+{
+    const uint64_t left = calendar->occupied[slot / 64] & ~(1ull << slot % 64);
+    calendar->occupied[slot / 64] = left;
+    calendar->summary &= ~((uint64_t)(left == 0) << slot / 64);
+}
+
+/* The first near list from this one on that is not empty, or UINT64_MAX. */
+static inline uint64_t calendar_find(const struct calendar *calendar, uint64_t slot)
+{
+    const uint64_t word = slot / 64, here = calendar->occupied[word] >> slot % 64;
+    if (here)
+        return slot + (uint64_t)__builtin_ctzll(here);
+    const uint64_t later = calendar->summary & ~1ull << word;
+    if (!later)
+        return UINT64_MAX;
+    const uint64_t found = (uint64_t)__builtin_ctzll(later);
+    return found * 64 + (uint64_t)__builtin_ctzll(calendar->occupied[found]);
+}
+
+/* The next tick to go to: something is due, or a block with something far begins. UINT64_MAX if nothing is pending. */
+uint64_t calendar_next(const struct calendar *calendar);
+
+/* The same where something is pending and every record is due within a turn of the wheel. */
+static inline uint64_t calendar_next_direct(const struct calendar *calendar)
+{
+    const uint64_t from = calendar->now + 1, slot = from & calendar->mask;
+    uint64_t found = calendar_find(calendar, slot);
+    if (found == UINT64_MAX)
+        found = calendar->mask + 1 + calendar_find(calendar, 0);
+    return from - slot + found;
+}
+
+/* Goes on to a later tick, but not past calendar_next(). */
+int calendar_advance(struct calendar *calendar, uint64_t now);
+
+/* ---- adding ---- */
 
 /* Room for a record due at that time (later than now), or NULL when memory is out. */
 void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes);
@@ -61,33 +114,93 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes);
 static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t bytes)
 {
     if (calendar->direct) {
-        struct chunk_list *list = &calendar->near[due & calendar->mask];
+        const uint64_t slot = due & calendar->mask;
+        struct chunk_list *list = &calendar->near[slot];
         if ((size_t)(list->limit - list->write) >= bytes) {
             void *record = list->write;
             list->write += bytes;
-            calendar->pending++;
-            __builtin_prefetch(list->write + 64, 1); /* by the time this list is written again it has come */
+            __builtin_prefetch(list->write + 64, 1); /* for the next record of that tick */
+            calendar->pending += bytes;
+            calendar_mark(calendar, slot);
             return record;
         }
     }
     return calendar_add_slow(calendar, due, bytes);
 }
 
-/* Brings `used` of the last chunk up to date, for whoever reads the list. */
+/*
+ * Many records for one tick can be written straight to its list, from `write` to at most `limit`; calendar_close()
+ * says how many bytes were. Only where every record is due within a turn of the wheel.
+ */
+static inline struct chunk_list *calendar_open(struct calendar *calendar, uint64_t due)
+{
+    struct chunk_list *list = &calendar->near[due & calendar->mask];
+    if (!list->write) {
+        list->write = list->data;
+        list->limit = list->data + sizeof list->data;
+    }
+    return list;
+}
+
+static inline void calendar_close(struct calendar *calendar, uint64_t due, size_t bytes)
+{
+    if (!bytes)
+        return;
+    calendar->near[due & calendar->mask].write += bytes;
+    calendar->pending += bytes;
+    calendar_mark(calendar, due & calendar->mask);
+}
+
+/* ---- taking ---- */
+
+/* A stretch of records, back to back. */
+struct calendar_part {
+    unsigned char *at, *end; /* at == NULL: there is no more */
+    struct chunk *chunk;     /* that holds it; NULL: the list itself does */
+};
+
 static inline void calendar_settle(struct chunk_list *list)
 {
     if (list->last)
         list->last->used = (size_t)(list->write - list->last->data);
+    else if (list->write)
+        list->used = (size_t)(list->write - list->data);
 }
 
-/* Takes the list of the tick `calendar->now`; give each chunk back with calendar_recycle() when done. */
-struct chunk *calendar_take(struct calendar *calendar);
-void calendar_recycle(struct calendar *calendar, struct chunk *chunk);
+/* The parts of a list, one after the other, to look at. */
+static inline struct calendar_part calendar_look(struct chunk_list *list)
+{
+    calendar_settle(list);
+    return (struct calendar_part){list->data, list->data + list->used, NULL};
+}
 
-/* The next tick to go to: something is due, or a block with something far begins. UINT64_MAX if nothing is pending. */
-uint64_t calendar_next(const struct calendar *calendar);
+static inline struct calendar_part calendar_look_next(const struct chunk_list *list, struct calendar_part part)
+{
+    struct chunk *next = part.chunk ? part.chunk->next : list->first;
+    return next ? (struct calendar_part){next->data, next->data + next->used, next} : (struct calendar_part){0};
+}
 
-/* Goes on to a later tick, but not past calendar_next(). */
-int calendar_advance(struct calendar *calendar, uint64_t now);
+/* The same for the tick `calendar->now`, but its records are taken: what held a part is used again after it. */
+struct calendar_part calendar_take_chunk(struct calendar *calendar, struct chunk_list *list, struct calendar_part part);
+
+static inline struct calendar_part calendar_take(struct calendar *calendar)
+{
+    const uint64_t slot = calendar->now & calendar->mask;
+    const struct calendar_part part = calendar_look(&calendar->near[slot]);
+    calendar_unmark(calendar, slot);
+    calendar->pending -= (uint64_t)(part.end - part.at);
+    return part;
+}
+
+static inline struct calendar_part calendar_take_next(struct calendar *calendar, struct calendar_part part)
+{
+    struct chunk_list *list = &calendar->near[calendar->now & calendar->mask];
+    if (list->first)
+        return calendar_take_chunk(calendar, list, part);
+    list->write = list->data;
+    list->limit = list->data + sizeof list->data;
+    list->used = 0;
+    return (struct calendar_part){0};
+}
 
 #endif

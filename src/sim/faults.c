@@ -265,7 +265,7 @@ void faults_crash(struct cv_sim *sim, cv_node node, bool told)
     struct node *it = world_node(sim, node);
     if (!(it->flags & NODE_ALIVE))
         return;
-    it->flags &= ~(uint32_t)NODE_ALIVE;
+    world_set(it, NODE_ALIVE, false);
     world_cancel_timers(sim, node);
     transport_forget(sim, node);
     world_tell(sim, &(struct cv_event){
@@ -279,11 +279,10 @@ void faults_crash(struct cv_sim *sim, cv_node node, bool told)
 /* Strikes out the messages to a node in a list; `ahead` bytes stand in front of each. */
 static void void_list(struct chunk_list *list, size_t ahead, cv_node node)
 {
-    calendar_settle(list);
-    for (struct chunk *chunk = list->first; chunk; chunk = chunk->next)
-        for (size_t at = 0; at < chunk->used;) {
-            struct cv_message *message = (void *)(chunk->data + at + ahead);
-            at += ahead + cv_message_bytes(message) + sizeof(uint64_t);
+    for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+        while (part.at < part.end) {
+            struct cv_message *message = (void *)(part.at + ahead);
+            part.at += ahead + cv_message_bytes(message) + sizeof(uint64_t);
             if (message->to == node)
                 message->to = CV_NOBODY;
         }
@@ -305,7 +304,7 @@ static void recover(struct cv_sim *sim, cv_node node)
     const uint64_t clock = world_node(sim, node)->clock;
     void_mail(sim, node);
     world_reset_node(sim, node);
-    world_node(sim, node)->clock = clock;
+    world_node(sim, node)->clock = clock & CLOCK_MASK;
     struct cv_event event = {.type = CV_EVENT_RECOVER, .peer = CV_NOBODY};
     plan_detection(sim);
     struct cv_self *me = world_begin(sim, node, &event);

@@ -46,7 +46,7 @@ static void hash_node(struct cv_sim *sim, cv_node node)
     XXH3_state_t *hash = sim->repeat->hash;
     const struct node *it = world_node(sim, node);
     const size_t bytes = sim->places ? sim->places[node + 1] - sim->places[node] : sim->stride;
-    const uint32_t shown[2] = {it->flags, it->leader};
+    const uint32_t shown[2] = {it->flags, sim->leaders[node]};
     XXH3_128bits_update(hash, shown, sizeof shown);
     XXH3_128bits_update(hash, it + 1, bytes - sizeof *it);
     for (uint32_t timer = 0; timer < sim->timers; timer++) {
@@ -72,11 +72,10 @@ static XXH128_hash_t fingerprint(struct cv_sim *sim)
         hash_node(sim, node);
     for (uint64_t left = 1; left <= sim->mail.mask; left++) {
         struct chunk_list *list = &sim->mail.near[(sim->now + left) & sim->mail.mask];
-        calendar_settle(list);
-        for (const struct chunk *chunk = list->first; chunk; chunk = chunk->next)
-            for (size_t at = 0; at < chunk->used;) {
-                const struct cv_message *message = (const void *)(chunk->data + at);
-                at += cv_message_bytes(message) + sizeof(uint64_t);
+        for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
+            while (part.at < part.end) {
+                const struct cv_message *message = (const void *)part.at;
+                part.at += cv_message_bytes(message) + sizeof(uint64_t);
                 hash_message(hash, left, message);
             }
     }

@@ -23,24 +23,29 @@ static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
 static void grow_outbox(struct cv_self *me, size_t bytes)
 {
     struct cv_sim *sim = world_of(me);
+    const bool ours = me->outbox == sim->outbox;
+    const size_t begun = ours ? me->used : me->used - sim->step_at;
     size_t room = sim->outbox_room;
-    while (room - me->used < bytes)
+    while (room - begun < bytes)
         room *= 2;
     if (room > sim->outbox_room) {
         unsigned char *outbox = realloc(sim->outbox, room);
         if (!outbox) {
             sim->out_of_memory = true;
+            me->outbox = sim->outbox;
+            me->room = sim->outbox_room;
             me->used = 0;
             assert(bytes <= me->room);
             return;
         }
-        if (me->outbox == sim->outbox)
+        if (ours)
             me->outbox = outbox;
         sim->outbox = outbox;
         sim->outbox_room = room;
     }
-    if (me->outbox != sim->outbox)
-        memcpy(sim->outbox, me->outbox, me->used);
+    if (!ours)
+        memcpy(sim->outbox, me->outbox + sim->step_at, begun);
+    me->used = begun;
     me->outbox = sim->outbox;
     me->room = sim->outbox_room;
 }
@@ -80,7 +85,8 @@ static int lay_out_nodes(struct cv_sim *sim)
         bytes = nodes * sim->stride;
     }
     sim->nodes = calloc(1, bytes);
-    return sim->nodes ? 0 : CV_ENOMEM;
+    sim->leaders = calloc(nodes, sizeof *sim->leaders);
+    return sim->nodes && sim->leaders ? 0 : CV_ENOMEM;
 }
 
 void world_reset_node(struct cv_sim *sim, cv_node node)
@@ -180,6 +186,7 @@ void cv_sim_free(struct cv_sim *sim)
     fifo_free(&sim->fifo);
     free(sim->outbox);
     free(sim->nodes);
+    free(sim->leaders);
     free(sim->places);
     free(sim->timer_due);
     free(sim->decided);

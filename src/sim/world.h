@@ -10,12 +10,13 @@
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
-/* What the runtime keeps of a node, in front of its state. */
+/* What the runtime keeps of a node, in front of its state: little, for this is what fills the caches. */
 struct node {
-    uint64_t clock;
-    cv_id leader;
-    uint32_t flags;
+    uint64_t clock : 40;
+    uint64_t flags : 24; /* enum node_flag */
 };
+
+#define CLOCK_MASK ((1ull << 40) - 1)
 
 enum node_flag {
     NODE_ALIVE = 1u << 0,
@@ -53,6 +54,7 @@ struct cv_sim {
     unsigned char *nodes; /* struct node and state, one after the other */
     uint64_t *places;     /* where a node begins, if the states differ in size */
     size_t stride;        /* otherwise */
+    cv_id *leaders;       /* per node, if it knows one */
     uint32_t timers;
     uint64_t *timer_due; /* per node and timer; 0: not armed */
     uint64_t timers_active;
@@ -60,6 +62,7 @@ struct cv_sim {
 
     unsigned char *outbox; /* a step's messages, unless they are written where they wait for delivery */
     size_t outbox_room;
+    size_t step_at; /* where in the list of the calendar the step began to write, if that is its outbox */
 
     uint64_t now;
     struct calendar mail;
@@ -100,6 +103,11 @@ static inline struct cv_sim *world_of(const struct cv_self *me)
 static inline struct node *world_node(const struct cv_sim *sim, cv_node node)
 {
     return (struct node *)(void *)(sim->nodes + (sim->places ? sim->places[node] : node * sim->stride));
+}
+
+static inline void world_set(struct node *it, enum node_flag flag, bool on)
+{
+    it->flags = (on ? it->flags | flag : it->flags & ~(uint64_t)flag) & ((1u << 24) - 1);
 }
 
 static inline bool world_alive(const struct cv_sim *sim, cv_node node)
