@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "elections/examples.h"
 #include "elections/model.h"
 #include "sim/sim.h"
 
@@ -333,10 +334,13 @@ static void crash_story(const struct model *model, struct story *story)
     story_draw_group(story, true);
     if (graph)
         story_draw_graph(story);
-    if (story_draw(story, 2))
+    const uint32_t network = story_draw(story, 5);
+    if (network < 2)
+        story_unit_network(story);
+    else if (network < 4)
         story_bounded_network(story);
     else
-        story_unit_network(story);
+        story_odd_network(story);
     if (!graph || story_draw(story, 3))
         story_draw_crashes(story);
     if (graph && (!story->crash.count || story_draw(story, 2)))
@@ -389,7 +393,7 @@ static int check_kinds(const struct model *model, const struct cv_algorithm *alg
             printf("FAILED: no messages called %s\n", model->kinds[i]);
             return 1;
         }
-    if (strcmp(algorithm->kinds[0].name, model->kinds[0]) != 0) {
+    if (cv_kind_find(algorithm, model->kinds[0], strlen(model->kinds[0])) != 0) {
         printf("FAILED: %s messages do not come first\n", model->kinds[0]);
         return 1;
     }
@@ -425,6 +429,7 @@ int main(int argc, char **argv)
     }
     if (check_kinds(model, algorithm))
         return 1;
+    failures = examples_play(name, algorithm);
     tell_stories(model, algorithm, object ? object : name, seed, count, most_failures);
     return failures ? 1 : 0;
 }

@@ -185,19 +185,26 @@ static uint64_t draw_time(struct story *story)
     return 1 + story_draw(story, (uint32_t)busy);
 }
 
+/* A node crashes, perhaps comes back, perhaps crashes again. */
 static void draw_crash(struct story *story, uint32_t node)
 {
     const uint32_t moment = story_draw(story, 4);
     const char *kind = story->algorithm->kinds[story_draw(story, cv_algorithm_kinds(story->algorithm))].name;
-    uint64_t crashed = 0;
+    uint64_t time = 0;
     if (moment < 2) {
         add_when(&story->crash, story->id[node], moment ? "after" : "before", kind);
     } else {
-        crashed = draw_time(story);
-        add_at(&story->crash, story->id[node], crashed);
+        time = draw_time(story);
+        add_at(&story->crash, story->id[node], time);
     }
-    if (one_in(story, 3))
-        add_at(&story->recover, story->id[node], crashed + draw_time(story));
+    for (int life = 0; life < 2 && one_in(story, 3); life++) {
+        time += draw_time(story);
+        add_at(&story->recover, story->id[node], time);
+        if (!one_in(story, 3))
+            return;
+        time += draw_time(story);
+        add_at(&story->crash, story->id[node], time);
+    }
 }
 
 void story_draw_crashes(struct story *story)

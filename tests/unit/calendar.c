@@ -19,7 +19,7 @@ struct record {
 
 struct naive {
     struct record record[MOST_RECORDS]; /* in the order they were added; taken ones have `bytes` 0 */
-    uint64_t count, pending;
+    uint64_t count, pending;            /* pending: bytes not yet taken */
 };
 
 static void add(struct calendar *calendar, struct naive *naive, uint64_t due, uint64_t bytes)
@@ -31,7 +31,7 @@ static void add(struct calendar *calendar, struct naive *naive, uint64_t due, ui
     memcpy(place, &record, sizeof record);
     memset(place + sizeof record, (int)(record.number % 251), bytes - sizeof record);
     naive->record[naive->count++] = record;
-    naive->pending++;
+    naive->pending += bytes;
 }
 
 static uint64_t earliest(const struct naive *naive)
@@ -47,10 +47,10 @@ static uint64_t earliest(const struct naive *naive)
 static void take(struct calendar *calendar, struct naive *naive)
 {
     uint64_t expected = 0;
-    for (struct chunk *chunk = calendar_take(calendar), *next; chunk; chunk = next) {
-        for (size_t at = 0; at < chunk->used;) {
+    for (struct calendar_part part = calendar_take(calendar); part.at; part = calendar_take_next(calendar, part)) {
+        while (part.at < part.end) {
             struct record record;
-            memcpy(&record, chunk->data + at, sizeof record);
+            memcpy(&record, part.at, sizeof record);
             while (expected < naive->count &&
                    (!naive->record[expected].bytes || naive->record[expected].due != calendar->now))
                 expected++;
@@ -59,14 +59,11 @@ static void take(struct calendar *calendar, struct naive *naive)
             assert_int_equal(record.due, calendar->now);
             assert_int_equal(record.bytes, naive->record[expected].bytes);
             for (uint64_t i = sizeof record; i < record.bytes; i++)
-                assert_int_equal(chunk->data[at + i], record.number % 251);
+                assert_int_equal(part.at[i], record.number % 251);
             naive->record[expected].bytes = 0;
-            naive->pending--;
-            calendar->pending--;
-            at += record.bytes;
+            naive->pending -= record.bytes;
+            part.at += record.bytes;
         }
-        next = chunk->next;
-        calendar_recycle(calendar, chunk);
     }
     for (uint64_t i = 0; i < naive->count; i++)
         assert_false(naive->record[i].bytes && naive->record[i].due == calendar->now);
@@ -120,7 +117,7 @@ static void play(uint64_t longest, uint64_t seed)
 static void every_record_comes_out_at_its_tick_in_order(void **state)
 {
     (void)state;
-    static const uint64_t longest[] = {1, 2, 3, 64, 1000, 8191, 8192, 100000, UINT64_MAX};
+    static const uint64_t longest[] = {1, 2, 3, 63, 64, 1000, 4095, 4096, 8191, 8192, 100000, UINT64_MAX};
     for (size_t i = 0; i < sizeof longest / sizeof *longest; i++)
         for (uint64_t seed = 1; seed <= 4; seed++)
             play(longest[i], seed);
@@ -173,16 +170,45 @@ static void chunks_are_reused(void **state)
     assert_int_equal(calendar_init(&calendar, 1), 0);
     const struct chunk *seen[4] = {NULL};
     for (uint64_t tick = 0; tick < 1000; tick++) {
-        assert_non_null(calendar_add(&calendar, calendar.now + 1, 64));
+        for (int i = 0; i < 10; i++)
+            assert_non_null(calendar_add(&calendar, calendar.now + 1, 64));
         assert_int_equal(calendar_advance(&calendar, tick + 1), 0);
-        struct chunk *chunk = calendar_take(&calendar);
-        int i = 0;
-        while (i < 4 && seen[i] && seen[i] != chunk)
-            i++;
-        assert_true(i < 4);
-        seen[i] = chunk;
-        calendar.pending--;
-        calendar_recycle(&calendar, chunk);
+        for (struct calendar_part part = calendar_take(&calendar); part.at;
+             part = calendar_take_next(&calendar, part)) {
+            int i = 0;
+            while (i < 4 && seen[i] && seen[i] != part.chunk)
+                i++;
+            assert_true(i < 4);
+            seen[i] = part.chunk;
+        }
+        assert_int_equal(calendar.chunks, 0);
+    }
+    calendar_free(&calendar);
+}
+
+/* Records written straight to a list, before and after others that were added. */
+static void a_list_can_be_written_to(void **state)
+{
+    (void)state;
+    struct calendar calendar;
+    uint64_t sent = 0, taken = 0;
+    assert_int_equal(calendar_init(&calendar, 1), 0);
+    for (uint64_t tick = 0; tick < 200; tick++) {
+        for (uint64_t round = 0; round < tick % 7; round++) {
+            struct chunk_list *list = calendar_open(&calendar, tick + 1);
+            size_t bytes = 0;
+            for (; bytes < tick && (size_t)(list->limit - list->write) >= bytes + sizeof sent; bytes += sizeof sent)
+                memcpy(list->write + bytes, &(uint64_t){sent++}, sizeof sent);
+            calendar_close(&calendar, tick + 1, bytes);
+            memcpy(calendar_add(&calendar, tick + 1, sizeof sent), &(uint64_t){sent++}, sizeof sent);
+        }
+        assert_true(calendar_next(&calendar) == (tick % 7 ? tick + 1 : UINT64_MAX));
+        assert_int_equal(calendar_advance(&calendar, tick + 1), 0);
+        for (struct calendar_part part = calendar_take(&calendar); part.at; part = calendar_take_next(&calendar, part))
+            for (; part.at < part.end; part.at += sizeof taken, taken++)
+                assert_memory_equal(part.at, &taken, sizeof taken);
+        assert_int_equal(taken, sent);
+        assert_int_equal(calendar.pending, 0);
     }
     calendar_free(&calendar);
 }
@@ -194,6 +220,7 @@ int main(void)
         cmocka_unit_test(far_records_come_before_later_near_ones),
         cmocka_unit_test(laps_are_kept_apart),
         cmocka_unit_test(chunks_are_reused),
+        cmocka_unit_test(a_list_can_be_written_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

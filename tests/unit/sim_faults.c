@@ -216,6 +216,26 @@ static void a_recovered_node_gets_no_old_packets(void **state)
     toy_free(toy);
 }
 
+/* A crash breaks the sender's channels too: the ping of its former life is not taken for one of the next. */
+static void a_recovered_node_sends_no_old_packets(void **state)
+{
+    (void)state;
+    struct toy *toy = toy_new();
+    toy->plan.nodes = "2";
+    toy->plan.delay = "5..5";
+    toy->plan.duplicate = "0.5";
+    toy->algorithm.kinds = counted_kinds;
+    toy->algorithm.start = ping_all;
+    toy->algorithm.recover = ping_all;
+    toy->algorithm.state_bytes = sizeof(struct counter);
+    toy->noted = ONLY(CV_EVENT_NOTE);
+    toy_say(&toy->plan.crash, "1@2");
+    toy_say(&toy->plan.recover, "1@3");
+    toy_run(toy);
+    toy_expect(toy, "8 note 2 one; ");
+    toy_free(toy);
+}
+
 static void recover_and_arm(struct cv_self *me)
 {
     cv_arm(me, 0, 7);
@@ -476,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_crash_by_kind_happens_once),
         cmocka_unit_test(a_recovered_node_is_new_and_gets_no_old_mail),
         cmocka_unit_test(a_recovered_node_gets_no_old_packets),
+        cmocka_unit_test(a_recovered_node_sends_no_old_packets),
         cmocka_unit_test(a_crash_ends_timers_and_recovery_is_told),
         cmocka_unit_test(the_detector_takes_its_time),
         cmocka_unit_test(the_blind_are_not_told),
