@@ -44,8 +44,8 @@ test: packages build asan ## all tests, and the quick ones again under the sanit
 test-quick: build ## the quick tests of the ordinary build
 	@scripts/run-tests $(BUILD):quick
 
-bench: build ## speed
-	@meson test -C $(BUILD) --benchmark --verbose --no-rebuild
+bench: build ## speed, beside SimGrid where that is installed
+	@CONCLAVE=$(BUILD)/conclave python3 bench/sim
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix

@@ -18,7 +18,8 @@ SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).r
 ELECTIONS = os.environ.get("CONCLAVE_ELECTIONS", str(SOURCE / "build" / "tests" / "elections"))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 WORKERS = 2
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 90
+STORIES = 2500
 
 
 class Mutant:
@@ -49,9 +50,9 @@ def compile_object(text, table, directory, name):
     return target
 
 
-def elect(algorithm, target):
-    return subprocess.run([ELECTIONS, algorithm, str(target)], capture_output=True, text=True, check=False,
-                          timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
+def elect(algorithm, target, stories):
+    return subprocess.run([ELECTIONS, algorithm, str(target), "--stories", str(stories)], capture_output=True,
+                          text=True, check=False, timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
 
 
 def try_mutant(mutant, directory):
@@ -60,7 +61,7 @@ def try_mutant(mutant, directory):
     if text is None:
         return f"the line is not in {mutant.source.name} exactly once; has the source changed?\n{mutant.before}"
     try:
-        done = elect(mutant.algorithm, compile_object(text, mutant.table, directory, mutant.name))
+        done = elect(mutant.algorithm, compile_object(text, mutant.table, directory, mutant.name), STORIES)
     except subprocess.TimeoutExpired:
         return f"not judged within {PATIENCE_SECONDS} seconds"
     if done.returncode == 1 and "FAILED: " in done.stdout:
@@ -71,7 +72,7 @@ def try_mutant(mutant, directory):
 def try_original(key, directory):
     algorithm, source, table = key
     target = compile_object(source.read_text(encoding="utf-8"), table, directory, f"{algorithm}-original")
-    done = elect(algorithm, target)
+    done = elect(algorithm, target, STORIES // 5)
     return None if done.returncode == 0 else f"fails unchanged\n{done.stdout}{done.stderr}"
 
 

@@ -123,6 +123,34 @@ static const struct example examples[] = {
      ANY},
     {"wireless", "--ids 1..4 --start 1 --graph line", 4, {"election", "ack", "leader"}, {3, 3, 3}, 9},
     {"wireless", "--ids 1..3 --start 1 --graph complete", 3, {"election", "ack", "leader"}, {4, 4, 2}, 5},
+
+    /* What once went wrong. The best node announces itself before those it has not yet heard of ask each other. */
+    {"bully", "--ids 8,1,2,3,4 --start 1", 8, BULLY, {10, 10, 7}, ANY},
+    /* The only caller dies, and is told dead, before or after its ballot is heard. */
+    {"chang-roberts", "--ids 0,1 --attr 0,1 --start 0 --crash 0@after:election", 1, RING, {ANY, ANY}, ANY},
+    {"chang-roberts", "--ids 9,10,11,12 --start 12 --crash 12@1 --detect 0", 11, RING, {ANY, ANY}, ANY},
+    {"multicast", "--ids 6,5 --start 6 --crash 6@before:coordinator", 5, {"coordinator"}, {ANY}, ANY},
+    {"multicast", "--ids 9,10,11,12 --start 12 --crash 12@1 --detect 0", 11, {"coordinator"}, {ANY}, ANY},
+    {"multicast-lean", "--ids 6,7 --start 7 --crash 7@2", 6, {"coordinator"}, {ANY}, ANY},
+    {"multicast-lean", "--ids 9,10,11,12 --start 12 --crash 12@1 --detect 0", 11, {"coordinator"}, {ANY}, ANY},
+    /* A node is back, but the detector has not said so when its ballot is heard. */
+    {"chang-roberts",
+     "--seed 54 --ids 6,4,3,5,2 --attr 4,1,2,5,6 --start 6 --delay 1..9 --crash 5@117 --crash 2@0 --recover 2@142 "
+     "--detect 30",
+     2,
+     RING,
+     {ANY, ANY},
+     ANY},
+    /* Two lists end at once, one begun before the best node was back. */
+    {"ring-list",
+     "--seed 2003 --ids 11,7,9,1,0,8,5,4,3,6,2,10 --start all --delay 3..3 --crash 6@67 --crash 0@24 --crash 11@0 "
+     "--crash 1@0 --crash 10@0 --recover 10@17",
+     10,
+     LISTS,
+     {ANY, ANY},
+     ANY},
+    /* The channel to a node that is down never hears from it. */
+    {"bully", "--ids 4,3 --start 3 --loss 0.1 --crash 4@0", 3, BULLY, {1, 0, 0}, ANY},
 };
 
 static uint32_t compare(const struct example *example, const struct sim_result *result)
