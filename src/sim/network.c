@@ -77,6 +77,7 @@ void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_
 
 static void send(struct cv_sim *sim, const struct cv_message *message)
 {
+    assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
     const uint64_t serial = ++sim->serial;
     struct cv_event event = {.type = CV_EVENT_SEND,
                              .node = message->from,

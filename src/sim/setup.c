@@ -130,6 +130,7 @@ static int build(struct cv_sim *sim)
     sim->outbox = malloc(sim->outbox_room);
     sim->self.outbox = sim->outbox;
     sim->self.room = sim->outbox_room;
+    sim->kinds = cv_algorithm_kinds(sim->algorithm);
     sim->timers = cv_algorithm_timers(sim->algorithm);
     sim->timer_due = sim->timers ? calloc((size_t)nodes * sim->timers, sizeof *sim->timer_due) : NULL;
     if (!sim->outbox || (sim->timers && !sim->timer_due) || lay_out_nodes(sim))

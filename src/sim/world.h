@@ -55,6 +55,7 @@ struct cv_sim {
     uint64_t *places;     /* where a node begins, if the states differ in size */
     size_t stride;        /* otherwise */
     cv_id *leaders;       /* per node, if it knows one */
+    uint32_t kinds;
     uint32_t timers;
     uint64_t *timer_due; /* per node and timer; 0: not armed */
     uint64_t timers_active;

@@ -126,6 +126,29 @@ static const struct example examples[] = {
 
     /* What once went wrong. The best node announces itself before those it has not yet heard of ask each other. */
     {"bully", "--ids 8,1,2,3,4 --start 1", 8, BULLY, {10, 10, 7}, ANY},
+    /* A result that is late hears that a better node has come back and been elected. */
+    {"chang-roberts",
+     "--seed 921725 --ids 0..5 --start all --delay 1..40 --loss 0.4 --duplicate 0.25 --crash 1@after:election "
+     "--crash 3@157 --crash 5@0 --recover 5@791",
+     5,
+     RING,
+     {ANY, ANY},
+     ANY},
+    {"chang-roberts",
+     "--seed 518608 --ids 9,11,4,2,3,6,7,5,10,8,12,13 --start 3 --delay 3..3 --loss 0.4 --duplicate 0.25 --crash 10@9 "
+     "--crash 3@83 --crash 9@0 --crash 4@0 --crash 2@0 --crash 6@0 --crash 8@0 --crash 12@0 --crash 13@0 "
+     "--recover 9@121 --recover 12@110 --detect 0",
+     12,
+     RING,
+     {ANY, ANY},
+     ANY},
+    {"ring-basic",
+     "--seed 1531241 --ids 3,4,5,0,2,1 --start all --delay 2..5 --loss 0.1 --duplicate 0.25 --reorder "
+     "--crash 1@before:election --crash 4@after:election --crash 5@0 --recover 4@76 --detect 18",
+     4,
+     RING,
+     {ANY, ANY},
+     ANY},
     /* The only caller dies, and is told dead, before or after its ballot is heard. */
     {"chang-roberts", "--ids 0,1 --attr 0,1 --start 0 --crash 0@after:election", 1, RING, {ANY, ANY}, ANY},
     {"chang-roberts", "--ids 9,10,11,12 --start 12 --crash 12@1 --detect 0", 11, RING, {ANY, ANY}, ANY},

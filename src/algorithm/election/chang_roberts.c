@@ -49,6 +49,13 @@ static void follow(struct cv_self *me, cv_rank leader)
     cv_elected(me, cv_rank_id(leader));
 }
 
+/* A result that a better one has overtaken: somebody came back, and took part in a later run. */
+static bool is_old_news(const struct cv_self *me, cv_rank leader)
+{
+    const struct state *my = me->state;
+    return !my->participating && cv_knows_leader(me) && leader < cv_rank_make(my->attribute, cv_leader(me));
+}
+
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
@@ -61,7 +68,7 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
         pass_on(me, ELECTION, ballot->rank);
     } else if (ballot->rank < mine) {
         call(me);
-    } else {
+    } else if (!is_old_news(me, mine)) {
         follow(me, mine);
         pass_on(me, ELECTED, mine);
     }
@@ -73,7 +80,7 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
-    if (ballot->rank > mine) {
+    if (ballot->rank > mine && !is_old_news(me, ballot->rank)) {
         follow(me, ballot->rank);
         pass_on(me, ELECTED, ballot->rank);
     } else if (ballot->rank < mine) {

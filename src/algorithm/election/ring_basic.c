@@ -23,6 +23,7 @@ struct ballot {
 
 /* For the sake of crashes only: the rules of the election never look at it. */
 struct state {
+    cv_rank leader;   /* whom it follows, if anybody */
     uint32_t waiting; /* has sent or passed on an ELECTION and not yet heard a result */
     uint32_t calling; /* one of them was its own */
 };
@@ -46,7 +47,15 @@ static void follow(struct cv_self *me, cv_rank leader)
 {
     struct state *my = me->state;
     my->waiting = my->calling = false;
+    my->leader = leader;
     cv_elected(me, cv_rank_id(leader));
+}
+
+/* A result that a better one has overtaken: somebody came back, and took part in a later run. */
+static bool is_old_news(const struct cv_self *me, cv_rank leader)
+{
+    const struct state *my = me->state;
+    return !my->waiting && cv_knows_leader(me) && leader < my->leader;
 }
 
 static void on_election(struct cv_self *me, const struct cv_message *message)
@@ -57,6 +66,8 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     if (cv_suspected(me, cv_rank_id(ballot->rank))) {
         call(me); /* instead: nobody could stop that ballot any more */
     } else if (ballot->rank == mine) {
+        if (is_old_news(me, mine))
+            return;
         follow(me, mine);
         pass_on(me, ELECTED, mine);
     } else {
@@ -71,7 +82,7 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
-    if (ballot->rank > mine) {
+    if (ballot->rank > mine && !is_old_news(me, ballot->rank)) {
         follow(me, ballot->rank);
         pass_on(me, ELECTED, ballot->rank);
     } else if (ballot->rank < mine) {
