@@ -66,9 +66,15 @@ struct cv_group {
     const uint32_t *attributes; /* NULL: the attribute is the id itself */
     const uint64_t *edges;      /* CV_GRAPH: the neighbours of i are neighbours[edges[i] .. edges[i+1]), sorted */
     const cv_node *neighbours;
-    const uint32_t *weights;   /* of neighbours[], or NULL: all 1 */
+    const uint32_t *weights; /* of neighbours[], or NULL: all 1 */
+    const uint64_t *quorums; /* the voting set of i is voters[quorums[i] .. quorums[i+1]), sorted; or NULL */
+    const cv_node *voters;
+    const cv_node *members;    /* who is in the room, sorted; NULL: everybody */
     const int64_t *parameters; /* values in the order of the algorithm's parameter table */
     uint64_t bound;            /* D, the longest time a message takes, where the network keeps one */
+    uint64_t epoch;            /* the number of the view: who is in the room changed so often */
+    uint32_t member_count;
+    cv_node coordinator; /* who coordinates in this view, where somebody must */
     uint32_t nodes;
     uint32_t topology; /* enum cv_topology */
     uint32_t absence;  /* nonzero: some node may be down, cut off or suspected; zero saves the question */
@@ -223,18 +229,24 @@ static inline cv_node cv_predecessor(const struct cv_self *me)
     return previous;
 }
 
-/* Neighbours: in a graph those of the graph, elsewhere everybody else. */
+/* Neighbours: in a graph those of the graph, elsewhere everybody else who is in the room. */
 static inline uint32_t cv_degree(const struct cv_self *me)
 {
     const struct cv_group *group = me->group;
-    return group->edges ? (uint32_t)(group->edges[me->node + 1] - group->edges[me->node]) : group->nodes - 1;
+    if (group->edges)
+        return (uint32_t)(group->edges[me->node + 1] - group->edges[me->node]);
+    return (group->members ? group->member_count : group->nodes) - 1;
 }
 
 static inline cv_node cv_neighbour(const struct cv_self *me, uint32_t index)
 {
     const struct cv_group *group = me->group;
     assert(index < cv_degree(me));
-    return group->edges ? group->neighbours[group->edges[me->node] + index] : index + (index >= me->node);
+    if (group->edges)
+        return group->neighbours[group->edges[me->node] + index];
+    if (group->members)
+        return group->members[index + (group->members[index] >= me->node)];
+    return index + (index >= me->node);
 }
 
 /* Where `node` stands among my neighbours: the index that cv_neighbour() takes, or cv_degree() if nowhere. */
@@ -250,6 +262,39 @@ static inline uint32_t cv_neighbour_index(const struct cv_self *me, cv_node node
             high = middle;
     }
     return low < degree && cv_neighbour(me, low) == node ? low : degree;
+}
+
+/* The voting set of a node, itself included: any two have a member in common. */
+static inline uint32_t cv_quorum_size(const struct cv_self *me, cv_node node)
+{
+    return (uint32_t)(me->group->quorums[node + 1] - me->group->quorums[node]);
+}
+
+static inline cv_node cv_voter(const struct cv_self *me, cv_node node, uint32_t index)
+{
+    assert(index < cv_quorum_size(me, node));
+    return me->group->voters[me->group->quorums[node] + index];
+}
+
+/* Who coordinates in this view. */
+static inline cv_node cv_coordinator(const struct cv_self *me)
+{
+    return me->group->coordinator;
+}
+
+/* The fence of a count in this view: every one of a later view is higher. */
+static inline uint64_t cv_fence(const struct cv_self *me, uint64_t count)
+{
+    return me->group->epoch << 40 | count;
+}
+
+/* The fence of a request made at that time: requests are ordered by (time, id), and so are their fences. */
+static inline uint64_t cv_request_fence(const struct cv_self *me, uint64_t time)
+{
+    uint64_t smaller = 0;
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        smaller += cv_id_of(me, node) < cv_my_id(me);
+    return cv_fence(me, time * cv_nodes(me) + smaller);
 }
 
 /* ---- what a handler may do -------------------------------------------------------------------------- */
@@ -277,6 +322,12 @@ static inline void cv_send_bytes(struct cv_self *me, cv_node to, uint32_t kind, 
 {
     me->clock++;
     memcpy(cv_post(me, to, kind, bytes)->body, body, bytes);
+}
+
+/* The time of an event that is no message: Lamport's clock, one tick on. */
+static inline uint64_t cv_tick(struct cv_self *me)
+{
+    return ++me->clock;
 }
 
 /* Sends a body, given by the address of its structure: cv_send(me, to, KIND, &(struct body){1, 2}). */
@@ -451,9 +502,17 @@ enum cv_claim {
     CV_EVERYONE_LEARNS = 1u << 2, /* every live node gets to know a leader */
     CV_ANY_CALLER = 1u << 3,      /* the result does not depend on who calls */
     CV_ONE_CALL = 1u << 4,        /* a node never holds two elections of its own */
-    CV_PER_COMPONENT = 1u << 5    /* all of this in every connected part of the network by itself */
+    CV_PER_COMPONENT = 1u << 5,   /* all of this in every connected part of the network by itself */
+
+    CV_EXCLUSION = 1u << 6,        /* never two inside at once */
+    CV_FENCES_RISE = 1u << 7,      /* each entry's fence is higher than all before */
+    CV_NO_DEADLOCK = 1u << 8,      /* never does everybody wait for ever */
+    CV_EVERY_REQUEST = 1u << 9,    /* every request of a live node is served */
+    CV_BOUNDED_WAITING = 1u << 10, /* nobody is overtaken by the same node twice in a row for ever: see the property */
+    CV_REQUEST_ORDER = 1u << 11    /* entries in the order in which the requests happened */
 };
 
+#define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
 
 struct cv_kind {
@@ -519,10 +578,12 @@ struct cv_algorithm {
     const char *name;
     const char *title;
     const char *citation;
-    uint32_t topology; /* enum cv_topology */
-    uint32_t assumes;  /* enum cv_assumption, or'ed */
-    uint32_t claims;   /* enum cv_claim, or'ed */
-    uint32_t clocked;  /* the Lamport clock is part of the algorithm, not only of its trace */
+    uint32_t topology;  /* enum cv_topology */
+    uint32_t assumes;   /* enum cv_assumption, or'ed */
+    uint32_t claims;    /* enum cv_claim, or'ed */
+    uint32_t clocked;   /* the Lamport clock is part of the algorithm, not only of its trace */
+    uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
+    uint32_t quorums;   /* it needs voting sets */
     const struct cv_kind *kinds;
     const char *const *timers;
     const struct cv_parameter *parameters;

@@ -14,7 +14,15 @@
     X(cv_peterson)                                                                                                     \
     X(cv_multicast_election)                                                                                           \
     X(cv_multicast_lean)                                                                                               \
-    X(cv_wireless)
+    X(cv_wireless)                                                                                                     \
+    X(cv_central)                                                                                                      \
+    X(cv_central_deny)                                                                                                 \
+    X(cv_token_ring)                                                                                                   \
+    X(cv_ricart_agrawala)                                                                                              \
+    X(cv_lamport)                                                                                                      \
+    X(cv_maekawa_plain)                                                                                                \
+    X(cv_maekawa)                                                                                                      \
+    X(cv_voting)
 
 #define X(table) extern const struct cv_algorithm table;
 ALGORITHMS(X)

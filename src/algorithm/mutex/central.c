@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The centralized algorithm, as in A. S. Tanenbaum, M. van Steen: Distributed Systems, and P. Krzyzanowski's notes.
+ *
+ * One process, the coordinator, lets one in at a time. Who wants to enter asks it; who leaves tells it; who has to
+ * wait stands in its queue and hears nothing (central) or "permission denied" (central-deny), and is let in later.
+ *
+ * Safety    the coordinator grants only when nobody is inside
+ * Liveness  the queue is first come, first served; while the coordinator lives everybody's turn comes
+ * Cost      3 messages for an entry and its exit, 2 message times before entry, 2 from an exit to the next entry
+ * Assumes   reliable links; if the coordinator dies a new view elects another, and those who wait ask again
+ * Fence     the coordinator counts its grants
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, GRANT, RELEASE, DENIED };
+
+struct grant {
+    uint64_t fence;
+};
+
+struct state {
+    uint64_t grants; /* the coordinator's, so far */
+    cv_node holder;  /* whom it let in; CV_NOBODY: nobody */
+    cv_node first;   /* its queue: who waits longest */
+    cv_node last;
+    uint32_t unused;
+    cv_node behind[]; /* who waits behind each node; only the coordinator has these */
+};
+
+static bool coordinates(const struct cv_self *me)
+{
+    return me->node == cv_coordinator(me);
+}
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    return sizeof(struct state) + (node == group->coordinator ? group->nodes * sizeof(cv_node) : 0);
+}
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->holder = my->first = my->last = CV_NOBODY;
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    (void)fence;
+    my->holder = holder;
+}
+
+static void let_in(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    const struct grant grant = {cv_fence(me, ++my->grants)};
+    my->holder = node;
+    if (node == me->node)
+        cv_enter(me, grant.fence);
+    else
+        cv_send(me, node, GRANT, &grant);
+}
+
+static void queue_up(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    my->behind[node] = CV_NOBODY;
+    if (my->last == CV_NOBODY)
+        my->first = node;
+    else
+        my->behind[my->last] = node;
+    my->last = node;
+}
+
+static void ask(struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    if (my->holder == CV_NOBODY)
+        let_in(me, node);
+    else
+        queue_up(me, node);
+}
+
+static void let_next_in(struct cv_self *me)
+{
+    struct state *my = me->state;
+    const cv_node next = my->first;
+    my->holder = CV_NOBODY;
+    if (next == CV_NOBODY)
+        return;
+    my->first = my->behind[next];
+    if (my->first == CV_NOBODY)
+        my->last = CV_NOBODY;
+    let_in(me, next);
+}
+
+static void request(struct cv_self *me)
+{
+    if (coordinates(me))
+        ask(me, me->node);
+    else
+        cv_signal(me, cv_coordinator(me), REQUEST);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    ask(me, message->from);
+}
+
+static void on_request_deny(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    if (my->holder != CV_NOBODY)
+        cv_signal(me, message->from, DENIED);
+    ask(me, message->from);
+}
+
+static void on_grant(struct cv_self *me, const struct cv_message *message)
+{
+    const struct grant *grant = cv_body(message);
+    cv_enter(me, grant->fence);
+}
+
+static void on_denied(struct cv_self *me, const struct cv_message *message)
+{
+    (void)message;
+    cv_note(me, "permission denied, waits");
+}
+
+static void release(struct cv_self *me)
+{
+    if (coordinates(me))
+        let_next_in(me);
+    else
+        cv_signal(me, cv_coordinator(me), RELEASE);
+}
+
+static void on_release(struct cv_self *me, const struct cv_message *message)
+{
+    (void)message;
+    let_next_in(me);
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", 0, on_request, false},
+    [GRANT] = {"grant", sizeof(struct grant), on_grant, false},
+    [RELEASE] = {"release", 0, on_release, false},
+    {0},
+};
+
+static const struct cv_kind kinds_deny[] = {
+    [REQUEST] = {"request", 0, on_request_deny, false},
+    [GRANT] = {"grant", sizeof(struct grant), on_grant, false},
+    [RELEASE] = {"release", 0, on_release, false},
+    [DENIED] = {"denied", 0, on_denied, false},
+    {0},
+};
+
+static const struct cv_parameter parameters[] = {
+    {"coordinator", "who coordinates; by default the highest id", NULL, -1, CV_MEMBER, 0},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "3", CV_MESSAGES, true, CV_LISTED, 0},
+    {"3 an entry, the coordinator's own are free", "3x", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"before an entry nobody contends for", "2", CV_DELAY, true, CV_LISTED, 0},
+    {0},
+};
+
+static const struct cv_cost costs_deny[] = {
+    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "4", CV_MESSAGES, true, CV_LISTED, 0},
+    {"3 an entry and 1 for each request that finds it busy", "4x", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_central = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "central",
+    .title = "The centralized algorithm",
+    .citation = "A. S. Tanenbaum, M. van Steen, Distributed Systems",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING,
+    .kinds = kinds,
+    .parameters = parameters,
+    .costs = costs,
+    .state_size = state_size,
+    .init = init,
+    .adopt = adopt,
+    .request = request,
+    .release = release,
+};
+
+const struct cv_algorithm cv_central_deny = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "central-deny",
+    .title = "The centralized algorithm that says no",
+    .citation = "A. S. Tanenbaum, M. van Steen, Distributed Systems",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING,
+    .kinds = kinds_deny,
+    .parameters = parameters,
+    .costs = costs_deny,
+    .state_size = state_size,
+    .init = init,
+    .adopt = adopt,
+    .request = request,
+    .release = release,
+};

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/*
+ * L. Lamport: Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978.
+ *
+ * Everybody keeps the same queue of requests, ordered by their time. Who wants to enter tells everybody; everybody
+ * always answers. Whoever's request is first in its own queue, and who has since heard something later from everybody
+ * else, may enter: nothing earlier can still be on its way. Who leaves tells everybody to strike its request.
+ *
+ * Safety    links are FIFO: after something later from a process, no earlier request of it can come
+ * Liveness  everybody answers at once; the first request of all is first in every queue
+ * Cost      3(n − 1) messages, 2 message times before entry, 1 from an exit to the next entry
+ * Assumes   reliable FIFO links, nobody dies: a new view without the dead lets those who wait ask again
+ * Fence     the request's time and the place of its id: entries happen in this order
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, ACK, RELEASE };
+
+/* Of every message: when it was sent. */
+struct stamp {
+    uint64_t time;
+};
+
+/* What a node knows of another, or of itself. */
+struct peer {
+    uint64_t request; /* the time of its outstanding request; NONE if there is none */
+    uint64_t heard;   /* the time of the last message from it */
+};
+
+#define NONE UINT64_MAX
+
+struct state {
+    uint64_t inside;
+    struct peer peers[];
+};
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    (void)node;
+    return sizeof(struct state) + group->nodes * sizeof(struct peer);
+}
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        my->peers[node].request = NONE;
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    (void)fence;
+    if (holder != CV_NOBODY)
+        my->peers[holder].request = 0;
+    my->inside = me->node == holder;
+}
+
+/* Is that request before mine? */
+static bool before_mine(const struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    const uint64_t mine = my->peers[me->node].request, theirs = my->peers[node].request;
+    return theirs < mine || (theirs == mine && cv_id_of(me, node) < cv_my_id(me));
+}
+
+static void try_to_enter(struct cv_self *me)
+{
+    struct state *my = me->state;
+    const uint64_t mine = my->peers[me->node].request;
+    if (my->inside || mine == NONE)
+        return;
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node node = cv_neighbour(me, i);
+        if (my->peers[node].heard <= mine || before_mine(me, node))
+            return;
+    }
+    my->inside = true;
+    cv_enter(me, cv_request_fence(me, mine));
+}
+
+static void want(struct cv_self *me)
+{
+    struct state *my = me->state;
+    const uint64_t now = cv_tick(me);
+    my->peers[me->node].request = now;
+    cv_multicast(me, REQUEST, &(struct stamp){now});
+    try_to_enter(me);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    my->peers[message->from] = (struct peer){.request = stamp->time, .heard = stamp->time};
+    cv_send(me, message->from, ACK, &(struct stamp){cv_tick(me)});
+    try_to_enter(me);
+}
+
+static void on_ack(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    my->peers[message->from].heard = stamp->time;
+    try_to_enter(me);
+}
+
+static void release(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->inside = false;
+    my->peers[me->node].request = NONE;
+    cv_multicast(me, RELEASE, &(struct stamp){cv_tick(me)});
+}
+
+static void on_release(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    my->peers[message->from] = (struct peer){.request = NONE, .heard = stamp->time};
+    try_to_enter(me);
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", sizeof(struct stamp), on_request, false},
+    [ACK] = {"ack", sizeof(struct stamp), on_ack, false},
+    [RELEASE] = {"release", sizeof(struct stamp), on_release, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"3(n − 1) an entry", "3(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_lamport = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "lamport",
+    .title = "Lamport's mutual exclusion",
+    .citation = "L. Lamport, CACM 21(7), 1978",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
+    .clocked = true,
+    .kinds = kinds,
+    .costs = costs,
+    .state_size = state_size,
+    .init = init,
+    .adopt = adopt,
+    .request = want,
+    .release = release,
+};

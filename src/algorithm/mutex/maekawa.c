@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * M. Maekawa: A √N algorithm for mutual exclusion in decentralized systems. ACM TOCS 3(2), 1985; with the correction
+ * of B. A. Sanders: The information structure of distributed mutual exclusion algorithms. ACM TOCS 5(3), 1987.
+ *
+ * As the plain algorithm, but votes can be taken back. Requests are ordered by their time. A voter that has to keep a
+ * request waiting says FAIL, unless it is better than the one it voted for: then it INQUIREs there. Who is inquired and
+ * has failed somewhere, so cannot enter yet anyhow, RELINQUISHes that vote.
+ *
+ * Safety    two inside would both have the one vote of the member their sets share; only a vote that has arrived is
+ *           ever given back, and only to the voter that asked for it
+ * Liveness  the best request of all is never kept waiting: who holds one of its votes has failed somewhere or enters
+ * Cost      3(K − 1) messages without contention, up to 7(K − 1) with it, for voting sets of K
+ * Assumes   reliable FIFO links, nobody dies: a new view without the dead lets those who wait ask again
+ * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, REPLY, RELEASE, FAIL, INQUIRE, RELINQUISH };
+enum mode { RELEASED, WANTED, HELD };
+
+struct stamp {
+    uint64_t time; /* of the request that is meant */
+};
+
+struct fence {
+    uint64_t highest;
+};
+
+/* What a requester knows of one of its voters. */
+enum vote { VOTED = 1, FAILED = 2, INQUIRED = 4 };
+
+/* A request at a voter. */
+struct wish {
+    uint64_t time;
+    cv_node node;
+    uint32_t failed; /* it has been told to wait */
+};
+
+struct state {
+    uint64_t time;  /* requester: of the outstanding request */
+    uint64_t fence; /* requester: the highest its voters told of; inside, its own */
+    uint32_t mode;
+    uint32_t missing;  /* requester: votes */
+    uint64_t highest;  /* voter: of the fences it has heard of */
+    struct wish voted; /* voter: for whom; CV_NOBODY if for nobody */
+    uint32_t inquired; /* voter: it has asked for the vote back */
+    uint32_t waiting;  /* voter: how many stand in the queue */
+    uint32_t said[];   /* requester: what each of its voters said (enum vote); behind it the voter's queue */
+};
+
+/* The queue has room for every set the voter is in. */
+static struct wish *queue(const struct cv_self *me)
+{
+    struct state *my = me->state;
+    return (struct wish *)(void *)(my->said + (cv_quorum_size(me, me->node) + 1) / 2 * 2);
+}
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    const uint64_t voters = group->quorums[node + 1] - group->quorums[node];
+    size_t sets = 0;
+    for (uint64_t i = 0; i < group->quorums[group->nodes]; i++)
+        sets += group->voters[i] == node;
+    return sizeof(struct state) + (voters + 1) / 2 * 2 * sizeof(uint32_t) + sets * sizeof(struct wish);
+}
+
+/* Where a voter stands in a voting set; the size of the set if nowhere. */
+static uint32_t place_in(const struct cv_self *me, cv_node set, cv_node voter)
+{
+    uint32_t place = 0;
+    while (place < cv_quorum_size(me, set) && cv_voter(me, set, place) != voter)
+        place++;
+    return place;
+}
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->voted.node = CV_NOBODY;
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    const bool mine = holder != CV_NOBODY && place_in(me, holder, me->node) < cv_quorum_size(me, holder);
+    my->voted = (struct wish){.node = mine ? holder : CV_NOBODY};
+    my->mode = me->node == holder ? HELD : RELEASED;
+    my->fence = me->node == holder ? fence : 0;
+}
+
+/* ---- requester ---- */
+
+static void request(struct cv_self *me)
+{
+    struct state *my = me->state;
+    const uint32_t voters = cv_quorum_size(me, me->node);
+    my->mode = WANTED;
+    my->time = cv_tick(me);
+    my->fence = 0;
+    my->missing = voters;
+    memset(my->said, 0, voters * sizeof *my->said);
+    for (uint32_t i = 0; i < voters; i++)
+        cv_send(me, cv_voter(me, me->node, i), REQUEST, &(struct stamp){my->time});
+}
+
+static void on_reply(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct fence *told = cv_body(message);
+    my->said[place_in(me, me->node, message->from)] = VOTED;
+    if (told->highest > my->fence)
+        my->fence = told->highest;
+    if (--my->missing)
+        return;
+    my->mode = HELD;
+    my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+    cv_enter(me, my->fence);
+}
+
+static void relinquish(struct cv_self *me, uint32_t place)
+{
+    struct state *my = me->state;
+    my->said[place] = FAILED;
+    my->missing++;
+    cv_send(me, cv_voter(me, me->node, place), RELINQUISH, &(struct stamp){my->time});
+}
+
+static void on_fail(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    my->said[place_in(me, me->node, message->from)] = FAILED;
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        if (my->said[i] & INQUIRED)
+            relinquish(me, i);
+}
+
+/* Asked for a vote it no longer has, or will give back soon, it says nothing: the RELEASE is on its way or will be. */
+static void on_inquire(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    const uint32_t place = place_in(me, me->node, message->from);
+    bool failed = false;
+    if (my->mode != WANTED || stamp->time != my->time || !(my->said[place] & VOTED))
+        return;
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        failed |= my->said[i] == FAILED;
+    if (failed)
+        relinquish(me, place);
+    else
+        my->said[place] |= INQUIRED;
+}
+
+static void release(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->mode = RELEASED;
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        cv_send(me, cv_voter(me, me->node, i), RELEASE, &(struct fence){my->fence});
+}
+
+/* ---- voter ---- */
+
+static bool before(const struct cv_self *me, const struct wish *one, const struct wish *other)
+{
+    return one->time < other->time || (one->time == other->time && cv_id_of(me, one->node) < cv_id_of(me, other->node));
+}
+
+/* The best of those who wait, or NULL. */
+static struct wish *best_waiting(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    struct wish *best = NULL, *waiting = queue(me);
+    for (uint32_t i = 0; i < my->waiting; i++)
+        if (!best || before(me, &waiting[i], best))
+            best = &waiting[i];
+    return best;
+}
+
+static void vote(struct cv_self *me, struct wish wish)
+{
+    struct state *my = me->state;
+    my->voted = wish;
+    my->inquired = false;
+    cv_send(me, wish.node, REPLY, &(struct fence){my->highest});
+}
+
+static void fail(struct cv_self *me, struct wish *wish)
+{
+    wish->failed = true;
+    cv_signal(me, wish->node, FAIL);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    struct wish wish = {stamp->time, message->from, false};
+    if (my->voted.node == CV_NOBODY) {
+        vote(me, wish);
+        return;
+    }
+    struct wish *best = best_waiting(me);
+    if (before(me, &my->voted, &wish) || (best && before(me, best, &wish))) {
+        fail(me, &wish);
+    } else {
+        if (best && !best->failed)
+            fail(me, best); /* Sanders: it hoped to be next, and now is not */
+        if (!my->inquired)
+            cv_send(me, my->voted.node, INQUIRE, &(struct stamp){my->voted.time});
+        my->inquired = true;
+    }
+    queue(me)[my->waiting++] = wish;
+}
+
+static void vote_for_next(struct cv_self *me)
+{
+    struct state *my = me->state;
+    struct wish *best = best_waiting(me);
+    my->voted.node = CV_NOBODY;
+    if (!best)
+        return;
+    const struct wish next = *best;
+    *best = queue(me)[--my->waiting];
+    vote(me, next);
+}
+
+static void on_relinquish(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct stamp *stamp = cv_body(message);
+    if (my->voted.node != message->from || my->voted.time != stamp->time)
+        return;
+    my->voted.failed = true;
+    queue(me)[my->waiting++] = my->voted;
+    vote_for_next(me);
+}
+
+static void on_release(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct fence *told = cv_body(message);
+    if (told->highest > my->highest)
+        my->highest = told->highest;
+    vote_for_next(me);
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", sizeof(struct stamp), on_request, false},
+    [REPLY] = {"reply", sizeof(struct fence), on_reply, false},
+    [RELEASE] = {"release", sizeof(struct fence), on_release, false},
+    [FAIL] = {"fail", 0, on_fail, false},
+    [INQUIRE] = {"inquire", sizeof(struct stamp), on_inquire, false},
+    [RELINQUISH] = {"relinquish", sizeof(struct stamp), on_relinquish, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "7(K − 1)", CV_MESSAGES, false, CV_LISTED, 0},
+    {"7 for each vote but one's own", "7V", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_maekawa = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "maekawa",
+    .title = "Maekawa's algorithm",
+    .citation = "M. Maekawa, ACM TOCS 3(2), 1985; B. A. Sanders, ACM TOCS 5(3), 1987",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_MUTEX_CLAIMS,
+    .clocked = true,
+    .quorums = true,
+    .kinds = kinds,
+    .costs = costs,
+    .state_size = state_size,
+    .init = init,
+    .adopt = adopt,
+    .request = request,
+    .release = release,
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+/*
+ * M. Maekawa: A √N algorithm for mutual exclusion in decentralized systems. ACM TOCS 3(2), 1985; as the text first
+ * tells it, without what breaks deadlocks.
+ *
+ * Everybody has a voting set; any two have a member in common. Who wants to enter asks its set for their votes; a
+ * process gives its one vote to the first who asks and keeps the others waiting until it gets it back.
+ *
+ * Safety    two inside would both have the one vote of the member their sets share
+ * Liveness  none: three can each hold a vote that another needs, for ever
+ * Cost      3(K − 1) messages for voting sets of K, 2 message times before entry, 2 from an exit to the next entry
+ * Assumes   reliable links, nobody dies: a new view without the dead lets those who wait ask again
+ * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, REPLY, RELEASE };
+
+struct fence {
+    uint64_t highest;
+};
+
+struct state {
+    uint64_t highest; /* voter: of the fences it has heard of */
+    uint64_t fence;   /* requester: the highest its voters told of; inside, its own */
+    uint32_t missing; /* requester: votes */
+    uint32_t voted;   /* voter: the vote is given away */
+    uint32_t waiting; /* voter: how many stand in the queue */
+    uint32_t unused;
+    cv_node queue[]; /* voter: who waits for the vote, first come first served */
+};
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    size_t sets = 0;
+    for (uint64_t i = 0; i < group->quorums[group->nodes]; i++)
+        sets += group->voters[i] == node;
+    return sizeof(struct state) + sets * sizeof(cv_node);
+}
+
+static bool votes_for(const struct cv_self *me, cv_node node)
+{
+    for (uint32_t i = 0; i < cv_quorum_size(me, node); i++)
+        if (cv_voter(me, node, i) == me->node)
+            return true;
+    return false;
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    my->fence = me->node == holder ? fence : 0;
+    my->voted = holder != CV_NOBODY && votes_for(me, holder);
+}
+
+static void request(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->fence = 0;
+    my->missing = cv_quorum_size(me, me->node);
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        cv_signal(me, cv_voter(me, me->node, i), REQUEST);
+}
+
+static void vote(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    my->voted = true;
+    cv_send(me, node, REPLY, &(struct fence){my->highest});
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    if (my->voted)
+        my->queue[my->waiting++] = message->from;
+    else
+        vote(me, message->from);
+}
+
+static void on_reply(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct fence *told = cv_body(message);
+    if (told->highest > my->fence)
+        my->fence = told->highest;
+    if (--my->missing)
+        return;
+    my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+    cv_enter(me, my->fence);
+}
+
+static void release(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        cv_send(me, cv_voter(me, me->node, i), RELEASE, &(struct fence){my->fence});
+}
+
+static void on_release(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct fence *told = cv_body(message);
+    if (told->highest > my->highest)
+        my->highest = told->highest;
+    my->voted = false;
+    if (!my->waiting)
+        return;
+    const cv_node next = my->queue[0];
+    memmove(my->queue, my->queue + 1, --my->waiting * sizeof *my->queue);
+    vote(me, next);
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", 0, on_request, false},
+    [REPLY] = {"reply", sizeof(struct fence), on_reply, false},
+    [RELEASE] = {"release", sizeof(struct fence), on_release, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"3 for each vote but one's own", "3V", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_maekawa_plain = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "maekawa-plain",
+    .title = "Maekawa's algorithm, which can deadlock",
+    .citation = "M. Maekawa, ACM TOCS 3(2), 1985",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_EXCLUSION | CV_FENCES_RISE,
+    .quorums = true,
+    .kinds = kinds,
+    .costs = costs,
+    .state_size = state_size,
+    .adopt = adopt,
+    .request = request,
+    .release = release,
+};

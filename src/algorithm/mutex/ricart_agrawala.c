@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * G. Ricart, A. K. Agrawala: An optimal algorithm for mutual exclusion in computer networks. CACM 24(1), 1981.
+ *
+ * Who wants to enter asks everybody, with the time of its request. Who does not want to, or asked later, says OK at
+ * once; who is inside, or asked earlier, says it when it leaves. With everybody's OK one may enter.
+ *
+ * Safety    of two who want to enter, the later one cannot have the earlier one's OK before that one has left
+ * Liveness  the earliest request of all is held back by nobody
+ * Cost      2(n − 1) messages always, 2 message times before entry, 1 from an exit to the next entry
+ * Assumes   reliable links; nobody dies: a new view without the dead lets those who wait ask again. FIFO is not needed
+ * Fence     the request's time and the place of its id: entries happen in this order
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, OK };
+enum mode { RELEASED, WANTED, HELD };
+
+struct request {
+    uint64_t time; /* Lamport's, when it was made */
+};
+
+struct state {
+    uint64_t time; /* of the outstanding request */
+    uint32_t mode;
+    uint32_t missing;    /* OKs */
+    uint32_t deferred[]; /* a bit per node: asked and waits for my OK */
+};
+
+static size_t state_size(const struct cv_group *group, cv_node node)
+{
+    (void)node;
+    return sizeof(struct state) + (group->nodes + 31) / 32 * sizeof(uint32_t);
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    (void)fence;
+    my->mode = me->node == holder ? HELD : RELEASED;
+}
+
+static void enter(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->mode = HELD;
+    cv_enter(me, cv_request_fence(me, my->time));
+}
+
+static void want(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->mode = WANTED;
+    my->missing = cv_degree(me);
+    my->time = cv_tick(me);
+    cv_multicast(me, REQUEST, &(struct request){my->time});
+    if (!my->missing)
+        enter(me);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct request *theirs = cv_body(message);
+    const bool mine_is_first =
+        theirs->time > my->time || (theirs->time == my->time && cv_id_of(me, message->from) > cv_my_id(me));
+    if (my->mode == HELD || (my->mode == WANTED && mine_is_first))
+        my->deferred[message->from / 32] |= 1u << message->from % 32;
+    else
+        cv_signal(me, message->from, OK);
+}
+
+static void on_ok(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    (void)message;
+    if (--my->missing == 0)
+        enter(me);
+}
+
+static void release(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->mode = RELEASED;
+    for (uint32_t word = 0; word < (cv_nodes(me) + 31) / 32; word++)
+        for (; my->deferred[word]; my->deferred[word] &= my->deferred[word] - 1)
+            cv_signal(me, word * 32 + (uint32_t)__builtin_ctz(my->deferred[word]), OK);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    return my->mode == WANTED && !my->missing ? "with everybody's OK it would be inside" : NULL;
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", sizeof(struct request), on_request, false},
+    [OK] = {"ok", 0, on_ok, false},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
+    {"2(n − 1) an entry", "2(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_ricart_agrawala = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "ricart-agrawala",
+    .title = "Ricart and Agrawala's algorithm",
+    .citation = "G. Ricart, A. K. Agrawala, CACM 24(1), 1981",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
+    .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
+    .clocked = true,
+    .kinds = kinds,
+    .costs = costs,
+    .state_size = state_size,
+    .adopt = adopt,
+    .request = want,
+    .release = release,
+    .invariant = invariant,
+};

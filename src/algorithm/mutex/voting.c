@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * S. Lin, Q. Lian, M. Chen, Z. Zhang: A practical distributed mutual exclusion protocol in dynamic peer-to-peer
+ * systems. IPTPS 2004; "decentralized" in A. S. Tanenbaum, M. van Steen: Distributed Systems.
+ *
+ * Everybody has one vote. Who wants to enter asks m of them, more than half. A voter answers at once: its vote, or
+ * no if it is given away. Who does not get all m gives back what it got, waits a random while and tries again.
+ *
+ * Safety    two majorities share a voter. A voter that crashes and comes back has forgotten its vote: if 2m − n of
+ *           them do, two may be inside; in a new view it cannot happen, for everybody begins anew
+ * Liveness  only by chance: two that keep dividing the votes between them starve
+ * Cost      3m messages an attempt, so 3mk for k attempts; 2 message times before entry at the first
+ * Assumes   reliable links
+ * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
+ */
+#include <conclave/algorithm.h>
+
+enum kind { REQUEST, GRANT, DENY, RELEASE };
+enum timer { BACKOFF_OVER };
+enum parameter { VOTES, BACKOFF };
+
+/* Every message says which attempt it belongs to: a late answer to an earlier one does not count. */
+struct ballot {
+    uint64_t attempt;
+    uint64_t fence; /* GRANT: the highest the voter has heard of; RELEASE: the entrant's own */
+};
+
+struct state {
+    uint64_t attempt; /* candidate: the number of this one */
+    uint64_t fence;   /* candidate: the highest its voters told of; inside, its own */
+    uint32_t answers; /* candidate: to this attempt */
+    uint32_t granted;
+    uint64_t highest; /* voter: of the fences it has heard of */
+    cv_node voted;    /* voter: for whom; CV_NOBODY if for nobody */
+    uint32_t unused;
+};
+
+static uint32_t member_count(const struct cv_self *me)
+{
+    return cv_degree(me) + 1;
+}
+
+static uint32_t votes_needed(const struct cv_self *me)
+{
+    const uint32_t all = member_count(me), wanted = (uint32_t)cv_parameter(me, VOTES);
+    return wanted && wanted < all ? wanted : wanted ? all : all / 2 + 1;
+}
+
+/* The i-th of those a node asks: itself and those behind it in node order. */
+static cv_node asked(const struct cv_self *me, cv_node candidate, uint32_t i)
+{
+    const struct cv_group *group = me->group;
+    uint32_t place = candidate;
+    for (uint32_t at = 0; group->members && at < group->member_count; at++)
+        if (group->members[at] == candidate)
+            place = at;
+    place = (place + i) % member_count(me);
+    return group->members ? group->members[place] : place;
+}
+
+static void init(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->voted = CV_NOBODY;
+}
+
+static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
+{
+    struct state *my = me->state;
+    my->voted = CV_NOBODY;
+    my->fence = me->node == holder ? fence : 0;
+    for (uint32_t i = 0; holder != CV_NOBODY && i < votes_needed(me); i++)
+        if (asked(me, holder, i) == me->node)
+            my->voted = holder;
+}
+
+static void tell_all_asked(struct cv_self *me, uint32_t kind, uint64_t fence)
+{
+    const struct state *my = me->state;
+    for (uint32_t i = 0; i < votes_needed(me); i++)
+        cv_send(me, asked(me, me->node, i), kind, &(struct ballot){my->attempt, fence});
+}
+
+static void try(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->attempt++;
+    my->fence = 0;
+    my->answers = my->granted = 0;
+    tell_all_asked(me, REQUEST, 0);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    const bool free = my->voted == CV_NOBODY;
+    if (free)
+        my->voted = message->from;
+    cv_send(me, message->from, free ? GRANT : DENY, &(struct ballot){ballot->attempt, my->highest});
+}
+
+/* With all answers in it enters, or gives the votes back and waits a random while, longer each time. */
+static void count_votes(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->answers < votes_needed(me))
+        return;
+    if (my->granted == my->answers) {
+        my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+        cv_enter(me, my->fence);
+        return;
+    }
+    tell_all_asked(me, RELEASE, 0);
+    const uint32_t longest = (uint32_t)cv_parameter(me, BACKOFF) * member_count(me);
+    cv_arm(me, BACKOFF_OVER, longest ? 1 + cv_choose(me, longest) : 1);
+}
+
+static void on_grant(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (ballot->attempt != my->attempt)
+        return;
+    if (ballot->fence > my->fence)
+        my->fence = ballot->fence;
+    my->answers++;
+    my->granted++;
+    count_votes(me);
+}
+
+static void on_deny(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (ballot->attempt != my->attempt)
+        return;
+    my->answers++;
+    count_votes(me);
+}
+
+static void timeout(struct cv_self *me, uint32_t timer)
+{
+    (void)timer;
+    try(me);
+}
+
+static void release(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    tell_all_asked(me, RELEASE, my->fence);
+}
+
+static void on_release(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (ballot->fence > my->highest)
+        my->highest = ballot->fence;
+    if (my->voted == message->from)
+        my->voted = CV_NOBODY;
+}
+
+static const struct cv_kind kinds[] = {
+    [REQUEST] = {"request", sizeof(struct ballot), on_request, false},
+    [GRANT] = {"grant", sizeof(struct ballot), on_grant, false},
+    [DENY] = {"deny", sizeof(struct ballot), on_deny, false},
+    [RELEASE] = {"release", sizeof(struct ballot), on_release, false},
+    {0},
+};
+
+static const char *const timers[] = {[BACKOFF_OVER] = "tries again", NULL};
+
+static const struct cv_parameter parameters[] = {
+    [VOTES] = {"votes", "how many votes it takes; 0: more than half", NULL, 0, CV_NUMBER, 0},
+    [BACKOFF] = {"backoff", "wait up to so many ticks, times the number of members, before trying again", NULL, 4,
+                 CV_NUMBER, 0},
+    {0},
+};
+
+static const struct cv_cost costs[] = {
+    {"best: the first attempt succeeds", "3m", CV_MESSAGES, true, CV_LISTED, 0},
+    {"worst but for k, the attempts", "3mk", CV_MESSAGES, true, CV_LISTED, 0},
+    {0},
+};
+
+const struct cv_algorithm cv_voting = {
+    .abi = CV_ABI,
+    .problem = CV_MUTEX,
+    .name = "voting",
+    .title = "Decentralized voting",
+    .citation = "S. Lin, Q. Lian, M. Chen, Z. Zhang, IPTPS 2004",
+    .topology = CV_COMPLETE,
+    .assumes = CV_RELIABLE | CV_KNOWN_GROUP,
+    .claims = CV_EXCLUSION | CV_FENCES_RISE,
+    .kinds = kinds,
+    .timers = timers,
+    .parameters = parameters,
+    .costs = costs,
+    .state_bytes = sizeof(struct state),
+    .init = init,
+    .adopt = adopt,
+    .timeout = timeout,
+    .request = try,
+    .release = release,
+};
