@@ -20,6 +20,9 @@
     X(CV_EVENT_YIELD, "yield")     /* the node gives its own election up */                                            \
     X(CV_EVENT_ELECTED, "elected") /* `detail` is the leader's id */                                                   \
     X(CV_EVENT_FORGET, "forget")   /* the node knows no leader any more */                                             \
+    X(CV_EVENT_REQUEST, "request") /* the node wants to enter; `text` is "again" if it says so again in a new view */  \
+    X(CV_EVENT_LEAVE, "leave")     /* the node leaves the critical section */                                          \
+    X(CV_EVENT_VIEW, "view")       /* view `detail` begins; node is CV_NOBODY, `peer` coordinates */                   \
     X(CV_EVENT_ENTER, "enter")     /* `detail` is the fence */                                                         \
     X(CV_EVENT_NOTE, "note")       /* `text` says what */                                                              \
     X(CV_EVENT_CUT, "cut")         /* a partition begins; node and peer are CV_NOBODY */                               \
@@ -43,6 +46,7 @@ struct cv_event {
     uint64_t clock;   /* the node's Lamport clock after the event */
     uint64_t message; /* a number of its own for each message, from 1; 0 where there is none */
     uint64_t detail;
+    uint32_t name;                    /* which critical section it is about, where there are several */
     const struct cv_message *content; /* of a send, receive or loss; valid during the call only */
     const char *text;
 };

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph_build.h"
 #include "core/index.h"
-#include "core/parse.h"
+#include "core/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
-
-struct reader {
-    const char *at;
-    const char *name;
-    uint64_t line;
-    struct cv_complaint *complaint;
-    int error;
-};
 
 /* One line as written: a and b are ids. */
 struct row {
@@ -22,68 +14,23 @@ struct row {
     uint32_t weight;
 };
 
-static bool ends_line(char c)
-{
-    return c == '\0' || c == '\n' || c == '#';
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool next_word(struct reader *reader, struct cv_text *word)
-{
-    while (is_blank(*reader->at))
-        reader->at++;
-    word->start = reader->at;
-    while (!is_blank(*reader->at) && !ends_line(*reader->at))
-        reader->at++;
-    word->length = (size_t)(reader->at - word->start);
-    return word->length > 0;
-}
-
-/* Moves to the next line that says something. False at the end of the text. */
-static bool next_line(struct reader *reader)
-{
-    for (;; reader->at++)
-        if (*reader->at == '\0')
-            return false;
-        else if (*reader->at == '#')
-            reader->at += strcspn(reader->at, "\n") - 1;
-        else if (*reader->at == '\n')
-            reader->line++;
-        else if (!is_blank(*reader->at))
-            return true;
-}
-
-/* Of several numbers that are wrong, the first is complained about. */
-static uint32_t read_number(struct reader *reader, const char *what, struct cv_text word)
-{
-    uint64_t number = 0;
-    if (!cv_parse_number(word, UINT32_MAX, &number) && !reader->error)
-        reader->error =
-            cv_complain(reader->complaint, "%s:%" PRIu64 ": %s '%.*s' is not a number from 0 to %" PRIu32, reader->name,
-                        reader->line, what, word.length < 80 ? (int)word.length : 80, word.start, UINT32_MAX);
-    return (uint32_t)number;
-}
-
 /* False at the end of the text and at an error. */
-static bool next_row(struct reader *reader, struct row *row)
+static bool next_row(struct cv_reader *reader, struct row *row)
 {
-    if (!next_line(reader))
+    if (!cv_reader_line(reader))
         return false;
     struct cv_text a, b, weight, junk;
-    const bool pair = next_word(reader, &a) && next_word(reader, &b), weighted = pair && next_word(reader, &weight);
-    if (!pair || (weighted && next_word(reader, &junk))) {
+    const bool pair = cv_reader_word(reader, &a) && cv_reader_word(reader, &b),
+               weighted = pair && cv_reader_word(reader, &weight);
+    if (!pair || (weighted && cv_reader_word(reader, &junk))) {
         reader->error =
             cv_complain(reader->complaint, "%s:%" PRIu64 ": expected two ids and perhaps a weight: a b [weight]",
                         reader->name, reader->line);
         return false;
     }
-    row->a = read_number(reader, "id", a);
-    row->b = read_number(reader, "id", b);
-    row->weight = weighted ? read_number(reader, "weight", weight) : 1;
+    row->a = cv_reader_number(reader, "id", a);
+    row->b = cv_reader_number(reader, "id", b);
+    row->weight = weighted ? cv_reader_number(reader, "weight", weight) : 1;
     return reader->error == 0;
 }
 
@@ -97,7 +44,7 @@ static int by_number(const void *left, const void *right)
 
 int cv_graph_ids(const char *text, const char *name, cv_id **ids, uint32_t *nodes, struct cv_complaint *complaint)
 {
-    struct reader reader = {.at = text, .name = name, .line = 1, .complaint = complaint};
+    struct cv_reader reader = {.at = text, .name = name, .line = 1, .complaint = complaint};
     struct row row;
     cv_id *list = NULL;
     size_t count = 0, room = 0;
@@ -133,7 +80,7 @@ int cv_graph_ids(const char *text, const char *name, cv_id **ids, uint32_t *node
 /* ---- a file's edges --------------------------------------------------------------------------------- */
 
 /* The key of an edge is its line. */
-static int read_edges(struct reader *reader, const struct cv_index *index, struct cv_edges *edges)
+static int read_edges(struct cv_reader *reader, const struct cv_index *index, struct cv_edges *edges)
 {
     struct row row;
     while (next_row(reader, &row)) {
@@ -160,7 +107,7 @@ static int by_ends_and_line(const void *left, const void *right)
 }
 
 /* Complains about the first line that repeats an edge. Leaves the edges sorted. */
-static int refuse_repetition(const struct reader *reader, const cv_id *ids, struct cv_edges *edges)
+static int refuse_repetition(const struct cv_reader *reader, const cv_id *ids, struct cv_edges *edges)
 {
     const struct cv_edge *first = NULL;
     if (edges->count)
@@ -185,7 +132,7 @@ int cv_graph_parse(struct cv_graph *graph, const char *text, const cv_id *ids, u
     int error = cv_index_make(&index, ids, nodes);
     if (error)
         return error;
-    struct reader reader = {.at = text, .name = name, .line = 1, .complaint = complaint};
+    struct cv_reader reader = {.at = text, .name = name, .line = 1, .complaint = complaint};
     struct cv_edges edges = {0};
     error = read_edges(&reader, &index, &edges);
     if (!error)

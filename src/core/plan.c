@@ -29,8 +29,8 @@ int cv_words_add(struct cv_words *words, const char *word)
 
 void cv_plan_free(struct cv_plan *plan)
 {
-    struct cv_words *lists[] = {&plan->crash,   &plan->recover, &plan->partition, &plan->alternate,
-                                &plan->suspect, &plan->blind,   &plan->set};
+    struct cv_words *lists[] = {&plan->crash, &plan->recover, &plan->partition, &plan->alternate, &plan->suspect,
+                                &plan->blind, &plan->set,     &plan->request,   &plan->lag};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->word);
     *plan = (struct cv_plan){0};
@@ -177,9 +177,10 @@ static int index_nodes(const struct cv_plan *plan, const struct cv_scenario *sce
 {
     cv_id twice;
     const bool listed = plan->ids && strcmp(plan->ids, "random") != 0;
-    const bool named = (plan->start && strcmp(plan->start, "all") != 0) || plan->crash.count || plan->recover.count ||
-                       plan->partition.count || plan->alternate.count || plan->suspect.count || plan->blind.count ||
-                       plan->set.count;
+    const bool mutex = plan->algorithm->problem == CV_MUTEX;
+    const bool named = mutex || (plan->start && strcmp(plan->start, "all") != 0) || plan->crash.count ||
+                       plan->recover.count || plan->partition.count || plan->alternate.count || plan->suspect.count ||
+                       plan->blind.count || plan->set.count || plan->request.count || plan->lag.count;
     if (!listed && !named)
         return 0;
     if (cv_index_make(index, scenario->ids, scenario->group.nodes))
@@ -261,6 +262,10 @@ static void name_parameters(const struct cv_algorithm *algorithm, char *names, s
     size_t used = 0;
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm) && used < room; i++)
         used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", algorithm->parameters[i].name);
+    if (algorithm->clocked && used < room)
+        used += (size_t)snprintf(names + used, room - used, "%sclocks", used ? ", " : "");
+    if (algorithm->quorums && used < room)
+        used += (size_t)snprintf(names + used, room - used, "%squorums", used ? ", " : "");
     if (algorithm->assumes & CV_BOUNDED_DELAY && used < room)
         used += (size_t)snprintf(names + used, room - used, "%sbound", used ? ", " : "");
     if (!used)
@@ -298,6 +303,8 @@ static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_
             return cv_complain(complaint, "--set %s: expected a number of ticks, at least 1", cv_brief(word).text);
         return 0;
     }
+    if (cv_plan_mutex_set(plan, key.start, key.length))
+        return 0; /* read where it is needed */
     char names[200];
     name_parameters(algorithm, names, sizeof names);
     return cv_complain(complaint, "--set %s: %s has no such parameter; expected one of: %s", cv_brief(word).text,
@@ -489,7 +496,9 @@ static int fill(const struct cv_plan *plan, struct cv_index *index, struct cv_sc
         return error;
     scenario->group.bound = cv_scenario_bound(scenario);
     error = set_parameters(plan, index, scenario, complaint);
-    if (!error)
+    if (!error && plan->algorithm->problem == CV_MUTEX)
+        error = cv_plan_mutex(plan, index, scenario, complaint);
+    else if (!error)
         error = plan_callers(plan, index, scenario, complaint);
     if (!error)
         error = check_reach(plan, scenario, complaint);

@@ -17,7 +17,11 @@ struct cv_plan {
     const struct cv_algorithm *algorithm;
     const char *nodes, *ids, *attributes, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
     const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
-    struct cv_words crash, recover, partition, alternate, suspect, blind, set;
+    const char *entries, *hold, *think, *names, *views;
+    const char *quorums_text; /* what the file of --set quorums=FILE holds */
+    const struct cv_algorithm *election;
+    struct cv_words request;
+    struct cv_words crash, recover, partition, alternate, suspect, blind, set, lag;
     uint64_t seed;
     bool reorder, unordered;
 };
@@ -34,6 +38,12 @@ int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, stru
 struct cv_index;
 int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                    struct cv_complaint *complaint);
+
+/* plan_mutex.c: who wants to enter, and what mutual exclusion needs besides. */
+int cv_plan_mutex(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                  struct cv_complaint *complaint);
+/* The settings that are no parameters of the algorithm's own: clocks, quorums. Was it one of them? */
+bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length);
 
 /* The kind of that name, or CV_MAX_KINDS. */
 uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q and P:Q@T. */
+/* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q, P:Q@T and P:Q:KIND=T. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "core/plan.h"
 
 #define LONGEST_TIME (1ull << 48)
+#define LONGEST_LAG (1u << 24)
 
 struct reader {
     const struct cv_plan *plan;
@@ -46,7 +47,7 @@ static int refuse_crash(const struct reader *reader, const char *word)
                        cv_brief(word).text);
 }
 
-static int refuse_kind(const struct reader *reader, const char *word)
+static int refuse_kind(const struct reader *reader, const char *option, const char *word)
 {
     const struct cv_algorithm *algorithm = reader->plan->algorithm;
     char names[200] = "";
@@ -54,7 +55,7 @@ static int refuse_kind(const struct reader *reader, const char *word)
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm) && used < sizeof names; kind++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%s", kind ? ", " : "", algorithm->kinds[kind].name);
-    return cv_complain(reader->complaint, "--crash %s: %s sends no such messages; expected one of: %s",
+    return cv_complain(reader->complaint, "%s %s: %s sends no such messages; expected one of: %s", option,
                        cv_brief(word).text, algorithm->name, names);
 }
 
@@ -69,7 +70,7 @@ static int read_moment(const struct reader *reader, const char *word, struct cv_
     if (crash->moment == CV_AFTER && !cv_text_is(moment, "after"))
         return refuse_crash(reader, word);
     crash->kind = cv_kind_find(reader->plan->algorithm, kind.start, kind.length);
-    return crash->kind == CV_MAX_KINDS ? refuse_kind(reader, word) : 0;
+    return crash->kind == CV_MAX_KINDS ? refuse_kind(reader, "--crash", word) : 0;
 }
 
 static int read_crash(const struct reader *reader, const char *word, struct cv_crash *crash)
@@ -169,6 +170,26 @@ static int read_partition(const struct reader *reader, const char *word, struct 
                        cv_brief(word).text);
 }
 
+/* Unlike elsewhere P and Q may be the same. */
+static int read_lag(const struct reader *reader, const char *word, struct cv_lag *lag)
+{
+    struct cv_text way, ticks, one, other, kind = {0};
+    if (!cv_text_split(cv_text(word), '=', &way, &ticks) || !cv_text_split(way, ':', &one, &other) ||
+        !cv_parse_number(ticks, LONGEST_LAG, &lag->ticks) || !lag->ticks)
+        return cv_complain(reader->complaint, "--lag %s: expected P:Q=TICKS or P:Q:KIND=TICKS, 1..%u ticks",
+                           cv_brief(word).text, LONGEST_LAG);
+    lag->pair = (struct cv_pair){CV_NOBODY, CV_NOBODY};
+    lag->kind = CV_MAX_KINDS;
+    if (cv_text_split(other, ':', &other, &kind) &&
+        (lag->kind = cv_kind_find(reader->plan->algorithm, kind.start, kind.length)) == CV_MAX_KINDS)
+        return refuse_kind(reader, "--lag", word);
+    if (!cv_text_is(one, "*") && (lag->pair.one = read_node(reader, "--lag", word, one)) == CV_NOBODY)
+        return CV_EINPUT;
+    if (!cv_text_is(other, "*") && (lag->pair.other = read_node(reader, "--lag", word, other)) == CV_NOBODY)
+        return CV_EINPUT;
+    return 0;
+}
+
 /* Room for one entry per word; counts are raised as entries are read, so that freeing is always safe. */
 #define ROOM(list, words) ((words).count && !((list) = calloc((words).count, sizeof *(list))))
 
@@ -179,7 +200,8 @@ static int read_all(const struct reader *reader)
     int error = 0;
     if (ROOM(scenario->crashes, plan->crash) || ROOM(scenario->recoveries, plan->recover) ||
         ROOM(scenario->partitions, plan->partition) || ROOM(scenario->alternates, plan->alternate) ||
-        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind))
+        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind) ||
+        ROOM(scenario->lags, plan->lag))
         return CV_ENOMEM;
     for (uint32_t i = 0; !error && i < plan->crash.count; i++)
         error = read_crash(reader, plan->crash.word[i], &scenario->crashes[scenario->crash_count++]);
@@ -195,6 +217,8 @@ static int read_all(const struct reader *reader)
     for (uint32_t i = 0; !error && i < plan->blind.count; i++)
         error = read_pair(reader, "--blind", plan->blind.word[i], cv_text(plan->blind.word[i]), true,
                           &scenario->blindness[scenario->blind_count++]);
+    for (uint32_t i = 0; !error && i < plan->lag.count; i++)
+        error = read_lag(reader, plan->lag.word[i], &scenario->lags[scenario->lag_count++]);
     return error;
 }
 
@@ -205,5 +229,8 @@ int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, str
     if (plan->alternate.count > CV_MAX_ALTERNATES)
         return cv_complain(complaint, "--alternate: %u links; expected at most %u", plan->alternate.count,
                            CV_MAX_ALTERNATES);
+    if (plan->lag.count && cv_scenario_raw(scenario))
+        return cv_complain(complaint, "--lag %s: expected without --loss, --duplicate and --reorder",
+                           cv_brief(plan->lag.word[0]).text);
     return read_all(&reader);
 }

@@ -77,6 +77,8 @@ uint64_t cv_scenario_retry(const struct cv_scenario *scenario)
 uint64_t cv_scenario_bound(const struct cv_scenario *scenario)
 {
     uint64_t link = cv_delay_bound(&scenario->delay);
+    for (uint32_t i = 0; i < scenario->lag_count; i++)
+        link = scenario->lags[i].ticks > link ? scenario->lags[i].ticks : link;
     if (scenario->reorder)
         link *= 4;
     if (scenario->alternate_count)
@@ -116,5 +118,9 @@ void cv_scenario_free(struct cv_scenario *scenario)
     free(scenario->alternates);
     free(scenario->suspicions);
     free(scenario->blindness);
+    free(scenario->lags);
+    free(scenario->wishes);
+    free(scenario->clocks);
+    cv_quorums_free(&scenario->quorums);
     *scenario = (struct cv_scenario){0};
 }

@@ -9,6 +9,7 @@
 #include <conclave/algorithm.h>
 
 #include "core/graph.h"
+#include "core/quorum.h"
 
 #define CV_NEVER UINT64_MAX
 #define CV_MAX_ALTERNATES 32u
@@ -46,9 +47,23 @@ struct cv_pair {
     cv_node one, other; /* CV_NOBODY: everybody */
 };
 
+/* Messages of that kind, from one to the other, take so many ticks whatever the others take. */
+struct cv_lag {
+    struct cv_pair pair; /* both may be the same: a vote for oneself is a message too */
+    uint32_t kind;       /* CV_MAX_KINDS: all */
+    uint64_t ticks;
+};
+
 struct cv_suspicion {
     struct cv_pair pair;
     uint64_t time;
+};
+
+/* A request for the critical section of some name: at that time, or when the node's last one is over, if later. */
+struct cv_wish {
+    cv_node node;
+    uint32_t name;
+    uint64_t time, hold;
 };
 
 struct cv_scenario {
@@ -63,8 +78,19 @@ struct cv_scenario {
     uint32_t caller_count;
     bool everyone_calls;
 
+    struct cv_wish *wishes; /* mutex: the requests, if they are listed */
+    uint32_t wish_count;
+    uint32_t names;                /* mutex: how many critical sections there are side by side */
+    uint64_t entries, hold, think; /* mutex: otherwise every node enters so often, for so long, after such a pause */
+    uint64_t *clocks;              /* initial Lamport clocks, or NULL: all 0 */
+    struct cv_quorums quorums;     /* voting sets; the group points into them */
+    const struct cv_algorithm *election; /* who elects a new coordinator */
+    bool views;                          /* a new view begins when somebody dies or comes back */
+
     uint64_t seed;
     struct cv_delay delay;
+    struct cv_lag *lags; /* the last that fits counts */
+    uint32_t lag_count;
     uint64_t loss_32, duplicate_32; /* probabilities, times 2^32 */
     bool reorder;                   /* packets overtake each other below the reliable channel */
     bool unordered;                 /* and no channel puts messages back in order */

@@ -187,6 +187,46 @@ static double waiting_at_the_rim(const struct living *living)
     return branching ? 2 : 0;
 }
 
+/* How many entries are planned: of all, or of those who are not the coordinator. */
+static double entries_of(const struct living *living, cv_node but)
+{
+    const struct cv_scenario *scenario = living->scenario;
+    double count = 0;
+    for (uint32_t place = 0; place < living->count; place++)
+        if (living->node[place] != but)
+            count += (double)scenario->entries * scenario->names;
+    for (uint32_t i = 0; i < scenario->wish_count; i++)
+        count += scenario->wishes[i].node != but;
+    return count;
+}
+
+static double entries(const struct living *living)
+{
+    return entries_of(living, CV_NOBODY);
+}
+
+static double entries_of_others(const struct living *living)
+{
+    const cv_node coordinator = living->scenario->group.coordinator;
+    const bool gone = coordinator != CV_NOBODY && cv_scenario_dead(living->scenario, coordinator);
+    return entries_of(living, gone ? living->node[living->best] : coordinator);
+}
+
+/* Over all planned entries, the votes that others have to give. */
+static double votes(const struct living *living)
+{
+    const struct cv_scenario *scenario = living->scenario;
+    const uint64_t *starts = scenario->group.quorums;
+    double count = 0;
+    for (uint32_t place = 0; starts && place < living->count; place++) {
+        const cv_node node = living->node[place];
+        count += (double)scenario->entries * scenario->names * (double)(starts[node + 1] - starts[node] - 1);
+    }
+    for (uint32_t i = 0; starts && i < scenario->wish_count; i++)
+        count += (double)(starts[scenario->wishes[i].node + 1] - starts[scenario->wishes[i].node] - 1);
+    return count;
+}
+
 static const struct variable {
     const char *name;
     double (*value)(const struct living *living);
@@ -204,6 +244,9 @@ static const struct variable {
     {"E", edges},
     {"ecc", eccentricity},
     {"w", waiting_at_the_rim},
+    {"e", entries},
+    {"x", entries_of_others},
+    {"V", votes},
 };
 
 static bool look_up(void *context, const char *name, size_t length, double *value)
@@ -255,7 +298,8 @@ static uint32_t conditions(const struct cv_scenario *scenario, const struct livi
     hold |= dead_count == 0 ? CV_ALL_ALIVE : 0;
     hold |= living->callers == 1 ? CV_ONE_CALLER : 0;
     hold |= living->callers == living->count && living->count ? CV_ALL_CALL : 0;
-    hold |= scenario->delay.model == CV_DELAY_UNIT && !cv_scenario_raw(scenario) ? CV_UNIT_DELAY : 0;
+    const bool unit = scenario->delay.model == CV_DELAY_UNIT && !scenario->lag_count && !cv_scenario_raw(scenario);
+    hold |= unit ? CV_UNIT_DELAY : 0;
     hold |= top_dead ? CV_TOP_DEAD : CV_TOP_ALIVE;
     hold |= top_dead && dead_count == 1 ? CV_ONLY_TOP_DEAD : 0;
     hold |= living->callers == 1 && caller_of(living) == top ? CV_TOP_CALLS : 0;

@@ -9,6 +9,7 @@
  *   Σ  over the callers, steps along the ring of the living to the next better caller (all of it for the best)
  *   ρ  rounds of Franklin's algorithm               f  full phases of Peterson's
  *   E  edges            ecc  the caller's eccentricity      w  2 if a node that far out has another neighbour
+ *   e  planned entries  x  those of others than the coordinator   V  over all entries, the votes of others they take
  */
 #ifndef CONCLAVE_CORE_THEORY_H
 #define CONCLAVE_CORE_THEORY_H
