@@ -14,13 +14,15 @@
 
 #define TICKS_BETWEEN_LOOKS 256              /* at the terminal, on the careful way */
 #define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* of messages, on the quick way */
-#define FEW_BYTES (1u << 18)                 /* of messages under way: their nodes fit into the cache */
 #define AHEAD 12                             /* messages looked ahead, to have their nodes in the cache */
 
 void world_tell(struct cv_sim *sim, const struct cv_event *event)
 {
-    if (sim->traced)
-        sim->options.observer.event(sim->options.observer.context, event);
+    if (!sim->traced)
+        return;
+    struct cv_event told = *event;
+    told.name = sim->name;
+    sim->options.observer.event(sim->options.observer.context, &told);
 }
 
 static inline void open_step(struct cv_sim *sim, cv_node node, struct node *it)
@@ -63,7 +65,7 @@ static void set_timers(struct cv_sim *sim, cv_node node)
 {
     struct cv_self *me = &sim->self;
     for (uint32_t timer = 0; timer < sim->timers; timer++) {
-        uint64_t *due = &sim->timer_due[(size_t)node * sim->timers + timer];
+        uint64_t *due = world_timer(sim, node, timer);
         if ((me->timers_armed | me->timers_cancelled) & 1u << timer) {
             sim->timers_active -= *due != 0;
             *due = 0;
@@ -73,7 +75,7 @@ static void set_timers(struct cv_sim *sim, cv_node node)
             sim->timers_active++;
             struct alarm *alarm = calendar_add(&sim->alarms, *due, sizeof *alarm);
             if (alarm)
-                *alarm = (struct alarm){node, timer, *due};
+                *alarm = (struct alarm){node, sim->name * CV_MAX_TIMERS + timer, *due};
             else
                 sim->out_of_memory = true;
         }
@@ -123,6 +125,8 @@ static __attribute__((noinline)) void apply_effects(struct cv_sim *sim, struct n
         world_set(it, NODE_KNOWS, false);
     if (did & CV_DID_ELECT)
         learn(sim, it);
+    if (did & CV_DID_ENTER)
+        load_enter(sim, me->node, me->fence);
     if (!sim->traced)
         return;
     if (did & CV_DID_NOTE)
@@ -163,16 +167,6 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Fetches what the receiver of a message to come will need; the bytes of that message. */
-static inline size_t expect(const struct cv_sim *sim, const struct cv_message *message, bool unit)
-{
-    if (!unit && sim->fifo.onward)
-        __builtin_prefetch(&sim->fifo.onward[message->to], 1);
-    __builtin_prefetch(world_node(sim, message->to), 1);
-    __builtin_prefetch(&sim->group.ids[message->to]);
-    return cv_message_bytes(message);
-}
-
 /* Takes the outbox straight to the calendar: every message arrives, in order, nobody watches. */
 static inline void quick_send(struct cv_sim *sim, bool unit)
 {
@@ -193,8 +187,6 @@ static inline void quick_send(struct cv_sim *sim, bool unit)
         }
         copy_words(record, message, bytes);
         at += bytes;
-        if (!unit && sim->mail.pending < FEW_BYTES) /* in sparse ticks there is nothing to look ahead to */
-            expect(sim, message, unit);
     }
 }
 
@@ -225,7 +217,7 @@ void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_
                              .time = sim->now,
                              .message = serial,
                              .content = message};
-    if (!(it->flags & NODE_ALIVE)) {
+    if (!(it->flags & NODE_ALIVE) || it->flags & NODE_OUTSIDE) {
         event.type = CV_EVENT_LOST;
         event.clock = it->clock;
         world_tell(sim, &event);
@@ -247,12 +239,13 @@ static void careful_mail(struct cv_sim *sim)
         while (part.at < part.end) {
             const struct cv_message *message = (const void *)part.at;
             part.at += cv_message_bytes(message);
-            uint64_t serial = 0;
-            memcpy(&serial, part.at, sizeof serial);
-            part.at += sizeof serial;
+            struct trailer trailer;
+            memcpy(&trailer, part.at, sizeof trailer);
+            part.at += sizeof trailer;
             if (message->to == CV_NOBODY || transport_arrive(sim, message))
                 continue;
-            world_deliver(sim, message, serial);
+            sim->name = trailer.name;
+            world_deliver(sim, message, trailer.serial);
         }
 }
 
@@ -263,6 +256,7 @@ static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim,
     const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
     open_step(sim, message->to, it);
     sim->self.clock = clock;
+    assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
     sim->run.count[message->kind] += message->to != message->from;
     kinds[message->kind].receive(&sim->self, message);
     if (sim->self.effects) {
@@ -295,6 +289,16 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
     calendar_close(&sim->mail, sim->now + 1, sim->step_at);
     quick_send(sim, true);
     use_list(sim, list);
+}
+
+/* Fetches what the receiver of a message to come will need; the bytes of that message. */
+static inline size_t expect(const struct cv_sim *sim, const struct cv_message *message, bool unit)
+{
+    if (!unit && sim->fifo.onward)
+        __builtin_prefetch(&sim->fifo.onward[message->to], 1);
+    __builtin_prefetch(world_node(sim, message->to), 1);
+    __builtin_prefetch(&sim->group.ids[message->to]);
+    return cv_message_bytes(message);
 }
 
 static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim, struct calendar_part part,
@@ -383,16 +387,18 @@ static void fire_alarms(struct cv_sim *sim)
                 transport_alarm(sim, &alarm);
                 continue;
             }
-            uint64_t *due = &sim->timer_due[(size_t)alarm.node * sim->timers + alarm.timer];
+            if (load_alarm(sim, &alarm))
+                continue;
+            const uint32_t timer = alarm.timer % CV_MAX_TIMERS;
+            sim->name = alarm.timer / CV_MAX_TIMERS;
+            uint64_t *due = world_timer(sim, alarm.node, timer);
             if (*due != alarm.due)
                 continue;
             *due = 0;
             sim->timers_active--;
-            struct cv_event event = {.type = CV_EVENT_TIMEOUT,
-                                     .peer = CV_NOBODY,
-                                     .detail = alarm.timer,
-                                     .text = sim->algorithm->timers[alarm.timer]};
-            sim->algorithm->timeout(world_begin(sim, alarm.node, &event), alarm.timer);
+            struct cv_event event = {
+                .type = CV_EVENT_TIMEOUT, .peer = CV_NOBODY, .detail = timer, .text = sim->algorithm->timers[timer]};
+            sim->algorithm->timeout(world_begin(sim, alarm.node, &event), timer);
             world_finish(sim);
         }
     }
@@ -414,7 +420,7 @@ static void call_elections(struct cv_sim *sim)
 /* Nothing on the way, nothing armed: time leaps to what is planned next. */
 static bool idle(const struct cv_sim *sim)
 {
-    return !sim->mail.pending && !sim->timers_active && !transport_busy(sim);
+    return !sim->mail.pending && !sim->timers_active && !transport_busy(sim) && !(sim->load && sim->load->planned);
 }
 
 static uint64_t next_tick(const struct cv_sim *sim, uint64_t planned)
@@ -448,14 +454,17 @@ static enum cv_ending play(struct cv_sim *sim)
 {
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
     faults_happen(sim);
-    call_elections(sim);
+    if (sim->load)
+        views_begin(sim);
+    else
+        call_elections(sim);
     for (uint64_t stretch = 0;; stretch++) {
         if (interrupted(sim))
             return CV_INTERRUPTED;
         if (sim->options.progress && (sim->plain || stretch % TICKS_BETWEEN_LOOKS == 0))
             tell_progress(sim);
         const uint64_t planned = faults_next(sim);
-        if (idle(sim) && planned == CV_NEVER)
+        if (planned == CV_NEVER && (idle(sim) || (sim->algorithm->perpetual && load_over(sim))))
             return CV_QUIET;
         const uint64_t next = next_tick(sim, planned);
         if (next > sim->scenario->until)
@@ -537,6 +546,8 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     if (sim->part)
         faults_parts(sim, sim->part);
     sim->run.part = sim->part;
+    sim->run.entries = sim->load ? sim->load->entries : NULL;
+    sim->run.entry_count = sim->load ? sim->load->entry_count : 0;
     *run = sim->run;
     return 0;
 }

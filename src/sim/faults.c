@@ -119,6 +119,11 @@ static void plan(struct cv_sim *sim, struct agenda_item item)
     agenda->items[at] = item;
 }
 
+void faults_plan_view(struct cv_sim *sim, uint64_t time, cv_node coordinator)
+{
+    plan(sim, (struct agenda_item){time, AGENDA_VIEW, coordinator, NULL});
+}
+
 uint64_t faults_next(const struct cv_sim *sim)
 {
     return sim->agenda.next < sim->agenda.count ? sim->agenda.items[sim->agenda.next].time : CV_NEVER;
@@ -262,14 +267,19 @@ static void detect(struct cv_sim *sim, const uint32_t *parts)
 
 void faults_crash(struct cv_sim *sim, cv_node node, bool told)
 {
-    struct node *it = world_node(sim, node);
-    if (!(it->flags & NODE_ALIVE))
+    const uint32_t name = sim->name;
+    if (!world_alive(sim, node))
         return;
-    world_set(it, NODE_ALIVE, false);
-    world_cancel_timers(sim, node);
+    const uint64_t clock = world_node(sim, node)->clock;
+    for (sim->name = 0; sim->name < world_names(sim); sim->name++) {
+        world_set(world_node(sim, node), NODE_ALIVE, false);
+        world_cancel_timers(sim, node);
+    }
+    sim->name = name;
+    load_crash(sim, node);
     transport_forget(sim, node);
     world_tell(sim, &(struct cv_event){
-                        .type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY, .time = sim->now, .clock = it->clock});
+                        .type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY, .time = sim->now, .clock = clock});
     if (told)
         plan_detection(sim);
     else
@@ -282,14 +292,14 @@ static void void_list(struct chunk_list *list, size_t ahead, cv_node node)
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         while (part.at < part.end) {
             struct cv_message *message = (void *)(part.at + ahead);
-            part.at += ahead + cv_message_bytes(message) + sizeof(uint64_t);
-            if (message->to == node)
+            part.at += ahead + cv_message_bytes(message) + sizeof(struct trailer);
+            if (message->to == node || node == CV_NOBODY)
                 message->to = CV_NOBODY;
         }
 }
 
-/* What was sent to the node before it came back was for a process that no longer exists. */
-static void void_mail(struct cv_sim *sim, cv_node node)
+/* What was sent to the node before it came back was for a process that no longer exists. CV_NOBODY: to anybody. */
+void faults_void_mail(struct cv_sim *sim, cv_node node)
 {
     for (uint64_t slot = 0; slot <= sim->mail.mask; slot++)
         void_list(&sim->mail.near[slot], 0, node);
@@ -301,13 +311,16 @@ static void recover(struct cv_sim *sim, cv_node node)
 {
     if (world_alive(sim, node))
         return;
-    const uint64_t clock = world_node(sim, node)->clock;
-    void_mail(sim, node);
-    world_reset_node(sim, node);
-    world_node(sim, node)->clock = clock & CLOCK_MASK;
-    struct cv_event event = {.type = CV_EVENT_RECOVER, .peer = CV_NOBODY};
+    faults_void_mail(sim, node);
+    for (sim->name = world_names(sim); sim->name-- > 0;) {
+        const uint64_t clock = world_node(sim, node)->clock;
+        world_reset_node(sim, node);
+        world_node(sim, node)->clock = clock & CLOCK_MASK;
+        world_set(world_node(sim, node), NODE_OUTSIDE, sim->scenario->views);
+    }
+    sim->name = 0;
     plan_detection(sim);
-    struct cv_self *me = world_begin(sim, node, &event);
+    struct cv_self *me = world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_RECOVER, .peer = CV_NOBODY});
     if (sim->algorithm->recover)
         sim->algorithm->recover(me);
     world_finish(sim);
@@ -351,6 +364,10 @@ void faults_happen(struct cv_sim *sim)
         case AGENDA_DETECT:
             detect(sim, item.parts);
             free(item.parts);
+            views_change(sim);
+            break;
+        case AGENDA_VIEW:
+            views_install(sim, item.index);
             break;
         }
     }

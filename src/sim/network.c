@@ -55,24 +55,38 @@ static uint64_t jitter(struct cv_sim *sim)
     return cv_random_chance(&sim->chances, 1ull << 30) ? 1 + cv_random_below(&sim->chances, longest) : 0;
 }
 
+/* How long it takes over one link. */
+static uint64_t link_delay(struct cv_sim *sim, const struct cv_message *message)
+{
+    for (uint32_t i = sim->scenario->lag_count; i-- > 0;) {
+        const struct cv_lag *lag = &sim->scenario->lags[i];
+        if ((lag->pair.one == CV_NOBODY || lag->pair.one == message->from) &&
+            (lag->pair.other == CV_NOBODY || lag->pair.other == message->to) &&
+            (lag->kind == CV_MAX_KINDS || lag->kind == message->kind))
+            return lag->ticks;
+    }
+    return world_delay(sim);
+}
+
 void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops)
 {
     uint64_t due = sim->now;
     for (uint32_t hop = 0; hop < hops; hop++)
-        due += world_delay(sim);
+        due += link_delay(sim, message);
     if (sim->scenario->reorder)
         due += jitter(sim);
     const bool in_order = cv_scenario_raw(sim->scenario) ? !sim->scenario->reorder : !sim->scenario->unordered;
     if (in_order && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
         sim->out_of_memory = true;
     const size_t bytes = cv_message_bytes(message);
-    unsigned char *record = calendar_add(&sim->mail, due, bytes + sizeof serial);
+    const struct trailer trailer = {serial, sim->name, 0};
+    unsigned char *record = calendar_add(&sim->mail, due, bytes + sizeof trailer);
     if (!record) {
         sim->out_of_memory = true;
         return;
     }
     memcpy(record, message, bytes);
-    memcpy(record + bytes, &serial, sizeof serial);
+    memcpy(record + bytes, &trailer, sizeof trailer);
 }
 
 static void send(struct cv_sim *sim, const struct cv_message *message)

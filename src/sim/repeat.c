@@ -24,7 +24,7 @@ int repeat_init(struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
     if (sim->plain || sim->algorithm->clocked || scenario->delay.model != CV_DELAY_UNIT || cv_scenario_raw(scenario) ||
-        scenario->group.nodes > LARGEST_GROUP)
+        scenario->lag_count || scenario->group.nodes > LARGEST_GROUP || scenario->names > 1)
         return 0;
     sim->repeat = calloc(1, sizeof *sim->repeat);
     if (!sim->repeat)
@@ -75,7 +75,7 @@ static XXH128_hash_t fingerprint(struct cv_sim *sim)
         for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
             while (part.at < part.end) {
                 const struct cv_message *message = (const void *)part.at;
-                part.at += cv_message_bytes(message) + sizeof(uint64_t);
+                part.at += cv_message_bytes(message) + sizeof(struct trailer);
                 hash_message(hash, left, message);
             }
     }
@@ -85,7 +85,8 @@ static XXH128_hash_t fingerprint(struct cv_sim *sim)
 bool repeat_found(struct cv_sim *sim, uint64_t *period)
 {
     struct repeat *repeat = sim->repeat;
-    if (sim->chose || faults_next(sim) != CV_NEVER || (!sim->mail.pending && !sim->timers_active))
+    if (sim->chose || faults_next(sim) != CV_NEVER || (sim->load && sim->load->planned) ||
+        (!sim->mail.pending && !sim->timers_active))
         return false;
     const XXH128_hash_t here = fingerprint(sim);
     if (XXH128_isEqual(here, repeat->remembered)) {

@@ -2,11 +2,12 @@
 /* Building the simulated world and taking it down. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sim/world.h"
 
 /* Invariants run after every step; in large groups that would be most of the work. */
-#define LARGEST_CHECKED_GROUP 4096u
+#define LARGEST_CHECKED_GROUP 256u
 #define FIRST_OUTBOX_BYTES 4096u
 
 static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
@@ -56,9 +57,9 @@ static const struct cv_runtime runtime = {
 static bool is_plain(const struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
-    return !sim->traced && !cv_scenario_raw(scenario) && !scenario->unordered && !scenario->crash_count &&
-           !scenario->recovery_count && !scenario->partition_count && !scenario->suspicion_count &&
-           (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
+    return !sim->traced && !cv_scenario_raw(scenario) && !scenario->unordered && !scenario->lag_count &&
+           !scenario->crash_count && !scenario->recovery_count && scenario->names <= 1 && !scenario->partition_count &&
+           !scenario->suspicion_count && (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
 }
 
 static size_t whole_words(size_t bytes)
@@ -66,11 +67,26 @@ static size_t whole_words(size_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-static int lay_out_nodes(struct cv_sim *sim)
+/* Millions of nodes are visited in no order: on large pages their addresses are found sooner. Done before first use. */
+static void prefer_large_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)2 << 20;
+    const uintptr_t from = ((uintptr_t)memory + page - 1) & ~(page - 1), to = ((uintptr_t)memory + bytes) & ~(page - 1);
+    if (memory && from < to)
+        madvise((void *)from, to - from, MADV_HUGEPAGE); /* only advice: small pages do as well */
+}
+
+/* Where every node and its state lie in memory; anew when a view gives some of them other sizes. */
+int world_lay_out(struct cv_sim *sim)
 {
     const struct cv_algorithm *algorithm = sim->algorithm;
     const uint32_t nodes = sim->group.nodes;
     size_t bytes = 0;
+    free(sim->places);
+    free(sim->nodes);
+    free(sim->leaders);
+    sim->places = NULL;
+    sim->nodes = NULL;
     sim->stride = sizeof(struct node) + whole_words(algorithm->state_bytes);
     if (algorithm->state_size) {
         sim->places = malloc(((size_t)nodes + 1) * sizeof *sim->places);
@@ -84,7 +100,9 @@ static int lay_out_nodes(struct cv_sim *sim)
     } else {
         bytes = nodes * sim->stride;
     }
-    sim->nodes = calloc(1, bytes);
+    sim->name_bytes = bytes;
+    sim->nodes = calloc(world_names(sim), bytes);
+    prefer_large_pages(sim->nodes, world_names(sim) * bytes);
     sim->leaders = calloc(nodes, sizeof *sim->leaders);
     return sim->nodes && sim->leaders ? 0 : CV_ENOMEM;
 }
@@ -107,7 +125,7 @@ void world_reset_node(struct cv_sim *sim, cv_node node)
 void world_cancel_timers(struct cv_sim *sim, cv_node node)
 {
     for (uint32_t timer = 0; timer < sim->timers; timer++) {
-        uint64_t *due = &sim->timer_due[(size_t)node * sim->timers + timer];
+        uint64_t *due = world_timer(sim, node, timer);
         sim->timers_active -= *due != 0;
         *due = 0;
     }
@@ -117,7 +135,9 @@ static uint64_t longest_delay(const struct cv_scenario *scenario)
 {
     if (scenario->delay.model == CV_DELAY_EXPONENTIAL || cv_scenario_raw(scenario))
         return CV_NEVER;
-    const uint64_t link = scenario->delay.model == CV_DELAY_UNIT ? 1 : scenario->delay.high;
+    uint64_t link = scenario->delay.model == CV_DELAY_UNIT ? 1 : scenario->delay.high;
+    for (uint32_t i = 0; i < scenario->lag_count; i++)
+        link = scenario->lags[i].ticks > link ? scenario->lags[i].ticks : link;
     return link * (2 * (uint64_t)scenario->alternate_count + 1);
 }
 
@@ -132,8 +152,9 @@ static int build(struct cv_sim *sim)
     sim->self.room = sim->outbox_room;
     sim->kinds = cv_algorithm_kinds(sim->algorithm);
     sim->timers = cv_algorithm_timers(sim->algorithm);
-    sim->timer_due = sim->timers ? calloc((size_t)nodes * sim->timers, sizeof *sim->timer_due) : NULL;
-    if (!sim->outbox || (sim->timers && !sim->timer_due) || lay_out_nodes(sim))
+    sim->timer_due =
+        sim->timers ? calloc((size_t)nodes * sim->timers * world_names(sim), sizeof *sim->timer_due) : NULL;
+    if (!sim->outbox || (sim->timers && !sim->timer_due) || world_lay_out(sim))
         return CV_ENOMEM;
     if (scenario->crash_count && !(sim->decided = calloc(nodes, sizeof *sim->decided)))
         return CV_ENOMEM;
@@ -142,10 +163,17 @@ static int build(struct cv_sim *sim)
     if (scenario->delay.model != CV_DELAY_UNIT || !sim->plain)
         if (fifo_init(&sim->fifo, nodes, ring))
             return CV_ENOMEM;
+    prefer_large_pages(sim->fifo.onward, nodes * sizeof *sim->fifo.onward);
     if (transport_init(sim) || repeat_init(sim))
         return CV_ENOMEM;
-    for (cv_node node = 0; node < nodes; node++)
-        world_reset_node(sim, node);
+    for (sim->name = 0; sim->name < world_names(sim); sim->name++)
+        for (cv_node node = 0; node < nodes; node++) {
+            world_reset_node(sim, node);
+            world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CLOCK_MASK;
+        }
+    sim->name = 0;
+    if (load_init(sim) || views_init(sim))
+        return CV_ENOMEM;
     return faults_plan(sim);
 }
 
@@ -182,6 +210,8 @@ void cv_sim_free(struct cv_sim *sim)
     faults_free(sim);
     transport_free(sim);
     repeat_free(sim);
+    load_free(sim);
+    views_free(sim);
     calendar_free(&sim->mail);
     calendar_free(&sim->alarms);
     fifo_free(&sim->fifo);

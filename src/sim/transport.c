@@ -163,6 +163,12 @@ void transport_forget(struct cv_sim *sim, cv_node node)
             break_link(sim, sim->transport->links[i]);
 }
 
+void transport_break_all(struct cv_sim *sim)
+{
+    for (uint32_t i = 0; sim->transport && i < sim->transport->count; i++)
+        break_link(sim, sim->transport->links[i]);
+}
+
 void transport_cut(struct cv_sim *sim)
 {
     for (uint32_t i = 0; sim->transport && i < sim->transport->count; i++)
@@ -251,15 +257,16 @@ void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64
 {
     struct link *link = link_between(sim, message->from, message->to);
     const size_t bytes = cv_message_bytes(message);
-    unsigned char *content = scratch(&sim->transport->content, bytes + sizeof serial);
+    const struct trailer trailer = {serial, sim->name, 0};
+    unsigned char *content = scratch(&sim->transport->content, bytes + sizeof trailer);
     if (!link || !content) {
         sim->out_of_memory = true;
         return;
     }
     memcpy(content, message, bytes);
-    memcpy(content + bytes, &serial, sizeof serial);
+    memcpy(content + bytes, &trailer, sizeof trailer);
     sim->transport->busy += cv_channel_pending(&link->sender) == 0;
-    if (cv_channel_push(&link->sender, content, bytes + sizeof serial, NULL))
+    if (cv_channel_push(&link->sender, content, bytes + sizeof trailer, NULL))
         sim->out_of_memory = true;
     pump(sim, link, false);
 }
@@ -273,9 +280,10 @@ static void take_data(struct cv_sim *sim, struct link *link, const struct packet
     if (cv_channel_arrive(&link->receiver, head->sequence, bytes, size))
         sim->out_of_memory = true;
     while (link->life == life && (content = cv_channel_take(&link->receiver, &taken))) {
-        uint64_t serial;
-        memcpy(&serial, (const unsigned char *)content + taken - sizeof serial, sizeof serial);
-        world_deliver(sim, content, serial);
+        struct trailer trailer;
+        memcpy(&trailer, (const unsigned char *)content + taken - sizeof trailer, sizeof trailer);
+        sim->name = trailer.name;
+        world_deliver(sim, content, trailer.serial);
     }
     if (link->life != life)
         return;

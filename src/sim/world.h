@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "sim/calendar.h"
 #include "sim/fifo.h"
+#include "sim/load.h"
 #include "sim/sim.h"
 
 /* What the runtime keeps of a node, in front of its state: little, for this is what fills the caches. */
@@ -22,16 +23,17 @@ enum node_flag {
     NODE_ALIVE = 1u << 0,
     NODE_KNOWS = 1u << 1, /* `leader` is known */
     NODE_CALLING = 1u << 2,
-    NODE_RECALLED = 1u << 3 /* called while its own election was under way */
+    NODE_RECALLED = 1u << 3, /* called while its own election was under way */
+    NODE_OUTSIDE = 1u << 4   /* back, but not in a view yet: it has forgotten whom it let in, and is kept out of it */
 };
 
 /* What is planned for a time: faults as the scenario names them, and what the detector tells of them. */
-enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA_DETECT, AGENDA_SUSPECT };
+enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA_DETECT, AGENDA_SUSPECT, AGENDA_VIEW };
 
 struct agenda_item {
     uint64_t time;
     enum agenda_type type;
-    uint32_t index;  /* into the scenario's list */
+    uint32_t index;  /* into the scenario's list; AGENDA_VIEW: who was elected */
     uint32_t *parts; /* AGENDA_DETECT: who reached whom when the fault happened, a label per node */
 };
 
@@ -42,6 +44,7 @@ struct agenda {
 
 struct transport;
 struct repeat;
+struct views;
 
 struct cv_sim {
     const struct cv_scenario *scenario;
@@ -51,7 +54,9 @@ struct cv_sim {
     struct cv_self self;
     struct cv_runtime runtime;
 
-    unsigned char *nodes; /* struct node and state, one after the other */
+    unsigned char *nodes; /* struct node and state, one after the other; all nodes once for each name */
+    size_t name_bytes;    /* the nodes of one name */
+    uint32_t name;        /* the critical section whose step is being taken */
     uint64_t *places;     /* where a node begins, if the states differ in size */
     size_t stride;        /* otherwise */
     cv_id *leaders;       /* per node, if it knows one */
@@ -84,6 +89,8 @@ struct cv_sim {
     uint32_t *part;   /* per node: the part it is in when the run ends, where the network may fall apart */
     bool *crash_done; /* per planned crash */
     struct repeat *repeat;
+    struct load *load;   /* mutex: who wants to enter */
+    struct views *views; /* mutex: who is in the room */
 
     struct cv_run run;
 };
@@ -96,6 +103,16 @@ struct alarm {
     uint64_t due;
 };
 
+/* Alarms that are no timers of the algorithm: a listed request, the next of a closed loop, the end of a stay inside. */
+enum { ALARM_WISH = 1u << 30, ALARM_REQUEST, ALARM_LEAVE };
+
+/* Behind each message that takes the careful way: its number, and the critical section it is about. */
+struct trailer {
+    uint64_t serial;
+    uint32_t name;
+    uint32_t unused;
+};
+
 static inline struct cv_sim *world_of(const struct cv_self *me)
 {
     return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
@@ -103,7 +120,19 @@ static inline struct cv_sim *world_of(const struct cv_self *me)
 
 static inline struct node *world_node(const struct cv_sim *sim, cv_node node)
 {
-    return (struct node *)(void *)(sim->nodes + (sim->places ? sim->places[node] : node * sim->stride));
+    const size_t place = sim->places ? sim->places[node] : node * sim->stride;
+    return (struct node *)(void *)(sim->nodes + sim->name * sim->name_bytes + place);
+}
+
+/* How many critical sections there are side by side; an election is one. */
+static inline uint32_t world_names(const struct cv_sim *sim)
+{
+    return sim->scenario->names ? sim->scenario->names : 1;
+}
+
+static inline uint64_t *world_timer(const struct cv_sim *sim, cv_node node, uint32_t timer)
+{
+    return &sim->timer_due[((size_t)sim->name * sim->group.nodes + node) * sim->timers + timer];
 }
 
 static inline void world_set(struct node *it, enum node_flag flag, bool on)
@@ -139,6 +168,7 @@ void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_
 void world_tell(struct cv_sim *sim, const struct cv_event *event);
 /* A fresh state, as at the beginning. */
 void world_reset_node(struct cv_sim *sim, cv_node node);
+int world_lay_out(struct cv_sim *sim);
 void world_cancel_timers(struct cv_sim *sim, cv_node node);
 
 /* ---- network.c ---- */
@@ -156,10 +186,13 @@ int faults_plan(struct cv_sim *sim);
 void faults_free(struct cv_sim *sim);
 /* Does what is planned for now. */
 void faults_happen(struct cv_sim *sim);
+void faults_plan_view(struct cv_sim *sim, uint64_t time, cv_node coordinator);
 uint64_t faults_next(const struct cv_sim *sim); /* when the next is planned, or CV_NEVER */
 /* The node dies; the others are told in time, unless it is dead before the run. */
 void faults_crash(struct cv_sim *sim, cv_node node, bool told);
 bool faults_present(const struct cv_self *me, cv_node node);
+/* Strikes out what is on its way to a node; CV_NOBODY: to anybody. */
+void faults_void_mail(struct cv_sim *sim, cv_node node);
 bool faults_suspected(const struct cv_self *me, cv_id id);
 /* Is the direct way between two nodes cut now? */
 bool faults_cut(const struct cv_sim *sim, cv_node one, cv_node other);
@@ -177,8 +210,31 @@ void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
 /* A node died, or the network was cut: links that cannot work any more break. */
 void transport_forget(struct cv_sim *sim, cv_node node);
 void transport_cut(struct cv_sim *sim);
+void transport_break_all(struct cv_sim *sim);
 /* Is something still unacknowledged? */
 bool transport_busy(const struct cv_sim *sim);
+
+/* ---- load.c ---- */
+
+int load_init(struct cv_sim *sim);
+void load_free(struct cv_sim *sim);
+void load_begin(struct cv_sim *sim);
+void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);
+bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);
+void load_crash(struct cv_sim *sim, cv_node node);
+cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
+void load_resume(struct cv_sim *sim);
+bool load_over(const struct cv_sim *sim); /* nobody waits, is inside or will want to enter */
+
+/* ---- views.c ---- */
+
+int views_init(struct cv_sim *sim);
+void views_free(struct cv_sim *sim);
+/* The first view: everybody alive is in the room, nobody in the critical section. */
+void views_begin(struct cv_sim *sim);
+/* Somebody died or came back, and the detector says so: a coordinator is elected, then the view begins. */
+void views_change(struct cv_sim *sim);
+void views_install(struct cv_sim *sim, cv_node coordinator);
 
 /* ---- repeat.c ---- */
 
