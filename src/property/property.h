@@ -35,6 +35,7 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
 
 /* The judges of one problem; they add their findings with cv_find(). */
 int cv_judge_election(const struct cv_run *run, struct cv_judgement *judgement);
+int cv_judge_mutex(const struct cv_run *run, struct cv_judgement *judgement);
 
 /* Adds a finding and returns where its detail goes. */
 struct cv_finding *cv_find(struct cv_judgement *judgement, const char *name, const char *kind, enum cv_verdict verdict);

@@ -16,6 +16,18 @@ struct cv_standing {
     bool recalled; /* it once called an election while its own was still under way */
 };
 
+/* An entry into a critical section, or a request for one that was not served. */
+struct cv_entry {
+    cv_node node;
+    uint32_t name;
+    uint64_t requested;
+    uint64_t entered; /* CV_NEVER: not yet */
+    uint64_t left;    /* CV_NEVER: still inside, or never in */
+    uint64_t fence;
+    uint64_t clock; /* Lamport's, when it was requested */
+    bool died;      /* the node crashed before it left, or before it entered */
+};
+
 enum cv_ending {
     CV_QUIET,       /* nothing is under way and nothing will happen any more */
     CV_REPEATS,     /* the run came back to a state it was in before: it never ends */
@@ -38,6 +50,12 @@ struct cv_run {
     uint64_t calls;   /* elections called */
     uint64_t total;   /* messages, as the texts count them: to the dead, yes; to oneself, no */
     uint64_t count[CV_MAX_KINDS];
+
+    uint64_t last_exit;             /* mutex: when somebody last left */
+    uint64_t views;                 /* mutex: how often the room changed */
+    uint64_t election_messages;     /* mutex: what electing coordinators took, counted apart */
+    const struct cv_entry *entries; /* in the order of the requests */
+    uint64_t entry_count;
 
     const char *broken; /* the invariant's complaint, or NULL */
     cv_node broken_node;
