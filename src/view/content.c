@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "view/phrase.h"
+
 #define MOST_WORDS 16u /* of a body, shown */
 #define MOST_IDS 16u   /* of a list, shown */
 
@@ -82,12 +84,33 @@ static void add_number(struct writer *writer, const char *join, uint32_t number)
     add(writer, digits);
 }
 
+/* Times and fences are numbers of two words. */
+static bool has_long_numbers(const struct cv_content *content, const struct cv_message *message)
+{
+    const struct cv_algorithm *algorithm = content->scenario->algorithm;
+    return algorithm->problem == CV_MUTEX && algorithm->kinds[message->kind].bytes % 8 == 0;
+}
+
+static void add_long_numbers(struct writer *writer, const struct cv_message *message, const char *comma)
+{
+    char number[48];
+    for (uint64_t i = 0; i < message->words / 2 && i < MOST_WORDS; i++) {
+        cv_phrase_fence(number, sizeof number, message->body[i]);
+        add(writer, i ? comma : "");
+        add(writer, message->body[i] == CV_NOBODY ? "-" : number);
+    }
+}
+
 static void add_numbers(struct writer *writer, const struct cv_content *content, const struct cv_message *message,
                         const char *comma)
 {
     const uint32_t *words = cv_body(message);
     const uint64_t head = head_words(content, message);
     const char *join = "";
+    if (has_long_numbers(content, message) && head == message->words) {
+        add_long_numbers(writer, message, comma);
+        return;
+    }
     for (uint64_t i = 0; i < head && i < MOST_WORDS; i++) {
         const bool rank = i % 2 == 0 && i / 2 < 64 && content->ranks[message->kind] >> i / 2 & 1;
         if (rank ? !is_rank(content, message, i / 2) : words[i] == CV_NOBODY) {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "view/diagram_rows.h"
+#include "view/phrase.h"
 #include "view/step.h"
 #include "view/summary.h"
 
@@ -85,6 +86,28 @@ static void add_mark(struct maker *maker, const struct cv_event *event, enum dia
         add_cell(maker->rows, row, event->node, mark, text);
 }
 
+/* Of several critical sections the text says which. */
+static void add_section_mark(struct maker *maker, const struct cv_event *event, enum diagram_mark mark,
+                             const char *text)
+{
+    char named[40];
+    if (maker->scenario->names > 1)
+        snprintf(named, sizeof named, "/%" PRIu32 " %.24s", event->name, text);
+    else
+        snprintf(named, sizeof named, "%.30s", text);
+    add_mark(maker, event, mark, named);
+}
+
+static void add_enter_mark(struct maker *maker, const struct cv_step *step)
+{
+    const struct cv_event *enter = cv_step_find(maker->history, step, CV_EVENT_ENTER);
+    char text[48];
+    if (!enter)
+        return;
+    cv_phrase_fence(text, sizeof text, enter->detail);
+    add_section_mark(maker, enter, MARK_ENTER, text);
+}
+
 static void add_cause_mark(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *cause = &maker->history->events[step->first];
@@ -108,6 +131,12 @@ static void add_cause_mark(struct maker *maker, const struct cv_step *step)
     case CV_EVENT_RECOVER:
         add_mark(maker, cause, MARK_RECOVER, "back");
         break;
+    case CV_EVENT_REQUEST:
+        add_section_mark(maker, cause, cause->text ? MARK_AGAIN : MARK_REQUEST, cause->text ? "again" : "wants");
+        break;
+    case CV_EVENT_LEAVE:
+        add_section_mark(maker, cause, MARK_LEAVE, "leaves");
+        break;
     default:
         break; /* what a later interface adds is told in the transcript */
     }
@@ -118,7 +147,6 @@ static void add_effect_marks(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *cause = &maker->history->events[step->first];
     const struct cv_event *elected = cv_step_find(maker->history, step, CV_EVENT_ELECTED);
-    const struct cv_event *enter = cv_step_find(maker->history, step, CV_EVENT_ENTER);
     char text[32];
     if (cause->type != CV_EVENT_START && cv_step_find(maker->history, step, CV_EVENT_CALL))
         add_mark(maker, cause, MARK_CALL, "calls");
@@ -127,14 +155,11 @@ static void add_effect_marks(struct maker *maker, const struct cv_step *step)
         snprintf(text, sizeof text, "%" PRIu64, elected->detail);
         add_mark(maker, cause, MARK_ELECTED, leads ? "leads" : text);
     }
-    if (enter)
-        add_mark(maker, cause, MARK_ENTER, "enters");
+    add_enter_mark(maker, step);
 }
 
 static enum diagram_mark receipt_mark(const struct maker *maker, const struct cv_step *step)
 {
-    if (cv_step_find(maker->history, step, CV_EVENT_ENTER))
-        return MARK_ENTER;
     if (cv_step_find(maker->history, step, CV_EVENT_ELECTED))
         return MARK_ELECTED;
     if (cv_step_find(maker->history, step, CV_EVENT_CALL))
@@ -235,6 +260,7 @@ static void add_step(struct maker *maker, const struct cv_step *step)
         return;
     if (cause->type == CV_EVENT_RECEIVE) {
         add_arrow(maker, cause, receipt_mark(maker, step));
+        add_enter_mark(maker, step);
     } else if (cause->type != CV_EVENT_LOST) {
         add_cause_mark(maker, step);
         add_effect_marks(maker, step);

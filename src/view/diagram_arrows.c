@@ -21,8 +21,8 @@ static void draw_line(struct diagram_drawing *drawing, struct stretch line, unsi
         cv_canvas_put(&drawing->canvas, at, "─", paint);
     for (cv_node node = 0; node < drawing->scenario->group.nodes; node++) {
         const size_t at = diagram_column(drawing, node);
-        if (at >= line.begin && at < line.end && !drawing->down[node])
-            cv_canvas_put(&drawing->canvas, at, "┼", paint);
+        if (at >= line.begin && at < line.end && !drawing->standing[node].down)
+            diagram_draw_line(drawing, node, true, paint);
     }
 }
 
@@ -40,7 +40,8 @@ static void draw_head(struct diagram_drawing *drawing, const struct diagram_row 
 
 static void draw_dot(struct diagram_drawing *drawing, const struct diagram_row *row, cv_node node)
 {
-    cv_canvas_put(&drawing->canvas, diagram_column(drawing, node), drawing->down[node] ? "○" : "●", paint_of(row));
+    cv_canvas_put(&drawing->canvas, diagram_column(drawing, node), drawing->standing[node].down ? "○" : "●",
+                  paint_of(row));
 }
 
 /* The nearest cell beyond `here` that speaks, or that hears. */
@@ -161,11 +162,10 @@ void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_r
             draw_label(drawing, row, best);
     }
     for (size_t i = 0; i < row->cell_count; i++) {
-        const size_t at = diagram_column(drawing, cells[i].node);
         if (!row->gathers && cells[i].node == row->from)
             draw_to_itself(drawing, row, label);
         if (cells[i].mark == MARK_LOST || (cells[i].mark == MARK_NONE && !cells[i].speaks))
-            cv_canvas_put(&drawing->canvas, at, drawing->down[cells[i].node] ? "┊" : "│", PAINT_LINE);
+            diagram_draw_line(drawing, cells[i].node, false, PAINT_LINE);
         else if (cells[i].mark != MARK_NONE)
             diagram_draw_mark(drawing, &cells[i]);
     }

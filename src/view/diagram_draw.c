@@ -96,10 +96,41 @@ static void put_centred(struct diagram_drawing *drawing, cv_node node, const cha
 
 /* ---- parts of a row ---- */
 
+void diagram_draw_line(struct diagram_drawing *drawing, cv_node node, bool crossed, unsigned paint)
+{
+    const struct diagram_standing *it = &drawing->standing[node];
+    const enum diagram_mark bar = it->inside ? MARK_ENTER : it->waiting ? MARK_REQUEST : MARK_NONE;
+    const char *plain = it->down ? "┊" : crossed ? "┼" : "│";
+    cv_canvas_put(&drawing->canvas, diagram_column(drawing, node), bar ? marks[bar].glyph : plain,
+                  bar ? marks[bar].paint : paint);
+}
+
 static void draw_lifelines(struct diagram_drawing *drawing)
 {
     for (cv_node node = 0; node < drawing->scenario->group.nodes; node++)
-        cv_canvas_put(&drawing->canvas, diagram_column(drawing, node), drawing->down[node] ? "┊" : "│", PAINT_LINE);
+        diagram_draw_line(drawing, node, false, PAINT_LINE);
+}
+
+/* What holds from this row on; of ends, from the next row on. */
+static void note_beginning(struct diagram_drawing *drawing, const struct diagram_cell *cell)
+{
+    struct diagram_standing *it = &drawing->standing[cell->node];
+    if (cell->mark == MARK_RECOVER)
+        it->down = false;
+    it->waiting += cell->mark == MARK_REQUEST;
+    if (cell->mark == MARK_ENTER) {
+        it->waiting -= it->waiting > 0;
+        it->inside++;
+    }
+}
+
+static void note_end(struct diagram_drawing *drawing, const struct diagram_cell *cell)
+{
+    struct diagram_standing *it = &drawing->standing[cell->node];
+    if (cell->mark == MARK_CRASH)
+        *it = (struct diagram_standing){.down = true};
+    if (cell->mark == MARK_LEAVE)
+        it->inside -= it->inside > 0;
 }
 
 static void draw_time(struct diagram_drawing *drawing, const struct diagram_row *row, const struct diagram_row *before)
@@ -133,9 +164,21 @@ void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cel
 
 /* ---- whole lines ---- */
 
-/* A partition begins or ends: a line across, with words in it. */
+static void phrase_view(const struct diagram_drawing *drawing, FILE *words, const struct cv_event *event)
+{
+    const uint32_t nodes = drawing->scenario->group.nodes;
+    bool *down = calloc(nodes, sizeof *down);
+    for (cv_node node = 0; down && node < nodes; node++)
+        down[node] = drawing->standing[node].down;
+    if (down)
+        cv_phrase_members(words, drawing->scenario, event, down);
+    free(down);
+}
+
+/* A partition begins or ends, or a view begins: a line across, with words in it. */
 static int draw_rule(struct diagram_drawing *drawing, const struct diagram_row *row)
 {
+    const unsigned paint = row->event->type == CV_EVENT_VIEW ? PAINT_GOOD : PAINT_BAD;
     char *text = NULL;
     size_t size;
     FILE *words = open_memstream(&text, &size);
@@ -148,14 +191,16 @@ static int draw_rule(struct diagram_drawing *drawing, const struct diagram_row *
         fputs(": ", words);
         cv_phrase_sides(words, drawing->scenario, partition);
     }
+    if (row->event->type == CV_EVENT_VIEW)
+        phrase_view(drawing, words, row->event);
     fputs(" ", words);
     fclose(words);
     const size_t end = diagram_column(drawing, drawing->scenario->group.nodes - 1) + 1;
     const size_t last = end < drawing->canvas.width ? end : drawing->canvas.width;
     const size_t room = drawing->canvas.width - drawing->first;
-    size_t at = cv_canvas_put_within(&drawing->canvas, drawing->first, room, text, PAINT_BAD);
+    size_t at = cv_canvas_put_within(&drawing->canvas, drawing->first, room, text, paint);
     while (at < last)
-        at = cv_canvas_put(&drawing->canvas, at, "╌", PAINT_BAD);
+        at = cv_canvas_put(&drawing->canvas, at, "╌", paint);
     free(text);
     return 0;
 }
@@ -166,8 +211,7 @@ static int draw_row(struct diagram_drawing *drawing, const struct diagram_row *r
     const struct diagram_cell *cells = drawing->rows->cells + row->cells;
     int error = 0;
     for (size_t i = 0; i < row->cell_count; i++)
-        if (cells[i].mark == MARK_RECOVER)
-            drawing->down[cells[i].node] = false;
+        note_beginning(drawing, &cells[i]);
     if (row->type == ROW_RULE) {
         error = draw_rule(drawing, row);
     } else {
@@ -180,8 +224,7 @@ static int draw_row(struct diagram_drawing *drawing, const struct diagram_row *r
     draw_time(drawing, row, before);
     cv_canvas_print(&drawing->canvas, drawing->out);
     for (size_t i = 0; i < row->cell_count; i++)
-        if (cells[i].mark == MARK_CRASH)
-            drawing->down[cells[i].node] = true;
+        note_end(drawing, &cells[i]);
     return error;
 }
 
@@ -210,10 +253,13 @@ static void draw_header(struct diagram_drawing *drawing)
 static void draw_footer(struct diagram_drawing *drawing, const struct cv_history *history)
 {
     char text[32];
+    const bool mutex = drawing->scenario->algorithm->problem == CV_MUTEX;
     cv_canvas_clear(&drawing->canvas);
     for (cv_node node = 0; node < history->node_count; node++) {
         const struct cv_history_node *it = &history->nodes[node];
-        if (it->knows && it->leader == cv_view_id(drawing->scenario, node))
+        if (mutex && !it->down)
+            snprintf(text, sizeof text, "%s", it->inside ? marks[MARK_ENTER].glyph : it->waiting ? "░" : " ");
+        else if (it->knows && it->leader == cv_view_id(drawing->scenario, node))
             snprintf(text, sizeof text, "★");
         else if (it->knows)
             snprintf(text, sizeof text, "→%" PRIu32, it->leader);
@@ -233,7 +279,7 @@ static void draw_legend(struct diagram_drawing *drawing)
     cv_canvas_clear(&drawing->canvas);
     size_t at = drawing->first;
     for (size_t mark = 1; mark < sizeof marks / sizeof *marks; mark++) {
-        if (!used[mark])
+        if (!used[mark] || !*marks[mark].meaning)
             continue;
         if (at + 5 + cv_canvas_columns(marks[mark].meaning) > drawing->canvas.width) {
             cv_canvas_print(&drawing->canvas, drawing->out);
@@ -253,8 +299,8 @@ int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_con
     if (!lay_out(&drawing, options->width))
         return CV_EINPUT;
     int error = cv_canvas_init(&drawing.canvas, options->width, options->colour);
-    drawing.down = calloc(history->node_count, sizeof *drawing.down);
-    if (!drawing.down)
+    drawing.standing = calloc(history->node_count, sizeof *drawing.standing);
+    if (!drawing.standing)
         error = CV_ENOMEM;
     if (!error)
         draw_header(&drawing);
@@ -265,6 +311,6 @@ int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_con
         draw_legend(&drawing);
     }
     cv_canvas_free(&drawing.canvas);
-    free(drawing.down);
+    free(drawing.standing);
     return error;
 }

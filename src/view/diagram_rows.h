@@ -18,7 +18,10 @@
     X(MARK_SUSPECT, "?", PAINT_PLAIN, "suspects")                                                                      \
     X(MARK_TRUST, "!", PAINT_PLAIN, "finds back")                                                                      \
     X(MARK_ELECTED, "★", PAINT_STAR, "knows the leader")                                                               \
-    X(MARK_ENTER, "■", PAINT_STAR, "enters")                                                                           \
+    X(MARK_REQUEST, "░", PAINT_PLAIN, "waits")                                                                         \
+    X(MARK_AGAIN, "░", PAINT_PLAIN, "")                                                                                \
+    X(MARK_ENTER, "█", PAINT_STAR, "inside, with its fence")                                                           \
+    X(MARK_LEAVE, "▀", PAINT_STAR, "leaves")                                                                           \
     X(MARK_CRASH, "✗", PAINT_BAD, "down")                                                                              \
     X(MARK_RECOVER, "●", PAINT_GOOD, "back")                                                                           \
     X(MARK_LOST, "╳", PAINT_BAD, "lost")
@@ -70,14 +73,19 @@ void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scen
 
 #define DIAGRAM_LABEL 96u
 
+struct diagram_standing {
+    bool down;
+    uint32_t waiting, inside; /* at so many critical sections */
+};
+
 struct diagram_drawing {
     FILE *out;
     const struct diagram_rows *rows;
     const struct cv_content *content;
     const struct cv_scenario *scenario;
     struct cv_canvas canvas;
-    bool *down;      /* per node, as time goes */
-    bool sent_times; /* tell when a message was sent: not all take one tick */
+    struct diagram_standing *standing; /* per node, as time goes */
+    bool sent_times;                   /* tell when a message was sent: not all take one tick */
     size_t gutter, first, pitch;
     size_t longest[CV_MAX_KINDS]; /* label of each kind, in columns */
 };
@@ -90,6 +98,8 @@ static inline size_t diagram_column(const struct diagram_drawing *drawing, cv_no
 /* "election 80", or the kind alone if such labels do not fit between two columns. */
 void diagram_label(const struct diagram_drawing *drawing, const struct cv_message *message, char label[DIAGRAM_LABEL]);
 void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cell *cell);
+/* A piece of the node's line: a bar while it waits or is inside; `crossed` by an arrow. */
+void diagram_draw_line(struct diagram_drawing *drawing, cv_node node, bool crossed, unsigned paint);
 
 /* diagram_arrows.c: a row of arrows, over the lifelines. */
 void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_row *row);

@@ -76,6 +76,7 @@ static void count(struct cv_history *history, const struct cv_event *event)
         node->crashed = event->time;
         node->down = true;
         node->knows = false;
+        node->waiting = node->inside = 0;
         return;
     case CV_EVENT_RECOVER:
         node->recovered = event->time;
@@ -87,6 +88,17 @@ static void count(struct cv_history *history, const struct cv_event *event)
         return;
     case CV_EVENT_FORGET:
         node->knows = false;
+        return;
+    case CV_EVENT_REQUEST:
+        node->waiting += !event->text;
+        return;
+    case CV_EVENT_ENTER:
+        node->waiting -= node->waiting > 0;
+        node->inside++;
+        node->entries++;
+        return;
+    case CV_EVENT_LEAVE:
+        node->inside -= node->inside > 0;
         return;
     default:
         return;

@@ -18,6 +18,8 @@ struct cv_history_node {
     uint64_t crashed, recovered; /* when, the last time; CV_NEVER if not at all */
     cv_id leader;                /* whom it takes for the leader, when `knows` */
     bool knows, down;
+    uint64_t entries;         /* how often it was inside */
+    uint32_t waiting, inside; /* at how many critical sections it stands now */
 };
 
 struct cv_history {

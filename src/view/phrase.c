@@ -88,8 +88,47 @@ static void phrase_peer(FILE *out, const struct cv_scenario *scenario, const cha
     fprintf(out, "%s%" PRIu32, preposition, cv_view_id(scenario, event->peer));
 }
 
+/* Which critical section, where there are several. */
+static void phrase_section(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event)
+{
+    if (scenario->names > 1)
+        fprintf(out, " section %" PRIu32, event->name);
+}
+
+void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event, const bool *down)
+{
+    fputs(": ", out);
+    const char *join = "";
+    for (cv_node node = 0, last; node < scenario->group.nodes; node = last + 1) {
+        last = node;
+        if (down[node])
+            continue;
+        while (last + 1 < scenario->group.nodes && !down[last + 1] &&
+               cv_view_id(scenario, last + 1) == cv_view_id(scenario, last) + 1)
+            last++;
+        fprintf(out, "%s%" PRIu32, join, cv_view_id(scenario, node));
+        join = ", ";
+        if (last - node + 1 < SHORTEST_RUN)
+            last = node;
+        else
+            fprintf(out, "..%" PRIu32, cv_view_id(scenario, last));
+    }
+    if (event->peer != CV_NOBODY)
+        fprintf(out, "; %" PRIu32 " coordinates", cv_view_id(scenario, event->peer));
+}
+
+void cv_phrase_fence(char *text, size_t room, uint64_t fence)
+{
+    const uint64_t view = fence >> 40, count = fence & ((UINT64_C(1) << 40) - 1); /* cv_fence() */
+    if (view)
+        snprintf(text, room, "%" PRIu64 "·%" PRIu64, view, count);
+    else
+        snprintf(text, room, "%" PRIu64, count);
+}
+
 void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event)
 {
+    char fence[48];
     switch (event->type) {
     case CV_EVENT_START:
         fputs("is asked to call an election", out);
@@ -139,8 +178,22 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
     case CV_EVENT_FORGET:
         fputs("knows no leader any more", out);
         break;
+    case CV_EVENT_REQUEST:
+        fputs(event->text ? "still wants to enter" : "wants to enter", out);
+        phrase_section(out, scenario, event);
+        break;
     case CV_EVENT_ENTER:
-        fprintf(out, "enters, fence %" PRIu64, event->detail);
+        fputs("enters", out);
+        phrase_section(out, scenario, event);
+        cv_phrase_fence(fence, sizeof fence, event->detail);
+        fprintf(out, " (fence %s)", fence);
+        break;
+    case CV_EVENT_LEAVE:
+        fputs("leaves", out);
+        phrase_section(out, scenario, event);
+        break;
+    case CV_EVENT_VIEW:
+        fprintf(out, "view %" PRIu64 " begins", event->detail);
         break;
     case CV_EVENT_NOTE:
         cv_phrase_text(out, event->text);

@@ -23,4 +23,10 @@ void cv_phrase_nodes(FILE *out, const struct cv_scenario *scenario, const cv_nod
 /* The partition that begins, or ends, with this event; NULL if the scenario plans none. */
 const struct cv_partition *cv_phrase_partition(const struct cv_scenario *scenario, const struct cv_event *event);
 
+/* Who is in the view that begins with this event: ": 0..3, 5; 3 coordinates". */
+void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event, const bool *down);
+
+/* A fence in few letters: "3", or "1·3" for the number 3 of view 1. */
+void cv_phrase_fence(char *text, size_t room, uint64_t fence);
+
 #endif

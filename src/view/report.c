@@ -50,6 +50,35 @@ static void json_messages(struct cv_json *json, const struct cv_run *run)
     cv_json_close(json, '}');
 }
 
+static void json_time(struct cv_json *json, const char *key, uint64_t time)
+{
+    if (time == CV_NEVER)
+        cv_json_null(json, key);
+    else
+        cv_json_count(json, key, time);
+}
+
+static void json_entries(struct cv_json *json, const struct cv_run *run)
+{
+    cv_json_open(json, "entries", '[');
+    for (uint64_t i = 0; i < run->entry_count; i++) {
+        const struct cv_entry *entry = &run->entries[i];
+        cv_json_open(json, NULL, '{');
+        cv_json_count(json, "node", run->scenario->group.ids[entry->node]);
+        if (run->scenario->names > 1)
+            cv_json_count(json, "name", entry->name);
+        cv_json_count(json, "requested", entry->requested);
+        json_time(json, "entered", entry->entered);
+        json_time(json, "left", entry->left);
+        if (entry->entered == CV_NEVER)
+            cv_json_null(json, "fence");
+        else
+            cv_json_count(json, "fence", entry->fence);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
 static void json_expectation(struct cv_json *json, const char *key, const struct cv_expectation *expected, bool holds)
 {
     if (!expected->cost) {
@@ -100,8 +129,7 @@ void cv_report_json(FILE *out, const struct cv_report *report)
         cv_json_null(&json, "decided");
     else
         cv_json_count(&json, "decided", run->decided);
-    cv_json_open(&json, "entries", '[');
-    cv_json_close(&json, ']');
+    json_entries(&json, run);
     cv_json_open(&json, "theory", '{');
     json_expectation(&json, "messages", &judgement->messages, judgement->messages_hold);
     json_expectation(&json, "delay", &judgement->delay, judgement->delay_holds);
@@ -154,6 +182,38 @@ static void text_leader(FILE *out, const struct cv_run *run, const struct cv_jud
     fprintf(out, "%s\n", shown == 16 ? " …" : "");
 }
 
+static bool comes_before(const struct cv_entry *one, const struct cv_entry *other)
+{
+    return one->entered < other->entered || (one->entered == other->entered && one < other);
+}
+
+/* Who was inside, in the order in which they came. */
+static void text_entries(FILE *out, const struct cv_run *run)
+{
+    uint64_t served = 0, shown = 0;
+    const struct cv_entry *last = NULL;
+    for (uint64_t i = 0; i < run->entry_count; i++)
+        served += run->entries[i].entered != CV_NEVER;
+    fprintf(out, "entries   %llu of %llu request%s", (unsigned long long)served, (unsigned long long)run->entry_count,
+            run->entry_count == 1 ? "" : "s");
+    for (; shown < served && shown < 12; shown++) {
+        const struct cv_entry *next = NULL;
+        for (uint64_t i = 0; i < run->entry_count; i++) {
+            const struct cv_entry *entry = &run->entries[i];
+            if (entry->entered != CV_NEVER && (!last || comes_before(last, entry)) &&
+                (!next || comes_before(entry, next)))
+                next = entry;
+        }
+        fprintf(out, "%s %u at %llu", shown ? "," : ":", run->scenario->group.ids[next->node],
+                (unsigned long long)next->entered);
+        last = next;
+    }
+    fprintf(out, "%s\n", shown < served ? " …" : "");
+    if (run->views)
+        fprintf(out, "views     %llu change%s, %llu messages to elect coordinators\n", (unsigned long long)run->views,
+                run->views == 1 ? "" : "s", (unsigned long long)run->election_messages);
+}
+
 static void text_cost(FILE *out, const struct cv_expectation *expected, bool holds)
 {
     if (expected->cost)
@@ -178,7 +238,10 @@ void cv_report_text(FILE *out, const struct cv_report *report)
     const struct cv_algorithm *algorithm = run->scenario->algorithm;
     fprintf(out, "%s, %u nodes, seed %llu\n", algorithm->title, run->scenario->group.nodes,
             (unsigned long long)run->scenario->seed);
-    text_leader(out, run, judgement);
+    if (algorithm->problem == CV_MUTEX)
+        text_entries(out, run);
+    else
+        text_leader(out, run, judgement);
     fprintf(out, "messages  %llu", (unsigned long long)run->total);
     for (uint32_t kind = 0; algorithm->kinds[kind].name; kind++)
         fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name,

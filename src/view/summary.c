@@ -70,8 +70,11 @@ static void draw_node(FILE *out, struct cv_canvas *canvas, const struct cv_scena
                       const struct cv_history *history, cv_node node)
 {
     const struct cv_history_node *it = &history->nodes[node];
+    const bool mutex = scenario->algorithm->problem == CV_MUTEX;
     char text[TEXT], leader[TEXT] = "?";
-    if (it->down)
+    if (mutex)
+        snprintf(leader, sizeof leader, "%" PRIu64, it->entries);
+    else if (it->down)
         snprintf(leader, sizeof leader, "✗");
     else if (it->knows)
         snprintf(leader, sizeof leader, "%s%" PRIu32, it->leader == cv_view_id(scenario, node) ? "★ " : "", it->leader);
@@ -105,7 +108,8 @@ static int draw_nodes(FILE *out, struct cv_canvas *canvas, const struct cv_scena
     if (!all)
         qsort_r(order, nodes, sizeof *order, by_work, (void *)(uintptr_t)history);
     cv_canvas_clear(canvas);
-    cv_canvas_put(canvas, 2, "      node        sent    received      leader", PAINT_STRONG);
+    cv_canvas_put(canvas, 2, "      node        sent    received", PAINT_STRONG);
+    cv_canvas_put(canvas, 41, scenario->algorithm->problem == CV_MUTEX ? "entries" : " leader", PAINT_STRONG);
     cv_canvas_print(canvas, out);
     for (uint32_t i = 0; i < (all ? nodes : BUSIEST); i++)
         draw_node(out, canvas, scenario, history, order[i]);

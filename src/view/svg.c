@@ -38,11 +38,13 @@ static int lay_out(struct svg *svg)
 
 static void draw_diagram(struct svg *svg)
 {
-    svg->top = svg_heading(svg) + (svg->scenario->partition_count ? 44 : 28);
+    svg->top = svg_heading(svg) + (svg->scenario->partition_count || svg_has_views(svg) ? 44 : 28);
     svg_axis_draw(svg);
     svg_partitions_draw(svg);
     svg_lines_draw(svg);
+    svg_bars_draw(svg);
     svg_arrows_draw(svg);
+    svg_fences_draw(svg);
     svg_marks_draw(svg);
     svg_labels_draw(svg);
     double y = svg_line(svg, svg->scenario->group.nodes - 1) + svg->pitch * 0.55 + 52;

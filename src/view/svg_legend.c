@@ -5,9 +5,15 @@
 #include "view/svg_parts.h"
 
 static const char *const meanings[SVG_MARKS] = {
-    [SVG_CALL] = "calls an election",   [SVG_TIMEOUT] = "times out", [SVG_SUSPECT] = "suspects somebody",
-    [SVG_ELECTED] = "knows the leader", [SVG_ENTER] = "enters",      [SVG_CRASH] = "crashes",
-    [SVG_RECOVER] = "comes back",       [SVG_LOST] = "lost",
+    [SVG_CALL] = "calls an election",
+    [SVG_TIMEOUT] = "times out",
+    [SVG_SUSPECT] = "suspects somebody",
+    [SVG_ELECTED] = "knows the leader",
+    [SVG_WAIT] = "waits",
+    [SVG_INSIDE] = "inside, with its fence",
+    [SVG_CRASH] = "crashes",
+    [SVG_RECOVER] = "comes back",
+    [SVG_LOST] = "lost",
 };
 
 /* Moves on to the next line where the text would not fit. */

@@ -54,7 +54,17 @@ static void draw_piece(struct svg *svg, double begin, double end, double y, bool
                 down ? "dead" : "life", begin, y, end, y);
 }
 
-/* The name on the left, and on the right whom the node follows in the end. */
+static void tell_entries(char *text, size_t room, const struct cv_history_node *it)
+{
+    if (it->inside || it->waiting)
+        snprintf(text, room, "%s", it->inside ? "is inside" : "still waits");
+    else if (it->entries)
+        snprintf(text, room, it->entries == 1 ? "entered once" : "entered %" PRIu64 " times", it->entries);
+    else
+        *text = '\0';
+}
+
+/* The name on the left, and on the right whom the node follows in the end, or how often it entered. */
 static void draw_ends(struct svg *svg, cv_node node)
 {
     const struct cv_history_node *it = &svg->history->nodes[node];
@@ -72,7 +82,9 @@ static void draw_ends(struct svg *svg, cv_node node)
             leads ? "#b58900" : "#8c959f");
     snprintf(text, sizeof text, "%" PRIu32, id);
     svg_text(svg, svg->left - half, y + 5, it->down ? "id dim" : "id", text);
-    if (leads)
+    if (svg->scenario->algorithm->problem == CV_MUTEX && !it->down)
+        tell_entries(text, sizeof text, it);
+    else if (leads)
         snprintf(text, sizeof text, "leads");
     else if (it->knows)
         snprintf(text, sizeof text, "follows %" PRIu32, it->leader);
@@ -135,9 +147,10 @@ void svg_mark_draw(struct svg *svg, enum svg_mark mark, double x, double y)
     case SVG_ELECTED:
         draw_star(out, x, y, 8);
         break;
-    case SVG_ENTER:
-        fprintf(out, "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"#8fd19e\"/>", x - 5,
-                y - 5);
+    case SVG_WAIT:
+    case SVG_INSIDE:
+        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\"/>",
+                mark == SVG_WAIT ? "wait" : "inside", x - 7, y - 5);
         break;
     case SVG_CRASH:
     case SVG_LOST:
@@ -169,8 +182,6 @@ static enum svg_mark mark_of(const struct cv_event *event)
         return SVG_SUSPECT;
     case CV_EVENT_ELECTED:
         return SVG_ELECTED;
-    case CV_EVENT_ENTER:
-        return SVG_ENTER;
     case CV_EVENT_CRASH:
         return SVG_CRASH;
     case CV_EVENT_RECOVER:

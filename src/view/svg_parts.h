@@ -49,7 +49,8 @@ enum svg_mark {
     SVG_TIMEOUT,
     SVG_SUSPECT,
     SVG_ELECTED,
-    SVG_ENTER,
+    SVG_WAIT,
+    SVG_INSIDE,
     SVG_CRASH,
     SVG_RECOVER,
     SVG_LOST,
@@ -94,6 +95,15 @@ void svg_lines_draw(struct svg *svg);
 void svg_marks_draw(struct svg *svg);
 /* One mark of the legend. */
 void svg_mark_draw(struct svg *svg, enum svg_mark mark, double x, double y);
+
+/* ---- svg_bars.c ---- */
+
+/* Mutual exclusion: waiting and being inside as bars along the lines; and where views begin. */
+void svg_bars_draw(struct svg *svg);
+/* The fences, over the arrows. */
+void svg_fences_draw(struct svg *svg);
+/* Does a view begin in this run? */
+bool svg_has_views(const struct svg *svg);
 
 /* ---- svg_arrows.c ---- */
 

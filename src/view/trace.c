@@ -103,6 +103,8 @@ static void flush_send(struct cv_trace *trace)
     begin_line(trace, &json, &trace->send);
     write_clocks(trace, &json, trace->send.node, trace->send.clock);
     write_targets(trace, &json);
+    if (trace->scenario->names > 1)
+        cv_json_count(&json, "name", trace->send.name);
     write_content(trace, &json, trace->content);
     end_line(trace, &json);
     for (size_t i = 0; i < trace->target_count; i++) {
@@ -123,7 +125,7 @@ static bool same_multicast(const struct cv_trace *trace, const struct cv_event *
 {
     const struct cv_message *one = trace->content, *other = event->content;
     return trace->target_count && event->node == trace->send.node && event->clock == trace->send.clock &&
-           one->kind == other->kind && one->words == other->words &&
+           event->name == trace->send.name && one->kind == other->kind && one->words == other->words &&
            memcmp(cv_body(one), cv_body(other), one->words * sizeof(uint32_t)) == 0;
 }
 
@@ -177,7 +179,10 @@ static void write_event(struct cv_trace *trace, const struct cv_event *event)
     if (event->message)
         cv_json_count(&json, "message", event->message);
     if (event->peer != CV_NOBODY)
-        cv_json_count(&json, event->type == CV_EVENT_RECEIVE ? "from" : "peer",
+        cv_json_count(&json,
+                      event->type == CV_EVENT_RECEIVE ? "from"
+                      : event->type == CV_EVENT_VIEW  ? "coordinator"
+                                                      : "peer",
                       cv_view_id(trace->scenario, event->peer));
     if (event->content)
         write_content(trace, &json, event->content);
@@ -185,6 +190,10 @@ static void write_event(struct cv_trace *trace, const struct cv_event *event)
         cv_json_count(&json, "leader", event->detail);
     if (event->type == CV_EVENT_ENTER)
         cv_json_count(&json, "fence", event->detail);
+    if (event->type == CV_EVENT_VIEW)
+        cv_json_count(&json, "view", event->detail);
+    if (trace->scenario->names > 1 && event->node != CV_NOBODY)
+        cv_json_count(&json, "name", event->name);
     if (event->text)
         cv_json_text(&json, event->type == CV_EVENT_TIMEOUT ? "timer" : "text", event->text);
     end_line(trace, &json);

@@ -203,6 +203,8 @@ static void tell_network(struct story *story, const struct cv_event *event)
 {
     const struct cv_partition *partition = cv_phrase_partition(story->scenario, event);
     cv_phrase_event(story->out, story->scenario, event);
+    if (event->type == CV_EVENT_VIEW)
+        cv_phrase_members(story->out, story->scenario, event, story->down);
     if (event->type != CV_EVENT_CUT || !partition)
         return;
     fputs(": ", story->out);
