@@ -30,6 +30,12 @@ static const struct word claims[] = {
     {CV_ANY_CALLER, "any-caller"},
     {CV_ONE_CALL, "one-election"},
     {CV_PER_COMPONENT, "in every connected part"},
+    {CV_EXCLUSION, "exclusion"},
+    {CV_FENCES_RISE, "fences-rise"},
+    {CV_NO_DEADLOCK, "no-deadlock"},
+    {CV_EVERY_REQUEST, "every-request"},
+    {CV_BOUNDED_WAITING, "bounded-waiting"},
+    {CV_REQUEST_ORDER, "request-order"},
     {0, NULL},
 };
 
@@ -116,6 +122,10 @@ static void show_parameters(const struct cv_algorithm *algorithm)
             printf(" (%lld)", (long long)it->fallback);
         putchar('\n');
     }
+    if (algorithm->problem == CV_MUTEX && algorithm->clocked)
+        puts("  --set clocks=ID:N,...  Lamport clocks to begin with (0)");
+    if (algorithm->quorums)
+        puts("  --set quorums=grid|plane|FILE|sets:ID:ID-ID,...  who votes for whom (grid)");
     if (algorithm->assumes & CV_BOUNDED_DELAY)
         puts("  --set bound=N  D, what its timeouts take for the longest delay (the network's own)");
 }
@@ -137,7 +147,8 @@ static void show_one(const struct cv_algorithm *algorithm)
         show_padded(cost->formula, 36);
         printf("%s\n", cost->label);
     }
-    if (cv_algorithm_parameters(algorithm) || algorithm->assumes & CV_BOUNDED_DELAY)
+    if (cv_algorithm_parameters(algorithm) || algorithm->quorums || algorithm->assumes & CV_BOUNDED_DELAY ||
+        (algorithm->problem == CV_MUTEX && algorithm->clocked))
         puts("\nparameters");
     show_parameters(algorithm);
 }

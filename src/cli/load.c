@@ -20,8 +20,9 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
                            CV_ABI);
     if (!algorithm->name || !algorithm->title || !algorithm->kinds || !algorithm->citation)
         return cv_complain(complaint, "%s: the table lacks a name, title, citation or kinds", path);
-    if (algorithm->problem != CV_ELECTION)
-        return cv_complain(complaint, "%s: problem %u; expected an election", path, algorithm->problem);
+    if (algorithm->problem != CV_ELECTION && algorithm->problem != CV_MUTEX)
+        return cv_complain(complaint, "%s: problem %u; expected an election or mutual exclusion", path,
+                           algorithm->problem);
     if (algorithm->topology > CV_GRAPH)
         return cv_complain(complaint, "%s: topology %u; expected one of enum cv_topology", path, algorithm->topology);
     if (cv_algorithm_kinds(algorithm) > MOST_KINDS || cv_algorithm_timers(algorithm) > CV_MAX_TIMERS)

@@ -25,9 +25,20 @@ static const char help[] =
     "                           edges:1-2,1-3 or a file of `a b [weight]` lines; for algorithms that run on\n"
     "                           graphs (random:2N)\n"
     "      --set KEY=VALUE      a parameter of the algorithm; conclave list ALGORITHM shows them; repeatable\n"
+    "Mutual exclusion\n"
+    "      --request ID@T[+HOLD][/NAME]\n"
+    "                           ID wants to enter at time T, for HOLD ticks (1), the critical section NAME (0);\n"
+    "                           a list, repeatable\n"
+    "      --entries E          without --request: how often everybody enters, from time 0 on (1)\n"
+    "      --hold H             for how long each time (1)\n"
+    "      --think P            and with what pause before it wants to enter again (0)\n"
+    "      --names K            critical sections side by side (1)\n"
+    "      --views on|off       when somebody dies or returns, go on in a new view (on if something crashes)\n"
+    "      --election NAME      which algorithm elects a new coordinator then (bully)\n"
     "The network\n"
     "      --seed S             the source of all chance (1)\n"
     "      --delay D            ticks a message takes: unit, A..B, or exp:MEAN (unit)\n"
+    "      --lag P:Q[:KIND]=T   messages from P to Q, or only that kind, take T ticks; * for everybody; repeatable\n"
     "      --loss P             probability that a packet is lost below the reliable channel (0)\n"
     "      --duplicate P        probability that it arrives twice (0)\n"
     "      --reorder            packets overtake each other\n"
@@ -55,7 +66,8 @@ static const char help[] =
     "\n"
     "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
     "\n"
-    "  conclave sim bully --ids 0..7 --crash 7@0 --start 4 --diagram\n";
+    "  conclave sim bully --ids 0..7 --crash 7@0 --start 4 --diagram\n"
+    "  conclave sim ricart-agrawala -n 4 --entries 2 --hold 3 --diagram\n";
 
 static double wall_seconds(void)
 {

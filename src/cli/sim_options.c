@@ -38,7 +38,14 @@ enum {
     DIAGRAM,
     TRANSCRIPT,
     TIMING,
-    FOR_MUTEX
+    REQUEST,
+    ENTRIES,
+    HOLD,
+    THINK,
+    NAMES,
+    VIEWS,
+    LAG,
+    ELECTION
 };
 
 static const struct option options[] = {
@@ -70,10 +77,14 @@ static const struct option options[] = {
     {"diagram", no_argument, NULL, DIAGRAM},
     {"transcript", no_argument, NULL, TRANSCRIPT},
     {"timing", no_argument, NULL, TIMING},
-    {"request", required_argument, NULL, FOR_MUTEX},
-    {"entries", required_argument, NULL, FOR_MUTEX},
-    {"hold", required_argument, NULL, FOR_MUTEX},
-    {"think", required_argument, NULL, FOR_MUTEX},
+    {"request", required_argument, NULL, REQUEST},
+    {"entries", required_argument, NULL, ENTRIES},
+    {"hold", required_argument, NULL, HOLD},
+    {"think", required_argument, NULL, THINK},
+    {"names", required_argument, NULL, NAMES},
+    {"views", required_argument, NULL, VIEWS},
+    {"lag", required_argument, NULL, LAG},
+    {"election", required_argument, NULL, ELECTION},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -112,6 +123,18 @@ static const char **place_of(struct sim_request *request, int option)
         return &plan->graph;
     case UNTIL:
         return &plan->until;
+    case ENTRIES:
+        return &plan->entries;
+    case HOLD:
+        return &plan->hold;
+    case THINK:
+        return &plan->think;
+    case NAMES:
+        return &plan->names;
+    case VIEWS:
+        return &plan->views;
+    case ELECTION:
+        return &request->election;
     case TRACE:
         return &request->trace;
     case SVG:
@@ -136,8 +159,12 @@ static struct cv_words *list_of(struct cv_plan *plan, int option)
         return &plan->alternate;
     case SUSPECT:
         return &plan->suspect;
+    case REQUEST:
+        return &plan->request;
     case BLIND:
         return &plan->blind;
+    case LAG:
+        return &plan->lag;
     case SET:
         return &plan->set;
     default:
@@ -173,7 +200,7 @@ static bool has_one_value(struct sim_request *request, int option)
     return place_of(request, option) || option == SEED || option == RUNS;
 }
 
-static int take_option(struct sim_request *request, int option, const char *name, struct cv_complaint *complaint)
+static int take_option(struct sim_request *request, int option, struct cv_complaint *complaint)
 {
     const char **place = place_of(request, option);
     struct cv_words *list = list_of(&request->plan, option);
@@ -190,10 +217,7 @@ static int take_option(struct sim_request *request, int option, const char *name
     }
     if (option == SEED)
         return read_number("--seed", optarg, 0, UINT64_MAX - MOST_RUNS, &request->plan.seed, complaint);
-    if (option == RUNS)
-        return read_number("--runs", optarg, 1, MOST_RUNS, &request->runs, complaint);
-    return cv_complain(complaint, "--%s %s: expected a mutual exclusion algorithm; only they take it", name,
-                       cv_brief(optarg).text);
+    return read_number("--runs", optarg, 1, MOST_RUNS, &request->runs, complaint);
 }
 
 /* What getopt stopped at, when it returned '?' or ':'. */
@@ -219,7 +243,7 @@ static const char *written(char **argv)
 
 static int read_options(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
-    bool given[FOR_MUTEX + 1] = {false};
+    bool given[ELECTION + 1] = {false};
     int option, which = -1;
     optind = 0; /* begin anew: a scenario reads several lines of options */
     opterr = 0;
@@ -232,7 +256,7 @@ static int read_options(int argc, char **argv, struct sim_request *request, stru
         if (given[option] && has_one_value(request, option))
             return cv_complain(complaint, "--%s %s: given twice; expected one value", name, cv_brief(optarg).text);
         given[option] = true;
-        const int error = take_option(request, option, name, complaint);
+        const int error = take_option(request, option, complaint);
         if (error)
             return error;
     }
@@ -243,6 +267,63 @@ static int read_options(int argc, char **argv, struct sim_request *request, stru
     if (optind + 1 < argc)
         return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(argv[optind + 1]).text);
     return command_algorithm(argv[optind], &request->plan.algorithm, complaint);
+}
+
+/* "0:0-1-2,1:1-3" says the same as a file of two lines. */
+static char *spell_out_sets(const char *sets)
+{
+    char *text = malloc(2 * strlen(sets) + 1), *out = text;
+    for (; text && *sets; sets++) {
+        *out++ = *sets == ',' ? '\n' : *sets == '-' ? ' ' : *sets;
+        if (*sets == ':')
+            *out++ = ' ';
+    }
+    if (text)
+        *out = '\0';
+    return text;
+}
+
+/* Only mutual exclusion has requests, and views in which they go on. */
+static int check_mutex(struct sim_request *request, struct cv_complaint *complaint)
+{
+    const struct cv_plan *plan = &request->plan;
+    const struct {
+        const char *option, *value;
+    } given[] = {{"--request", plan->request.count ? plan->request.word[0] : NULL},
+                 {"--entries", plan->entries},
+                 {"--hold", plan->hold},
+                 {"--think", plan->think},
+                 {"--names", plan->names},
+                 {"--views", plan->views},
+                 {"--election", request->election}};
+    for (size_t i = 0; i < sizeof given / sizeof *given && plan->algorithm->problem != CV_MUTEX; i++)
+        if (given[i].value)
+            return cv_complain(complaint, "%s %s: expected a mutual exclusion algorithm; only they take it",
+                               given[i].option, cv_brief(given[i].value).text);
+    const int error =
+        command_algorithm(request->election ? request->election : "bully", &request->plan.election, complaint);
+    if (!error && (request->plan.election->problem != CV_ELECTION || request->plan.election->topology == CV_GRAPH))
+        return cv_complain(complaint, "--election %s: expected an election that needs no graph",
+                           cv_brief(request->election).text);
+    return error;
+}
+
+/* The voting sets of a file. */
+static int read_quorums(struct sim_request *request, struct cv_complaint *complaint)
+{
+    for (uint32_t i = 0; i < request->plan.set.count && request->plan.algorithm->quorums; i++) {
+        const char *word = request->plan.set.word[i];
+        if (strncmp(word, "quorums=", 8) != 0 || strcmp(word + 8, "grid") == 0 || strcmp(word + 8, "plane") == 0)
+            continue;
+        free(request->quorums_text);
+        request->quorums_text = strncmp(word + 8, "sets:", 5) == 0
+                                    ? spell_out_sets(word + 13)
+                                    : command_read_file("--set quorums", word + 8, complaint);
+        if (!request->quorums_text)
+            return CV_EFILE;
+    }
+    request->plan.quorums_text = request->quorums_text;
+    return 0;
 }
 
 /* "1-2,1-3:7" says the same as a file of three lines. */
@@ -326,6 +407,10 @@ int sim_read(int argc, char **argv, struct sim_request *request, struct cv_compl
     int error = read_options(argc, argv, request, complaint);
     if (!error && !request->help)
         error = check_outputs(request, complaint);
+    if (!error && !request->help)
+        error = check_mutex(request, complaint);
+    if (!error && !request->help)
+        error = read_quorums(request, complaint);
     return error || request->help ? error : read_graph(request, complaint);
 }
 
@@ -333,6 +418,7 @@ void sim_free(struct sim_request *request)
 {
     cv_plan_free(&request->plan);
     free(request->graph_text);
+    free(request->quorums_text);
     free(request->command);
     *request = (struct sim_request){0};
 }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+/* `conclave compare`: the texts' comparison tables, measured. */
+#include "cli/compare.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "core/parse.h"
+
+static const char help[] =
+    "usage: conclave compare mutex|election [OPTION...]\n"
+    "\n"
+    "Measures every algorithm in the simulator beside the formulas of the texts. The same seed and options print\n"
+    "the same bytes.\n"
+    "\n"
+    "  mutex      messages for an entry, delay before it, synchronization delay; and the problems the texts name\n"
+    "  election   messages and time\n"
+    "\n"
+    "      --nodes LIST         sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8 (4,9,16,25,49)\n"
+    "      --seed S             the source of all chance (1)\n"
+    "      --json               the result as JSON\n"
+    "      --csv                the measurements as CSV\n"
+    "      --plot FILE          messages against n, to FILE.svg or FILE.png; PNG needs rsvg-convert\n"
+    "\n"
+    "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
+    "\n"
+    "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg\n";
+
+enum { NODES = 256, SEED, JSON, CSV, PLOT, HELP, OPTIONS };
+
+static const struct option options[] = {
+    {"nodes", required_argument, NULL, NODES},
+    {"seed", required_argument, NULL, SEED},
+    {"json", no_argument, NULL, JSON},
+    {"csv", no_argument, NULL, CSV},
+    {"plot", required_argument, NULL, PLOT},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+struct order {
+    uint32_t sizes[COMPARE_MOST_SIZES];
+    uint32_t size_count;
+    uint64_t seed;
+    const char *problem, *plot;
+    bool json, csv, help;
+};
+
+static int read_sizes(const char *list, struct order *order, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(list), piece, low, high;
+    uint64_t first, last, before = 0;
+    order->size_count = 0;
+    while (cv_text_take(&rest, ',', &piece)) {
+        if (!cv_text_range(piece, &low, &high))
+            low = high = piece;
+        if (!cv_parse_number(low, COMPARE_MOST_NODES, &first) || !cv_parse_number(high, COMPARE_MOST_NODES, &last) ||
+            first < COMPARE_LEAST_NODES || last < first || first <= before)
+            return cv_complain(complaint, "--nodes %s: expected rising numbers of %u..%u, as in 4,9,16 or 3..8",
+                               cv_brief(list).text, COMPARE_LEAST_NODES, COMPARE_MOST_NODES);
+        for (uint64_t size = first; size <= last; size++) {
+            if (order->size_count == COMPARE_MOST_SIZES)
+                return cv_complain(complaint, "--nodes %s: expected at most %u sizes", cv_brief(list).text,
+                                   COMPARE_MOST_SIZES);
+            order->sizes[order->size_count++] = (uint32_t)size;
+        }
+        before = last;
+    }
+    if (!order->size_count)
+        return cv_complain(complaint, "--nodes %s: expected at least one size", list);
+    return 0;
+}
+
+static int take_option(struct order *order, int option, struct cv_complaint *complaint)
+{
+    switch (option) {
+    case NODES:
+        return read_sizes(optarg, order, complaint);
+    case SEED:
+        if (!cv_parse_number(cv_text(optarg), UINT64_MAX - 10000000u, &order->seed))
+            return cv_complain(complaint, "--seed %s: expected a number", cv_brief(optarg).text);
+        return 0;
+    case JSON:
+        order->json = true;
+        return 0;
+    case CSV:
+        order->csv = true;
+        return 0;
+    case PLOT:
+        order->plot = optarg;
+        return compare_plot_check(optarg, complaint);
+    default:
+        order->help = true;
+        return 0;
+    }
+}
+
+static int read_order(int argc, char **argv, struct order *order, struct cv_complaint *complaint)
+{
+    bool given[OPTIONS] = {false};
+    int option, which = -1, error = 0;
+    *order = (struct order){.sizes = {4, 9, 16, 25, 49}, .size_count = 5, .seed = 1, .problem = ""};
+    optind = 0;
+    opterr = 0;
+    while (!error && (option = getopt_long(argc, argv, ":", options, &which)) != -1) {
+        const char *word = argv[optind - 1];
+        if (option == ':')
+            return cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
+        if (option == '?' && optopt >= NODES)
+            return cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
+        if (option == '?')
+            return cv_complain(complaint, "%s: no such option; see conclave compare --help", cv_brief(word).text);
+        const char *written = optarg && optarg == word ? argv[optind - 2] : word;
+        if (strcspn(written, "=") != strlen(options[which].name) + 2)
+            return cv_complain(complaint, "%s: expected --%s, written out", cv_brief(written).text,
+                               options[which].name);
+        if (given[option] && optarg)
+            return cv_complain(complaint, "--%s %s: given twice; expected one value", options[which].name,
+                               cv_brief(optarg).text);
+        given[option] = true;
+        error = take_option(order, option, complaint);
+    }
+    if (error || order->help)
+        return error;
+    if (optind < argc)
+        order->problem = argv[optind];
+    if (strcmp(order->problem, "mutex") != 0 && strcmp(order->problem, "election") != 0)
+        return cv_complain(complaint, "compare%s%s: expected mutex or election", *order->problem ? " " : "",
+                           cv_brief(order->problem).text);
+    if (optind + 1 < argc)
+        return cv_complain(complaint, "%s: expected one problem at a time", cv_brief(argv[optind + 1]).text);
+    if (order->json && order->csv)
+        return cv_complain(complaint, "--json: expected without --csv, they share standard output");
+    return 0;
+}
+
+static void report(const struct order *order, const struct cv_comparison *comparison)
+{
+    if (order->json)
+        cv_compare_json(stdout, comparison);
+    else if (order->csv)
+        cv_compare_csv(stdout, comparison);
+    else
+        cv_compare_text(stdout, comparison, command_colour(), command_width());
+}
+
+static int measure(const struct order *order, struct cv_comparison *comparison, struct cv_complaint *complaint)
+{
+    return strcmp(order->problem, "mutex") == 0 ? compare_mutex(comparison, complaint)
+                                                : compare_election(comparison, complaint);
+}
+
+static int carry_out(const struct order *order)
+{
+    struct cv_complaint complaint = {{0}};
+    struct cv_comparison comparison = {
+        .problem = order->problem, .seed = order->seed, .sizes = order->sizes, .size_count = order->size_count};
+    struct cv_output output = {0};
+    int error = order->plot ? cv_output_open(&output, order->plot, &complaint) : 0;
+    command_catch_signals();
+    if (!error)
+        error = measure(order, &comparison, &complaint);
+    compare_progress_end();
+    comparison.interrupted = error == CV_EINTERRUPTED;
+    if (comparison.interrupted)
+        error = 0;
+    if (!error && order->plot)
+        error = compare_plot(&output, &comparison, &complaint);
+    cv_output_abort(&output);
+    int code = EXIT_UNKNOWN;
+    if (error) {
+        code = command_fail(error, &complaint);
+    } else {
+        report(order, &comparison);
+        code = !cv_compare_holds(&comparison) ? EXIT_VIOLATED : comparison.interrupted ? EXIT_UNKNOWN : EXIT_HELD;
+    }
+    compare_free(&comparison);
+    return code;
+}
+
+int command_compare(int argc, char **argv)
+{
+    struct cv_complaint complaint = {{0}};
+    struct order order;
+    const int error = read_order(argc, argv, &order, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    if (order.help) {
+        fputs(help, stdout);
+        return EXIT_HELD;
+    }
+    return carry_out(&order);
+}
