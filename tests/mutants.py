@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Can the tests fail? Each mutants/*.mutant changes a line of an election, in a copy; tests/elections must find that
-something is wrong with it. The same source unchanged, compiled the same way, must pass.
+"""Can the tests fail? Each mutants/*.mutant changes a line of an algorithm, in a copy; tests/elections or
+tests/mutexes, as its source is one or the other, must find that something is wrong with it. The same source unchanged, compiled the same way, must pass.
 
 A mutant file says in # lines what is broken, then names the algorithm, its source and the C name of its table. What
 follows `- ` is replaced by what follows `+ `; it must stand in the source exactly once. Mutants are given by name to
@@ -16,10 +16,10 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 ELECTIONS = os.environ.get("CONCLAVE_ELECTIONS", str(SOURCE / "build" / "tests" / "elections"))
+MUTEXES = os.environ.get("CONCLAVE_MUTEXES", str(SOURCE / "build" / "tests" / "mutexes"))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 WORKERS = 2
 PATIENCE_SECONDS = 90
-STORIES = 2500
 
 
 class Mutant:
@@ -50,8 +50,9 @@ def compile_object(text, table, directory, name):
     return target
 
 
-def elect(algorithm, target, stories):
-    return subprocess.run([ELECTIONS, algorithm, str(target), "--stories", str(stories)], capture_output=True,
+def play(algorithm, source, target, share):
+    program, stories = (MUTEXES, 600) if source.parent.name == "mutex" else (ELECTIONS, 2500)
+    return subprocess.run([program, algorithm, str(target), "--stories", str(stories // share)], capture_output=True,
                           text=True, check=False, timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
 
 
@@ -61,7 +62,8 @@ def try_mutant(mutant, directory):
     if text is None:
         return f"the line is not in {mutant.source.name} exactly once; has the source changed?\n{mutant.before}"
     try:
-        done = elect(mutant.algorithm, compile_object(text, mutant.table, directory, mutant.name), STORIES)
+        target = compile_object(text, mutant.table, directory, mutant.name)
+        done = play(mutant.algorithm, mutant.source, target, 1)
     except subprocess.TimeoutExpired:
         return f"not judged within {PATIENCE_SECONDS} seconds"
     if done.returncode == 1 and "FAILED: " in done.stdout:
@@ -72,7 +74,7 @@ def try_mutant(mutant, directory):
 def try_original(key, directory):
     algorithm, source, table = key
     target = compile_object(source.read_text(encoding="utf-8"), table, directory, f"{algorithm}-original")
-    done = elect(algorithm, target, STORIES // 5)
+    done = play(algorithm, source, target, 5)
     return None if done.returncode == 0 else f"fails unchanged\n{done.stdout}{done.stderr}"
 
 

@@ -36,6 +36,14 @@ RUNS = [
     "multicast -n 5 --crash 5@2",
     "wireless -n 10 --delay 1..3",
     "wireless -n 10 --crash 4@2",
+    "central -n 4 --entries 2 --hold 3",
+    "central -n 5 --entries 2 --hold 9 --crash 5@12 --crash 2@20 --recover 2@40 --election chang-roberts",
+    "token-ring -n 5 --request 3@0+9,1@5 --crash 3@5 --views off --set regenerate=20",
+    "ricart-agrawala -n 4 --entries 2 --hold 3 --names 3 --delay 1..5",
+    "lamport -n 12 --entries 2 --think 5 --delay exp:3 --crash 4@9",
+    "maekawa -n 9 --entries 2 --delay 1..9 --lag 1:*:request=30",
+    "maekawa-plain -n 9 --entries 2 --delay 1..9",
+    "voting -n 5 --request 1@0+50,3@10 --crash 3@5 --recover 3@6 --views off",
 ]
 
 
@@ -82,6 +90,13 @@ def check_trace(line, text, result):
             assert ("vector" in event) == (result["nodes"] <= 256), event
             assert all(after[other] >= count for other, count in before.items()), event
             clocks[node] = after
+    for name, key in (("enter", "entered"), ("leave", "left")):
+        told = [(event["node"], event["time"]) for event in events if event["event"] == name]
+        died = [(event["node"], event["time"]) for event in events if event["event"] == "crash"]
+        found = [(entry["node"], entry[key]) for entry in result["entries"] if entry[key] is not None]
+        assert sorted(told) == sorted(one for one in found if key == "entered" or one not in died), (name, told, found)
+    fences = [event["fence"] for event in events if event["event"] == "enter"]
+    assert sorted(fences) == sorted(entry["fence"] for entry in result["entries"] if entry["fence"] is not None)
     expected = {kind: count for kind, count in result["messages"]["by_kind"].items() if count}
     assert +by_kind == expected, (by_kind, expected)
 

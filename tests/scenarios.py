@@ -15,7 +15,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSCRIPTS = ROOT / "tests" / "trace"
 
-# Per scenario, per run: what must be found in the JSON. `leader` None: no common leader.
+# Per scenario, per run: what must be found in the JSON. `leader` None: no common leader. `order`: who entered, in that
+# order; `entered`: when; `unserved`: who did not; `violated`: the properties that are.
 EXPECTED = {
     "bully-example": [dict(leader=6, election=6, ok=3, coordinator=6, time=4)],
     "bully-7-returns": [dict(leader=7, election=6, ok=3, coordinator=6 + 7)],
@@ -45,6 +46,30 @@ EXPECTED = {
     "multicast-versions": [
         dict(leader=5, total=36), dict(leader=None), dict(leader=5, total=36), dict(leader=4),
         dict(leader=5, total=26), dict(leader=4)],
+    # Three messages an entry; DENIED is one more for the request that finds it busy.
+    "central-example": [
+        dict(order=[1, 2], total=6, entered={1: 2, 2: 9}), dict(order=[1, 2], total=7, denied=1, entered={1: 2, 2: 9})],
+    "central-queue": [dict(order=[0, 1, 2], total=9)],
+    # 2 is the next coordinator: its own request needs no message, so it is there before that of 1.
+    "coordinator-crash": [
+        dict(order=[0], unserved=[1, 2], violated=["no-deadlock", "every-request"]),
+        dict(order=[0, 2, 1], unserved=[]), dict(order=[0, 2, 1], unserved=[])],
+    # 2(n-1) each; 1 and 2 say OK at once, 0 when it leaves at 2 + 3.
+    "ricart-agrawala-example": [dict(order=[0, 2], total=8, ok=4, entered={0: 2, 2: 6})],
+    # Three hops; with everybody wanting, r requests each: rn - 1 messages.
+    "token-ring-example": [
+        dict(order=[3], total=3, entered={3: 3}), dict(order=2 * [0, 1, 2, 3, 4, 5], token=2 * 6 - 1)],
+    "token-ring-false-regeneration": [
+        dict(order=[3, 1], entered={3: 3, 1: 9}, violated=["exclusion"]), dict(order=[3, 1], entered={3: 3, 1: 25})],
+    "lost-token": [
+        dict(order=[2], unserved=[0], violated=["no-deadlock", "every-request"]),
+        dict(order=[2, 0], unserved=[]), dict(order=[2, 0], unserved=[])],
+    "maekawa-deadlock": [
+        dict(order=[], unserved=[0, 1, 2], total=6 + 4), dict(order=[1, 0, 2], relinquish=1, inquire=1, violated=[])],
+    "maekawa-relinquish-race": [dict(order=[2, 0, 1], entered={2: 8, 0: 101, 1: 104})],
+    "voting-reset": [
+        dict(order=[0, 2], entered={0: 2, 2: 12}, violated=["exclusion", "fences-rise"]),
+        dict(order=[0, 2], violated=[])],
     "wireless-example": [dict(leader=8, election=19, ack=19, total=4 * 14 - 9)],
 }
 
@@ -58,7 +83,12 @@ def runs_of(text):
 
 def differences(expected, found):
     kinds = found["messages"]["by_kind"]
-    facts = {**kinds, "elected_count": kinds.get("elected"), "total": found["messages"]["total"],
+    served = sorted((entry for entry in found["entries"] if entry["entered"] is not None), key=lambda it: it["entered"])
+    facts = {**kinds, "order": [entry["node"] for entry in served],
+             "entered": {entry["node"]: entry["entered"] for entry in served},
+             "unserved": [entry["node"] for entry in found["entries"] if entry["entered"] is None],
+             "violated": [it["name"] for it in found["properties"] if it["verdict"] == "violated"],
+             "elected_count": kinds.get("elected"), "total": found["messages"]["total"],
              "leader": found["leader"], "time": found["time"], "decided": found["decided"],
              "elected": {int(node): leader for node, leader in found["elected"].items()}}
     return [f"{key}: expected {value}, found {facts[key]}" for key, value in expected.items() if facts[key] != value]

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The judges, given runs made up by hand. */
-#include "property/property.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "judged.h"
 
 #define NODES 4u
 
@@ -60,34 +53,18 @@ static void make_up(struct made_up *it)
 
 static enum cv_verdict judge(struct made_up *it)
 {
-    struct cv_complaint complaint = {{0}};
-    if (cv_judge(&it->run, &it->judgement, &complaint))
-        fail_msg("%s", complaint.text);
-    return it->judgement.verdict;
+    return judged(&it->run, &it->judgement);
 }
 
 static const struct cv_finding *finding(const struct made_up *it, const char *name)
 {
-    for (uint32_t i = 0; i < it->judgement.finding_count; i++)
-        if (strcmp(it->judgement.findings[i].name, name) == 0)
-            return &it->judgement.findings[i];
-    fail_msg("no finding %s", name);
-    return NULL;
+    return judged_finding(&it->judgement, name);
 }
 
-/* Exactly these are violated; names separated by spaces. */
 static void expect_violated(struct made_up *it, const char *names)
 {
-    char all[256] = "";
-    size_t used = 0;
-    const enum cv_verdict verdict = judge(it);
-    for (uint32_t i = 0; i < it->judgement.finding_count; i++)
-        if (it->judgement.findings[i].verdict == CV_VIOLATED)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? " " : "",
-                                     it->judgement.findings[i].name);
-    assert_string_equal(all, names);
-    assert_int_equal(verdict, *names ? CV_VIOLATED : CV_HELD);
-    assert_true(*names ? *it->judgement.reason != '\0' : *it->judgement.reason == '\0');
+    judge(it);
+    judged_violated(&it->judgement, names);
 }
 
 static void a_good_run_holds(void **state)

@@ -55,6 +55,13 @@ static inline void tale_happens(struct tale *tale, enum cv_event_type type, cv_n
     tale_tell(tale, (struct cv_event){.type = type, .node = node, .peer = peer, .text = "patience"});
 }
 
+/* A request; `text` is NULL or "again". */
+static inline void tale_wants(struct tale *tale, cv_node node, const char *text)
+{
+    tale->clock[node]++;
+    tale_tell(tale, (struct cv_event){.type = CV_EVENT_REQUEST, .node = node, .peer = CV_NOBODY, .text = text});
+}
+
 static inline void tale_does(struct tale *tale, enum cv_event_type type, cv_node node, uint64_t detail)
 {
     tale_tell(tale, (struct cv_event){.type = type, .node = node, .peer = CV_NOBODY, .detail = detail});

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""conclave compare: the numbers against the texts' formulas worked out here, the shapes of its outputs, bad input."""
+
+import csv
+import io
+import json
+import math
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
+SVG = "{http://www.w3.org/2000/svg}"
+SQUARES = [4, 9, 16, 25, 49]
+
+# (algorithm, load, quantity): what an entry, or an election, costs among n. Voting sets are rows and columns of a
+# square, K = 2√n - 1; three entries each; the coordinator's own are free; the best node is dead in elections.
+MUTEX = {
+    ("central", "one", "messages"): lambda n: 3,
+    ("central", "all", "messages"): lambda n: 3 * (n - 1) / n,
+    ("central-deny", "one", "messages"): lambda n: 3,
+    ("central-deny", "all", "messages"): lambda n: 4 * (n - 1) / n,
+    ("token-ring", "one", "messages"): lambda n: n - 1,
+    ("token-ring", "all", "messages"): lambda n: (3 * n - 1) / (3 * n),
+    ("ricart-agrawala", "one", "messages"): lambda n: 2 * (n - 1),
+    ("ricart-agrawala", "all", "messages"): lambda n: 2 * (n - 1),
+    ("lamport", "one", "messages"): lambda n: 3 * (n - 1),
+    ("lamport", "all", "messages"): lambda n: 3 * (n - 1),
+    ("maekawa-plain", "one", "messages"): lambda n: 6 * (math.isqrt(n) - 1),
+    ("maekawa-plain", "all", "messages"): lambda n: 6 * (math.isqrt(n) - 1),
+    ("maekawa", "one", "messages"): lambda n: 6 * (math.isqrt(n) - 1),
+    ("voting", "one", "messages"): lambda n: 3 * (n // 2),
+    ("token-ring", "one", "delay"): lambda n: n - 1,
+    **{(name, "one", "delay"): lambda n: 2
+       for name in ("central", "central-deny", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting")},
+    **{(name, "all", "synchronization"): lambda n: 2 for name in ("central", "central-deny", "maekawa-plain", "maekawa")},
+    **{(name, "all", "synchronization"): lambda n: 1 for name in ("token-ring", "ricart-agrawala", "lamport")},
+}
+ELECTION = {
+    ("bully", "one", "messages"): lambda n: n * n - n - 1,
+    ("bully", "all", "messages"): lambda n: n * n - n - 1,
+    ("bully", "one", "time"): lambda n: 4,
+    ("bully", "all", "time"): lambda n: 3,
+    ("ring-list", "one", "messages"): lambda n: 2 * (n - 1),
+    ("ring-list", "all", "messages"): lambda n: 2 * (n - 1) ** 2,
+    ("ring-list", "one", "time"): lambda n: 2 * (n - 1),
+    ("ring-basic", "all", "messages"): lambda n: (n - 1) * (5 * (n - 1) - 1) / 2,
+    ("ring-basic", "all", "time"): lambda n: 3 * (n - 1) - 1,
+    ("chang-roberts", "all", "time"): lambda n: 2 * (n - 1),
+    ("chang-roberts-token", "one", "messages"): lambda n: 2 * (n - 1),
+    ("multicast", "one", "messages"): lambda n: (n - 1) * (2 * n - 3) + n - 1,
+    ("multicast", "all", "messages"): lambda n: (n - 1) * (2 * n - 3) + n - 1,
+    ("multicast-lean", "one", "messages"): lambda n: n * (n - 1) + (n - 1) * (n - 2) / 2,
+    ("multicast-lean", "all", "messages"): lambda n: n * (n - 1) + (n - 1) * (n - 2) / 2,
+    ("wireless", "one", "messages"): lambda n: 4 * min(2 * n, n * (n - 1) // 2) - (n - 1),
+}
+
+BAD = [
+    [],
+    ["locks"],
+    ["mutex", "election"],
+    ["mutex", "--nodes"],
+    ["mutex", "--nodes", ""],
+    ["mutex", "--nodes", "2"],
+    ["mutex", "--nodes", "1001"],
+    ["mutex", "--nodes", "9,4"],
+    ["mutex", "--nodes", "4,4"],
+    ["mutex", "--nodes", "4,x"],
+    ["mutex", "--nodes", "3..100"],
+    ["mutex", "--nodes", "4", "--nodes", "5"],
+    ["mutex", "--node", "4"],
+    ["mutex", "--seed", "-1"],
+    ["mutex", "--json", "--csv"],
+    ["mutex", "--json=1"],
+    ["mutex", "--plot", "picture.gif"],
+    ["mutex", "--plot", ".svg"],
+    ["mutex", "--nodes", "4", "--plot", "nowhere/at/all.svg"],
+    ["mutex", "--what"],
+    ["mutex", "-x"],
+]
+
+
+def run(*arguments, code=0, **more):
+    done = subprocess.run([CONCLAVE, "compare", *arguments], capture_output=True, check=False, text=True, timeout=100,
+                          **more)
+    assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def measured(problem, sizes):
+    result = json.loads(run(problem, "--json", "--nodes", ",".join(map(str, sizes))).stdout)
+    assert result["schema"] == 1 and result["problem"] == problem and result["verdict"] == "held", result
+    rows = {(row["algorithm"], row["load"], row["quantity"], row["nodes"]): row for row in result["rows"]}
+    assert len(rows) == len(result["rows"]), "a number was measured twice"
+    return result, rows
+
+
+def check_numbers(problem, formulas, sizes):
+    _, rows = measured(problem, sizes)
+    for (algorithm, load, quantity), formula in formulas.items():
+        for nodes in sizes:
+            row = rows[algorithm, load, quantity, nodes]
+            assert math.isclose(row["measured"], formula(nodes), rel_tol=1e-9), row
+            assert math.isclose(row["expected"], formula(nodes), rel_tol=1e-9), row
+            assert row["relation"] == "=" and row["holds"] is True, row
+
+
+def check_complete(problem, quantities):
+    """Every algorithm at every size, under both loads."""
+    listed = json.loads(subprocess.run([CONCLAVE, "list", "--json"], capture_output=True, check=True).stdout)
+    names = {it["name"] for it in listed["algorithms"] if it["problem"] == problem}
+    _, rows = measured(problem, [4, 7])
+    assert {key[0] for key in rows} == names, names
+    for name in names:
+        for load, quantity in quantities:
+            for nodes in (4, 7):
+                assert rows[name, load, quantity, nodes]["measured"] > 0, (name, load, quantity)
+
+
+def check_maekawa():
+    _, rows = measured("mutex", [7, 10, 13, 16])
+    for nodes in (7, 10, 13, 16):
+        row, plain = rows["maekawa", "all", "messages", nodes], rows["maekawa-plain", "all", "messages", nodes]
+        assert row["relation"] == "<=" and plain["measured"] <= row["measured"] <= row["expected"], row
+
+
+def check_commands():
+    """The commands told repeat what they are told for."""
+    result, rows = measured("mutex", [5])
+    for row in [rows["lamport", "all", "messages", 5], rows["token-ring", "one", "messages", 5]]:
+        again = json.loads(sim(row["command"])[1])
+        assert math.isclose(again["messages"]["total"] / len(again["entries"]), row["measured"], rel_tol=1e-9), row
+    verdicts = {"held": 0, "violated": 1, "unfinished": 2}
+    assert {it["problem"] for it in result["problems"]} >= {
+        "Coordinator crash", "Crash of any process", "Lost token", "Deadlock", "Starvation"}
+    for it in result["problems"]:
+        assert it["verdict"] == it["expected"], it
+        assert sim(it["command"])[0] == verdicts[it["verdict"]], it
+
+
+def sim(command):
+    words = shlex.split(command)
+    assert words[:2] == ["conclave", "sim"], command
+    done = subprocess.run([CONCLAVE, *words[1:], "--json"], capture_output=True, check=False, text=True)
+    return done.returncode, done.stdout
+
+
+def check_csv():
+    for problem in ("mutex", "election"):
+        result, _ = measured(problem, [4, 9])
+        lines = list(csv.DictReader(io.StringIO(run(problem, "--csv", "--nodes", "4,9").stdout)))
+        assert len(lines) == len(result["rows"])
+        for line, row in zip(lines, result["rows"]):
+            assert line["problem"] == problem and None not in line, line
+            assert line["algorithm"] == row["algorithm"] and line["command"] == row["command"], line
+            assert math.isclose(float(line["measured"]), row["measured"], rel_tol=1e-6), line
+            assert line["formula"] == (row["formula"] or ""), line
+
+
+def check_text():
+    for problem in ("mutex", "election"):
+        for nodes in ("4,9,16,25,49", "3..14", "4,9,16,25,36,49,64,81,100"):
+            text = run(problem, "--nodes", nodes).stdout
+            assert text == run(problem, "--nodes", nodes).stdout, "the same seed printed something else"
+            assert "✗" not in text.replace("✗ neither", "") and "\033" not in text
+            for line in text.splitlines():
+                assert len(line) <= 100 and line == line.rstrip(), line
+    assert run("election", "--seed", "2").stdout != run("election").stdout
+
+
+def check_plots(folder):
+    for problem, lines in (("mutex", 8), ("election", 10)):
+        for nodes in ("4,9,16,25,49", "7", "3..14"):
+            path = folder / f"{problem}.svg"
+            run(problem, "--nodes", nodes, "--plot", str(path))
+            picture = xml.parse(path).getroot()
+            paths = [it.get("class") for it in picture.iter(f"{SVG}path")]
+            assert picture.tag == f"{SVG}svg" and picture.find(f"{SVG}title").text
+            assert paths.count("measured") == 2 * lines + 1 and paths.count("formula") == 2 * lines + 1, paths
+            width = float(picture.get("width"))
+            for it in picture.iter(f"{SVG}text"):
+                assert 0 <= float(it.get("x")) < width, it.attrib
+    if shutil.which("rsvg-convert"):
+        run("mutex", "--nodes", "4,9", "--plot", str(folder / "mutex.png"))
+        assert (folder / "mutex.png").read_bytes().startswith(b"\x89PNG")
+    refused = run("mutex", "--plot", str(folder / "other.png"), code=2, env={**os.environ, "PATH": str(folder)})
+    assert "rsvg-convert" in refused.stderr and not (folder / "other.png").exists(), refused.stderr
+    assert not list(folder.glob("*~*")) and len(list(folder.iterdir())) <= 3, list(folder.iterdir())
+
+
+def check_bad_input(folder):
+    for arguments in BAD:
+        refused = run(*arguments, code=2, cwd=folder)
+        assert refused.stdout == "" and refused.stderr.count("\n") == 1, (arguments, refused)
+        assert refused.stderr.startswith("conclave: "), refused.stderr
+    assert "--plot" in run("--help").stdout
+
+
+def main():
+    global CONCLAVE
+    CONCLAVE = str(pathlib.Path(CONCLAVE).resolve())
+    os.environ.pop("COLUMNS", None)
+    check_numbers("mutex", MUTEX, SQUARES)
+    check_numbers("election", ELECTION, [4, 5, 8, 13, 30])
+    check_complete("mutex", [("one", "messages"), ("all", "messages"), ("one", "delay"), ("all", "synchronization")])
+    check_complete("election", [("one", "messages"), ("all", "messages"), ("one", "time"), ("all", "time")])
+    check_maekawa()
+    check_commands()
+    check_csv()
+    check_text()
+    with tempfile.TemporaryDirectory() as name:
+        check_plots(pathlib.Path(name))
+    with tempfile.TemporaryDirectory() as name:
+        check_bad_input(pathlib.Path(name))
+    print("compare: numbers, outputs, plots and refusals are as they should be")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
