@@ -324,10 +324,10 @@ static inline void cv_send_bytes(struct cv_self *me, cv_node to, uint32_t kind, 
     memcpy(cv_post(me, to, kind, bytes)->body, body, bytes);
 }
 
-/* The time of an event that is no message: Lamport's clock, one tick on. */
-static inline uint64_t cv_tick(struct cv_self *me)
+/* The time of the event that this step handles, by Lamport's clock. What the step sends is later. */
+static inline uint64_t cv_clock(const struct cv_self *me)
 {
-    return ++me->clock;
+    return me->clock;
 }
 
 /* Sends a body, given by the address of its structure: cv_send(me, to, KIND, &(struct body){1, 2}). */

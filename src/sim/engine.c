@@ -49,7 +49,8 @@ static void use_outbox(struct cv_sim *sim)
 struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *event)
 {
     struct node *it = world_node(sim, node);
-    it->clock = (it->clock + 1) & CLOCK_MASK;
+    if (event)
+        it->clock = (it->clock + 1) & CLOCK_MASK;
     use_outbox(sim);
     open_step(sim, node, it);
     if (event) {

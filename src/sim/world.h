@@ -160,7 +160,7 @@ static inline uint64_t world_delay(struct cv_sim *sim)
 
 /* ---- engine.c ---- */
 
-/* Begins a step of a node that is not the receipt of a message: one tick of its clock. */
+/* Begins a step of a node that is not the receipt of a message: one tick of its clock, if it is an event at all. */
 struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *event);
 /* Carries out what the step recorded. */
 void world_finish(struct cv_sim *sim);

@@ -82,7 +82,7 @@ static void try_to_enter(struct cv_self *me)
 static void want(struct cv_self *me)
 {
     struct state *my = me->state;
-    const uint64_t now = cv_tick(me);
+    const uint64_t now = cv_clock(me);
     my->peers[me->node].request = now;
     cv_multicast(me, REQUEST, &(struct stamp){now});
     try_to_enter(me);
@@ -93,7 +93,7 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
     my->peers[message->from] = (struct peer){.request = stamp->time, .heard = stamp->time};
-    cv_send(me, message->from, ACK, &(struct stamp){cv_tick(me)});
+    cv_send(me, message->from, ACK, &(struct stamp){cv_clock(me)});
     try_to_enter(me);
 }
 
@@ -110,7 +110,7 @@ static void release(struct cv_self *me)
     struct state *my = me->state;
     my->inside = false;
     my->peers[me->node].request = NONE;
-    cv_multicast(me, RELEASE, &(struct stamp){cv_tick(me)});
+    cv_multicast(me, RELEASE, &(struct stamp){cv_clock(me)});
 }
 
 static void on_release(struct cv_self *me, const struct cv_message *message)

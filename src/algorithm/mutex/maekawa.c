@@ -96,7 +96,7 @@ static void request(struct cv_self *me)
     struct state *my = me->state;
     const uint32_t voters = cv_quorum_size(me, me->node);
     my->mode = WANTED;
-    my->time = cv_tick(me);
+    my->time = cv_clock(me);
     my->fence = 0;
     my->missing = voters;
     memset(my->said, 0, voters * sizeof *my->said);

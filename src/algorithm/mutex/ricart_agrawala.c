@@ -52,7 +52,7 @@ static void want(struct cv_self *me)
     struct state *my = me->state;
     my->mode = WANTED;
     my->missing = cv_degree(me);
-    my->time = cv_tick(me);
+    my->time = cv_clock(me);
     cv_multicast(me, REQUEST, &(struct request){my->time});
     if (!my->missing)
         enter(me);
