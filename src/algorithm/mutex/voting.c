@@ -54,7 +54,9 @@ static cv_node asked(const struct cv_self *me, cv_node candidate, uint32_t i)
     for (uint32_t at = 0; group->members && at < group->member_count; at++)
         if (group->members[at] == candidate)
             place = at;
-    place = (place + i) % member_count(me);
+    const uint32_t all = member_count(me);
+    assert(all > 0);
+    place = (place + i) % all;
     return group->members ? group->members[place] : place;
 }
 
@@ -112,8 +114,8 @@ static void count_votes(struct cv_self *me)
         return;
     }
     tell_all_asked(me, RELEASE, 0);
-    const uint32_t longest = (uint32_t)cv_parameter(me, BACKOFF) * member_count(me);
-    cv_arm(me, BACKOFF_OVER, longest ? 1 + cv_choose(me, longest) : 1);
+    const uint64_t longest = (uint64_t)cv_parameter(me, BACKOFF) * member_count(me);
+    cv_arm(me, BACKOFF_OVER, longest ? 1 + cv_choose(me, longest < UINT32_MAX ? (uint32_t)longest : UINT32_MAX) : 1);
 }
 
 static void on_grant(struct cv_self *me, const struct cv_message *message)
