@@ -50,9 +50,22 @@ struct state {
     uint32_t unused;
 };
 
+/* The coordinator, or once it is known to be dead the best of the others: whom any election would choose. */
+static bool is_elected(const struct cv_self *me)
+{
+    if (!cv_suspected(me, cv_id_of(me, cv_coordinator(me))))
+        return me->node == cv_coordinator(me);
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node other = cv_neighbour(me, i);
+        if (cv_rank_of(me, other) > cv_my_rank(me) && !cv_suspected(me, cv_id_of(me, other)))
+            return false;
+    }
+    return true;
+}
+
 static bool watches(const struct cv_self *me)
 {
-    return cv_parameter(me, REGENERATE) && me->node == cv_coordinator(me);
+    return cv_parameter(me, REGENERATE) && is_elected(me);
 }
 
 static void watch(struct cv_self *me)
