@@ -207,16 +207,15 @@ static inline bool cv_present(const struct cv_self *me, cv_node node)
 /* Does this node's failure detector hold that process for dead? */
 static inline bool cv_suspected(const struct cv_self *me, cv_id id)
 {
-    return me->group->absence && me->runtime->suspected(me, id);
+    return __builtin_expect(me->group->absence, 0) && me->runtime->suspected(me, id);
 }
 
 /* The next present node in ring order; the node itself when it is alone. */
 static inline cv_node cv_successor(const struct cv_self *me)
 {
-    cv_node next = me->node;
-    do
+    cv_node next = me->node + 1 < me->group->nodes ? me->node + 1 : 0;
+    while (__builtin_expect(me->group->absence, 0) && next != me->node && !me->runtime->present(me, next))
         next = next + 1 < me->group->nodes ? next + 1 : 0;
-    while (next != me->node && !cv_present(me, next));
     return next;
 }
 
@@ -304,15 +303,22 @@ static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_
 {
     assert(to < me->group->nodes && kind < CV_MAX_KINDS && bytes % 4 == 0 && bytes / 4 <= CV_MAX_WORDS);
     const size_t size = sizeof(struct cv_message) + (bytes + 7) / 8 * 8;
-    if (me->room - me->used < size)
+    if (__builtin_expect(me->room - me->used < size, 0))
         me->runtime->grow(me, size);
     struct cv_message *message = (struct cv_message *)(void *)(me->outbox + me->used);
     me->used += size;
-    *message = (struct cv_message){.to = to,
-                                   .from = me->node,
-                                   .clock = me->clock & ((1ull << 40) - 1),
-                                   .kind = kind & (CV_MAX_KINDS - 1),
-                                   .words = (bytes / 4) & CV_MAX_WORDS};
+    message->to = to;
+    message->from = me->node;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* The bit-fields with one store: set one by one they are read, changed and written one by one. */
+    const uint64_t fields =
+        (me->clock & ((1ull << 40) - 1)) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << 40 | (uint64_t)(bytes / 4) << 46;
+    memcpy(&message->from + 1, &fields, sizeof fields);
+#else
+    message->clock = me->clock & ((1ull << 40) - 1);
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = (bytes / 4) & CV_MAX_WORDS;
+#endif
     if (bytes % 8)
         message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
     return message;

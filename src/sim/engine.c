@@ -253,7 +253,7 @@ static void careful_mail(struct cv_sim *sim)
 static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim, const struct cv_kind *kinds,
                                                              const struct cv_message *message)
 {
-    struct node *it = world_node(sim, message->to);
+    struct node *it = world_first_node(sim, message->to);
     const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
     open_step(sim, message->to, it);
     sim->self.clock = clock;
@@ -297,7 +297,7 @@ static inline size_t expect(const struct cv_sim *sim, const struct cv_message *m
 {
     if (!unit && sim->fifo.onward)
         __builtin_prefetch(&sim->fifo.onward[message->to], 1);
-    __builtin_prefetch(world_node(sim, message->to), 1);
+    __builtin_prefetch(world_first_node(sim, message->to), 1);
     __builtin_prefetch(&sim->group.ids[message->to]);
     return cv_message_bytes(message);
 }

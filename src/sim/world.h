@@ -118,6 +118,12 @@ static inline struct cv_sim *world_of(const struct cv_self *me)
     return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
 }
 
+/* The node of the first name, and on the quick way of the only one. */
+static inline struct node *world_first_node(const struct cv_sim *sim, cv_node node)
+{
+    return (struct node *)(void *)(sim->nodes + (sim->places ? sim->places[node] : node * sim->stride));
+}
+
 static inline struct node *world_node(const struct cv_sim *sim, cv_node node)
 {
     const size_t place = sim->places ? sim->places[node] : node * sim->stride;
