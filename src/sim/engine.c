@@ -307,7 +307,9 @@ static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim,
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
     struct cv_self *me = &sim->self;
-    const unsigned char *ahead = part.at;
+    /* A message alone in its tick is handled before anything could be fetched for it. */
+    const bool alone = part.end - part.at <= (ptrdiff_t)(2 * sizeof(struct cv_message));
+    const unsigned char *ahead = alone ? part.end : part.at;
     for (int i = 0; i < AHEAD && ahead < part.end; i++)
         ahead += expect(sim, (const void *)ahead, unit);
     while (part.at < part.end) {
