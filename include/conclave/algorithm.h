@@ -26,7 +26,7 @@
 #include <string.h>
 
 /* Changes whenever the layout of a structure in this file does. */
-#define CV_ABI 1u
+#define CV_ABI 2u
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
@@ -35,6 +35,7 @@ typedef uint32_t cv_id;   /* a process's own name: unique, any number, what the 
 typedef uint64_t cv_rank; /* (attribute, id): the order in which the best is elected; compare as numbers */
 
 #define CV_NOBODY UINT32_MAX /* no node */
+#define CV_NO_WAY UINT32_MAX /* as a weight: the edge leads only the other way */
 
 static inline cv_rank cv_rank_make(uint32_t attribute, cv_id id)
 {
@@ -60,6 +61,8 @@ enum cv_topology {
     CV_GRAPH      /* a node sends to its neighbours in a given graph */
 };
 
+struct cv_algorithm;
+
 /* What every member knows from configuration. Nodes stand in ring order: the successor of i is i+1. */
 struct cv_group {
     const cv_id *ids;
@@ -67,12 +70,20 @@ struct cv_group {
     const uint64_t *edges;      /* CV_GRAPH: the neighbours of i are neighbours[edges[i] .. edges[i+1]), sorted */
     const cv_node *neighbours;
     const uint32_t *weights; /* of neighbours[], or NULL: all 1 */
+    const uint32_t *ends;    /* of neighbours[]: which neighbour of that one I am; for synchronizers */
     const uint64_t *quorums; /* the voting set of i is voters[quorums[i] .. quorums[i+1]), sorted; or NULL */
     const cv_node *voters;
-    const cv_node *members;    /* who is in the room, sorted; NULL: everybody */
-    const int64_t *parameters; /* values in the order of the algorithm's parameter table */
-    uint64_t bound;            /* D, the longest time a message takes, where the network keeps one */
-    uint64_t epoch;            /* the number of the view: who is in the room changed so often */
+    const cv_node *members;           /* who is in the room, sorted; NULL: everybody */
+    const cv_node *parents;           /* clusters: the next node towards the head, which is its own; or NULL */
+    const unsigned char *preferred;   /* of neighbours[]: do two clusters talk over this edge? */
+    const struct cv_algorithm *app;   /* what a synchronizer hosts */
+    const struct cv_group *app_group; /* this group, with that algorithm's parameters */
+    const int64_t *parameters;        /* values in the order of the algorithm's parameter table */
+    uint64_t bound;                   /* D, the longest time a message takes, where the network keeps one */
+    uint64_t epoch;                   /* the number of the view: who is in the room changed so often */
+    uint64_t rounds;                  /* how many rounds a synchronous algorithm takes */
+    uint64_t hosted_at;               /* where in a synchronizer's state that of its app begins */
+    uint64_t slot_bytes;              /* what a message of its app takes there */
     uint32_t member_count;
     cv_node coordinator; /* who coordinates in this view, where somebody must */
     uint32_t nodes;
@@ -119,7 +130,9 @@ enum cv_effect {
     CV_DID_RECALL = 1u << 4, /* called although its own election was still under way */
     CV_DID_ENTER = 1u << 5,  /* entered the critical section with `fence` */
     CV_DID_TIMER = 1u << 6,  /* armed or cancelled a timer */
-    CV_DID_NOTE = 1u << 7    /* `note` tells the trace what just happened */
+    CV_DID_NOTE = 1u << 7,   /* `note` tells the trace what just happened */
+    CV_DID_PULSE = 1u << 8,  /* began round `round`; one more than there are: it is done */
+    CV_DID_RESULT = 1u << 9  /* came to `result`, by way of `via` */
 };
 
 struct cv_self;
@@ -142,6 +155,9 @@ struct cv_self {
     size_t room;
     uint64_t clock; /* Lamport's */
     uint64_t fence;
+    uint64_t round;
+    uint64_t received; /* messages of the round before */
+    uint64_t result;
     const char *note;
     uint64_t timer_delay[CV_MAX_TIMERS];
     uint32_t timers_armed; /* a bit per timer: armed, or cancelled, by this step */
@@ -151,7 +167,7 @@ struct cv_self {
     uint32_t knows;   /* `elected` is the leader it knows */
     cv_id elected;
     cv_node node;
-    uint32_t unused;
+    cv_node via;
 };
 
 /* ---- who am I, whom do I know ----------------------------------------------------------------------- */
@@ -261,6 +277,20 @@ static inline uint32_t cv_neighbour_index(const struct cv_self *me, cv_node node
             high = middle;
     }
     return low < degree && cv_neighbour(me, low) == node ? low : degree;
+}
+
+/* What the edge to a neighbour costs; CV_NO_WAY if it leads only from there to here. */
+static inline uint32_t cv_weight(const struct cv_self *me, uint32_t index)
+{
+    const struct cv_group *group = me->group;
+    assert(index < cv_degree(me));
+    return group->weights ? group->weights[group->edges[me->node] + index] : 1;
+}
+
+/* How many rounds a synchronous algorithm takes. */
+static inline uint64_t cv_rounds(const struct cv_self *me)
+{
+    return me->group->rounds;
 }
 
 /* The voting set of a node, itself included: any two have a member in common. */
@@ -480,6 +510,14 @@ static inline void cv_enter(struct cv_self *me, uint64_t fence)
     me->effects |= CV_DID_ENTER;
 }
 
+/* This node has come to a number, better than the one before: a distance, say, learnt from a neighbour. */
+static inline void cv_result(struct cv_self *me, uint64_t result, cv_node via)
+{
+    me->result = result;
+    me->via = via;
+    me->effects |= CV_DID_RESULT;
+}
+
 /* A word for the trace about what just happened here: a string that lives for ever. */
 static inline void cv_note(struct cv_self *me, const char *text)
 {
@@ -489,7 +527,7 @@ static inline void cv_note(struct cv_self *me, const char *text)
 
 /* ---- the algorithm's table -------------------------------------------------------------------------- */
 
-enum cv_problem { CV_ELECTION, CV_MUTEX, CV_SYNCHRONIZER, CV_SYNCHRONOUS };
+enum cv_problem { CV_ELECTION, CV_MUTEX, CV_SYNCHRONIZER, CV_SYNCHRONOUS, CV_PATHS };
 
 /* What the text takes for granted. */
 enum cv_assumption {
@@ -498,7 +536,8 @@ enum cv_assumption {
     CV_NO_CRASH = 1u << 2,      /* nobody dies during a run */
     CV_BOUNDED_DELAY = 1u << 3, /* no message takes longer than D; timeouts rely on it */
     CV_KNOWN_GROUP = 1u << 4,   /* everybody knows everybody's id and address */
-    CV_DETECTOR = 1u << 5       /* crashes are told, truly and to all */
+    CV_DETECTOR = 1u << 5,      /* crashes are told, truly and to all */
+    CV_CONNECTED = 1u << 6      /* the graph is in one piece */
 };
 
 /* What the algorithm promises when its assumptions hold. The runtimes judge each run by it. */
@@ -515,8 +554,16 @@ enum cv_claim {
     CV_NO_DEADLOCK = 1u << 8,      /* never does everybody wait for ever */
     CV_EVERY_REQUEST = 1u << 9,    /* every request of a live node is served */
     CV_BOUNDED_WAITING = 1u << 10, /* nobody is overtaken by the same node twice in a row for ever: see the property */
-    CV_REQUEST_ORDER = 1u << 11    /* entries in the order in which the requests happened */
+    CV_REQUEST_ORDER = 1u << 11,   /* entries in the order in which the requests happened */
+
+    CV_WHOLE_ROUNDS = 1u << 12,     /* a round begins when all messages of the one before have arrived */
+    CV_CLOSE_ROUNDS = 1u << 13,     /* the rounds of neighbours differ by one at most */
+    CV_LIKE_SYNCHRONOUS = 1u << 14, /* the states at the end are those of the synchronous run */
+    CV_SHORTEST_PATHS = 1u << 15,   /* the results are the distances from the source */
+    CV_FEWEST_HOPS = 1u << 16       /* the same, every edge counted as one */
 };
+
+#define CV_SYNCHRONIZER_CLAIMS (CV_WHOLE_ROUNDS | CV_CLOSE_ROUNDS | CV_LIKE_SYNCHRONOUS)
 
 #define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
@@ -545,18 +592,21 @@ struct cv_parameter {
 
 /* When a formula applies. A formula is evaluated if all its conditions hold; the first that applies is used. */
 enum cv_condition {
-    CV_LISTED = 0,                /* never: for `conclave list` and the comparisons */
-    CV_ALWAYS = 1u << 0,          /* in every run */
-    CV_STEADY = 1u << 1,          /* nothing fails, returns, is cut or suspected after time 0 */
-    CV_ALL_ALIVE = 1u << 2,       /* nobody is dead from the start */
-    CV_ONE_CALLER = 1u << 3,      /* one live node calls */
-    CV_ALL_CALL = 1u << 4,        /* every live node calls at time 0 */
-    CV_UNIT_DELAY = 1u << 5,      /* every message takes one tick */
-    CV_TOP_DEAD = 1u << 6,        /* the best of all nodes is dead from the start */
-    CV_TOP_ALIVE = 1u << 7,       /* the best of all nodes is alive */
-    CV_ONLY_TOP_DEAD = 1u << 8,   /* and everybody else is alive */
-    CV_TOP_CALLS = 1u << 9,       /* the caller is the best of all nodes */
-    CV_ENOUGH_PATIENCE = 1u << 10 /* timeouts are no shorter than the network's own bound */
+    CV_LISTED = 0,                 /* never: for `conclave list` and the comparisons */
+    CV_ALWAYS = 1u << 0,           /* in every run */
+    CV_STEADY = 1u << 1,           /* nothing fails, returns, is cut or suspected after time 0 */
+    CV_ALL_ALIVE = 1u << 2,        /* nobody is dead from the start */
+    CV_ONE_CALLER = 1u << 3,       /* one live node calls */
+    CV_ALL_CALL = 1u << 4,         /* every live node calls at time 0 */
+    CV_UNIT_DELAY = 1u << 5,       /* every message takes one tick */
+    CV_TOP_DEAD = 1u << 6,         /* the best of all nodes is dead from the start */
+    CV_TOP_ALIVE = 1u << 7,        /* the best of all nodes is alive */
+    CV_ONLY_TOP_DEAD = 1u << 8,    /* and everybody else is alive */
+    CV_TOP_CALLS = 1u << 9,        /* the caller is the best of all nodes */
+    CV_ENOUGH_PATIENCE = 1u << 10, /* timeouts are no shorter than the network's own bound */
+    CV_ALL_SEND = 1u << 11,        /* synchronous: every node tells every neighbour in every round */
+    CV_SLOW_GADGET = 1u << 12,     /* paths: the gadget, from its first node, with the delays that belong to it */
+    CV_USUAL = 1u << 13            /* the algorithm's own numbers and choices are the defaults */
 };
 
 enum cv_measure { CV_MESSAGES, CV_DELAY };
@@ -590,12 +640,17 @@ struct cv_algorithm {
     uint32_t clocked;   /* the Lamport clock is part of the algorithm, not only of its trace */
     uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
     uint32_t quorums;   /* it needs voting sets */
+    uint32_t clusters;  /* it needs clusters */
+    uint32_t preparing; /* the kinds from this one on prepare the run, and are counted apart; 0: none */
     const struct cv_kind *kinds;
     const char *const *timers;
     const struct cv_parameter *parameters;
     const struct cv_cost *costs;
 
-    /* The state of a node: so many bytes, zeroed before `init`; or a function of the group. */
+    /*
+     * The state of a node: so many bytes, zeroed before `init`; or a function of the group. A synchronizer gives
+     * both: the bytes of its own part, and with conclave/synchronizer.h those of all.
+     */
     size_t state_bytes;
     size_t (*state_size)(const struct cv_group *group, cv_node node);
 
@@ -608,7 +663,8 @@ struct cv_algorithm {
     void (*request)(struct cv_self *me);                               /* mutex: this node wants to enter */
     void (*release)(struct cv_self *me);                               /* mutex: this node leaves */
     void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; CV_NOBODY is inside */
-    void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins */
+    void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins, from 1 on */
+    void (*finish)(struct cv_self *me);                                /* synchronous: the last round is over */
 
     /* NULL, or a sentence that says what is wrong with this node's state. Runs after every step in tests. */
     const char *(*invariant)(const struct cv_self *me);

@@ -22,7 +22,16 @@
     X(cv_lamport)                                                                                                      \
     X(cv_maekawa_plain)                                                                                                \
     X(cv_maekawa)                                                                                                      \
-    X(cv_voting)
+    X(cv_voting)                                                                                                       \
+    X(cv_abd)                                                                                                          \
+    X(cv_alpha)                                                                                                        \
+    X(cv_beta)                                                                                                         \
+    X(cv_gamma)                                                                                                        \
+    X(cv_lockstep)                                                                                                     \
+    X(cv_bellman_ford)                                                                                                 \
+    X(cv_flood_max)                                                                                                    \
+    X(cv_bfs_tree)                                                                                                     \
+    X(cv_bellman_ford_async)
 
 #define X(table) extern const struct cv_algorithm table;
 ALGORITHMS(X)

@@ -2,6 +2,7 @@
 /* `conclave compare`: the texts' comparison tables, measured. */
 #include "cli/compare.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +11,23 @@
 #include "core/parse.h"
 
 static const char help[] =
-    "usage: conclave compare mutex|election [OPTION...]\n"
+    "usage: conclave compare mutex|election|synchronizers [OPTION...]\n"
     "\n"
     "Measures every algorithm in the simulator beside the formulas of the texts. The same seed and options print\n"
     "the same bytes.\n"
     "\n"
-    "  mutex      messages for an entry, delay before it, synchronization delay; and the problems the texts name\n"
-    "  election   messages and time\n"
+    "  mutex           messages and delay of an entry, synchronization delay; and the problems the texts name\n"
+    "  election        messages and time\n"
+    "  synchronizers   messages and time of a round; and Bellman and Ford's shortest paths without rounds, on a\n"
+    "                  graph on which that takes exponentially many messages\n"
     "\n"
-    "      --nodes LIST         sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8 (4,9,16,25,49)\n"
+    "      --nodes LIST         sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8\n"
+    "                           (4,9,16,25,49; synchronizers 16,32,64,128,256)\n"
     "      --seed S             the source of all chance (1)\n"
     "      --json               the result as JSON\n"
     "      --csv                the measurements as CSV\n"
-    "      --plot FILE          messages against n, to FILE.svg or FILE.png; PNG needs rsvg-convert\n"
+    "      --plot FILE          messages against n, for synchronizers against time, to FILE.svg or FILE.png; PNG\n"
+    "                           needs rsvg-convert\n"
     "\n"
     "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
     "\n"
@@ -40,11 +45,22 @@ static const struct option options[] = {
     {0},
 };
 
+/* What can be compared, at which sizes if none are given. */
+static const struct problem {
+    const char *name;
+    int (*measure)(struct cv_comparison *comparison, struct cv_complaint *complaint);
+    uint32_t sizes[6];
+} problems[] = {
+    {"mutex", compare_mutex, {4, 9, 16, 25, 49}},
+    {"election", compare_election, {4, 9, 16, 25, 49}},
+    {"synchronizers", compare_synchronizers, {16, 32, 64, 128, 256}},
+};
+
 struct order {
-    uint32_t sizes[COMPARE_MOST_SIZES];
-    uint32_t size_count;
+    const struct problem *problem;
+    uint32_t sizes[COMPARE_MOST_SIZES + 1]; /* up to 0 */
     uint64_t seed;
-    const char *problem, *plot;
+    const char *plot;
     bool json, csv, help;
 };
 
@@ -52,7 +68,7 @@ static int read_sizes(const char *list, struct order *order, struct cv_complaint
 {
     struct cv_text rest = cv_text(list), piece, low, high;
     uint64_t first, last, before = 0;
-    order->size_count = 0;
+    uint32_t count = 0;
     while (cv_text_take(&rest, ',', &piece)) {
         if (!cv_text_range(piece, &low, &high))
             low = high = piece;
@@ -61,14 +77,14 @@ static int read_sizes(const char *list, struct order *order, struct cv_complaint
             return cv_complain(complaint, "--nodes %s: expected rising numbers of %u..%u, as in 4,9,16 or 3..8",
                                cv_brief(list).text, COMPARE_LEAST_NODES, COMPARE_MOST_NODES);
         for (uint64_t size = first; size <= last; size++) {
-            if (order->size_count == COMPARE_MOST_SIZES)
+            if (count == COMPARE_MOST_SIZES)
                 return cv_complain(complaint, "--nodes %s: expected at most %u sizes", cv_brief(list).text,
                                    COMPARE_MOST_SIZES);
-            order->sizes[order->size_count++] = (uint32_t)size;
+            order->sizes[count++] = (uint32_t)size;
         }
         before = last;
     }
-    if (!order->size_count)
+    if (!count)
         return cv_complain(complaint, "--nodes %s: expected at least one size", list);
     return 0;
 }
@@ -97,11 +113,24 @@ static int take_option(struct order *order, int option, struct cv_complaint *com
     }
 }
 
+static int find_problem(struct order *order, const char *name, struct cv_complaint *complaint)
+{
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        if (strcmp(problems[i].name, name) == 0)
+            order->problem = &problems[i];
+    if (!order->problem)
+        return cv_complain(complaint, "compare%s%s: expected mutex, election or synchronizers", *name ? " " : "",
+                           cv_brief(name).text);
+    if (!order->sizes[0])
+        memcpy(order->sizes, order->problem->sizes, sizeof order->problem->sizes);
+    return 0;
+}
+
 static int read_order(int argc, char **argv, struct order *order, struct cv_complaint *complaint)
 {
     bool given[OPTIONS] = {false};
     int option, which = -1, error = 0;
-    *order = (struct order){.sizes = {4, 9, 16, 25, 49}, .size_count = 5, .seed = 1, .problem = ""};
+    *order = (struct order){.seed = 1};
     optind = 0;
     opterr = 0;
     while (!error && (option = getopt_long(argc, argv, ":", options, &which)) != -1) {
@@ -124,16 +153,12 @@ static int read_order(int argc, char **argv, struct order *order, struct cv_comp
     }
     if (error || order->help)
         return error;
-    if (optind < argc)
-        order->problem = argv[optind];
-    if (strcmp(order->problem, "mutex") != 0 && strcmp(order->problem, "election") != 0)
-        return cv_complain(complaint, "compare%s%s: expected mutex or election", *order->problem ? " " : "",
-                           cv_brief(order->problem).text);
-    if (optind + 1 < argc)
+    error = find_problem(order, optind < argc ? argv[optind] : "", complaint);
+    if (!error && optind + 1 < argc)
         return cv_complain(complaint, "%s: expected one problem at a time", cv_brief(argv[optind + 1]).text);
-    if (order->json && order->csv)
+    if (!error && order->json && order->csv)
         return cv_complain(complaint, "--json: expected without --csv, they share standard output");
-    return 0;
+    return error;
 }
 
 static void report(const struct order *order, const struct cv_comparison *comparison)
@@ -146,22 +171,16 @@ static void report(const struct order *order, const struct cv_comparison *compar
         cv_compare_text(stdout, comparison, command_colour(), command_width());
 }
 
-static int measure(const struct order *order, struct cv_comparison *comparison, struct cv_complaint *complaint)
-{
-    return strcmp(order->problem, "mutex") == 0 ? compare_mutex(comparison, complaint)
-                                                : compare_election(comparison, complaint);
-}
-
 static int carry_out(const struct order *order)
 {
+    assert(order->problem);
     struct cv_complaint complaint = {{0}};
-    struct cv_comparison comparison = {
-        .problem = order->problem, .seed = order->seed, .sizes = order->sizes, .size_count = order->size_count};
+    struct cv_comparison comparison = {.problem = order->problem->name, .seed = order->seed, .sizes = order->sizes};
     struct cv_output output = {0};
     int error = order->plot ? cv_output_open(&output, order->plot, &complaint) : 0;
     command_catch_signals();
     if (!error)
-        error = measure(order, &comparison, &complaint);
+        error = order->problem->measure(&comparison, &complaint);
     compare_progress_end();
     comparison.interrupted = error == CV_EINTERRUPTED;
     if (comparison.interrupted)

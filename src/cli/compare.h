@@ -38,10 +38,11 @@ void compare_progress_end(void);
 /* Does the number agree with the formula's? */
 bool compare_agrees(const struct cv_measurement *row);
 
-/* ---- compare_mutex.c, compare_election.c, compare_problems.c, compare_plot.c ---- */
+/* ---- compare_mutex.c, compare_election.c, compare_synchronizers.c, compare_problems.c, compare_plot.c ---- */
 
 int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complaint);
 int compare_election(struct cv_comparison *comparison, struct cv_complaint *complaint);
+int compare_synchronizers(struct cv_comparison *comparison, struct cv_complaint *complaint);
 int compare_problems(struct cv_comparison *comparison, struct cv_complaint *complaint);
 
 /* Refuses a name that is neither FILE.svg nor FILE.png, or a PNG that nothing here could draw. */

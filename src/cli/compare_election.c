@@ -8,10 +8,10 @@
 #include "cli/compare.h"
 
 static const struct cv_section sections[] = {
-    {"Messages, the lowest live node calls", "messages", "one"},
-    {"Messages, all live nodes call", "messages", "all"},
-    {"Time till the last message arrives, the lowest live node calls, in message times", "time", "one"},
-    {"Time till the last message arrives, all live nodes call, in message times", "time", "all"},
+    {"Messages, the lowest live node calls", "messages", "one", .drawn = true},
+    {"Messages, all live nodes call", "messages", "all", .drawn = true},
+    {"Time till the last message arrives, the lowest live node calls, in message times", "time", "one", .drawn = false},
+    {"Time till the last message arrives, all live nodes call, in message times", "time", "all", .drawn = false},
     {0},
 };
 
@@ -112,7 +112,7 @@ int compare_election(struct cv_comparison *comparison, struct cv_complaint *comp
     comparison->sections = sections;
     comparison->notes = notes;
     for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++)
-        for (uint32_t i = 0; i < comparison->size_count && (*each)->problem == CV_ELECTION; i++)
+        for (uint32_t i = 0; comparison->sizes[i] && (*each)->problem == CV_ELECTION; i++)
             for (int all = 0; all < 2 && !error; all++)
                 error = measure(comparison, *each, comparison->sizes[i], all, complaint);
     return error;

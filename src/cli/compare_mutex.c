@@ -32,10 +32,11 @@ static const struct cost {
 };
 
 static const struct cv_section sections[] = {
-    {"Messages for an entry and its exit, one node asks", "messages", "one"},
-    {"Messages for an entry and its exit, all ask, three times each", "messages", "all"},
-    {"Delay before an entry that nobody contends for, in message times", "delay", "one"},
-    {"Synchronization delay, all ask: from an exit to the next entry, the longest", "synchronization", "all"},
+    {"Messages for an entry and its exit, one node asks", "messages", "one", .drawn = true},
+    {"Messages for an entry and its exit, all ask, three times each", "messages", "all", .drawn = true},
+    {"Delay before an entry that nobody contends for, in message times", "delay", "one", .drawn = false},
+    {"Synchronization delay, all ask: from an exit to the next entry, the longest", "synchronization", "all",
+     .drawn = false},
     {0},
 };
 
@@ -199,7 +200,7 @@ int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complai
     comparison->sections = sections;
     comparison->notes = notes;
     for (size_t which = 0; which < sizeof costs / sizeof *costs; which++)
-        for (uint32_t i = 0; i < comparison->size_count && !error; i++) {
+        for (uint32_t i = 0; comparison->sizes[i] && !error; i++) {
             error = measure_alone(comparison, &costs[which], comparison->sizes[i], complaint);
             if (!error)
                 error = measure_contended(comparison, &costs[which], comparison->sizes[i], complaint);

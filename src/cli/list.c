@@ -14,13 +14,10 @@ struct word {
 };
 
 static const struct word assumptions[] = {
-    {CV_RELIABLE, "reliable links"},
-    {CV_FIFO, "FIFO links"},
-    {CV_NO_CRASH, "no crash during a run"},
-    {CV_BOUNDED_DELAY, "delays at most D"},
-    {CV_KNOWN_GROUP, "known group"},
-    {CV_DETECTOR, "failure detector"},
-    {0, NULL},
+    {CV_RELIABLE, "reliable links"},        {CV_FIFO, "FIFO links"},
+    {CV_NO_CRASH, "no crash during a run"}, {CV_BOUNDED_DELAY, "delays at most D"},
+    {CV_KNOWN_GROUP, "known group"},        {CV_DETECTOR, "failure detector"},
+    {CV_CONNECTED, "connected graph"},      {0, NULL},
 };
 
 static const struct word claims[] = {
@@ -36,6 +33,11 @@ static const struct word claims[] = {
     {CV_EVERY_REQUEST, "every-request"},
     {CV_BOUNDED_WAITING, "bounded-waiting"},
     {CV_REQUEST_ORDER, "request-order"},
+    {CV_WHOLE_ROUNDS, "whole-rounds"},
+    {CV_CLOSE_ROUNDS, "close-rounds"},
+    {CV_LIKE_SYNCHRONOUS, "like-synchronous"},
+    {CV_SHORTEST_PATHS, "shortest-paths"},
+    {CV_FEWEST_HOPS, "fewest-hops"},
     {0, NULL},
 };
 
@@ -43,12 +45,6 @@ static const char *topology_name(uint32_t topology)
 {
     static const char *const names[] = {"complete", "ring", "two-way ring", "graph"};
     return names[topology];
-}
-
-static const char *problem_name(uint32_t problem)
-{
-    static const char *const names[] = {"election", "mutex", "synchronizer", "synchronous"};
-    return names[problem];
 }
 
 /* ---- tables ---- */
@@ -109,6 +105,11 @@ static void show_table(void)
     puts("\nconclave list ALGORITHM tells more; conclave sim ALGORITHM runs it.");
 }
 
+static bool has_rounds(const struct cv_algorithm *algorithm)
+{
+    return algorithm->problem == CV_SYNCHRONIZER || algorithm->problem == CV_SYNCHRONOUS;
+}
+
 static void show_parameters(const struct cv_algorithm *algorithm)
 {
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
@@ -118,7 +119,7 @@ static void show_parameters(const struct cv_algorithm *algorithm)
                : it->type == CV_MEMBER ? "ID"
                                        : "N",
                it->meaning);
-        if (it->type == CV_NUMBER)
+        if (it->type == CV_NUMBER && it->fallback >= 0)
             printf(" (%lld)", (long long)it->fallback);
         putchar('\n');
     }
@@ -126,6 +127,11 @@ static void show_parameters(const struct cv_algorithm *algorithm)
         puts("  --set clocks=ID:N,...  Lamport clocks to begin with (0)");
     if (algorithm->quorums)
         puts("  --set quorums=grid|plane|FILE|sets:ID:ID-ID,...  who votes for whom (grid)");
+    if (algorithm->clusters)
+        puts("  --set clusters=K|FILE|sets:ID-ID/ID-ID  balls of which each layer multiplies the nodes by K, or a "
+             "list (2)");
+    if (has_rounds(algorithm))
+        puts("  --set rounds=R  how many rounds (n - 1)");
     if (algorithm->assumes & CV_BOUNDED_DELAY)
         puts("  --set bound=N  D, what its timeouts take for the longest delay (the network's own)");
 }
@@ -133,22 +139,24 @@ static void show_parameters(const struct cv_algorithm *algorithm)
 static void show_one(const struct cv_algorithm *algorithm)
 {
     printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
-    printf("problem   %s\nnetwork   %s\nassumes   ", problem_name(algorithm->problem),
+    printf("problem   %s\nnetwork   %s\nassumes   ", cv_problem_name(algorithm->problem),
            topology_name(algorithm->topology));
     show_words(assumptions, algorithm->assumes);
-    fputs("\nclaims    ", stdout);
-    show_words(claims, algorithm->claims);
+    if (algorithm->claims) {
+        fputs("\nclaims    ", stdout);
+        show_words(claims, algorithm->claims);
+    }
     fputs("\nmessages  ", stdout);
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
         printf("%s%s", kind ? ", " : "", algorithm->kinds[kind].name);
-    puts("\n\ncosts");
+    puts(algorithm->costs ? "\n\ncosts" : "");
     for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
         printf("  %-8s %s ", cost->measure == CV_MESSAGES ? "messages" : "delay", cost->exact ? " =" : "<=");
         show_padded(cost->formula, 36);
         printf("%s\n", cost->label);
     }
     if (cv_algorithm_parameters(algorithm) || algorithm->quorums || algorithm->assumes & CV_BOUNDED_DELAY ||
-        (algorithm->problem == CV_MUTEX && algorithm->clocked))
+        has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->clocked))
         puts("\nparameters");
     show_parameters(algorithm);
 }
@@ -170,7 +178,7 @@ static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
     cv_json_text(json, "name", algorithm->name);
     cv_json_text(json, "title", algorithm->title);
     cv_json_text(json, "citation", algorithm->citation);
-    cv_json_text(json, "problem", problem_name(algorithm->problem));
+    cv_json_text(json, "problem", cv_problem_name(algorithm->problem));
     cv_json_text(json, "topology", topology_name(algorithm->topology));
     json_words(json, "assumes", assumptions, algorithm->assumes);
     json_words(json, "claims", claims, algorithm->claims);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <conclave/synchronizer.h>
+
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "core/parse.h"
@@ -20,9 +22,8 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
                            CV_ABI);
     if (!algorithm->name || !algorithm->title || !algorithm->kinds || !algorithm->citation)
         return cv_complain(complaint, "%s: the table lacks a name, title, citation or kinds", path);
-    if (algorithm->problem != CV_ELECTION && algorithm->problem != CV_MUTEX)
-        return cv_complain(complaint, "%s: problem %u; expected an election or mutual exclusion", path,
-                           algorithm->problem);
+    if (algorithm->problem > CV_PATHS)
+        return cv_complain(complaint, "%s: problem %u; expected one of enum cv_problem", path, algorithm->problem);
     if (algorithm->topology > CV_GRAPH)
         return cv_complain(complaint, "%s: topology %u; expected one of enum cv_topology", path, algorithm->topology);
     if (cv_algorithm_kinds(algorithm) > MOST_KINDS || cv_algorithm_timers(algorithm) > CV_MAX_TIMERS)
@@ -31,6 +32,13 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
         if (!algorithm->kinds[kind].receive)
             return cv_complain(complaint, "%s: nobody receives %s messages", path, algorithm->kinds[kind].name);
+    for (const struct cv_kind *kind = algorithm->kinds; algorithm->problem == CV_SYNCHRONOUS && kind->name; kind++)
+        if (kind->list || kind->bytes > CV_MAX_APP_BYTES)
+            return cv_complain(complaint,
+                               "%s: %s messages of a synchronous algorithm; expected at most %u bytes, no list", path,
+                               kind->name, CV_MAX_APP_BYTES);
+    if (algorithm->problem == CV_SYNCHRONOUS && (!algorithm->pulse || algorithm->timers))
+        return cv_complain(complaint, "%s: a synchronous algorithm; expected a pulse handler and no timers", path);
     if (cv_algorithm_timers(algorithm) && !algorithm->timeout)
         return cv_complain(complaint, "%s: timers without a timeout handler", path);
     return 0;

@@ -9,8 +9,9 @@
 
 struct sim_request {
     struct cv_plan plan;
-    char *graph_text, *quorums_text;
+    char *graph_text, *quorums_text, *clusters_text;
     const char *election;
+    const char *app;
     const char *trace, *svg, *shiviz;
     char *command; /* what repeats it, but for the seed */
     uint64_t runs; /* 0: one, told in full */

@@ -45,6 +45,7 @@ enum {
     NAMES,
     VIEWS,
     LAG,
+    APP,
     ELECTION
 };
 
@@ -84,6 +85,7 @@ static const struct option options[] = {
     {"names", required_argument, NULL, NAMES},
     {"views", required_argument, NULL, VIEWS},
     {"lag", required_argument, NULL, LAG},
+    {"app", required_argument, NULL, APP},
     {"election", required_argument, NULL, ELECTION},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -133,6 +135,8 @@ static const char **place_of(struct sim_request *request, int option)
         return &plan->names;
     case VIEWS:
         return &plan->views;
+    case APP:
+        return &request->app;
     case ELECTION:
         return &request->election;
     case TRACE:
@@ -308,6 +312,31 @@ static int check_mutex(struct sim_request *request, struct cv_complaint *complai
     return error;
 }
 
+/* A synchronizer hosts an app; an app by itself runs on a synchronous network. */
+static int choose_app(struct sim_request *request, struct cv_complaint *complaint)
+{
+    struct cv_plan *plan = &request->plan;
+    const uint32_t problem = plan->algorithm->problem;
+    if (request->app && problem != CV_SYNCHRONIZER)
+        return cv_complain(complaint, "--app %s: %s is no synchronizer; only they host an app",
+                           cv_brief(request->app).text, plan->algorithm->name);
+    if (problem == CV_SYNCHRONOUS) {
+        plan->app = plan->algorithm;
+        plan->alone = true;
+        return command_algorithm("lockstep", &plan->algorithm, complaint);
+    }
+    if (problem != CV_SYNCHRONIZER)
+        return 0;
+    const int error = command_algorithm(request->app ? request->app : "bellman-ford", &plan->app, complaint);
+    const struct cv_complaint said = *complaint;
+    if (error == CV_EINPUT)
+        return cv_complain(complaint, "--app %.400s", said.text);
+    if (!error && plan->app->problem != CV_SYNCHRONOUS)
+        return cv_complain(complaint, "--app %s: expected a synchronous algorithm; conclave list shows them",
+                           cv_brief(request->app).text);
+    return error;
+}
+
 /* The voting sets of a file. */
 static int read_quorums(struct sim_request *request, struct cv_complaint *complaint)
 {
@@ -326,6 +355,27 @@ static int read_quorums(struct sim_request *request, struct cv_complaint *compla
     return 0;
 }
 
+/* "1-2-3/4-5" says the same as a file of two lines. */
+static char *spell_out_clusters(const char *clusters)
+{
+    char *text = strdup(clusters);
+    for (char *c = text; c && *c; c++)
+        *c = *c == '/' ? '\n' : *c == '-' ? ' ' : *c;
+    return text;
+}
+
+/* The clusters of a file; a number says how to grow them. */
+static int read_clusters(struct sim_request *request, struct cv_complaint *complaint)
+{
+    const char *value = request->plan.algorithm->clusters ? cv_plan_setting(&request->plan, "clusters") : NULL;
+    if (!value || value[strspn(value, "0123456789")] == '\0')
+        return 0;
+    request->clusters_text = strncmp(value, "sets:", 5) == 0 ? spell_out_clusters(value + 5)
+                                                             : command_read_file("--set clusters", value, complaint);
+    request->plan.clusters_text = request->clusters_text;
+    return request->clusters_text ? 0 : CV_EFILE;
+}
+
 /* "1-2,1-3:7" says the same as a file of three lines. */
 static char *spell_out(const char *edges)
 {
@@ -341,7 +391,7 @@ static int read_graph(struct sim_request *request, struct cv_complaint *complain
     static const char *const shapes[] = {"ring", "line", "star", "tree", "complete", NULL};
     const char *graph = request->plan.graph;
     if (!graph || strncmp(graph, "grid:", 5) == 0 || strncmp(graph, "random:", 7) == 0 ||
-        strncmp(graph, "geometric:", 10) == 0)
+        strncmp(graph, "geometric:", 10) == 0 || strncmp(graph, "gadget:", 7) == 0)
         return 0;
     for (const char *const *shape = shapes; *shape; shape++)
         if (strcmp(graph, *shape) == 0)
@@ -410,7 +460,11 @@ int sim_read(int argc, char **argv, struct sim_request *request, struct cv_compl
     if (!error && !request->help)
         error = check_mutex(request, complaint);
     if (!error && !request->help)
+        error = choose_app(request, complaint);
+    if (!error && !request->help)
         error = read_quorums(request, complaint);
+    if (!error && !request->help)
+        error = read_clusters(request, complaint);
     return error || request->help ? error : read_graph(request, complaint);
 }
 
@@ -419,6 +473,7 @@ void sim_free(struct sim_request *request)
     cv_plan_free(&request->plan);
     free(request->graph_text);
     free(request->quorums_text);
+    free(request->clusters_text);
     free(request->command);
     *request = (struct sim_request){0};
 }

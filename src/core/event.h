@@ -24,6 +24,8 @@
     X(CV_EVENT_LEAVE, "leave")     /* the node leaves the critical section */                                          \
     X(CV_EVENT_VIEW, "view")       /* view `detail` begins; node is CV_NOBODY, `peer` coordinates */                   \
     X(CV_EVENT_ENTER, "enter")     /* `detail` is the fence */                                                         \
+    X(CV_EVENT_PULSE, "pulse")     /* round `detail` begins; one more than there are: the last is over */              \
+    X(CV_EVENT_RESULT, "result")   /* the node came to the number `detail` over `peer`, or by itself */                \
     X(CV_EVENT_NOTE, "note")       /* `text` says what */                                                              \
     X(CV_EVENT_CUT, "cut")         /* a partition begins; node and peer are CV_NOBODY */                               \
     X(CV_EVENT_HEAL, "heal")       /* a partition ends */

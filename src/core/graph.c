@@ -39,7 +39,7 @@ void cv_edges_sort(struct cv_edges *edges)
 /* One end of an edge as the other end sees it. */
 struct end {
     cv_node node;
-    uint32_t weight;
+    uint32_t weight; /* from there to here */
 };
 
 /* Puts both ends of every edge into the rows, in any order. `next` is where each row goes on. */
@@ -47,7 +47,7 @@ static void scatter(const struct cv_edges *edges, uint64_t *next, struct end *en
 {
     for (uint64_t i = 0; i < edges->count; i++) {
         const struct cv_edge *edge = &edges->list[i];
-        ends[next[edge->a]++] = (struct end){edge->b, edge->weight};
+        ends[next[edge->a]++] = (struct end){edge->b, edge->back};
         ends[next[edge->b]++] = (struct end){edge->a, edge->weight};
     }
 }
@@ -69,7 +69,7 @@ int cv_graph_build(struct cv_graph *graph, uint32_t nodes, struct cv_edges *edge
     const uint64_t count = 2 * edges->count;
     bool weighted = false;
     for (uint64_t i = 0; i < edges->count; i++)
-        weighted |= edges->list[i].weight != 1;
+        weighted |= edges->list[i].weight != 1 || edges->list[i].back != 1;
 
     *graph = (struct cv_graph){.nodes = nodes};
     graph->edges = calloc((size_t)nodes + 1, sizeof *graph->edges);
@@ -168,4 +168,19 @@ out:
     free(seen);
     free(queue);
     return distance;
+}
+
+/* Rows are sorted and nodes taken in order: so each row is met from its beginning to its end. */
+uint32_t *cv_graph_ends(const struct cv_graph *graph)
+{
+    uint32_t *ends = malloc((graph->edges[graph->nodes] + 1) * sizeof *ends);
+    uint32_t *met = calloc(graph->nodes, sizeof *met);
+    for (uint64_t i = 0; ends && met && i < graph->edges[graph->nodes]; i++)
+        ends[i] = met[graph->neighbours[i]]++;
+    if (!met) {
+        free(ends);
+        ends = NULL;
+    }
+    free(met);
+    return ends;
 }

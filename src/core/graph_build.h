@@ -7,8 +7,8 @@
 
 struct cv_edge {
     cv_node a, b;
-    uint64_t key; /* what the list is sorted by: a length, a line */
-    uint32_t weight;
+    uint64_t key;          /* what the list is sorted by: a length, a line */
+    uint32_t weight, back; /* from a to b, and from b to a */
 };
 
 struct cv_edges {

@@ -80,7 +80,7 @@ static void compare(const struct plane *plane, uint32_t i, uint32_t begin, uint3
         const cv_node b = plane->order[j];
         const uint64_t squared = squared_distance(plane->points[a], plane->points[b]);
         if (squared < reach * reach && plane->parent[a] != plane->parent[b])
-            cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, squared, 1});
+            cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, squared, 1, 1});
     }
 }
 

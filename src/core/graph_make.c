@@ -18,7 +18,7 @@ struct order {
 
 static void join(struct order *order, cv_node a, cv_node b)
 {
-    cv_edges_add(&order->edges, (struct cv_edge){.a = a, .b = b, .weight = 1});
+    cv_edges_add(&order->edges, (struct cv_edge){.a = a, .b = b, .weight = 1, .back = 1});
 }
 
 static int make_line(struct order *order)
@@ -75,12 +75,17 @@ static int make_complete(struct order *order)
     return 0;
 }
 
-static int make_grid(struct order *order)
+static bool read_grid(const char *argument, uint64_t *rows, uint64_t *columns)
 {
     struct cv_text height, width;
+    return cv_text_split(cv_text(argument), 'x', &height, &width) && cv_parse_number(height, UINT32_MAX, rows) &&
+           cv_parse_number(width, UINT32_MAX, columns);
+}
+
+static int make_grid(struct order *order)
+{
     uint64_t rows, columns;
-    if (!cv_text_split(cv_text(order->argument), 'x', &height, &width) || !cv_parse_number(height, UINT32_MAX, &rows) ||
-        !cv_parse_number(width, UINT32_MAX, &columns))
+    if (!read_grid(order->argument, &rows, &columns))
         return cv_complain(order->complaint, "topology '%s': expected grid:RxC, as in grid:3x4", order->spec);
     if (rows * columns != order->nodes)
         return cv_complain(order->complaint, "topology '%s' has %" PRIu64 " nodes, the group has %" PRIu32, order->spec,
@@ -90,6 +95,43 @@ static int make_grid(struct order *order)
             join(order, node - 1, node);
         if (node >= columns)
             join(order, node - (cv_node)columns, node);
+    }
+    return 0;
+}
+
+/* ---- gadget:K --------------------------------------------------------------------------------------- */
+
+static bool read_gadget(const char *spec, uint64_t *rungs)
+{
+    return strncmp(spec, "gadget:", 7) == 0 && cv_parse_number(cv_text(spec + 7), CV_MOST_RUNGS, rungs) && *rungs;
+}
+
+uint32_t cv_graph_gadget(const char *spec)
+{
+    uint64_t rungs;
+    return read_gadget(spec, &rungs) ? (uint32_t)rungs : 0;
+}
+
+/* From a to b, and not back. */
+static void lead(struct order *order, cv_node a, cv_node b, uint32_t weight)
+{
+    cv_edges_add(&order->edges, (struct cv_edge){.a = a, .b = b, .weight = weight, .back = CV_NO_WAY});
+}
+
+static int make_gadget(struct order *order)
+{
+    const uint32_t rungs = cv_graph_gadget(order->spec);
+    if (!rungs)
+        return cv_complain(order->complaint, "topology '%s': expected gadget:K, K of 1..%u", order->spec,
+                           CV_MOST_RUNGS);
+    if (2 * rungs + 1 != order->nodes)
+        return cv_complain(order->complaint, "topology '%s' has %" PRIu32 " nodes, the group has %" PRIu32, order->spec,
+                           2 * rungs + 1, order->nodes);
+    for (uint32_t i = rungs; i > 0; i--) {
+        const cv_node a = 2 * (rungs - i), b = a + 1, next = a + 2;
+        lead(order, a, b, 0);
+        lead(order, b, next, 0);
+        lead(order, a, next, 1u << (i - 1));
     }
     return 0;
 }
@@ -168,6 +210,14 @@ static int make_geometric(struct order *order)
     return cv_graph_geometric(&order->edges, order->argument, order->nodes, order->random, order->complaint);
 }
 
+uint32_t cv_graph_size(const char *spec)
+{
+    uint64_t rows, columns;
+    if (strncmp(spec, "grid:", 5) == 0 && read_grid(spec + 5, &rows, &columns) && rows * columns <= UINT32_MAX)
+        return (uint32_t)(rows * columns);
+    return cv_graph_gadget(spec) ? 2 * cv_graph_gadget(spec) + 1 : 0;
+}
+
 /* ---- the list of shapes ----------------------------------------------------------------------------- */
 
 static const struct shape {
@@ -176,6 +226,7 @@ static const struct shape {
 } shapes[] = {
     {"ring", make_ring},         {"line", make_line},  {"star", make_star},      {"tree", make_tree},
     {"complete", make_complete}, {"grid:", make_grid}, {"random:", make_random}, {"geometric:", make_geometric},
+    {"gadget:", make_gadget},
 };
 
 static const struct shape *find_shape(const char *spec)

@@ -30,7 +30,7 @@ static bool next_row(struct cv_reader *reader, struct row *row)
     }
     row->a = cv_reader_number(reader, "id", a);
     row->b = cv_reader_number(reader, "id", b);
-    row->weight = weighted ? cv_reader_number(reader, "weight", weight) : 1;
+    row->weight = weighted ? cv_reader_number_to(reader, "weight", weight, CV_NO_WAY - 1) : 1;
     return reader->error == 0;
 }
 
@@ -91,7 +91,7 @@ static int read_edges(struct cv_reader *reader, const struct cv_index *index, st
         if (a == b)
             return cv_complain(reader->complaint, "%s:%" PRIu64 ": id %" PRIu32 " is joined to itself", reader->name,
                                reader->line, row.a);
-        cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, reader->line, row.weight});
+        cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, reader->line, row.weight, row.weight});
     }
     return reader->error;
 }

@@ -132,6 +132,11 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
         if (error)
             return error;
         nodes = named;
+    } else if (plan->graph && !plan->nodes && cv_graph_size(plan->graph)) {
+        nodes = cv_graph_size(plan->graph);
+        if (nodes > LARGEST_GROUP)
+            return cv_complain(complaint, "--graph %s: %llu nodes; expected at most %u", cv_brief(plan->graph).text,
+                               (unsigned long long)nodes, LARGEST_GROUP);
     }
     for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++)
         if (kind->list && kind->bytes / 4 + nodes > CV_MAX_WORDS)
@@ -257,19 +262,35 @@ static int set_parameter(const struct cv_plan *plan, const char *word, const str
     }
 }
 
-static void name_parameters(const struct cv_algorithm *algorithm, char *names, size_t room)
+static void name_parameters(const struct cv_plan *plan, char *names, size_t room)
 {
+    const struct cv_algorithm *algorithm = plan->algorithm, *app = plan->app;
     size_t used = 0;
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm) && used < room; i++)
         used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", algorithm->parameters[i].name);
+    for (uint32_t i = 0; app && i < cv_algorithm_parameters(app) && used < room; i++)
+        used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", app->parameters[i].name);
+    if (app && used < room)
+        used += (size_t)snprintf(names + used, room - used, "%srounds", used ? ", " : "");
     if (algorithm->clocked && used < room)
         used += (size_t)snprintf(names + used, room - used, "%sclocks", used ? ", " : "");
     if (algorithm->quorums && used < room)
         used += (size_t)snprintf(names + used, room - used, "%squorums", used ? ", " : "");
+    if (algorithm->clusters && used < room)
+        used += (size_t)snprintf(names + used, room - used, "%sclusters", used ? ", " : "");
     if (algorithm->assumes & CV_BOUNDED_DELAY && used < room)
         used += (size_t)snprintf(names + used, room - used, "%sbound", used ? ", " : "");
     if (!used)
         snprintf(names, room, "none");
+}
+
+const char *cv_plan_setting(const struct cv_plan *plan, const char *key)
+{
+    const size_t length = strlen(key);
+    for (uint32_t i = 0; i < plan->set.count; i++)
+        if (strncmp(plan->set.word[i], key, length) == 0 && plan->set.word[i][length] == '=')
+            return plan->set.word[i] + length + 1;
+    return NULL;
 }
 
 /* A parameter has one value: which of two is meant? */
@@ -298,31 +319,40 @@ static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_
         if (cv_text_is(key, algorithm->parameters[i].name))
             return set_parameter(plan, word, &algorithm->parameters[i], value, index, &scenario->parameters[i],
                                  complaint);
+    for (uint32_t i = 0; plan->app && i < cv_algorithm_parameters(plan->app); i++)
+        if (cv_text_is(key, plan->app->parameters[i].name))
+            return set_parameter(plan, word, &plan->app->parameters[i], value, index, &scenario->app_parameters[i],
+                                 complaint);
     if (cv_text_is(key, "bound") && algorithm->assumes & CV_BOUNDED_DELAY) {
         if (!cv_parse_number(value, LONGEST_TIME, &scenario->group.bound) || !scenario->group.bound)
             return cv_complain(complaint, "--set %s: expected a number of ticks, at least 1", cv_brief(word).text);
         return 0;
     }
-    if (cv_plan_mutex_set(plan, key.start, key.length))
+    if (cv_plan_mutex_set(plan, key.start, key.length) || cv_plan_synchronizer_set(plan, key.start, key.length))
         return 0; /* read where it is needed */
     char names[200];
-    name_parameters(algorithm, names, sizeof names);
+    name_parameters(plan, names, sizeof names);
     return cv_complain(complaint, "--set %s: %s has no such parameter; expected one of: %s", cv_brief(word).text,
-                       algorithm->name, names);
+                       plan->alone ? plan->app->name : algorithm->name, names);
+}
+
+/* The values that an algorithm's parameters have if nobody says otherwise. */
+static int64_t *usual_parameters(const struct cv_algorithm *algorithm)
+{
+    const uint32_t count = cv_algorithm_parameters(algorithm);
+    int64_t *values = calloc(count + 1u, sizeof *values);
+    for (uint32_t i = 0; values && i < count; i++)
+        values[i] = cv_parameter_usual(&algorithm->parameters[i]);
+    return values;
 }
 
 static int set_parameters(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                           struct cv_complaint *complaint)
 {
-    const struct cv_algorithm *algorithm = plan->algorithm;
-    const uint32_t count = cv_algorithm_parameters(algorithm);
-    scenario->parameters = calloc(count + 1u, sizeof *scenario->parameters);
-    if (!scenario->parameters)
+    scenario->parameters = usual_parameters(plan->algorithm);
+    scenario->app_parameters = plan->app ? usual_parameters(plan->app) : NULL;
+    if (!scenario->parameters || (plan->app && !scenario->app_parameters))
         return CV_ENOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        scenario->parameters[i] = algorithm->parameters[i].type == CV_NUMBER   ? algorithm->parameters[i].fallback
-                                  : algorithm->parameters[i].type == CV_MEMBER ? -1
-                                                                               : 0;
     scenario->group.parameters = scenario->parameters;
     for (uint32_t i = 0; i < plan->set.count; i++) {
         const int error = set_word(plan, i, index, scenario, complaint);
@@ -496,13 +526,21 @@ static int fill(const struct cv_plan *plan, struct cv_index *index, struct cv_sc
         return error;
     scenario->group.bound = cv_scenario_bound(scenario);
     error = set_parameters(plan, index, scenario, complaint);
-    if (!error && plan->algorithm->problem == CV_MUTEX)
+    const uint32_t problem = plan->algorithm->problem;
+    if (!error && problem == CV_MUTEX)
         error = cv_plan_mutex(plan, index, scenario, complaint);
+    else if (!error && (problem == CV_SYNCHRONIZER || problem == CV_PATHS))
+        error = cv_plan_synchronizer(plan, index, scenario, complaint);
     else if (!error)
         error = plan_callers(plan, index, scenario, complaint);
     if (!error)
         error = check_reach(plan, scenario, complaint);
-    const uint64_t patience = 1000000 + 100 * (uint64_t)scenario->group.nodes * scenario->group.bound;
+    const uint64_t length = scenario->app ? 1 + scenario->group.rounds : 1; /* a round may go round the network */
+    uint64_t patience;
+    if (__builtin_mul_overflow(100 * length * scenario->group.nodes, scenario->group.bound, &patience) ||
+        patience > LONGEST_TIME)
+        patience = LONGEST_TIME;
+    patience += 1000000;
     return error ? error : parse_time("--until", plan->until, patience, &scenario->until, complaint);
 }
 

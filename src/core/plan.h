@@ -18,12 +18,15 @@ struct cv_plan {
     const char *nodes, *ids, *attributes, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
     const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
     const char *entries, *hold, *think, *names, *views;
-    const char *quorums_text; /* what the file of --set quorums=FILE holds */
+    const char *quorums_text;  /* what the file of --set quorums=FILE holds */
+    const char *clusters_text; /* what the file of --set clusters=FILE holds */
     const struct cv_algorithm *election;
+    const struct cv_algorithm *app; /* what a synchronizer hosts */
     struct cv_words request;
     struct cv_words crash, recover, partition, alternate, suspect, blind, set, lag;
     uint64_t seed;
     bool reorder, unordered;
+    bool alone; /* the app was asked for, and the synchronizer is the synchronous network */
 };
 
 int cv_words_add(struct cv_words *words, const char *word);
@@ -44,6 +47,15 @@ int cv_plan_mutex(const struct cv_plan *plan, const struct cv_index *index, stru
                   struct cv_complaint *complaint);
 /* The settings that are no parameters of the algorithm's own: clocks, quorums. Was it one of them? */
 bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length);
+
+/* plan_synchronizer.c: what a synchronizer hosts, for how many rounds and in which clusters. */
+int cv_plan_synchronizer(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                         struct cv_complaint *complaint);
+/* Its settings that are no parameters: rounds, clusters. Was it one of them? */
+bool cv_plan_synchronizer_set(const struct cv_plan *plan, const char *key, size_t length);
+
+/* The value of `--set KEY=`, or NULL. */
+const char *cv_plan_setting(const struct cv_plan *plan, const char *key);
 
 /* The kind of that name, or CV_MAX_KINDS. */
 uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);

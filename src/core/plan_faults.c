@@ -190,6 +190,27 @@ static int read_lag(const struct reader *reader, const char *word, struct cv_lag
     return 0;
 }
 
+/*
+ * On the gadget the ways that cost nothing are slow, over b(i) 2^i ticks; unless the user says how long messages take.
+ * They are listed first, so what --lag says counts.
+ */
+static int slow_down_gadget(const struct reader *reader)
+{
+    const struct cv_plan *plan = reader->plan;
+    struct cv_scenario *scenario = reader->scenario;
+    const bool slow = plan->graph && !plan->delay && !cv_scenario_raw(scenario);
+    const uint32_t rungs = slow ? cv_graph_gadget(plan->graph) : 0, count = rungs + plan->lag.count;
+    if (count && !(scenario->lags = calloc(count, sizeof *scenario->lags)))
+        return CV_ENOMEM;
+    for (uint32_t i = rungs; i > 0; i--) {
+        const cv_node b = 2 * (rungs - i) + 1;
+        scenario->lags[scenario->lag_count++] =
+            (struct cv_lag){.pair = {b, b + 1}, .kind = CV_MAX_KINDS, .ticks = (UINT64_C(1) << i) - 1};
+    }
+    scenario->slow_gadget = rungs && !plan->lag.count;
+    return 0;
+}
+
 /* Room for one entry per word; counts are raised as entries are read, so that freeing is always safe. */
 #define ROOM(list, words) ((words).count && !((list) = calloc((words).count, sizeof *(list))))
 
@@ -200,8 +221,7 @@ static int read_all(const struct reader *reader)
     int error = 0;
     if (ROOM(scenario->crashes, plan->crash) || ROOM(scenario->recoveries, plan->recover) ||
         ROOM(scenario->partitions, plan->partition) || ROOM(scenario->alternates, plan->alternate) ||
-        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind) ||
-        ROOM(scenario->lags, plan->lag))
+        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind) || slow_down_gadget(reader))
         return CV_ENOMEM;
     for (uint32_t i = 0; !error && i < plan->crash.count; i++)
         error = read_crash(reader, plan->crash.word[i], &scenario->crashes[scenario->crash_count++]);

@@ -102,21 +102,10 @@ bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t lengt
            (plan->algorithm->quorums && cv_text_is(text, "quorums"));
 }
 
-/* The value of `--set KEY=`, or NULL; the last one counts. */
-static const char *setting(const struct cv_plan *plan, const char *key)
-{
-    const char *value = NULL;
-    const size_t length = strlen(key);
-    for (uint32_t i = 0; i < plan->set.count; i++)
-        if (strncmp(plan->set.word[i], key, length) == 0 && plan->set.word[i][length] == '=')
-            value = plan->set.word[i] + length + 1;
-    return value;
-}
-
 static int read_clocks(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                        struct cv_complaint *complaint)
 {
-    const char *value = setting(plan, "clocks");
+    const char *value = cv_plan_setting(plan, "clocks");
     if (!value || !plan->algorithm->clocked)
         return 0;
     struct cv_text rest = cv_text(value), one, id, clock;
@@ -137,7 +126,7 @@ static int read_quorums(const struct cv_plan *plan, const struct cv_index *index
                         struct cv_complaint *complaint)
 {
     const uint32_t nodes = scenario->group.nodes;
-    const char *value = setting(plan, "quorums");
+    const char *value = cv_plan_setting(plan, "quorums");
     char name[sizeof(struct cv_brief) + sizeof "--set quorums="];
     int error;
     if (!plan->algorithm->quorums)

@@ -38,12 +38,17 @@ bool cv_reader_line(struct cv_reader *reader)
             return true;
 }
 
-uint32_t cv_reader_number(struct cv_reader *reader, const char *what, struct cv_text word)
+uint32_t cv_reader_number_to(struct cv_reader *reader, const char *what, struct cv_text word, uint32_t most)
 {
     uint64_t number = 0;
-    if (!cv_parse_number(word, UINT32_MAX, &number) && !reader->error)
+    if (!cv_parse_number(word, most, &number) && !reader->error)
         reader->error =
             cv_complain(reader->complaint, "%s:%" PRIu64 ": %s '%.*s' is not a number from 0 to %" PRIu32, reader->name,
-                        reader->line, what, word.length < 80 ? (int)word.length : 80, word.start, UINT32_MAX);
+                        reader->line, what, word.length < 80 ? (int)word.length : 80, word.start, most);
     return (uint32_t)number;
+}
+
+uint32_t cv_reader_number(struct cv_reader *reader, const char *what, struct cv_text word)
+{
+    return cv_reader_number_to(reader, what, word, UINT32_MAX);
 }

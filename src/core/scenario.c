@@ -2,11 +2,18 @@
 #include "core/scenario.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/channel.h"
 
 /* How often a lost packet may have to be sent again before we call a message late: once in 2^40 channels' lives. */
 #define RARE_BITS 40u
+
+const char *cv_problem_name(uint32_t problem)
+{
+    static const char *const names[] = {"election", "mutex", "synchronizer", "synchronous", "paths"};
+    return names[problem];
+}
 
 uint32_t cv_algorithm_kinds(const struct cv_algorithm *algorithm)
 {
@@ -30,6 +37,11 @@ uint32_t cv_algorithm_parameters(const struct cv_algorithm *algorithm)
     while (algorithm->parameters && algorithm->parameters[count].name)
         count++;
     return count;
+}
+
+int64_t cv_parameter_usual(const struct cv_parameter *parameter)
+{
+    return parameter->type == CV_NUMBER ? parameter->fallback : parameter->type == CV_CHOICE ? 0 : -1;
 }
 
 bool cv_scenario_dead(const struct cv_scenario *scenario, cv_node node)
@@ -88,19 +100,41 @@ uint64_t cv_scenario_bound(const struct cv_scenario *scenario)
     return link;
 }
 
+static uint32_t claims_with(const struct cv_algorithm *algorithm, const int64_t *values)
+{
+    uint32_t claims = algorithm->claims;
+    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++)
+        if (values[i] != cv_parameter_usual(&algorithm->parameters[i]))
+            claims &= ~algorithm->parameters[i].drops;
+    return claims;
+}
+
 uint32_t cv_scenario_claims(const struct cv_scenario *scenario)
 {
-    const struct cv_algorithm *algorithm = scenario->algorithm;
-    uint32_t claims = algorithm->claims;
-    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
-        const struct cv_parameter *parameter = &algorithm->parameters[i];
-        const int64_t usual = parameter->type == CV_NUMBER   ? parameter->fallback
-                              : parameter->type == CV_CHOICE ? 0
-                                                             : -1;
-        if (scenario->parameters[i] != usual)
-            claims &= ~parameter->drops;
-    }
-    return claims;
+    const uint32_t claims = claims_with(scenario->algorithm, scenario->parameters);
+    return scenario->app ? claims | claims_with(scenario->app, scenario->app_parameters) : claims;
+}
+
+static bool find_source(const struct cv_algorithm *algorithm, const int64_t *values, cv_node *source)
+{
+    for (uint32_t i = 0; algorithm && i < cv_algorithm_parameters(algorithm); i++)
+        if (strcmp(algorithm->parameters[i].name, "source") == 0 && algorithm->parameters[i].type == CV_MEMBER) {
+            *source = (cv_node)values[i];
+            return true;
+        }
+    return false;
+}
+
+cv_node cv_scenario_source(const struct cv_scenario *scenario)
+{
+    cv_node source = 0;
+    if (find_source(scenario->app, scenario->app_parameters, &source) ||
+        find_source(scenario->algorithm, scenario->parameters, &source))
+        return source;
+    for (cv_node node = 1; node < scenario->group.nodes; node++)
+        if (scenario->ids[node] < scenario->ids[source])
+            source = node;
+    return source;
 }
 
 void cv_scenario_free(struct cv_scenario *scenario)
@@ -111,6 +145,9 @@ void cv_scenario_free(struct cv_scenario *scenario)
     free(scenario->ids);
     free(scenario->attributes);
     free(scenario->parameters);
+    free(scenario->app_parameters);
+    free(scenario->ends);
+    cv_clusters_free(&scenario->clusters);
     free(scenario->callers);
     free(scenario->crashes);
     free(scenario->recoveries);

@@ -8,6 +8,7 @@
 
 #include <conclave/algorithm.h>
 
+#include "core/cluster.h"
 #include "core/graph.h"
 #include "core/quorum.h"
 
@@ -74,6 +75,13 @@ struct cv_scenario {
     uint32_t *attributes;
     int64_t *parameters;
 
+    const struct cv_algorithm *app; /* what the synchronizer hosts; NULL elsewhere */
+    struct cv_group app_group;      /* the group as the app sees it: with its own parameters */
+    int64_t *app_parameters;
+    bool alone;                  /* nobody asked for a synchronizer: it is the synchronous network itself */
+    uint32_t *ends;              /* of the graph's rows, for the synchronizer */
+    struct cv_clusters clusters; /* the group points into them */
+
     cv_node *callers; /* who calls at time 0, in node order */
     uint32_t caller_count;
     bool everyone_calls;
@@ -91,6 +99,7 @@ struct cv_scenario {
     struct cv_delay delay;
     struct cv_lag *lags; /* the last that fits counts */
     uint32_t lag_count;
+    bool slow_gadget;               /* the lags are those that belong to the gadget, and no others */
     uint64_t loss_32, duplicate_32; /* probabilities, times 2^32 */
     bool reorder;                   /* packets overtake each other below the reliable channel */
     bool unordered;                 /* and no channel puts messages back in order */
@@ -127,12 +136,27 @@ static inline bool cv_scenario_raw(const struct cv_scenario *scenario)
     return scenario->loss_32 || scenario->duplicate_32 || scenario->reorder;
 }
 
-/* What the algorithm claims with the parameters it has here (enum cv_claim). */
+/* Does an app get fewer rounds than the n − 1 that are enough for every network? Then it promises less. */
+static inline bool cv_scenario_cut_short(const struct cv_scenario *scenario)
+{
+    return scenario->app && scenario->group.rounds + 1 < scenario->group.nodes;
+}
+
+/* Where paths begin: the parameter `source` of the algorithm or of its app; the smallest id if there is none. */
+cv_node cv_scenario_source(const struct cv_scenario *scenario);
+
+/* What the algorithm, and the app it hosts, claim with the parameters they have here (enum cv_claim). */
 uint32_t cv_scenario_claims(const struct cv_scenario *scenario);
+
+/* election, mutex, synchronizer, synchronous or paths */
+const char *cv_problem_name(uint32_t problem);
 
 /* How many kinds of messages, timers, parameters an algorithm has. */
 uint32_t cv_algorithm_kinds(const struct cv_algorithm *algorithm);
 uint32_t cv_algorithm_timers(const struct cv_algorithm *algorithm);
 uint32_t cv_algorithm_parameters(const struct cv_algorithm *algorithm);
+
+/* The value that a parameter has if nobody says otherwise. */
+int64_t cv_parameter_usual(const struct cv_parameter *parameter);
 
 #endif

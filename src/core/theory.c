@@ -17,6 +17,7 @@ struct living {
     uint32_t count;
     uint32_t callers;
     uint32_t best; /* the place of the best among them */
+    uint64_t app_messages;
 };
 
 static cv_rank rank(const struct living *living, uint32_t place)
@@ -227,10 +228,53 @@ static double votes(const struct living *living)
     return count;
 }
 
-static const struct variable {
+static double rounds(const struct living *living)
+{
+    return (double)living->scenario->group.rounds;
+}
+
+static double app_messages(const struct living *living)
+{
+    return (double)living->app_messages;
+}
+
+static double bound(const struct living *living)
+{
+    return (double)living->scenario->group.bound;
+}
+
+static double clusters(const struct living *living)
+{
+    return living->scenario->clusters.count;
+}
+
+static double preferred_edges(const struct living *living)
+{
+    return (double)living->scenario->clusters.preferred_edges;
+}
+
+/* Of the clusters' trees; or of the tree around the member that the parameters name, which grows evenly. */
+static double tree_height(const struct living *living)
+{
+    const struct cv_scenario *scenario = living->scenario;
+    double height = scenario->clusters.height;
+    for (uint32_t i = 0; i < cv_algorithm_parameters(scenario->algorithm); i++)
+        if (scenario->algorithm->parameters[i].type == CV_MEMBER)
+            height = cv_graph_eccentricity(&scenario->graph, (cv_node)scenario->parameters[i], NULL);
+    return height;
+}
+
+struct variable {
     const char *name;
     double (*value)(const struct living *living);
-} variables[] = {
+};
+
+/* What the formulas of synchronizers mean by these names, whatever they mean elsewhere. */
+static const struct variable of_synchronizers[] = {
+    {"R", rounds}, {"M", app_messages}, {"D", bound}, {"c", clusters}, {"P", preferred_edges}, {"h", tree_height}, {0},
+};
+
+static const struct variable variables[] = {
     {"n", nodes},
     {"d", dead},
     {"a", alive},
@@ -247,17 +291,28 @@ static const struct variable {
     {"e", entries},
     {"x", entries_of_others},
     {"V", votes},
+    {0},
 };
+
+static const struct variable *find_variable(const struct variable *variable, const char *name, size_t length)
+{
+    while (variable->name && (strlen(variable->name) != length || memcmp(variable->name, name, length) != 0))
+        variable++;
+    return variable->name ? variable : NULL;
+}
 
 static bool look_up(void *context, const char *name, size_t length, double *value)
 {
     const struct living *living = context;
     const struct cv_scenario *scenario = living->scenario;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (strlen(variables[i].name) == length && memcmp(variables[i].name, name, length) == 0) {
-            *value = variables[i].value(living);
-            return true;
-        }
+    const bool synchronizer = scenario->algorithm->problem == CV_SYNCHRONIZER;
+    const struct variable *variable = synchronizer ? find_variable(of_synchronizers, name, length) : NULL;
+    if (!variable)
+        variable = find_variable(variables, name, length);
+    if (variable) {
+        *value = variable->value(living);
+        return true;
+    }
     for (uint32_t i = 0; i < cv_algorithm_parameters(scenario->algorithm); i++) {
         const char *parameter = scenario->algorithm->parameters[i].name;
         if (strlen(parameter) == length && memcmp(parameter, name, length) == 0) {
@@ -277,6 +332,16 @@ static bool is_steady(const struct cv_scenario *scenario)
             return false;
     return !scenario->recovery_count && !scenario->partition_count && !scenario->suspicion_count &&
            !scenario->unordered;
+}
+
+static bool has_usual_parameters(const struct cv_scenario *scenario)
+{
+    for (uint32_t i = 0; i < cv_algorithm_parameters(scenario->algorithm); i++) {
+        const struct cv_parameter *parameter = &scenario->algorithm->parameters[i];
+        if (parameter->type != CV_MEMBER && scenario->parameters[i] != cv_parameter_usual(parameter))
+            return false;
+    }
+    return true;
 }
 
 static cv_node best_of_all(const struct cv_group *group)
@@ -304,6 +369,12 @@ static uint32_t conditions(const struct cv_scenario *scenario, const struct livi
     hold |= top_dead && dead_count == 1 ? CV_ONLY_TOP_DEAD : 0;
     hold |= living->callers == 1 && caller_of(living) == top ? CV_TOP_CALLS : 0;
     hold |= scenario->group.bound >= cv_scenario_bound(scenario) ? CV_ENOUGH_PATIENCE : 0;
+    hold |= scenario->app && living->app_messages &&
+                    living->app_messages == 2 * cv_graph_edge_count(&scenario->graph) * scenario->group.rounds
+                ? CV_ALL_SEND
+                : 0;
+    hold |= has_usual_parameters(scenario) ? CV_USUAL : 0;
+    hold |= scenario->slow_gadget && cv_scenario_source(scenario) == 0 ? CV_SLOW_GADGET : 0;
     return hold;
 }
 
@@ -322,12 +393,13 @@ static bool talks_to_itself(const struct cv_scenario *scenario, const struct liv
     return measure == CV_MESSAGES && living->count == 1 && (topology == CV_RING || topology == CV_RING_BOTH);
 }
 
-int cv_theory_expect(const struct cv_scenario *scenario, enum cv_measure measure, struct cv_expectation *expectation,
-                     struct cv_complaint *complaint)
+int cv_theory_expect(const struct cv_scenario *scenario, uint64_t app_sends, enum cv_measure measure,
+                     struct cv_expectation *expectation, struct cv_complaint *complaint)
 {
     struct living living;
     *expectation = (struct cv_expectation){0};
     int error = find_living(scenario, &living);
+    living.app_messages = app_sends;
     const uint32_t hold = error || talks_to_itself(scenario, &living, measure) ? 0 : conditions(scenario, &living);
     for (const struct cv_cost *cost = scenario->algorithm->costs; !error && cost && cost->label; cost++) {
         if (cost->measure != measure || cost->when == CV_LISTED || (cost->when & hold) != cost->when)

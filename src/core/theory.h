@@ -10,6 +10,12 @@
  *   ρ  rounds of Franklin's algorithm               f  full phases of Peterson's
  *   E  edges            ecc  the caller's eccentricity      w  2 if a node that far out has another neighbour
  *   e  planned entries  x  those of others than the coordinator   V  over all entries, the votes of others they take
+ *
+ * To a synchronizer's formulas
+ *   R  rounds           M  messages its app sends on a synchronous network
+ *   D  the longest time a message takes, as far as the nodes know
+ *   h  height of its tree, or of the tallest of its clusters' trees
+ *   c  clusters         P  pairs of neighbouring clusters
  */
 #ifndef CONCLAVE_CORE_THEORY_H
 #define CONCLAVE_CORE_THEORY_H
@@ -27,9 +33,9 @@ uint32_t cv_theory_conditions(const struct cv_scenario *scenario);
 
 /*
  * What the texts expect of that measure here, if anything: of a node alone on a ring they count messages to itself, we
- * do not. CV_EINPUT only if the algorithm's own formula is wrong.
+ * do not. `app_sends` is M. CV_EINPUT only if the algorithm's own formula is wrong.
  */
-int cv_theory_expect(const struct cv_scenario *scenario, enum cv_measure measure, struct cv_expectation *expectation,
-                     struct cv_complaint *complaint);
+int cv_theory_expect(const struct cv_scenario *scenario, uint64_t app_sends, enum cv_measure measure,
+                     struct cv_expectation *expectation, struct cv_complaint *complaint);
 
 #endif

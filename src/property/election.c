@@ -98,10 +98,11 @@ static void find_strays(struct tally *tally)
     }
 }
 
-/* The verdict on something that must be so in the end, if it is claimed at all. */
+/* The verdict on something that must be so in the end, if it is claimed at all; in fewer rounds than it takes, it is
+ * not. */
 static enum cv_verdict settled(const struct tally *tally, uint32_t claim, bool good)
 {
-    if (!(tally->claims & claim))
+    if (!(tally->claims & claim) || (!good && cv_scenario_cut_short(tally->run->scenario)))
         return CV_DISCLAIMED;
     return good ? cv_verdict_missing(tally->run) == CV_VIOLATED ? CV_HELD : CV_UNFINISHED
                 : cv_verdict_missing(tally->run);
@@ -157,7 +158,7 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
 {
     const bool good = tally->misled == CV_NOBODY;
     struct cv_finding *finding = cv_find(judgement, "any-caller", "always", settled(tally, CV_ANY_CALLER, good));
-    if (finding->verdict == CV_DISCLAIMED)
+    if (!(tally->claims & CV_ANY_CALLER))
         snprintf(finding->detail, sizeof finding->detail, "the result depends on who calls");
     else if (!good)
         snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all, whoever called");

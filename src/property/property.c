@@ -25,7 +25,7 @@ enum cv_verdict cv_verdict_missing(const struct cv_run *run)
 
 static void judge_invariant(const struct cv_run *run, struct cv_judgement *judgement)
 {
-    if (!run->scenario->algorithm->invariant)
+    if (!run->checked)
         return;
     struct cv_finding *finding = cv_find(judgement, "invariant", "always", run->broken ? CV_VIOLATED : CV_HELD);
     if (run->broken)
@@ -33,9 +33,12 @@ static void judge_invariant(const struct cv_run *run, struct cv_judgement *judge
                  (unsigned long long)run->broken_time, run->scenario->group.ids[run->broken_node], run->broken);
 }
 
-/* The formulas count whole entries: with a request that was never served there is nothing to compare. */
+/* The formulas count whole entries and rounds: with one that was never served, or ended, there is nothing to compare.
+ */
 static bool all_served(const struct cv_run *run)
 {
+    if (run->scenario->app && cv_run_rounds(run) < run->scenario->group.rounds)
+        return false;
     for (uint64_t i = 0; i < run->entry_count; i++)
         if (run->entries[i].entered == CV_NEVER)
             return false;
@@ -49,7 +52,7 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
     bool *holds = measure == CV_MESSAGES ? &judgement->messages_hold : &judgement->delay_holds;
     if (!all_served(run))
         return 0;
-    const int error = cv_theory_expect(run->scenario, measure, expected, complaint);
+    const int error = cv_theory_expect(run->scenario, judgement->app_messages, measure, expected, complaint);
     if (error || !expected->cost)
         return error;
     *holds = expected->cost->exact ? (double)measured == expected->value : (double)measured <= expected->value;
@@ -83,10 +86,15 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
 {
     *judgement = (struct cv_judgement){0};
     int error = 0;
-    if (run->scenario->algorithm->problem == CV_ELECTION)
-        error = cv_judge_election(run, judgement);
-    else if (run->scenario->algorithm->problem == CV_MUTEX)
+    const uint32_t problem = run->scenario->algorithm->problem, claims = cv_scenario_claims(run->scenario);
+    if (problem == CV_MUTEX)
         error = cv_judge_mutex(run, judgement);
+    if (problem == CV_SYNCHRONIZER)
+        error = cv_judge_synchronizer(run, judgement);
+    if (!error && (problem == CV_ELECTION || claims & CV_AGREEMENT))
+        error = cv_judge_election(run, judgement);
+    if (!error && claims & (CV_SHORTEST_PATHS | CV_FEWEST_HOPS))
+        error = cv_judge_paths(run, judgement);
     judge_invariant(run, judgement);
     if (!error)
         error = judge_cost(run, CV_MESSAGES, run->total, judgement, complaint);

@@ -26,6 +26,7 @@ struct cv_judgement {
     cv_id leader;
     struct cv_expectation messages, delay;
     bool messages_hold, delay_holds;
+    uint64_t app_messages; /* a synchronizer's app sends so many on a synchronous network */
 };
 
 const char *cv_verdict_name(enum cv_verdict verdict);
@@ -36,6 +37,8 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
 /* The judges of one problem; they add their findings with cv_find(). */
 int cv_judge_election(const struct cv_run *run, struct cv_judgement *judgement);
 int cv_judge_mutex(const struct cv_run *run, struct cv_judgement *judgement);
+int cv_judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement);
+int cv_judge_paths(const struct cv_run *run, struct cv_judgement *judgement);
 
 /* Adds a finding and returns where its detail goes. */
 struct cv_finding *cv_find(struct cv_judgement *judgement, const char *name, const char *kind, enum cv_verdict verdict);

@@ -10,7 +10,10 @@
 
 /* Where a node stands. */
 struct cv_standing {
-    cv_id leader; /* whom it takes for the leader, when `knows` */
+    uint64_t result;  /* what it has come to, when `updates` */
+    cv_node via;      /* by way of whom */
+    uint32_t updates; /* how often it came to something new */
+    cv_id leader;     /* whom it takes for the leader, when `knows` */
     bool alive;
     bool knows;
     bool recalled; /* it once called an election while its own was still under way */
@@ -26,6 +29,13 @@ struct cv_entry {
     uint64_t fence;
     uint64_t clock; /* Lamport's, when it was requested */
     bool died;      /* the node crashed before it left, or before it entered */
+};
+
+/* Something that must never happen did: how often, and when first. */
+struct cv_slip {
+    uint64_t count;
+    uint64_t time, round;
+    cv_node node, other; /* CV_NOBODY: no other is concerned */
 };
 
 enum cv_ending {
@@ -51,15 +61,35 @@ struct cv_run {
     uint64_t total;   /* messages, as the texts count them: to the dead, yes; to oneself, no */
     uint64_t count[CV_MAX_KINDS];
 
+    /* Synchronizers. */
+    const void *(*app_state)(const void *runtime, cv_node node);
+    uint64_t (*round)(const void *runtime, cv_node node); /* that a node is in; one more than there are: done */
+    struct cv_slip hasty;                                 /* a round began before all of the one before had arrived */
+    struct cv_slip apart;                                 /* the rounds of neighbours were more than one apart */
+    uint64_t preparing;                                   /* messages that prepared the run, not in `total` */
+
     uint64_t last_exit;             /* mutex: when somebody last left */
     uint64_t views;                 /* mutex: how often the room changed */
     uint64_t election_messages;     /* mutex: what electing coordinators took, counted apart */
     const struct cv_entry *entries; /* in the order of the requests */
     uint64_t entry_count;
 
-    const char *broken; /* the invariant's complaint, or NULL */
+    bool checked;       /* the algorithm's invariant was asked after every step; in large groups it is not */
+    const char *broken; /* its complaint, or NULL */
     cv_node broken_node;
     uint64_t broken_time;
 };
+
+/* How many rounds every live node has completed. */
+static inline uint64_t cv_run_rounds(const struct cv_run *run)
+{
+    uint64_t least = run->scenario->group.rounds + 1;
+    for (cv_node node = 0; node < run->scenario->group.nodes; node++) {
+        const uint64_t round = run->round(run->runtime, node);
+        if (round < least && run->standing(run->runtime, node).alive)
+            least = round;
+    }
+    return least ? least - 1 : 0;
+}
 
 #endif

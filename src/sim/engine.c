@@ -90,7 +90,7 @@ static void tell_effect(struct cv_sim *sim, enum cv_event_type type, uint64_t de
     struct cv_self *me = &sim->self;
     world_tell(sim, &(struct cv_event){.type = type,
                                        .node = me->node,
-                                       .peer = CV_NOBODY,
+                                       .peer = type == CV_EVENT_RESULT ? me->via : CV_NOBODY,
                                        .time = sim->now,
                                        .clock = world_node(sim, me->node)->clock,
                                        .detail = detail,
@@ -129,8 +129,16 @@ static __attribute__((noinline)) void apply_effects(struct cv_sim *sim, struct n
         learn(sim, it);
     if (did & CV_DID_ENTER)
         load_enter(sim, me->node, me->fence);
+    if (did & CV_DID_PULSE)
+        rounds_pulse(sim);
+    if (did & CV_DID_RESULT)
+        rounds_result(sim);
     if (!sim->traced)
         return;
+    if (did & CV_DID_RESULT)
+        tell_effect(sim, CV_EVENT_RESULT, me->result, NULL);
+    if (did & CV_DID_PULSE)
+        tell_effect(sim, CV_EVENT_PULSE, me->round, NULL);
     if (did & CV_DID_NOTE)
         tell_effect(sim, CV_EVENT_NOTE, 0, me->note);
     if (did & CV_DID_CALL)
@@ -516,10 +524,12 @@ static struct cv_standing standing(const void *runtime, cv_node node)
 {
     const struct cv_sim *sim = runtime;
     const struct node *it = world_node(runtime, node);
-    return (struct cv_standing){.leader = sim->leaders[node],
-                                .alive = it->flags & NODE_ALIVE,
-                                .knows = it->flags & NODE_KNOWS,
-                                .recalled = it->flags & NODE_RECALLED};
+    struct cv_standing standing = {.leader = sim->leaders[node],
+                                   .alive = it->flags & NODE_ALIVE,
+                                   .knows = it->flags & NODE_KNOWS,
+                                   .recalled = it->flags & NODE_RECALLED};
+    rounds_stand(sim, node, &standing);
+    return standing;
 }
 
 /* `decided` counts only if everybody alive knows; of the dead it says nothing. */
@@ -547,11 +557,14 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     sim->run.now = sim->now;
     sim->run.scenario = sim->scenario;
     sim->run.runtime = sim;
+    sim->run.checked = sim->algorithm->invariant && !sim->plain;
     sim->run.standing = standing;
     if (sim->plain)
         count_rest(sim);
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        sim->run.total += sim->run.count[kind];
+        *(sim->algorithm->preparing && kind >= sim->algorithm->preparing ? &sim->run.preparing : &sim->run.total) +=
+            sim->run.count[kind];
+    rounds_tell(sim);
     calendar_free(&sim->mail); /* the judges need memory too, and large runs have most of it here */
     settle_decided(sim);
     if (sim->part)

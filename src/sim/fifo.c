@@ -6,6 +6,7 @@
 #include "core/error.h"
 
 #define SMALLEST_TABLE 64u
+#define SPARSE_DEGREE 64u /* on average at most: otherwise a table of what is under way is smaller */
 
 int fifo_init(struct fifo *fifo, uint32_t nodes, bool ring)
 {
@@ -18,9 +19,20 @@ int fifo_init(struct fifo *fifo, uint32_t nodes, bool ring)
     return CV_ENOMEM;
 }
 
+int fifo_use_graph(struct fifo *fifo, const uint64_t *edges, const uint32_t *neighbours)
+{
+    if (edges[fifo->nodes] > (uint64_t)fifo->nodes * SPARSE_DEGREE)
+        return 0;
+    fifo->edges = edges;
+    fifo->neighbours = neighbours;
+    fifo->links = calloc(edges[fifo->nodes] + 1, sizeof *fifo->links);
+    return fifo->links ? 0 : CV_ENOMEM;
+}
+
 void fifo_free(struct fifo *fifo)
 {
     free(fifo->onward);
+    free(fifo->links);
     free(fifo->table);
     *fifo = (struct fifo){0};
 }

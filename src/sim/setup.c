@@ -161,7 +161,8 @@ static int build(struct cv_sim *sim)
     if (calendar_init(&sim->mail, longest_delay(scenario)) || calendar_init(&sim->alarms, CV_NEVER))
         return CV_ENOMEM;
     if (scenario->delay.model != CV_DELAY_UNIT || !sim->plain)
-        if (fifo_init(&sim->fifo, nodes, ring))
+        if (fifo_init(&sim->fifo, nodes, ring) ||
+            (sim->group.edges && fifo_use_graph(&sim->fifo, sim->group.edges, sim->group.neighbours)))
             return CV_ENOMEM;
     prefer_large_pages(sim->fifo.onward, nodes * sizeof *sim->fifo.onward);
     if (transport_init(sim) || repeat_init(sim))
@@ -172,7 +173,7 @@ static int build(struct cv_sim *sim)
             world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CLOCK_MASK;
         }
     sim->name = 0;
-    if (load_init(sim) || views_init(sim))
+    if (load_init(sim) || views_init(sim) || rounds_init(sim))
         return CV_ENOMEM;
     return faults_plan(sim);
 }
@@ -211,6 +212,7 @@ void cv_sim_free(struct cv_sim *sim)
     transport_free(sim);
     repeat_free(sim);
     load_free(sim);
+    rounds_free(sim);
     views_free(sim);
     calendar_free(&sim->mail);
     calendar_free(&sim->alarms);

@@ -43,6 +43,7 @@ struct agenda {
 };
 
 struct transport;
+struct rounds;
 struct repeat;
 struct views;
 
@@ -89,8 +90,9 @@ struct cv_sim {
     uint32_t *part;   /* per node: the part it is in when the run ends, where the network may fall apart */
     bool *crash_done; /* per planned crash */
     struct repeat *repeat;
-    struct load *load;   /* mutex: who wants to enter */
-    struct views *views; /* mutex: who is in the room */
+    struct rounds *rounds; /* synchronizers, and algorithms that come to a number */
+    struct load *load;     /* mutex: who wants to enter */
+    struct views *views;   /* mutex: who is in the room */
 
     struct cv_run run;
 };
@@ -241,6 +243,17 @@ void views_begin(struct cv_sim *sim);
 /* Somebody died or came back, and the detector says so: a coordinator is elected, then the view begins. */
 void views_change(struct cv_sim *sim);
 void views_install(struct cv_sim *sim, cv_node coordinator);
+
+/* ---- rounds.c ---- */
+
+int rounds_init(struct cv_sim *sim);
+void rounds_free(struct cv_sim *sim);
+/* The step began a round; what it sends is still in the outbox. */
+void rounds_pulse(struct cv_sim *sim);
+/* The step came to a number. */
+void rounds_result(struct cv_sim *sim);
+void rounds_stand(const struct cv_sim *sim, cv_node node, struct cv_standing *standing);
+void rounds_tell(struct cv_sim *sim); /* the run what it needs to know to be judged */
 
 /* ---- repeat.c ---- */
 

@@ -164,7 +164,7 @@ static void hear(struct cv_clocks *clocks, const struct cv_event *event)
 static bool is_effect(enum cv_event_type type)
 {
     return type == CV_EVENT_CALL || type == CV_EVENT_YIELD || type == CV_EVENT_ELECTED || type == CV_EVENT_FORGET ||
-           type == CV_EVENT_ENTER || type == CV_EVENT_NOTE;
+           type == CV_EVENT_ENTER || type == CV_EVENT_PULSE || type == CV_EVENT_RESULT || type == CV_EVENT_NOTE;
 }
 
 bool cv_clocks_event(struct cv_clocks *clocks, const struct cv_event *event)

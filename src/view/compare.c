@@ -113,11 +113,11 @@ static void measure_widths(struct table *table)
 
 static void show_line(const struct table *table, const struct cv_measurement *first, uint32_t from, uint32_t to)
 {
-    const struct cv_comparison *comparison = table->comparison;
+    const uint32_t *sizes = cv_compare_sizes(table->comparison, table->section);
     fprintf(table->out, "  %s", first->algorithm);
     pad(table->out, table->name_width - columns(first->algorithm));
     for (uint32_t i = from; i < to; i++)
-        show_cell(table, cv_compare_find(comparison, table->section, first->algorithm, comparison->sizes[i]));
+        show_cell(table, cv_compare_find(table->comparison, table->section, first->algorithm, sizes[i]));
     fprintf(table->out, "   %s%s\n", first->exact || !first->formula ? "" : "≤ ",
             first->formula ? first->formula : "—");
 }
@@ -141,17 +141,21 @@ static void show_misses(const struct table *table)
 static void show_section(struct table *table, unsigned width)
 {
     const struct cv_comparison *comparison = table->comparison;
+    const uint32_t *sizes = cv_compare_sizes(comparison, table->section);
+    uint32_t count = 0;
+    while (sizes[count])
+        count++;
     measure_widths(table);
     const int room = (int)(width < 60 ? 60 : width > 400 ? 400 : width) - table->name_width - table->formula_width - 2;
     const uint32_t fit = room > table->cell_width ? (uint32_t)(room / table->cell_width) : 1;
     fprintf(table->out, "\n%s%s%s\n", table->colour ? "\033[1m" : "", table->section->title,
             table->colour ? "\033[0m" : "");
-    for (uint32_t from = 0; from < comparison->size_count; from += fit) {
-        const uint32_t to = from + fit < comparison->size_count ? from + fit : comparison->size_count;
+    for (uint32_t from = 0; from < count; from += fit) {
+        const uint32_t to = from + fit < count ? from + fit : count;
         pad(table->out, table->name_width + 2);
         for (uint32_t i = from; i < to; i++) {
             char text[32];
-            snprintf(text, sizeof text, i == from ? "n = %" PRIu32 : "%" PRIu32, comparison->sizes[i]);
+            snprintf(text, sizeof text, i == from ? "n = %" PRIu32 : "%" PRIu32, sizes[i]);
             fprintf(table->out, "%*s ", table->cell_width - 1, text);
         }
         fputs("  the text\n", table->out);

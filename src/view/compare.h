@@ -10,8 +10,8 @@
 /* One number: an algorithm, a load, a size, a quantity. */
 struct cv_measurement {
     const char *algorithm;
-    const char *load;     /* "one" or "all" ask */
-    const char *quantity; /* "messages", "delay", "synchronization", "time" */
+    const char *load;     /* "one" or "all" ask; a "round" of an app; an app on the "gadget" */
+    const char *quantity; /* "messages", "delay", "synchronization", "time", "control", "updates" */
     uint32_t nodes;
     bool known; /* otherwise the run got stuck, and there is nothing to measure */
     double measured;
@@ -36,15 +36,17 @@ struct cv_demonstration {
 struct cv_section {
     const char *title;
     const char *quantity, *load;
+    bool drawn;            /* the first two of these are */
+    const char *against;   /* it is drawn against this quantity, for the largest size; NULL: against the size */
+    const uint32_t *sizes; /* up to 0; NULL: those of the comparison */
 };
 
 struct cv_comparison {
-    const char *problem; /* "mutex" or "election" */
+    const char *problem; /* "mutex", "election" or "synchronizers" */
     const char *title;
     uint64_t seed;
-    const uint32_t *sizes;
-    uint32_t size_count;
-    const struct cv_section *sections; /* up to one without a title; the first two are drawn */
+    const uint32_t *sizes;             /* up to 0 */
+    const struct cv_section *sections; /* up to one without a title */
     const char *const *notes;          /* up to NULL */
     struct cv_measurement *rows;       /* algorithm by algorithm */
     size_t row_count, row_room;
@@ -56,6 +58,12 @@ struct cv_comparison {
 /* The measurement of that section, algorithm and size, or NULL. */
 const struct cv_measurement *cv_compare_find(const struct cv_comparison *comparison, const struct cv_section *section,
                                              const char *algorithm, uint32_t nodes);
+
+/* The sizes a section is about, up to 0. */
+static inline const uint32_t *cv_compare_sizes(const struct cv_comparison *comparison, const struct cv_section *section)
+{
+    return section->sizes ? section->sizes : comparison->sizes;
+}
 
 /* Does the row belong to the section, and is it the first of its algorithm there? */
 bool cv_compare_begins(const struct cv_comparison *comparison, const struct cv_section *section, size_t row);

@@ -86,8 +86,9 @@ void cv_compare_csv(FILE *out, const struct cv_comparison *comparison)
     fputs("problem,algorithm,load,nodes,quantity,measured,formula,expected,relation,holds,command\n", out);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct cv_measurement *row = &comparison->rows[i];
-        fprintf(out, "%s,%s,%s,%" PRIu32 ",%s,", comparison->problem, row->algorithm, row->load, row->nodes,
-                row->quantity);
+        fprintf(out, "%s,", comparison->problem);
+        csv_text(out, row->algorithm);
+        fprintf(out, ",%s,%" PRIu32 ",%s,", row->load, row->nodes, row->quantity);
         if (row->known)
             fprintf(out, "%.10g", row->measured);
         putc(',', out);

@@ -4,21 +4,49 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <conclave/synchronizer.h>
+
 #include "view/phrase.h"
 
 #define MOST_WORDS 16u /* of a body, shown */
 #define MOST_IDS 16u   /* of a list, shown */
 
-static uint64_t head_words(const struct cv_content *content, const struct cv_message *message)
+/* What is to be read of a message: of one that carries an app's, that one. */
+struct said {
+    const struct cv_algorithm *by;
+    const struct cv_kind *kind;
+    const uint64_t *body;
+    uint64_t words;
+    uint64_t head; /* of these, before a list of ids begins */
+    const uint64_t *ranks;
+    uint64_t round; /* of the app's message */
+    bool hosted;
+};
+
+static struct said read_message(const struct cv_content *content, const struct cv_message *message)
 {
-    const struct cv_kind *kind = &content->scenario->algorithm->kinds[message->kind];
-    return kind->list && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const struct cv_scenario *scenario = content->scenario;
+    struct said said = {.by = scenario->algorithm, .body = message->body, .words = message->words};
+    uint32_t kind = message->kind;
+    said.hosted = cv_view_hosts(scenario, message);
+    if (said.hosted) {
+        const struct cv_envelope *envelope = cv_body(message);
+        const uint64_t words = sizeof *envelope / sizeof(uint32_t);
+        said.by = scenario->app;
+        said.body += sizeof *envelope / sizeof *said.body;
+        said.words = message->words > words ? message->words - words : 0;
+        said.round = envelope->round;
+        kind = envelope->kind;
+    }
+    said.kind = &said.by->kinds[kind];
+    said.ranks = &content->ranks[said.hosted][kind];
+    said.head = said.kind->list && said.kind->bytes / 4 < said.words ? said.kind->bytes / 4 : said.words;
+    return said;
 }
 
-/* Is the pair of words at 2 * `pair` the rank of a node, as the low and the high half of a number? */
-static bool is_rank(const struct cv_content *content, const struct cv_message *message, uint64_t pair)
+/* Is the number the rank of a node? */
+static bool is_rank(const struct cv_content *content, cv_rank rank)
 {
-    const cv_rank rank = message->body[pair];
     const cv_node node = cv_index_find(&content->index, cv_rank_id(rank));
     return node != CV_NOBODY && cv_group_rank(&content->scenario->group, node) == rank;
 }
@@ -29,22 +57,24 @@ int cv_content_learn(struct cv_content *content, const struct cv_scenario *scena
     const int error = cv_index_make(&content->index, scenario->group.ids, scenario->group.nodes);
     if (error)
         return error;
-    uint64_t seen[CV_MAX_KINDS] = {0}; /* where a rank was seen at all */
-    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        content->ranks[kind] = UINT64_MAX;
+    uint64_t seen[2][CV_MAX_KINDS] = {{0}}; /* where a rank was seen at all */
+    memset(content->ranks, 0xff, sizeof content->ranks);
     for (size_t i = 0; i < history->count; i++) {
-        const struct cv_message *message = history->events[i].content;
         if (history->events[i].type != CV_EVENT_SEND)
             continue;
-        const uint64_t pairs = head_words(content, message) / 2;
+        const struct said said = read_message(content, history->events[i].content);
+        const size_t kind = (size_t)(said.kind - said.by->kinds);
+        const uint64_t pairs = said.head / 2;
         for (uint64_t pair = 0; pair < 64; pair++)
-            if (pair < pairs && is_rank(content, message, pair))
-                seen[message->kind] |= UINT64_C(1) << pair;
-            else if (pair >= pairs || message->body[pair])
-                content->ranks[message->kind] &= ~(UINT64_C(1) << pair);
+            if (pair < pairs && is_rank(content, said.body[pair]))
+                seen[said.hosted][kind] |= UINT64_C(1) << pair;
+            else if (pair >= pairs || said.body[pair])
+                content->ranks[said.hosted][kind] &= ~(UINT64_C(1) << pair);
     }
-    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        content->ranks[kind] &= seen[kind];
+    for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++) {
+        content->ranks[false][kind] &= seen[false][kind];
+        content->ranks[true][kind] &= seen[true][kind];
+    }
     return 0;
 }
 
@@ -84,79 +114,116 @@ static void add_number(struct writer *writer, const char *join, uint32_t number)
     add(writer, digits);
 }
 
-/* Times and fences are numbers of two words. */
-static bool has_long_numbers(const struct cv_content *content, const struct cv_message *message)
+/* Times, fences and distances are numbers of two words. */
+static bool has_long_numbers(const struct said *said)
 {
-    const struct cv_algorithm *algorithm = content->scenario->algorithm;
-    return algorithm->problem == CV_MUTEX && algorithm->kinds[message->kind].bytes % 8 == 0;
+    return said->by->problem != CV_ELECTION && said->kind->bytes % 8 == 0 && said->head == said->words;
 }
 
-static void add_long_numbers(struct writer *writer, const struct cv_message *message, const char *comma)
+static void add_long_number(struct writer *writer, const struct said *said, uint64_t number)
 {
-    char number[48];
-    for (uint64_t i = 0; i < message->words / 2 && i < MOST_WORDS; i++) {
-        cv_phrase_fence(number, sizeof number, message->body[i]);
+    char text[48];
+    if (said->by->problem == CV_MUTEX)
+        cv_phrase_fence(text, sizeof text, number);
+    else
+        snprintf(text, sizeof text, "%" PRIu64, number);
+    add(writer, number == CV_NOBODY || number == UINT64_MAX ? "-" : text);
+}
+
+static bool tells_rank(const struct said *said, uint64_t word)
+{
+    return word % 2 == 0 && word / 2 < 64 && *said->ranks >> word / 2 & 1;
+}
+
+static void add_long_numbers(struct writer *writer, const struct said *said, const char *comma)
+{
+    for (uint64_t i = 0; i < said->words / 2 && i < MOST_WORDS; i++) {
         add(writer, i ? comma : "");
-        add(writer, message->body[i] == CV_NOBODY ? "-" : number);
+        if (tells_rank(said, 2 * i))
+            add_number(writer, "", cv_rank_id(said->body[i]));
+        else
+            add_long_number(writer, said, said->body[i]);
     }
 }
 
-static void add_numbers(struct writer *writer, const struct cv_content *content, const struct cv_message *message,
+static void add_numbers(struct writer *writer, const struct cv_content *content, const struct said *said,
                         const char *comma)
 {
-    const uint32_t *words = cv_body(message);
-    const uint64_t head = head_words(content, message);
+    const uint32_t *words = (const uint32_t *)said->body;
     const char *join = "";
-    if (has_long_numbers(content, message) && head == message->words) {
-        add_long_numbers(writer, message, comma);
+    if (has_long_numbers(said)) {
+        add_long_numbers(writer, said, comma);
         return;
     }
-    for (uint64_t i = 0; i < head && i < MOST_WORDS; i++) {
-        const bool rank = i % 2 == 0 && i / 2 < 64 && content->ranks[message->kind] >> i / 2 & 1;
-        if (rank ? !is_rank(content, message, i / 2) : words[i] == CV_NOBODY) {
+    for (uint64_t i = 0; i < said->head && i < MOST_WORDS; i++) {
+        const bool rank = tells_rank(said, i);
+        if (rank ? !is_rank(content, said->body[i / 2]) : words[i] == CV_NOBODY) {
             add(writer, join);
             add(writer, "-");
         } else {
-            add_number(writer, join, rank ? cv_rank_id(message->body[i / 2]) : words[i]);
+            add_number(writer, join, rank ? cv_rank_id(said->body[i / 2]) : words[i]);
         }
         i += rank;
         join = comma;
     }
-    if (head > MOST_WORDS)
+    if (said->head > MOST_WORDS)
         add(writer, " …");
-    if (!content->scenario->algorithm->kinds[message->kind].list)
+    if (!said->kind->list)
         return;
-    add(writer, head ? comma : "");
+    add(writer, said->head ? comma : "");
     add(writer, "[");
-    for (uint64_t i = head; i < message->words && i < head + MOST_IDS; i++)
-        add_number(writer, i == head ? "" : " ", words[i]);
-    add(writer, message->words > head + MOST_IDS ? " …]" : "]");
+    for (uint64_t i = said->head; i < said->words && i < said->head + MOST_IDS; i++)
+        add_number(writer, i == said->head ? "" : " ", words[i]);
+    add(writer, said->words > said->head + MOST_IDS ? " …]" : "]");
+}
+
+const char *cv_content_kind(const struct cv_content *content, const struct cv_message *message)
+{
+    return read_message(content, message).kind->name;
 }
 
 const char *cv_content_numbers(const struct cv_content *content, const struct cv_message *message, char *text,
                                size_t room)
 {
     struct writer writer = {.text = text, .room = room};
+    const struct said said = read_message(content, message);
     text[0] = '\0';
-    add_numbers(&writer, content, message, " ");
+    add_numbers(&writer, content, &said, " ");
     return text;
 }
 
 const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text, size_t room)
 {
     struct writer writer = {.text = text, .room = room};
+    const struct said said = read_message(content, message);
+    const bool numbers = said.words || said.kind->list;
+    char round[48];
     text[0] = '\0';
     add(&writer, cv_view_kind(content->scenario, message));
-    if (!message->words && !content->scenario->algorithm->kinds[message->kind].list)
-        return text;
-    add(&writer, "(");
-    add_numbers(&writer, content, message, ", ");
-    add(&writer, ")");
+    if (said.hosted) {
+        snprintf(round, sizeof round, "(round %" PRIu64 ": ", said.round);
+        add(&writer, round);
+        add(&writer, said.kind->name);
+        add(&writer, numbers ? " " : "");
+    } else if (numbers) {
+        add(&writer, "(");
+    }
+    add_numbers(&writer, content, &said, ", ");
+    add(&writer, said.hosted || numbers ? ")" : "");
     return text;
 }
 
-bool cv_content_same(const struct cv_message *one, const struct cv_message *other)
+bool cv_content_same(const struct cv_scenario *scenario, const struct cv_message *one, const struct cv_message *other)
 {
-    return one->kind == other->kind && one->words == other->words &&
-           memcmp(cv_body(one), cv_body(other), one->words * sizeof(uint32_t)) == 0;
+    if (one->kind != other->kind || one->words != other->words)
+        return false;
+    const uint32_t *a = cv_body(one), *b = cv_body(other);
+    uint64_t from = 0;
+    if (cv_view_hosts(scenario, one)) {
+        const struct cv_envelope *mine = cv_body(one), *theirs = cv_body(other);
+        if (mine->round != theirs->round || mine->kind != theirs->kind)
+            return false; /* over which link it comes is no part of what it says */
+        from = sizeof *mine / sizeof *a;
+    }
+    return memcmp(a + from, b + from, (one->words - from) * sizeof *a) == 0;
 }

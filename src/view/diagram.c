@@ -108,6 +108,25 @@ static void add_enter_mark(struct maker *maker, const struct cv_step *step)
     add_section_mark(maker, enter, MARK_ENTER, text);
 }
 
+/* Rounds, what a node comes to in them, and that a message is late for one. */
+static void add_round_marks(struct maker *maker, const struct cv_step *step)
+{
+    const struct cv_event *pulse = cv_step_find(maker->history, step, CV_EVENT_PULSE);
+    const struct cv_event *result = cv_step_find(maker->history, step, CV_EVENT_RESULT);
+    const struct cv_event *note = cv_step_find(maker->history, step, CV_EVENT_NOTE);
+    char text[32];
+    if (note && maker->scenario->app)
+        add_mark(maker, note, MARK_NOTE, note->text);
+    if (result) {
+        snprintf(text, sizeof text, "%" PRIu64, result->detail);
+        add_mark(maker, result, MARK_RESULT, text);
+    }
+    if (pulse) {
+        snprintf(text, sizeof text, "%" PRIu64, pulse->detail);
+        add_mark(maker, pulse, MARK_PULSE, pulse->detail > maker->scenario->group.rounds ? "done" : text);
+    }
+}
+
 static void add_cause_mark(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *cause = &maker->history->events[step->first];
@@ -115,7 +134,8 @@ static void add_cause_mark(struct maker *maker, const struct cv_step *step)
     char text[32] = "";
     switch (cause->type) {
     case CV_EVENT_START:
-        add_mark(maker, cause, calls ? MARK_CALL : MARK_START, calls ? "calls" : "asked");
+        if (calls || maker->scenario->algorithm->problem == CV_ELECTION)
+            add_mark(maker, cause, calls ? MARK_CALL : MARK_START, calls ? "calls" : "asked");
         break;
     case CV_EVENT_TIMEOUT:
         add_mark(maker, cause, MARK_TIMEOUT, cause->text ? cause->text : "timeout");
@@ -155,6 +175,7 @@ static void add_effect_marks(struct maker *maker, const struct cv_step *step)
         snprintf(text, sizeof text, "%" PRIu64, elected->detail);
         add_mark(maker, cause, MARK_ELECTED, leads ? "leads" : text);
     }
+    add_round_marks(maker, step);
     add_enter_mark(maker, step);
 }
 
@@ -181,7 +202,7 @@ static struct diagram_row *sibling_row(struct maker *maker, const struct cv_even
         if (row->type == ROW_RULE || has_cell(rows, row, event->node))
             return NULL;
         if (row->type == ROW_ARROWS && !row->gathers && row->from == event->peer && row->step == step &&
-            cv_content_same(row->content, event->content))
+            cv_content_same(maker->scenario, row->content, event->content))
             return row;
     }
     return NULL;
@@ -201,7 +222,7 @@ static struct diagram_row *gathering_row(struct maker *maker, const struct cv_ev
         const bool alone = row->type == ROW_ARROWS && (row->gathers || row->cell_count == 1);
         const bool alike = alone && row->sent == sent && row->from != event->peer && event->peer != event->node &&
                            row->from != event->node && rows->cells[row->cells].mark == mark &&
-                           cv_content_same(row->content, event->content);
+                           cv_content_same(maker->scenario, row->content, event->content);
         for (size_t j = row->cells; alike && j < row->cells + row->cell_count; j++)
             if (rows->cells[j].speaks && rows->cells[j].node == event->peer)
                 return NULL;
@@ -260,6 +281,7 @@ static void add_step(struct maker *maker, const struct cv_step *step)
         return;
     if (cause->type == CV_EVENT_RECEIVE) {
         add_arrow(maker, cause, receipt_mark(maker, step));
+        add_round_marks(maker, step);
         add_enter_mark(maker, step);
     } else if (cause->type != CV_EVENT_LOST) {
         add_cause_mark(maker, step);

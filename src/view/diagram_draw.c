@@ -33,7 +33,7 @@ static void numbered_label(const struct diagram_drawing *drawing, const struct c
     char text[DIAGRAM_LABEL / 2] = "";
     if (numbers)
         cv_content_numbers(drawing->content, message, text, sizeof text);
-    snprintf(label, DIAGRAM_LABEL, "%.40s%s%s", cv_view_kind(drawing->scenario, message), *text ? " " : "", text);
+    snprintf(label, DIAGRAM_LABEL, "%.40s%s%s", cv_content_kind(drawing->content, message), *text ? " " : "", text);
 }
 
 void diagram_label(const struct diagram_drawing *drawing, const struct cv_message *message, char label[DIAGRAM_LABEL])
@@ -263,9 +263,11 @@ static void draw_footer(struct diagram_drawing *drawing, const struct cv_history
             snprintf(text, sizeof text, "★");
         else if (it->knows)
             snprintf(text, sizeof text, "→%" PRIu32, it->leader);
+        else if (it->came && !it->down)
+            snprintf(text, sizeof text, "=%" PRIu64, it->result);
         else
-            snprintf(text, sizeof text, "%s", it->down ? "✗" : "?");
-        put_centred(drawing, node, text, it->down ? PAINT_BAD : it->knows ? PAINT_STAR : PAINT_PLAIN);
+            snprintf(text, sizeof text, "%s", it->down ? "✗" : cv_view_elects(drawing->scenario) ? "?" : " ");
+        put_centred(drawing, node, text, it->down ? PAINT_BAD : it->knows || it->came ? PAINT_STAR : PAINT_PLAIN);
     }
     cv_canvas_print(&drawing->canvas, drawing->out);
 }

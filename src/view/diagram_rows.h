@@ -22,6 +22,9 @@
     X(MARK_AGAIN, "░", PAINT_PLAIN, "")                                                                                \
     X(MARK_ENTER, "█", PAINT_STAR, "inside, with its fence")                                                           \
     X(MARK_LEAVE, "▀", PAINT_STAR, "leaves")                                                                           \
+    X(MARK_PULSE, "◎", PAINT_PLAIN, "begins a round")                                                                  \
+    X(MARK_RESULT, "=", PAINT_STAR, "has come to")                                                                     \
+    X(MARK_NOTE, "~", PAINT_BAD, "")                                                                                   \
     X(MARK_CRASH, "✗", PAINT_BAD, "down")                                                                              \
     X(MARK_RECOVER, "●", PAINT_GOOD, "back")                                                                           \
     X(MARK_LOST, "╳", PAINT_BAD, "lost")

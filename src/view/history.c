@@ -100,6 +100,11 @@ static void count(struct cv_history *history, const struct cv_event *event)
     case CV_EVENT_LEAVE:
         node->inside -= node->inside > 0;
         return;
+    case CV_EVENT_RESULT:
+        node->result = event->detail;
+        node->via = event->peer;
+        node->came = true;
+        return;
     default:
         return;
     }

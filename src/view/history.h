@@ -20,6 +20,9 @@ struct cv_history_node {
     bool knows, down;
     uint64_t entries;         /* how often it was inside */
     uint32_t waiting, inside; /* at how many critical sections it stands now */
+    uint64_t result;          /* what it has come to, over `via`, when `came` */
+    cv_node via;
+    bool came;
 };
 
 struct cv_history {
@@ -55,6 +58,18 @@ struct cv_flight {
 
 /* All messages that were seen being sent, in the order they were; NULL if there is no memory. Free it. */
 struct cv_flight *cv_history_flights(const struct cv_history *history, size_t *count);
+
+/* Is there a leader to be known? */
+static inline bool cv_view_elects(const struct cv_scenario *scenario)
+{
+    return scenario->algorithm->problem == CV_ELECTION || cv_scenario_claims(scenario) & CV_AGREEMENT;
+}
+
+/* Does the message carry one of the app that a synchronizer hosts? The first of its kinds does. */
+static inline bool cv_view_hosts(const struct cv_scenario *scenario, const struct cv_message *message)
+{
+    return scenario->app && message->kind == 0;
+}
 
 /* Who is meant. */
 static inline cv_id cv_view_id(const struct cv_scenario *scenario, cv_node node)

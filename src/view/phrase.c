@@ -50,21 +50,24 @@ static void phrase_side(FILE *out, const struct cv_scenario *scenario, const uin
     }
 }
 
+/* The lowest number of a side that is not below `least`; UINT64_MAX if there is none. Unnamed nodes have a high one. */
+static uint64_t next_side(const struct cv_partition *partition, uint32_t nodes, uint64_t least)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (cv_node node = 0; node < nodes; node++)
+        if (partition->side[node] >= least && partition->side[node] < lowest)
+            lowest = partition->side[node];
+    return lowest;
+}
+
 void cv_phrase_sides(FILE *out, const struct cv_scenario *scenario, const struct cv_partition *partition)
 {
     const uint32_t nodes = scenario->group.nodes;
     const char *join = "";
-    uint32_t highest = 0;
-    for (cv_node node = 0; node < nodes; node++)
-        highest = partition->side[node] > highest ? partition->side[node] : highest;
-    for (uint32_t which = 0; which <= highest; which++) {
-        bool used = false;
-        for (cv_node node = 0; node < nodes && !used; node++)
-            used = partition->side[node] == which;
-        if (!used)
-            continue;
+    for (uint64_t side = next_side(partition, nodes, 0); side != UINT64_MAX;
+         side = next_side(partition, nodes, side + 1)) {
         fputs(join, out);
-        phrase_side(out, scenario, partition->side, which);
+        phrase_side(out, scenario, partition->side, (uint32_t)side);
         join = " | ";
     }
 }
@@ -117,6 +120,19 @@ void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const stru
         fprintf(out, "; %" PRIu32 " coordinates", cv_view_id(scenario, event->peer));
 }
 
+static const char *result_word(const struct cv_scenario *scenario)
+{
+    const uint32_t claims = cv_scenario_claims(scenario);
+    return claims & CV_SHORTEST_PATHS ? "has distance" : claims & CV_FEWEST_HOPS ? "has depth" : "comes to";
+}
+
+void cv_phrase_result(FILE *out, const struct cv_scenario *scenario, cv_node node, uint64_t result, cv_node via)
+{
+    fprintf(out, "%s %" PRIu64, result_word(scenario), result);
+    if (via != node && via != CV_NOBODY)
+        fprintf(out, " over %" PRIu32, cv_view_id(scenario, via));
+}
+
 void cv_phrase_fence(char *text, size_t room, uint64_t fence)
 {
     const uint64_t view = fence >> 40, count = fence & ((UINT64_C(1) << 40) - 1); /* cv_fence() */
@@ -131,7 +147,7 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
     char fence[48];
     switch (event->type) {
     case CV_EVENT_START:
-        fputs("is asked to call an election", out);
+        fputs(scenario->algorithm->problem == CV_ELECTION ? "is asked to call an election" : "starts", out);
         break;
     case CV_EVENT_SEND:
         phrase_peer(out, scenario, "sends", event, " to ");
@@ -194,6 +210,15 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
         break;
     case CV_EVENT_VIEW:
         fprintf(out, "view %" PRIu64 " begins", event->detail);
+        break;
+    case CV_EVENT_PULSE:
+        if (event->detail > scenario->group.rounds)
+            fputs("is through", out);
+        else
+            fprintf(out, "begins round %" PRIu64, event->detail);
+        break;
+    case CV_EVENT_RESULT:
+        cv_phrase_result(out, scenario, event->node, event->detail, event->peer);
         break;
     case CV_EVENT_NOTE:
         cv_phrase_text(out, event->text);

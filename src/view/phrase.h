@@ -26,6 +26,9 @@ const struct cv_partition *cv_phrase_partition(const struct cv_scenario *scenari
 /* Who is in the view that begins with this event: ": 0..3, 5; 3 coordinates". */
 void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event, const bool *down);
 
+/* What a node has come to: "has distance 5 over 3". */
+void cv_phrase_result(FILE *out, const struct cv_scenario *scenario, cv_node node, uint64_t result, cv_node via);
+
 /* A fence in few letters: "3", or "1·3" for the number 3 of view 1. */
 void cv_phrase_fence(char *text, size_t room, uint64_t fence);
 

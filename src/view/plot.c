@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "view/plot.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,16 +23,18 @@ struct range {
 struct line {
     const char *algorithm;
     uint32_t order; /* its place among all algorithms: colour and shape of its points */
-    double end;     /* the height of its last point */
-    double label;   /* and of its label */
+    double last_x;  /* where its last point is, from left to right */
+    double end;     /* and its height */
+    double label;   /* the height of its label */
 };
 
 struct panel {
     FILE *out;
     const struct cv_comparison *comparison;
     const struct cv_section *section;
+    const uint32_t *sizes; /* up to 0; only the largest where it is drawn against another quantity */
     double left;
-    struct range sizes, values;
+    struct range across, values;
     struct line lines[MOST_LINES];
     uint32_t line_count;
 };
@@ -43,9 +46,9 @@ static double place(const struct range *range, double value, double length)
     return (log(value) - log(range->low)) / (log(range->high) - log(range->low)) * length;
 }
 
-static double x_of(const struct panel *panel, double nodes)
+static double x_of(const struct panel *panel, double value)
 {
-    return panel->left + 14 + place(&panel->sizes, nodes, PANEL_WIDTH - 28);
+    return panel->left + 14 + place(&panel->across, value, PANEL_WIDTH - 28);
 }
 
 static double y_of(const struct panel *panel, double value)
@@ -61,28 +64,48 @@ static void take_in(struct range *range, double value)
     range->high = value > range->high ? value : range->high;
 }
 
-/* Both panels share their ranges, so that they can be compared. */
-static void find_ranges(const struct cv_comparison *comparison, struct range *sizes, struct range *values)
+/* The value of a measurement from left to right: the size, or what else was measured of that algorithm; 0: none. */
+static double across(const struct panel *panel, const struct cv_measurement *row)
 {
-    *sizes = *values = (struct range){HUGE_VAL, 0};
+    if (!panel->section->against)
+        return row->nodes;
+    const struct cv_section other = {.quantity = panel->section->against, .load = panel->section->load};
+    const struct cv_measurement *it = cv_compare_find(panel->comparison, &other, row->algorithm, row->nodes);
+    return it && it->known ? it->measured : 0;
+}
+
+static void widen(struct range *range)
+{
+    if (range->high == 0)
+        *range = (struct range){1, 1};
+    if (range->high < 1.2 * range->low)
+        *range = (struct range){range->low / 1.5, range->high * 1.5};
+}
+
+static bool is_shown(const struct panel *panel, const struct cv_measurement *row)
+{
+    return strcmp(row->quantity, panel->section->quantity) == 0 &&
+           (!panel->section->against || row->nodes == panel->sizes[0]);
+}
+
+/* Panels of one quantity share their ranges, so that they can be compared. */
+static void find_ranges(struct panel *panel)
+{
+    const struct cv_comparison *comparison = panel->comparison;
+    panel->across = panel->values = (struct range){HUGE_VAL, 0};
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct cv_measurement *row = &comparison->rows[i];
-        if (strcmp(row->quantity, comparison->sections[0].quantity) != 0)
+        if (!is_shown(panel, row))
             continue;
-        take_in(sizes, row->nodes);
+        if (!panel->section->against || row->measured > 0)
+            take_in(&panel->across, across(panel, row));
         if (row->known)
-            take_in(values, row->measured);
+            take_in(&panel->values, row->measured);
         if (row->formula)
-            take_in(values, row->expected);
+            take_in(&panel->values, row->expected);
     }
-    if (sizes->high == 0)
-        *sizes = (struct range){1, 1};
-    if (values->high == 0)
-        *values = (struct range){1, 1};
-    if (sizes->high < 1.2 * sizes->low)
-        *sizes = (struct range){sizes->low / 1.5, sizes->high * 1.5};
-    if (values->high < 1.2 * values->low)
-        *values = (struct range){values->low / 1.5, values->high * 1.5};
+    widen(&panel->across);
+    widen(&panel->values);
 }
 
 static void draw_grid_line(const struct panel *panel, double value, bool labelled)
@@ -94,35 +117,65 @@ static void draw_grid_line(const struct panel *panel, double value, bool labelle
                 value);
 }
 
+/* The numbers 1, 2 and 5 of every power of ten in the range, one after the other; 0 is the first, and behind the last.
+ */
+static double next_step(const struct range *range, double before)
+{
+    static const double steps[] = {1, 2, 5};
+    const int first = (int)floor(log10(range->low)), last = (int)floor(log10(range->high));
+    for (int exponent = first; exponent <= last; exponent++)
+        for (size_t i = 0; i < 3; i++) {
+            const double value = pow(10, exponent) * steps[i];
+            if (value > before * 1.001 && value >= range->low * 0.999 && value <= range->high * 1.001)
+                return value;
+        }
+    return 0;
+}
+
+static void draw_scale(const struct panel *panel)
+{
+    const double decades = log10(panel->values.high / panel->values.low);
+    double value = 0;
+    while ((value = next_step(&panel->values, value)) > 0)
+        draw_grid_line(panel, value, decades < 3.5 || fabs(log10(value) - round(log10(value))) < 1e-9);
+}
+
+static void draw_tick(const struct panel *panel, double value, double *before)
+{
+    const double x = x_of(panel, value);
+    fprintf(panel->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, PANEL_TOP, PANEL_TOP + PANEL_HEIGHT);
+    if (x - *before < 24)
+        return;
+    fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"tick\">%.10g</text>\n", x, PANEL_TOP + PANEL_HEIGHT + 18,
+            value);
+    *before = x;
+}
+
+/* What the panel is drawn against, as the tables call it. */
+static const char *caption(const struct panel *panel)
+{
+    const struct cv_section *section = panel->comparison->sections;
+    while (section->title && panel->section->against && strcmp(section->quantity, panel->section->against) != 0)
+        section++;
+    return panel->section->against ? section->title : "nodes, n";
+}
+
 static void draw_axes(const struct panel *panel)
 {
-    const struct cv_comparison *comparison = panel->comparison;
-    const double decades = log10(panel->values.high / panel->values.low);
-    double before = -100;
+    double before = -100, value = 0;
     fprintf(panel->out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fff\" stroke=\"#d0d7de\"/>\n",
             panel->left, PANEL_TOP, PANEL_WIDTH, PANEL_HEIGHT);
-    const int first = (int)floor(log10(panel->values.low)), last = (int)floor(log10(panel->values.high));
-    for (int exponent = first; exponent <= last; exponent++) {
-        static const double steps[] = {1, 2, 5};
-        for (size_t i = 0; i < 3; i++) {
-            const double value = pow(10, exponent) * steps[i];
-            if (value >= panel->values.low * 0.999 && value <= panel->values.high * 1.001)
-                draw_grid_line(panel, value, i == 0 || decades < 3.5);
-        }
-    }
-    for (uint32_t i = 0; i < comparison->size_count; i++) {
-        const double x = x_of(panel, comparison->sizes[i]);
-        if (comparison->sizes[i] < panel->sizes.low || comparison->sizes[i] > panel->sizes.high)
-            continue;
-        fprintf(panel->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, PANEL_TOP, PANEL_TOP + PANEL_HEIGHT);
-        if (x - before >= 24)
-            fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"tick\">%" PRIu32 "</text>\n", x,
-                    PANEL_TOP + PANEL_HEIGHT + 18, comparison->sizes[i]);
-        before = x - before >= 24 ? x : before;
-    }
-    fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"tick\">nodes, n</text>\n", panel->left + PANEL_WIDTH / 2,
+    draw_scale(panel);
+    while (panel->section->against && (value = next_step(&panel->across, value)) > 0)
+        draw_tick(panel, value, &before);
+    for (uint32_t i = 0; panel->sizes[i] && !panel->section->against; i++)
+        if (panel->sizes[i] >= panel->across.low && panel->sizes[i] <= panel->across.high)
+            draw_tick(panel, panel->sizes[i], &before);
+    fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"tick\">", panel->left + PANEL_WIDTH / 2,
             PANEL_TOP + PANEL_HEIGHT + 40);
+    svg_escape(panel->out, caption(panel));
+    fputs("</text>\n", panel->out);
 }
 
 /* ---- lines ---- */
@@ -151,7 +204,7 @@ static void draw_point(FILE *out, uint32_t order, double x, double y)
 
 static const struct cv_measurement *at(const struct panel *panel, const struct line *line, uint32_t size)
 {
-    return cv_compare_find(panel->comparison, panel->section, line->algorithm, panel->comparison->sizes[size]);
+    return cv_compare_find(panel->comparison, panel->section, line->algorithm, panel->sizes[size]);
 }
 
 static void draw_path(const struct panel *panel, const struct line *line, bool formula)
@@ -159,11 +212,11 @@ static void draw_path(const struct panel *panel, const struct line *line, bool f
     bool begun = false;
     fprintf(panel->out, "<path class=\"%s\" stroke=\"%s\" d=\"", formula ? "formula" : "measured",
             colour_of(line->order));
-    for (uint32_t i = 0; i < panel->comparison->size_count; i++) {
+    for (uint32_t i = 0; panel->sizes[i]; i++) {
         const struct cv_measurement *row = at(panel, line, i);
         const bool there = row && (formula ? row->formula && row->expected > 0 : row->known && row->measured > 0);
         if (there)
-            fprintf(panel->out, "%c%.1f %.1f", begun ? 'L' : 'M', x_of(panel, row->nodes),
+            fprintf(panel->out, "%c%.1f %.1f", begun ? 'L' : 'M', x_of(panel, across(panel, row)),
                     y_of(panel, formula ? row->expected : row->measured));
         begun = begun || there;
     }
@@ -172,10 +225,10 @@ static void draw_path(const struct panel *panel, const struct line *line, bool f
 
 static void draw_points(const struct panel *panel, const struct line *line)
 {
-    for (uint32_t i = 0; i < panel->comparison->size_count; i++) {
+    for (uint32_t i = 0; panel->sizes[i]; i++) {
         const struct cv_measurement *row = at(panel, line, i);
         if (row && row->known && row->measured > 0)
-            draw_point(panel->out, line->order, x_of(panel, row->nodes), y_of(panel, row->measured));
+            draw_point(panel->out, line->order, x_of(panel, across(panel, row)), y_of(panel, row->measured));
     }
 }
 
@@ -213,10 +266,10 @@ static void draw_label(const struct panel *panel, const struct line *line)
 {
     const double right = panel->left + PANEL_WIDTH;
     const struct cv_measurement *last = NULL;
-    for (uint32_t i = 0; i < panel->comparison->size_count; i++)
+    for (uint32_t i = 0; panel->sizes[i]; i++)
         last = at(panel, line, i) ? at(panel, line, i) : last;
     fprintf(panel->out, "<path class=\"lead\" stroke=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", colour_of(line->order),
-            right - 8, line->end, right + 14, line->label);
+            line->last_x + 6, line->end, right + 14, line->label);
     draw_point(panel->out, line->order, right + 20, line->label);
     fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"name\" style=\"fill:%s\">", right + 29, line->label + 4.5,
             colour_of(line->order));
@@ -231,12 +284,12 @@ static void draw_label(const struct panel *panel, const struct line *line)
 }
 
 /* The room that the longest label takes to the right of a panel. */
-static double label_width(const struct cv_comparison *comparison)
+static double label_width(const struct cv_comparison *comparison, const struct cv_section *section)
 {
     double widest = 0;
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct cv_measurement *row = &comparison->rows[i];
-        if (strcmp(row->quantity, comparison->sections[0].quantity) != 0)
+        if (strcmp(row->quantity, section->quantity) != 0)
             continue;
         const double width = svg_text_width(row->algorithm, 14.5) +
                              (row->formula ? svg_text_width(row->formula, 12) + (row->exact ? 6 : 24) : 0);
@@ -255,10 +308,12 @@ static void find_lines(struct panel *panel)
         if (!cv_compare_begins(comparison, panel->section, i))
             continue;
         struct line line = {.algorithm = comparison->rows[i].algorithm, .order = order++};
-        for (uint32_t size = 0; size < comparison->size_count; size++) {
+        for (uint32_t size = 0; panel->sizes[size]; size++) {
             const struct cv_measurement *row = at(panel, &line, size);
-            if (row && row->known && row->measured > 0)
-                line.end = y_of(panel, row->measured);
+            if (!row || !row->known || row->measured <= 0)
+                continue;
+            line.last_x = x_of(panel, across(panel, row));
+            line.end = y_of(panel, row->measured);
         }
         if (line.end > 0)
             panel->lines[panel->line_count++] = line;
@@ -269,6 +324,8 @@ static void draw_panel(struct panel *panel)
 {
     fprintf(panel->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"heading\">", panel->left, PANEL_TOP - 14);
     svg_escape(panel->out, panel->section->title);
+    if (panel->section->against)
+        fprintf(panel->out, ", n = %" PRIu32, panel->sizes[0]);
     fputs("</text>\n", panel->out);
     draw_axes(panel);
     find_lines(panel);
@@ -310,34 +367,53 @@ static void draw_legend(FILE *out, double y)
     fprintf(out, "<text x=\"%.0f\" y=\"%.1f\">the formula of the text; with ≤, its bound</text>\n", LEFT + 314, y);
 }
 
-int cv_plot_svg(FILE *out, const struct cv_comparison *comparison)
+static void draw_head(FILE *out, const struct cv_comparison *comparison, const char *what, double width, double height)
 {
-    const double labels = label_width(comparison), width = 2 * (LEFT + PANEL_WIDTH + labels);
-    const double height = PANEL_TOP + PANEL_HEIGHT + 96;
-    struct panel *panel = malloc(sizeof *panel);
-    if (!panel)
-        return CV_ENOMEM;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
             "role=\"img\">\n<title>",
             width, height, width, height);
     svg_escape(out, comparison->title);
-    fprintf(out,
-            "</title>\n<desc>Messages against the number of nodes, on logarithmic axes. Seed %" PRIu64 ".</desc>\n",
+    fprintf(out, "</title>\n<desc>Messages against %s, on logarithmic axes. Seed %" PRIu64 ".</desc>\n", what,
             comparison->seed);
     fputs(style, out);
     fprintf(out, "<rect width=\"%.0f\" height=\"%.0f\" rx=\"8\" fill=\"#fdfdfb\"/>\n", width, height);
     fprintf(out, "<text x=\"28\" y=\"42\" class=\"title\">");
     svg_escape(out, comparison->title);
     fprintf(out,
-            "</text>\n<text x=\"28\" y=\"65\" class=\"dim\">messages against n, both axes logarithmic, seed %" PRIu64
+            "</text>\n<text x=\"28\" y=\"65\" class=\"dim\">messages against %s, both axes logarithmic, seed %" PRIu64
             "%s</text>\n",
-            comparison->seed, comparison->interrupted ? "; interrupted, not complete" : "");
+            what, comparison->seed, comparison->interrupted ? "; interrupted, not complete" : "");
+}
+
+static void prepare(struct panel *panel, FILE *out, const struct cv_comparison *comparison,
+                    const struct cv_section *section)
+{
+    *panel = (struct panel){.out = out, .comparison = comparison, .section = section};
+    panel->sizes = cv_compare_sizes(comparison, section);
+    while (section->against && panel->sizes[0] && panel->sizes[1])
+        panel->sizes++;
+    find_ranges(panel);
+}
+
+int cv_plot_svg(FILE *out, const struct cv_comparison *comparison)
+{
+    const struct cv_section *drawn[2];
+    uint32_t count = 0;
+    for (const struct cv_section *section = comparison->sections; section->title && count < 2; section++)
+        if (section->drawn)
+            drawn[count++] = section;
+    assert(count == 2);
+    const double labels[2] = {label_width(comparison, drawn[0]), label_width(comparison, drawn[1])};
+    const double width = 2 * (LEFT + PANEL_WIDTH) + labels[0] + labels[1], height = PANEL_TOP + PANEL_HEIGHT + 96;
+    struct panel *panel = malloc(sizeof *panel);
+    if (!panel)
+        return CV_ENOMEM;
+    draw_head(out, comparison, drawn[0]->against ? "time and against n" : "n", width, height);
     for (uint32_t i = 0; i < 2; i++) {
-        *panel = (struct panel){.out = out, .comparison = comparison, .section = &comparison->sections[i]};
-        panel->left = LEFT + i * (PANEL_WIDTH + labels + LEFT);
-        find_ranges(comparison, &panel->sizes, &panel->values);
+        prepare(panel, out, comparison, drawn[i]);
+        panel->left = LEFT + i * (PANEL_WIDTH + labels[0] + LEFT);
         draw_panel(panel);
     }
     draw_legend(out, height - 24);

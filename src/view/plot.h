@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Messages against the size of the group, on logarithmic axes: a line per algorithm, its formula beside it. */
+/*
+ * Messages against the size of the group, or against time, on logarithmic axes: a line per algorithm, its formula
+ * beside it.
+ */
 #ifndef CONCLAVE_VIEW_PLOT_H
 #define CONCLAVE_VIEW_PLOT_H
 
 #include "view/compare.h"
 
-/* Draws the first two sections of a comparison side by side as SVG. 0 or CV_ENOMEM. */
+/* Draws the two sections of a comparison that are to be drawn side by side as SVG. 0 or CV_ENOMEM. */
 int cv_plot_svg(FILE *out, const struct cv_comparison *comparison);
 
 #endif

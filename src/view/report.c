@@ -3,12 +3,6 @@
 
 #include "view/json.h"
 
-static const char *problem_name(uint32_t problem)
-{
-    static const char *const names[] = {"election", "mutex", "synchronizer", "synchronous"};
-    return names[problem];
-}
-
 /* ---- JSON ---- */
 
 static void json_properties(struct cv_json *json, const struct cv_judgement *judgement)
@@ -38,15 +32,50 @@ static void json_elected(struct cv_json *json, const struct cv_run *run)
     cv_json_close(json, '}');
 }
 
+static void json_kinds(struct cv_json *json, const struct cv_run *run, const char *key, uint64_t total, uint32_t from,
+                       uint32_t to)
+{
+    cv_json_open(json, key, '{');
+    cv_json_count(json, "total", total);
+    cv_json_open(json, "by_kind", '{');
+    for (uint32_t kind = from; kind < to; kind++)
+        cv_json_count(json, run->scenario->algorithm->kinds[kind].name, run->count[kind]);
+    cv_json_close(json, '}');
+    cv_json_close(json, '}');
+}
+
 static void json_messages(struct cv_json *json, const struct cv_run *run)
 {
-    const struct cv_kind *kinds = run->scenario->algorithm->kinds;
-    cv_json_open(json, "messages", '{');
-    cv_json_count(json, "total", run->total);
-    cv_json_open(json, "by_kind", '{');
-    for (uint32_t kind = 0; kinds[kind].name; kind++)
-        cv_json_count(json, kinds[kind].name, run->count[kind]);
+    const uint32_t all = cv_algorithm_kinds(run->scenario->algorithm);
+    const uint32_t counted = run->scenario->algorithm->preparing ? run->scenario->algorithm->preparing : all;
+    json_kinds(json, run, "messages", run->total, 0, counted);
+    if (counted < all)
+        json_kinds(json, run, "preparing", run->preparing, counted, all);
+}
+
+/* What the nodes came to, if they sought a number: how far they are from the source, say. */
+static void json_results(struct cv_json *json, const struct cv_run *run)
+{
+    const struct cv_group *group = &run->scenario->group;
+    const bool distances = cv_scenario_claims(run->scenario) & (CV_SHORTEST_PATHS | CV_FEWEST_HOPS);
+    uint64_t updates = 0, most = 0;
+    for (cv_node node = 0; node < group->nodes; node++) {
+        const uint32_t times = run->standing(run->runtime, node).updates;
+        updates += times;
+        most = times > most ? times : most;
+    }
+    if (!distances && !updates)
+        return;
+    cv_json_open(json, distances ? "distances" : "results", '{');
+    for (cv_node node = 0; node < group->nodes; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        if (it.alive)
+            cv_json_numbered(json, group->ids[node], it.updates > 0, it.result);
+    }
     cv_json_close(json, '}');
+    cv_json_open(json, "updates", '{');
+    cv_json_count(json, "total", updates);
+    cv_json_count(json, "most", most);
     cv_json_close(json, '}');
 }
 
@@ -111,8 +140,11 @@ void cv_report_json(FILE *out, const struct cv_report *report)
     struct cv_json json = {.out = out};
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "schema", 1);
-    cv_json_text(&json, "algorithm", run->scenario->algorithm->name);
-    cv_json_text(&json, "problem", problem_name(run->scenario->algorithm->problem));
+    const struct cv_algorithm *asked = run->scenario->alone ? run->scenario->app : run->scenario->algorithm;
+    cv_json_text(&json, "algorithm", asked->name);
+    if (run->scenario->app)
+        cv_json_text(&json, "app", run->scenario->app->name);
+    cv_json_text(&json, "problem", cv_problem_name(asked->problem));
     cv_json_count(&json, "nodes", run->scenario->group.nodes);
     cv_json_count(&json, "seed", run->scenario->seed);
     cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
@@ -130,6 +162,9 @@ void cv_report_json(FILE *out, const struct cv_report *report)
     else
         cv_json_count(&json, "decided", run->decided);
     json_entries(&json, run);
+    if (run->scenario->app)
+        cv_json_count(&json, "rounds", cv_run_rounds(run));
+    json_results(&json, run);
     cv_json_open(&json, "theory", '{');
     json_expectation(&json, "messages", &judgement->messages, judgement->messages_hold);
     json_expectation(&json, "delay", &judgement->delay, judgement->delay_holds);
@@ -144,6 +179,11 @@ void cv_report_json(FILE *out, const struct cv_report *report)
 }
 
 /* ---- text ---- */
+
+static bool is_preparing(const struct cv_algorithm *algorithm, uint32_t kind)
+{
+    return algorithm->preparing && kind >= algorithm->preparing;
+}
 
 static const char *paint(const struct cv_report *report, enum cv_verdict verdict)
 {
@@ -214,6 +254,30 @@ static void text_entries(FILE *out, const struct cv_run *run)
                 run->views == 1 ? "" : "s", (unsigned long long)run->election_messages);
 }
 
+/* How far the rounds came, and what the nodes came to in them. */
+static void text_results(FILE *out, const struct cv_run *run)
+{
+    const struct cv_group *group = &run->scenario->group;
+    uint32_t shown = 0;
+    if (run->scenario->app)
+        fprintf(out, "rounds    %llu of %llu of %s\n", (unsigned long long)cv_run_rounds(run),
+                (unsigned long long)group->rounds, run->scenario->app->title);
+    cv_node most = 0;
+    for (cv_node node = 0; node < group->nodes; node++) {
+        const struct cv_standing it = run->standing(run->runtime, node);
+        if (it.updates > run->standing(run->runtime, most).updates)
+            most = node;
+        if (!it.updates || ++shown > 16)
+            continue;
+        fprintf(out, "%s%u:%llu", shown == 1 ? "results   " : "  ", group->ids[node], (unsigned long long)it.result);
+    }
+    if (shown)
+        fputs(shown > 16 ? " …\n" : "\n", out);
+    const uint32_t updates = run->standing(run->runtime, most).updates;
+    if (updates > 1)
+        fprintf(out, "updates   at most %u, of node %u\n", updates, group->ids[most]);
+}
+
 static void text_cost(FILE *out, const struct cv_expectation *expected, bool holds)
 {
     if (expected->cost)
@@ -240,14 +304,19 @@ void cv_report_text(FILE *out, const struct cv_report *report)
             (unsigned long long)run->scenario->seed);
     if (algorithm->problem == CV_MUTEX)
         text_entries(out, run);
-    else
+    if (algorithm->problem == CV_SYNCHRONIZER || algorithm->problem == CV_PATHS)
+        text_results(out, run);
+    if (cv_scenario_claims(run->scenario) & CV_AGREEMENT)
         text_leader(out, run, judgement);
     fprintf(out, "messages  %llu", (unsigned long long)run->total);
-    for (uint32_t kind = 0; algorithm->kinds[kind].name; kind++)
+    for (uint32_t kind = 0; algorithm->kinds[kind].name && !is_preparing(algorithm, kind); kind++)
         fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name,
                 (unsigned long long)run->count[kind]);
     fputs(")", out);
     text_cost(out, &judgement->messages, judgement->messages_hold);
+    for (uint32_t kind = algorithm->preparing; kind && algorithm->kinds[kind].name; kind++)
+        fprintf(out, "%s%s %llu%s", kind == algorithm->preparing ? "before    " : ", ", algorithm->kinds[kind].name,
+                (unsigned long long)run->count[kind], algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
     fprintf(out, "time      %llu", (unsigned long long)run->time);
     text_cost(out, &judgement->delay, judgement->delay_holds);
     if (report->transport)

@@ -16,6 +16,8 @@ static bool goes_on(const struct cv_event *first, const struct cv_event *before,
     case CV_EVENT_ELECTED:
     case CV_EVENT_FORGET:
     case CV_EVENT_ENTER:
+    case CV_EVENT_PULSE:
+    case CV_EVENT_RESULT:
     case CV_EVENT_NOTE:
         return event->node == first->node && first->type != CV_EVENT_LOST && first->type != CV_EVENT_CRASH;
     default:

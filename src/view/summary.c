@@ -74,6 +74,8 @@ static void draw_node(FILE *out, struct cv_canvas *canvas, const struct cv_scena
     char text[TEXT], leader[TEXT] = "?";
     if (mutex)
         snprintf(leader, sizeof leader, "%" PRIu64, it->entries);
+    else if (!cv_view_elects(scenario) && !it->down)
+        snprintf(leader, sizeof leader, it->came ? "%" PRIu64 : "-", it->result);
     else if (it->down)
         snprintf(leader, sizeof leader, "✗");
     else if (it->knows)
@@ -109,7 +111,11 @@ static int draw_nodes(FILE *out, struct cv_canvas *canvas, const struct cv_scena
         qsort_r(order, nodes, sizeof *order, by_work, (void *)(uintptr_t)history);
     cv_canvas_clear(canvas);
     cv_canvas_put(canvas, 2, "      node        sent    received", PAINT_STRONG);
-    cv_canvas_put(canvas, 41, scenario->algorithm->problem == CV_MUTEX ? "entries" : " leader", PAINT_STRONG);
+    cv_canvas_put(canvas, 41,
+                  scenario->algorithm->problem == CV_MUTEX ? "entries"
+                  : cv_view_elects(scenario)               ? " leader"
+                                                           : " result",
+                  PAINT_STRONG);
     cv_canvas_print(canvas, out);
     for (uint32_t i = 0; i < (all ? nodes : BUSIEST); i++)
         draw_node(out, canvas, scenario, history, order[i]);

@@ -32,7 +32,8 @@ static int lay_out(struct svg *svg)
     if (!error && svg->flight_count > SVG_FEW_MESSAGES &&
         (double)svg->flight_count / (double)svg_axis_instants(svg) > SVG_MOST_AT_ONCE)
         error = CV_EINPUT;
-    svg->width = svg->right + 130 > 760 ? svg->right + 130 : 760;
+    const double ends = svg_tells_results(svg) ? 190 : 130; /* what becomes of a node, behind its line */
+    svg->width = svg->right + ends > 760 ? svg->right + ends : 760;
     return error;
 }
 

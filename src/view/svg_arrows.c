@@ -232,7 +232,7 @@ static bool is_repetition(const struct svg *svg, size_t index)
     for (size_t i = 0; i < svg->flight_count; i++) {
         const struct cv_event *other = &events[svg->flights[i].sent];
         if (other->node != send->node || other->time != send->time || (other->peer > other->node) != down ||
-            !cv_content_same(other->content, send->content))
+            !cv_content_same(svg->scenario, other->content, send->content))
             continue;
         nearer += down ? other->peer < send->peer : other->peer > send->peer;
         farther += down ? other->peer > send->peer : other->peer < send->peer;
@@ -246,7 +246,7 @@ void svg_labels_draw(struct svg *svg)
         const struct cv_event *send = &svg->history->events[svg->flights[i].sent];
         const struct arrow arrow = make_arrow(svg, i);
         const uint32_t number = (uint32_t)send->content->kind;
-        const char *kind = cv_view_kind(svg->scenario, send->content);
+        const char *kind = cv_content_kind(&svg->content, send->content);
         char numbers[64], text[112];
         if (send->node == send->peer || is_repetition(svg, i))
             continue;

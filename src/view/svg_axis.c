@@ -82,7 +82,7 @@ int svg_axis_make(struct svg *svg)
     axis->x[0] = svg->left + 26;
     for (size_t i = 1; i < axis->count; i++)
         axis->x[i] = axis->x[i - 1] + axis->unit * (double)drawn_gap(axis, i);
-    svg->right = axis->x[axis->count - 1] + 34;
+    svg->right = axis->x[axis->count - 1] + (svg_tells_results(svg) ? 54 : 34); /* for marks side by side */
     return 0;
 }
 

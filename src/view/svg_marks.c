@@ -8,6 +8,8 @@
 #include "view/step.h"
 #include "view/svg_parts.h"
 
+#define MARK_WIDTH 14.0
+
 /* ---- partitions ---- */
 
 static void draw_partition(struct svg *svg, const struct cv_partition *partition)
@@ -64,6 +66,17 @@ static void tell_entries(char *text, size_t room, const struct cv_history_node *
         *text = '\0';
 }
 
+static void tell_result(char *text, size_t room, const struct cv_scenario *scenario, cv_node node,
+                        const struct cv_history_node *it)
+{
+    *text = '\0';
+    FILE *words = fmemopen(text, room, "w");
+    if (!words)
+        return;
+    cv_phrase_result(words, scenario, node, it->result, it->via);
+    fclose(words);
+}
+
 /* The name on the left, and on the right whom the node follows in the end, or how often it entered. */
 static void draw_ends(struct svg *svg, cv_node node)
 {
@@ -88,8 +101,10 @@ static void draw_ends(struct svg *svg, cv_node node)
         snprintf(text, sizeof text, "leads");
     else if (it->knows)
         snprintf(text, sizeof text, "follows %" PRIu32, it->leader);
+    else if (it->came && !it->down)
+        tell_result(text, sizeof text, svg->scenario, node, it);
     else
-        snprintf(text, sizeof text, "%s", it->down ? "down" : "knows no leader");
+        snprintf(text, sizeof text, "%s", it->down ? "down" : cv_view_elects(svg->scenario) ? "knows no leader" : "");
     svg_text(svg, svg->right + 8, y + 4.5, leads ? "end" : "end dim", text);
 }
 
@@ -152,6 +167,12 @@ void svg_mark_draw(struct svg *svg, enum svg_mark mark, double x, double y)
         fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\"/>",
                 mark == SVG_WAIT ? "wait" : "inside", x - 7, y - 5);
         break;
+    case SVG_PULSE:
+        fprintf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"7.5\" fill=\"#fff\"/>", x, y);
+        break;
+    case SVG_RESULT:
+        fprintf(out, "<text class=\"beside\" x=\"%.1f\" y=\"%.1f\">=</text>", x - 3.5, y + 4);
+        break;
     case SVG_CRASH:
     case SVG_LOST:
         fprintf(out,
@@ -180,6 +201,10 @@ static enum svg_mark mark_of(const struct cv_event *event)
         return SVG_TIMEOUT;
     case CV_EVENT_SUSPECT:
         return SVG_SUSPECT;
+    case CV_EVENT_PULSE:
+        return SVG_PULSE;
+    case CV_EVENT_RESULT:
+        return SVG_RESULT;
     case CV_EVENT_ELECTED:
         return SVG_ELECTED;
     case CV_EVENT_CRASH:
@@ -194,24 +219,42 @@ static enum svg_mark mark_of(const struct cv_event *event)
 /* What a node has met at an instant so far: marks of one instant stand side by side. */
 struct instant {
     uint64_t time;
-    unsigned slots;
+    double used;    /* so far to the right */
     uint32_t marks; /* a bit per mark: one of each is enough */
     bool any;
 };
+
+/* The number of the round in its mark, or of a result behind it: so much wider is the mark. */
+static double draw_number(struct svg *svg, const struct cv_event *event, double x, double y)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, event->detail);
+    if (event->type == CV_EVENT_PULSE)
+        fprintf(svg->out,
+                "<text x=\"%.1f\" y=\"%.1f\" style=\"font-size:10px;font-weight:700;text-anchor:middle\">%s</text>", x,
+                y + 3.5, event->detail > svg->scenario->group.rounds ? "✓" : text);
+    if (event->type != CV_EVENT_RESULT)
+        return 0;
+    svg_text(svg, x + 4, y + 4, "beside", text);
+    return svg_text_width(text, 11);
+}
 
 static void draw_event(struct svg *svg, const struct cv_event *event, struct instant *instant)
 {
     const enum svg_mark mark = mark_of(event);
     if (!instant->any || instant->time != event->time)
         *instant = (struct instant){.time = event->time, .any = true};
-    if (event->type == CV_EVENT_RECEIVE && !instant->slots)
-        instant->slots = 1; /* the arrow's head stands in the first place */
+    if (event->type == CV_EVENT_RECEIVE && instant->used < MARK_WIDTH)
+        instant->used = MARK_WIDTH; /* the arrow's head stands in the first place */
+    if (event->type == CV_EVENT_NOTE && svg->scenario->app)
+        svg_text(svg, svg_axis_x(svg, event->time) + 6, svg_line(svg, event->node) - 6, "note", event->text);
     if (mark == SVG_MARKS || instant->marks & 1u << mark)
         return;
-    const double x = svg_axis_x(svg, event->time) + 14.0 * instant->slots++, y = svg_line(svg, event->node);
+    const double x = svg_axis_x(svg, event->time) + instant->used, y = svg_line(svg, event->node);
     instant->marks |= 1u << mark;
     fputs("<g>", svg->out);
     svg_mark_draw(svg, mark, x, y);
+    instant->used += MARK_WIDTH + draw_number(svg, event, x, y);
     char *text = NULL;
     size_t size;
     FILE *words = open_memstream(&text, &size);

@@ -51,11 +51,20 @@ enum svg_mark {
     SVG_ELECTED,
     SVG_WAIT,
     SVG_INSIDE,
+    SVG_PULSE,
+    SVG_RESULT,
     SVG_CRASH,
     SVG_RECOVER,
     SVG_LOST,
     SVG_MARKS
 };
+
+/* Are there results, which take more room than what becomes of a node elsewhere? */
+static inline bool svg_tells_results(const struct svg *svg)
+{
+    const uint32_t problem = svg->scenario->algorithm->problem;
+    return problem == CV_SYNCHRONIZER || problem == CV_PATHS;
+}
 
 static inline double svg_line(const struct svg *svg, cv_node node)
 {

@@ -168,8 +168,9 @@ double svg_heading(struct svg *svg)
     svg_text(svg, 28, 42, "title", svg->scenario->algorithm->title);
     char where[128];
     const uint32_t nodes = svg->scenario->group.nodes;
-    snprintf(where, sizeof where, "%.60s, %" PRIu32 " node%s, seed %" PRIu64, svg->scenario->algorithm->name, nodes,
-             nodes == 1 ? "" : "s", svg->scenario->seed);
+    const struct cv_algorithm *app = svg->scenario->app;
+    snprintf(where, sizeof where, "%.40s%s%.40s, %" PRIu32 " node%s, seed %" PRIu64, svg->scenario->algorithm->name,
+             app ? " with " : "", app ? app->name : "", nodes, nodes == 1 ? "" : "s", svg->scenario->seed);
     svg_text(svg, 28, 65, "dim", where);
     fprintf(svg->out, "<rect x=\"28\" y=\"78\" width=\"%.1f\" height=\"22\" rx=\"11\" fill=\"%s\"/>\n", chip,
             chips[svg->judgement->verdict]);

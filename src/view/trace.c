@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-#include "view/history.h"
+#include <conclave/synchronizer.h>
+
+#include "view/content.h"
 #include "view/json.h"
 
 struct cv_trace_target {
@@ -28,6 +30,15 @@ static void write_clocks(struct cv_trace *trace, struct cv_json *json, cv_node n
     cv_json_close(json, '}');
 }
 
+/* Round and kind of a message of the app; the envelope's words. */
+static uint64_t write_envelope(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
+{
+    const struct cv_envelope *envelope = cv_body(message);
+    cv_json_count(json, "round", envelope->round);
+    cv_json_text(json, "app", trace->scenario->app->kinds[envelope->kind].name);
+    return sizeof *envelope / sizeof(uint32_t);
+}
+
 /* The body as 32-bit words; the list of ids behind it, where the kind has one, apart. */
 static void write_content(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
 {
@@ -35,9 +46,10 @@ static void write_content(struct cv_trace *trace, struct cv_json *json, const st
     const uint32_t *words = cv_body(message);
     const uint64_t head = kind->list && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
     cv_json_text(json, "kind", kind->name);
-    if (head) {
+    const uint64_t first = cv_view_hosts(trace->scenario, message) ? write_envelope(trace, json, message) : 0;
+    if (head > first) {
         cv_json_open(json, "body", '[');
-        for (uint64_t i = 0; i < head; i++)
+        for (uint64_t i = first; i < head; i++)
             cv_json_count(json, NULL, words[i]);
         cv_json_close(json, ']');
     }
@@ -123,10 +135,8 @@ static void flush_send(struct cv_trace *trace)
 
 static bool same_multicast(const struct cv_trace *trace, const struct cv_event *event)
 {
-    const struct cv_message *one = trace->content, *other = event->content;
     return trace->target_count && event->node == trace->send.node && event->clock == trace->send.clock &&
-           event->name == trace->send.name && one->kind == other->kind && one->words == other->words &&
-           memcmp(cv_body(one), cv_body(other), one->words * sizeof(uint32_t)) == 0;
+           event->name == trace->send.name && cv_content_same(trace->scenario, trace->content, event->content);
 }
 
 static bool keep_content(struct cv_trace *trace, const struct cv_message *message)
@@ -180,9 +190,10 @@ static void write_event(struct cv_trace *trace, const struct cv_event *event)
         cv_json_count(&json, "message", event->message);
     if (event->peer != CV_NOBODY)
         cv_json_count(&json,
-                      event->type == CV_EVENT_RECEIVE ? "from"
-                      : event->type == CV_EVENT_VIEW  ? "coordinator"
-                                                      : "peer",
+                      event->type == CV_EVENT_RECEIVE  ? "from"
+                      : event->type == CV_EVENT_VIEW   ? "coordinator"
+                      : event->type == CV_EVENT_RESULT ? "via"
+                                                       : "peer",
                       cv_view_id(trace->scenario, event->peer));
     if (event->content)
         write_content(trace, &json, event->content);
@@ -192,6 +203,10 @@ static void write_event(struct cv_trace *trace, const struct cv_event *event)
         cv_json_count(&json, "fence", event->detail);
     if (event->type == CV_EVENT_VIEW)
         cv_json_count(&json, "view", event->detail);
+    if (event->type == CV_EVENT_PULSE)
+        cv_json_count(&json, "round", event->detail);
+    if (event->type == CV_EVENT_RESULT)
+        cv_json_count(&json, "result", event->detail);
     if (trace->scenario->names > 1 && event->node != CV_NOBODY)
         cv_json_count(&json, "name", event->name);
     if (event->text)
@@ -237,6 +252,8 @@ static void write_header(struct cv_trace *trace)
     cv_json_text(&json, "type", "header");
     cv_json_text(&json, "algorithm", algorithm->name);
     cv_json_text(&json, "title", algorithm->title);
+    if (scenario->app)
+        cv_json_text(&json, "app", scenario->app->name);
     cv_json_count(&json, "seed", scenario->seed);
     cv_json_open(&json, "nodes", '[');
     for (cv_node node = 0; node < scenario->group.nodes; node++)

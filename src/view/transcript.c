@@ -32,7 +32,7 @@ static void tell_cause(struct story *story, const struct cv_step *step)
     char text[STORY_TEXT];
     switch (cause->type) {
     case CV_EVENT_START:
-        if (cv_step_find(story->history, step, CV_EVENT_CALL))
+        if (cv_step_find(story->history, step, CV_EVENT_CALL) || cv_step_find(story->history, step, CV_EVENT_PULSE))
             return; /* then that says it */
         break;
     case CV_EVENT_RECEIVE:
@@ -65,9 +65,9 @@ struct batch {
     size_t lost;
 };
 
-static bool next_batch(const struct cv_history *history, const struct cv_step *step, struct batch *batch)
+static bool next_batch(const struct story *story, const struct cv_step *step, struct batch *batch)
 {
-    const struct cv_event *events = history->events;
+    const struct cv_event *events = story->history->events;
     size_t at = batch->end;
     while (at < step->end && events[at].type != CV_EVENT_SEND)
         at++;
@@ -76,7 +76,7 @@ static bool next_batch(const struct cv_history *history, const struct cv_step *s
     *batch = (struct batch){.first = at, .end = at};
     while (batch->end < step->end) {
         const struct cv_event *event = &events[batch->end];
-        if (event->type == CV_EVENT_SEND && !cv_content_same(event->content, events[at].content))
+        if (event->type == CV_EVENT_SEND && !cv_content_same(story->scenario, event->content, events[at].content))
             break;
         batch->targets += event->type == CV_EVENT_SEND;
         batch->lost += event->type == CV_EVENT_LOST;
@@ -109,13 +109,15 @@ static void tell_losses(struct story *story, const struct batch *batch)
     fputs(" cut off)", story->out);
 }
 
-/* On a ring the next one may well be the one before; that is no answer. */
-static bool is_answer(const struct story *story, const struct cv_event *cause, const struct batch *batch)
+/* On a ring the next one may well be the one before; that is no answer. Nor is what one says in a new round. */
+static bool is_answer(const struct story *story, const struct cv_step *step, const struct batch *batch)
 {
+    const struct cv_event *cause = &story->history->events[step->first];
     const struct cv_event *send = &story->history->events[batch->first];
     const uint32_t topology = story->scenario->group.topology;
     return cause->type == CV_EVENT_RECEIVE && batch->targets == 1 && send->peer == cause->peer &&
-           send->content->kind != cause->content->kind && topology != CV_RING && topology != CV_RING_BOTH;
+           send->content->kind != cause->content->kind && topology != CV_RING && topology != CV_RING_BOTH &&
+           !cv_step_find(story->history, step, CV_EVENT_PULSE);
 }
 
 /* What a node says in a call of its own it says for itself, even if the words are those it just heard. */
@@ -123,16 +125,16 @@ static bool is_passed_on(const struct story *story, const struct cv_step *step, 
 {
     const struct cv_event *cause = &story->history->events[step->first];
     return cause->type == CV_EVENT_RECEIVE && !cv_step_find(story->history, step, CV_EVENT_CALL) &&
-           cv_content_same(cause->content, story->history->events[batch->first].content);
+           cv_content_same(story->scenario, cause->content, story->history->events[batch->first].content);
 }
 
 static void tell_answers(struct story *story, const struct cv_step *step)
 {
-    const struct cv_event *events = story->history->events, *cause = &events[step->first];
+    const struct cv_event *events = story->history->events;
     const char *verb = "answers ";
     char text[STORY_TEXT];
-    for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
-        if (!is_answer(story, cause, &batch))
+    for (struct batch batch = {.end = step->first + 1}; next_batch(story, step, &batch);) {
+        if (!is_answer(story, step, &batch))
             continue;
         fprintf(story->out, "%s%s%s", story->join, verb, story_message(story, &events[batch.first], text));
         story->join = ", ";
@@ -143,9 +145,9 @@ static void tell_answers(struct story *story, const struct cv_step *step)
 
 static void tell_sends(struct story *story, const struct cv_step *step)
 {
-    const struct cv_event *events = story->history->events, *cause = &events[step->first];
+    const struct cv_event *events = story->history->events;
     char text[STORY_TEXT];
-    for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
+    for (struct batch batch = {.end = step->first + 1}; next_batch(story, step, &batch);) {
         if (!is_passed_on(story, step, &batch))
             continue;
         say(story, "passes it on to ");
@@ -153,8 +155,8 @@ static void tell_sends(struct story *story, const struct cv_step *step)
         tell_losses(story, &batch);
     }
     const char *join = ": ";
-    for (struct batch batch = {.end = step->first + 1}; next_batch(story->history, step, &batch);) {
-        if (is_answer(story, cause, &batch) || is_passed_on(story, step, &batch))
+    for (struct batch batch = {.end = step->first + 1}; next_batch(story, step, &batch);) {
+        if (is_answer(story, step, &batch) || is_passed_on(story, step, &batch))
             continue;
         fprintf(story->out, "%s%s to ", join, story_message(story, &events[batch.first], text));
         tell_targets(story, &batch, CV_EVENT_SEND);

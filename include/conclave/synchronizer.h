@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * For authors of synchronizers: how one hosts a synchronous algorithm, its app.
+ *
+ * The app is written for a network that works in rounds: in `pulse` a node sends at most one message to each
+ * neighbour, and all of them are received before the next round begins. A synchronizer decides when that is; what is
+ * the same for all of them is here. A node's state is
+ *
+ *     | the synchronizer's own | round | the app's | messages of even rounds | messages of odd rounds |
+ *                              ^ group->hosted_at    a slot for each neighbour
+ *
+ * A neighbour may be one round ahead, never two: so a message waits in its slot until the round it belongs to is
+ * over, and is handed to the app then, neighbour by neighbour. The app cannot tell that from a synchronous network.
+ *
+ * The first message kind of every synchronizer carries the messages of the app: cv_round_kinds().
+ */
+#ifndef CONCLAVE_SYNCHRONIZER_H
+#define CONCLAVE_SYNCHRONIZER_H
+
+#include <conclave/algorithm.h>
+
+#define CV_MAX_APP_BYTES 256u /* of a message of an app */
+
+/*
+ * What stands in front of an app's message: on its way, and in its slot. A slot of round 0 is empty. A message says by
+ * which of the receiver's links it comes, as real links do: nobody has to search for its slot.
+ */
+struct cv_envelope {
+    uint32_t round;
+    uint32_t kind : 6;  /* the app's */
+    uint32_t link : 26; /* the sender is the receiver's neighbour of that index */
+};
+
+#define CV_MAX_LINKS (1u << 26)
+
+static inline size_t cv_app_bytes(const struct cv_group *group, cv_node node)
+{
+    const struct cv_algorithm *app = group->app;
+    return ((app->state_size ? app->state_size(group->app_group, node) : app->state_bytes) + 7) / 8 * 8;
+}
+
+/* What a synchronizer adds to its own bytes: the round, the app's state and the slots. */
+static inline size_t cv_hosted_bytes(const struct cv_group *group, cv_node node)
+{
+    const size_t degree = (size_t)(group->edges[node + 1] - group->edges[node]);
+    return sizeof(uint64_t) + cv_app_bytes(group, node) + 2 * degree * group->slot_bytes;
+}
+
+static inline uint64_t *cv_hosted(const struct cv_self *me)
+{
+    return (uint64_t *)(void *)((unsigned char *)me->state + me->group->hosted_at);
+}
+
+/* The round a node is in: 0 before the first, one more than there are when it is done. */
+static inline uint64_t cv_round(const struct cv_self *me)
+{
+    return *cv_hosted(me);
+}
+
+static inline bool cv_round_done(const struct cv_self *me)
+{
+    return cv_round(me) > cv_rounds(me);
+}
+
+static inline struct cv_envelope *cv_slot(const struct cv_self *me, uint32_t neighbour, uint64_t round)
+{
+    const size_t place = (round & 1) * cv_degree(me) + neighbour;
+    unsigned char *slots = (unsigned char *)(cv_hosted(me) + 1) + cv_app_bytes(me->group, me->node);
+    return (struct cv_envelope *)(void *)(slots + place * me->group->slot_bytes);
+}
+
+/* Which neighbour of my neighbour I am. */
+static inline uint32_t cv_my_link(const struct cv_self *me, uint32_t neighbour)
+{
+    return me->group->ends[me->group->edges[me->node] + neighbour];
+}
+
+/* ---- the app takes a step --------------------------------------------------------------------------- */
+
+/* Between these two, `me` is the app's: its state, its parameters. */
+struct cv_host {
+    void *state;
+    const struct cv_group *group;
+};
+
+static inline struct cv_host cv_app_enter(struct cv_self *me)
+{
+    const struct cv_host host = {me->state, me->group};
+    me->state = cv_hosted(me) + 1;
+    me->group = host.group->app_group;
+    return host;
+}
+
+static inline void cv_app_leave(struct cv_self *me, struct cv_host host)
+{
+    me->state = host.state;
+    me->group = host.group;
+}
+
+/* To be called by the synchronizer's `init`. */
+static inline void cv_round_init(struct cv_self *me)
+{
+    const struct cv_algorithm *app = me->group->app;
+    const struct cv_host host = cv_app_enter(me);
+    if (app->init)
+        app->init(me);
+    cv_app_leave(me, host);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------- */
+
+/* Keeps a message of the app until its round is over. False: it came too late, that round is over already. */
+static inline bool cv_round_keep(struct cv_self *me, const struct cv_message *message)
+{
+    const struct cv_envelope *envelope = cv_body(message);
+    if (envelope->round < cv_round(me))
+        return false;
+    assert(envelope->link < cv_degree(me) && message->words * 4 <= me->group->slot_bytes);
+    memcpy(cv_slot(me, envelope->link, envelope->round), envelope, message->words * 4);
+    return true;
+}
+
+/* The round is over: the app receives what was sent to it, neighbour by neighbour. How much that was. */
+static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
+{
+    const struct cv_algorithm *app = me->group->app;
+    const size_t slot_bytes = me->group->slot_bytes;
+    const uint32_t degree = cv_degree(me);
+    const unsigned char *at = degree ? (const unsigned char *)cv_slot(me, 0, round) : NULL;
+    uint64_t room[(sizeof(struct cv_message) + CV_MAX_APP_BYTES) / 8];
+    struct cv_message *message = (struct cv_message *)(void *)room;
+    uint32_t count = 0;
+    const struct cv_host host = cv_app_enter(me);
+    for (uint32_t neighbour = 0; neighbour < degree; neighbour++, at += slot_bytes) {
+        const struct cv_envelope *slot = (const struct cv_envelope *)(const void *)at;
+        if (slot->round != round)
+            continue;
+        const size_t bytes = app->kinds[slot->kind].bytes;
+        *message = (struct cv_message){.to = me->node,
+                                       .from = cv_neighbour(me, neighbour),
+                                       .kind = slot->kind & (CV_MAX_KINDS - 1),
+                                       .words = (bytes / 4) & CV_MAX_WORDS};
+        memcpy(message->body, slot + 1, bytes);
+        app->kinds[slot->kind].receive(me, message);
+        count++;
+    }
+    cv_app_leave(me, host);
+    return count;
+}
+
+/* Puts what the app has sent, from `begin` on in the outbox, into envelopes; how many there were. */
+static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, uint64_t round)
+{
+    const size_t end = me->used;
+    uint32_t count = 0, neighbour = 0;
+    for (size_t at = begin; at < end; count++) {
+        const struct cv_message *inner = (const struct cv_message *)(const void *)(me->outbox + at);
+        if (neighbour >= cv_degree(me) || cv_neighbour(me, neighbour) != inner->to)
+            neighbour = cv_neighbour_index(me, inner->to); /* most apps go through them in order */
+        assert(neighbour < cv_degree(me));                 /* an app sends to neighbours */
+        const struct cv_envelope envelope = {
+            .round = (uint32_t)round, .kind = inner->kind, .link = cv_my_link(me, neighbour++) & (CV_MAX_LINKS - 1)};
+        struct cv_message *outer = cv_post(me, inner->to, 0, sizeof envelope + inner->words * 4);
+        outer->clock = inner->clock;
+        memcpy(outer->body, &envelope, sizeof envelope);
+        memcpy(outer->body + 1, inner->body, inner->words * 4);
+        at += cv_message_bytes(inner);
+    }
+    me->used -= end - begin;
+    memmove(me->outbox + begin, me->outbox + end, me->used - begin);
+    return count;
+}
+
+/* ---- the next round --------------------------------------------------------------------------------- */
+
+/*
+ * Ends the round this node is in and begins the next: the app receives, then sends. How many messages it sent; when
+ * the last round is over, none.
+ */
+static inline uint32_t cv_round_next(struct cv_self *me)
+{
+    const struct cv_algorithm *app = me->group->app;
+    const uint64_t round = cv_round(me) + 1;
+    const size_t message = sizeof(struct cv_message) + me->group->slot_bytes;
+    assert(round <= cv_rounds(me) + 1);
+    me->received = me->effects & CV_DID_PULSE ? me->received : 0; /* a step may go through two rounds */
+    me->received += round > 1 ? cv_round_hand_over(me, round - 1) : 0;
+    *cv_hosted(me) = me->round = round;
+    me->effects |= CV_DID_PULSE;
+
+    /* Room for all it may send, bare and in envelopes: the outbox stays where it is. */
+    const size_t room = 2 * cv_degree(me) * message;
+    if (me->room - me->used < room)
+        me->runtime->grow(me, room);
+    const size_t begin = me->used;
+    const struct cv_host host = cv_app_enter(me);
+    if (round <= host.group->rounds)
+        app->pulse(me, round);
+    else if (app->finish)
+        app->finish(me);
+    cv_app_leave(me, host);
+    assert(me->used - begin <= room / 2); /* at most one message to each neighbour */
+    return cv_round_wrap(me, begin, round);
+}
+
+#endif

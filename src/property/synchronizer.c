@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a synchronizer must achieve: its app cannot tell the network from a synchronous one. Whether it did is seen in
+ * the rounds as they passed, and in the states at the end beside those of the app on a synchronous network.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/lockstep.h"
+#include "property/property.h"
+
+static cv_id id_of(const struct cv_run *run, cv_node node)
+{
+    return run->scenario->group.ids[node];
+}
+
+static void judge_whole_rounds(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    const struct cv_slip *slip = &run->hasty;
+    struct cv_finding *finding = cv_find(judgement, "whole-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
+    if (slip->count)
+        snprintf(finding->detail, sizeof finding->detail,
+                 "node %u began round %llu at time %llu, with messages of round %llu still on their way; %llu time%s",
+                 id_of(run, slip->node), (unsigned long long)slip->round, (unsigned long long)slip->time,
+                 (unsigned long long)slip->round - 1, (unsigned long long)slip->count, slip->count == 1 ? "" : "s");
+}
+
+static void judge_close_rounds(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    const struct cv_slip *slip = &run->apart;
+    struct cv_finding *finding = cv_find(judgement, "close-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
+    if (slip->count)
+        snprintf(finding->detail, sizeof finding->detail,
+                 "at time %llu node %u began round %llu, more than one apart from its neighbour %u",
+                 (unsigned long long)slip->time, id_of(run, slip->node), (unsigned long long)slip->round,
+                 id_of(run, slip->other));
+}
+
+/* The first live node that is not through, or CV_NOBODY. */
+static cv_node find_straggler(const struct cv_run *run)
+{
+    for (cv_node node = 0; node < run->scenario->group.nodes; node++)
+        if (run->standing(run->runtime, node).alive && run->round(run->runtime, node) <= run->scenario->group.rounds)
+            return node;
+    return CV_NOBODY;
+}
+
+static bool judge_every_round(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    const cv_node straggler = find_straggler(run);
+    const bool done = straggler == CV_NOBODY;
+    struct cv_finding *finding =
+        cv_find(judgement, "every-round", "eventually", done ? CV_HELD : cv_verdict_missing(run));
+    if (!done)
+        snprintf(finding->detail, sizeof finding->detail, "node %u is in round %llu of %llu", id_of(run, straggler),
+                 (unsigned long long)run->round(run->runtime, straggler),
+                 (unsigned long long)run->scenario->group.rounds);
+    return done;
+}
+
+static void judge_states(const struct cv_run *run, const struct cv_lockstep *reference, bool done,
+                         struct cv_judgement *judgement)
+{
+    cv_node strays = CV_NOBODY;
+    for (cv_node node = 0; done && strays == CV_NOBODY && node < run->scenario->group.nodes; node++)
+        if (run->standing(run->runtime, node).alive &&
+            memcmp(run->app_state(run->runtime, node), reference->states + reference->places[node],
+                   reference->places[node + 1] - reference->places[node]) != 0)
+            strays = node;
+    const enum cv_verdict verdict = reference->chose      ? CV_DISCLAIMED
+                                    : !done               ? cv_verdict_missing(run)
+                                    : strays == CV_NOBODY ? CV_HELD
+                                                          : CV_VIOLATED;
+    struct cv_finding *finding = cv_find(judgement, "like-synchronous", "eventually", verdict);
+    if (reference->chose)
+        snprintf(finding->detail, sizeof finding->detail, "it makes random choices");
+    else if (!done)
+        snprintf(finding->detail, sizeof finding->detail, "not everybody is through");
+    else if (strays != CV_NOBODY)
+        snprintf(finding->detail, sizeof finding->detail, "node %u ends in another state than on a synchronous network",
+                 id_of(run, strays));
+}
+
+int cv_judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    struct cv_lockstep reference = {0};
+    judge_whole_rounds(run, judgement);
+    judge_close_rounds(run, judgement);
+    const bool done = judge_every_round(run, judgement);
+    /* A run that was given up may have more rounds before it than anybody wants to wait for. */
+    const int error = done ? cv_lockstep_run(&reference, run->scenario) : 0;
+    judgement->app_messages = reference.messages;
+    if (!error)
+        judge_states(run, &reference, done, judgement);
+    cv_lockstep_free(&reference);
+    return error;
+}
