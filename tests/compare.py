@@ -61,6 +61,28 @@ ELECTION = {
     ("wireless", "one", "messages"): lambda n: 4 * min(2 * n, n * (n - 1) // 2) - (n - 1),
 }
 
+# What is on every graph as told; and on the gadget of n = 2K + 1 nodes.
+SYNCHRONIZERS = {
+    ("lockstep", "round", "control"): lambda n: 0,
+    ("lockstep", "round", "time"): lambda n: 1,
+    ("abd", "round", "control"): lambda n: 0,
+    ("alpha", "round", "time"): lambda n: 3,
+    ("beta", "round", "control"): lambda n: 2 * (n - 1),
+    ("gamma, k = 1", "round", "control"): lambda n: 4 * (n - 1),
+}
+GADGET = {
+    ("without rounds", "messages"): lambda k: 3 * (2 ** k - 1),
+    ("without rounds", "updates"): lambda k: 2 ** k,
+    ("the same, equal delays", "messages"): lambda k: 3 * k * (k + 1) / 2,
+    ("the same, equal delays", "updates"): lambda k: k + 1,
+    ("synchronous", "messages"): lambda k: 3 * k * 2 * k,
+    ("synchronous", "updates"): lambda k: k + 1,
+    ("on alpha", "messages"): lambda k: (2 * 3 * k + 2 * 3 * k) * 2 * k,
+    ("on alpha", "updates"): lambda k: k + 1,
+    ("on beta", "messages"): lambda k: (2 * 3 * k + 2 * 2 * k) * 2 * k,
+    ("on beta", "updates"): lambda k: k + 1,
+}
+
 BAD = [
     [],
     ["locks"],
@@ -81,6 +103,8 @@ BAD = [
     ["mutex", "--plot", "picture.gif"],
     ["mutex", "--plot", ".svg"],
     ["mutex", "--nodes", "4", "--plot", "nowhere/at/all.svg"],
+    ["synchronizers", "--nodes", "0"],
+    ["synchronizer"],
     ["mutex", "--what"],
     ["mutex", "-x"],
 ]
@@ -144,6 +168,36 @@ def check_commands():
         assert sim(it["command"])[0] == verdicts[it["verdict"]], it
 
 
+def check_gadget():
+    _, rows = measured("synchronizers", [7])
+    for (name, quantity), formula in GADGET.items():
+        for k in (2, 4, 6, 8, 10, 12):
+            row = rows[name, "gadget", quantity, 2 * k + 1]
+            assert row["measured"] == row["expected"] == formula(k) and row["holds"] is True, row
+
+
+def check_rounds():
+    """Edges, clusters and preferred edges are read off the messages of the run that the command repeats."""
+    sizes = [5, 30, 90]
+    _, rows = measured("synchronizers", sizes)
+    for nodes in sizes:
+        alpha, beta = rows["alpha", "round", "control", nodes], rows["beta", "round", "time", nodes]
+        kinds = json.loads(sim(alpha["command"])[1])["messages"]["by_kind"]
+        assert alpha["measured"] == kinds["message"] / 20 == kinds["safe"] / 20, alpha
+        height = (beta["measured"] - 2) / (2 + 1 / 20)
+        assert math.isclose(height, round(height), abs_tol=1e-9) and 1 <= height < nodes, beta
+        assert rows["abd", "round", "time", nodes]["measured"] <= 2
+        for k in (1, 2, 3, 4, 8, nodes):
+            name = f"gamma, k = {'n' if k == nodes else k}"
+            control, time = rows[name, "round", "control", nodes], rows[name, "round", "time", nodes]
+            kinds = json.loads(sim(control["command"])[1])["messages"]["by_kind"]
+            inner, between = kinds["pulse"] / 20, (kinds["cluster-safe"] - kinds["pulse"]) / 40
+            assert kinds["safe"] == kinds["ready"] == kinds["pulse"] and kinds["message"] == kinds["ack"], kinds
+            assert control["measured"] == 4 * inner + 2 * between and between <= (k - 1) * nodes, control
+            tallest = math.log(nodes, k) if k > 1 else nodes - 1
+            assert 3 <= time["measured"] <= time["expected"] <= 4 * math.floor(tallest + 1e-9) + 3, time
+
+
 def sim(command):
     words = shlex.split(command)
     assert words[:2] == ["conclave", "sim"], command
@@ -152,7 +206,7 @@ def sim(command):
 
 
 def check_csv():
-    for problem in ("mutex", "election"):
+    for problem in ("mutex", "election", "synchronizers"):
         result, _ = measured(problem, [4, 9])
         lines = list(csv.DictReader(io.StringIO(run(problem, "--csv", "--nodes", "4,9").stdout)))
         assert len(lines) == len(result["rows"])
@@ -164,7 +218,7 @@ def check_csv():
 
 
 def check_text():
-    for problem in ("mutex", "election"):
+    for problem in ("mutex", "election", "synchronizers"):
         for nodes in ("4,9,16,25,49", "3..14", "4,9,16,25,36,49,64,81,100"):
             text = run(problem, "--nodes", nodes).stdout
             assert text == run(problem, "--nodes", nodes).stdout, "the same seed printed something else"
@@ -186,12 +240,26 @@ def check_plots(folder):
             width = float(picture.get("width"))
             for it in picture.iter(f"{SVG}text"):
                 assert 0 <= float(it.get("x")) < width, it.attrib
+    check_tradeoff(folder)
     if shutil.which("rsvg-convert"):
         run("mutex", "--nodes", "4,9", "--plot", str(folder / "mutex.png"))
         assert (folder / "mutex.png").read_bytes().startswith(b"\x89PNG")
     refused = run("mutex", "--plot", str(folder / "other.png"), code=2, env={**os.environ, "PATH": str(folder)})
     assert "rsvg-convert" in refused.stderr and not (folder / "other.png").exists(), refused.stderr
-    assert not list(folder.glob("*~*")) and len(list(folder.iterdir())) <= 3, list(folder.iterdir())
+    assert not list(folder.glob("*~*")) and len(list(folder.iterdir())) <= 4, list(folder.iterdir())
+
+
+def check_tradeoff(folder):
+    """Points of (time, messages) on the left, without those that need no message; lines on the right."""
+    for nodes in ("16,32,64,128,256", "7", "3..14"):
+        run("synchronizers", "--nodes", nodes, "--plot", str(folder / "synchronizers.svg"))
+        picture = xml.parse(folder / "synchronizers.svg").getroot()
+        paths = [it.get("class") for it in picture.iter(f"{SVG}path")]
+        assert paths.count("measured") == 8 + 5 + 1 and paths.count("point") == 2 * 8 + 5 * (6 + 1) + 1, paths
+        names = [it.text for it in picture.iter(f"{SVG}text") if it.get("class") == "name"]
+        assert {"alpha", "beta", "gamma, k = 4", "without rounds", "on alpha"} <= set(names), names
+        for it in picture.iter(f"{SVG}text"):
+            assert 0 <= float(it.get("x")) < float(picture.get("width")), it.attrib
 
 
 def check_bad_input(folder):
@@ -208,6 +276,9 @@ def main():
     os.environ.pop("COLUMNS", None)
     check_numbers("mutex", MUTEX, SQUARES)
     check_numbers("election", ELECTION, [4, 5, 8, 13, 30])
+    check_numbers("synchronizers", SYNCHRONIZERS, [5, 12, 40])
+    check_gadget()
+    check_rounds()
     check_complete("mutex", [("one", "messages"), ("all", "messages"), ("one", "delay"), ("all", "synchronization")])
     check_complete("election", [("one", "messages"), ("all", "messages"), ("one", "time"), ("all", "time")])
     check_maekawa()

@@ -29,6 +29,16 @@ ELECTIONS = {
     "wireless": ("election ack leader", {}),
 }
 
+# Synchronizers, and what they host; kinds are counted, those that build beta's tree apart.
+SYNCHRONIZERS = {
+    "lockstep": "message",
+    "abd": "message",
+    "alpha": "message ack safe",
+    "beta": "message ack safe next",
+    "gamma": "message ack safe cluster-safe ready pulse",
+}
+APPS = {"bellman-ford": "shortest-paths", "bfs-tree": "fewest-hops", "flood-max": "best-wins"}
+
 NUMBER, TEXT, TRUTH, LIST, OBJECT, NULL = (int, float), str, bool, list, dict, type(None)
 
 RESULT = {"schema": int, "algorithm": TEXT, "problem": TEXT, "nodes": int, "seed": int, "verdict": TEXT,
@@ -143,6 +153,55 @@ def check_values():
     expect("and nothing else", run == parse("", conclave("sim bully --json").stdout), run)
 
 
+# ---- synchronizers ----
+
+
+def check_hosting(line, app):
+    done = conclave(f"sim {line} --app {app} --json")
+    run = parse(line, done.stdout)
+    check_shape(line, run, {**RESULT, "app": TEXT, "rounds": int})
+    expect(f"{line}: problem, app", (run["problem"], run["app"]) == ("synchronizer", app), run)
+    expect(f"{line}: held", run["verdict"] == "held" and done.returncode == 0 and done.stderr == "", run["reason"])
+    names = [each["name"] for each in run["properties"]]
+    for name in ("whole-rounds", "close-rounds", "every-round", "like-synchronous", APPS[app]):
+        expect(f"{line}: judges {name}", names.count(name) == 1, names)
+    by_kind = run["messages"]["by_kind"]
+    expect(f"{line}: kinds", list(by_kind) == SYNCHRONIZERS[run["algorithm"]].split(), by_kind)
+    expect(f"{line}: total", run["messages"]["total"] == sum(by_kind.values()), run["messages"])
+    expect(f"{line}: an ack for each message", by_kind.get("ack", by_kind["message"]) == by_kind["message"], by_kind)
+    ids = [str(number) for number in range(1, run["nodes"] + 1)]
+    if app == "flood-max":
+        expect(f"{line}: leader", run["leader"] == run["nodes"] and list(run["elected"]) == ids, run)
+        expect(f"{line}: and nothing else", not {"distances", "results", "updates"} & set(run), sorted(run))
+    else:
+        check_shape(line, run, {"distances": OBJECT, "updates": OBJECT})
+        expect(f"{line}: distances", list(run["distances"]) == ids and run["distances"]["1"] == 0, run["distances"])
+    return run
+
+
+def check_synchronizers():
+    for name in SYNCHRONIZERS:
+        for app in APPS:
+            for options in ("-n 1", "-n 2", "", "-n 9 --graph grid:3x3", "--delay 1..9 --seed 4", "--loss 0.2 --reorder"):
+                if name != "lockstep" or "--" not in options.replace("--graph", ""):
+                    run = check_hosting(f"{name} {options}", app)
+                    expect(f"{name} {options}: rounds", run["rounds"] == run["nodes"] - 1, run["rounds"])
+    run = check_hosting("alpha -n 9 --graph grid:3x3 --set rounds=4", "bfs-tree")
+    expect("hops", run["distances"] == {str(i + 1): i // 3 + i % 3 for i in range(9)} and run["rounds"] == 4, run)
+    run = check_hosting("beta --graph edges:1-2:9,2-3:1,1-4:2,4-3:3", "bellman-ford")
+    expect("weights", run["distances"] == {"1": 0, "2": 6, "3": 5, "4": 2}, run["distances"])
+    expect("the tree is counted apart", run["preparing"] == {"total": 10, "by_kind": {"tree": 5, "child": 3, "taken": 2}},
+           run["preparing"])
+    run = parse("", conclave("sim alpha --graph edges:1-2,3-4 --json").stdout)
+    expect("no way there", run["distances"] == {"1": 0, "2": 1, "3": None, "4": None}, run["distances"])
+    run = parse("", conclave("sim bellman-ford-async --graph gadget:6 --json").stdout)
+    check_shape("gadget", run, {**RESULT, "distances": OBJECT, "updates": OBJECT})
+    expect("the gadget", (run["messages"]["total"], run["updates"]["most"]) == (189, 64), run)
+    run = parse("", conclave("sim bellman-ford -n 5 --json").stdout)
+    expect("an app by itself", (run["algorithm"], run["app"], run["problem"], run["rounds"]) ==
+           ("bellman-ford", "bellman-ford", "synchronous", 4) and run["distances"]["1"] == 0, run)
+
+
 def check_exit_codes():
     expect("held", conclave("sim bully").returncode == 0)
     lost = "sim chang-roberts --ids 3,32,5,80,6,12 --start 3 --crash 80@5 --blind '*:80'"
@@ -245,6 +304,9 @@ def check_list():
     table, by_name = conclave("list").stdout, {each["name"]: each for each in listed["algorithms"]}
     expect("every election", set(ELECTIONS) == {name for name, each in by_name.items() if each["problem"] == "election"},
            sorted(by_name))
+    for problem, names in (("synchronizer", SYNCHRONIZERS), ("synchronous", APPS), ("paths", ["bellman-ford-async"])):
+        listed_names = {name for name, each in by_name.items() if each["problem"] == problem}
+        expect(f"every {problem}", set(names) == listed_names, listed_names)
     for name, (kinds, parameters) in ELECTIONS.items():
         each = by_name.get(name, {})
         check_shape(f"list {name}", each, LISTED)
@@ -276,13 +338,14 @@ def check_help():
     told = conclave("sim --help").stdout
     for option in ("--nodes", "--ids", "--attr", "--start", "--seed", "--delay", "--loss", "--duplicate", "--reorder",
                    "--crash", "--recover", "--partition", "--alternate", "--detect", "--suspect", "--blind", "--graph",
-                   "--set", "--until", "--runs", "--json", "--trace", "--svg", "--shiviz", "--diagram"):
+                   "--app", "--set", "--until", "--runs", "--json", "--trace", "--svg", "--shiviz", "--diagram"):
         expect(f"sim --help tells of {option}", option in told, told)
 
 
 def main():
     check_runs()
     check_values()
+    check_synchronizers()
     check_exit_codes()
     check_repeat()
     check_surveys()

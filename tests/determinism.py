@@ -29,8 +29,19 @@ WORLDS = [
     "-n 8 --start 2,5 --crash 7@2 --recover 7@30 --partition 1,2,3/4,5,6,7,8@5..25 --delay 1..6 --until 2000",
 ]
 
+SYNCHRONIZERS = ["abd", "alpha", "beta", "gamma", "bellman-ford-async"]
+
+ROUND_WORLDS = [
+    "-n 9 --ids random --delay 1..9 --seed 7",
+    "-n 7 --graph geometric:0.5 --delay exp:4 --seed 12345678901234567890",
+    "-n 6 --loss 0.3 --duplicate 0.3 --reorder --delay 1..4 --seed 3",
+    "--graph gadget:4",
+]
+
 LARGE = ["chang-roberts -n 20000 --ids random --start all", "peterson -n 5000 --ids random --start all --delay 1..1024",
-         "wireless -n 2000 --graph geometric:0.05 --start 5", "franklin -n 3000 --ids random --delay exp:100"]
+         "wireless -n 2000 --graph geometric:0.05 --start 5", "franklin -n 3000 --ids random --delay exp:100",
+         "alpha --app bfs-tree -n 5000 --graph random:20000 --set rounds=15 --delay 1..50",
+         "gamma --app flood-max -n 2000 --graph geometric:0.06 --set rounds=10 --set clusters=3"]
 
 failures = []
 
@@ -84,6 +95,7 @@ def digest(line):
     """The hash of what came out, not of how it is worded."""
     result = json.loads(run(line, "--json"))
     kept = {key: result[key] for key in ("verdict", "leader", "elected", "messages", "time", "decided")}
+    kept.update({key: result[key] for key in ("preparing", "rounds", "distances") if key in result})
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
@@ -101,7 +113,8 @@ def check_pins(lines, rewrite):
 
 def check_seeds():
     """Another seed, another run."""
-    for line in ("bully -n 9 --delay 1..9", "chang-roberts -n 20 --ids random --start all", "wireless -n 30"):
+    for line in ("bully -n 9 --delay 1..9", "chang-roberts -n 20 --ids random --start all", "wireless -n 30",
+                 "gamma -n 30 --app flood-max --delay 1..9"):
         results = {digest(f"{line} --seed {seed}") for seed in range(8)}
         if len(results) < 4:
             fail(f"{line}: 8 seeds give only {len(results)} different runs")
@@ -109,6 +122,7 @@ def check_seeds():
 
 def main(arguments):
     lines = [f"{algorithm} {world}" for algorithm in ALGORITHMS for world in WORLDS]
+    lines += [f"{algorithm} {world}" for algorithm in SYNCHRONIZERS for world in ROUND_WORLDS]
     fixed = without_aslr()
     with tempfile.TemporaryDirectory() as name:
         for number, line in enumerate(lines):

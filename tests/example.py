@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""examples/roll_call.c, the algorithm that docs/write-your-own.md explains: it builds as told there, runs, keeps its
-promises and its costs; and what is broken on purpose is caught."""
+"""examples/, the algorithms that docs/write-your-own.md explains: they build as told there, run, keep their promises and
+their costs; and what is broken on purpose is caught."""
 
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 EXAMPLE = SOURCE / "examples" / "roll_call.c"
+SYNCHRONOUS = SOURCE / "examples" / "independent_set.c"
 GUIDE = SOURCE / "docs" / "write-your-own.md"
 STRICT = ["-std=c17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpadded", "-Werror"]
 
@@ -25,10 +27,10 @@ def expect(what, truth, shown=""):
         print(f"FAILED: {what}\n{shown}")
 
 
-def build(directory, name, text):
+def build(directory, name, text, more=()):
     """The shared object of a source text."""
     (directory / f"{name}.c").write_text(text, encoding="utf-8")
-    command = [os.environ.get("CC", "cc"), *STRICT, "-shared", "-fPIC", "-I", str(SOURCE / "include"),
+    command = [os.environ.get("CC", "cc"), *STRICT, *more, "-shared", "-fPIC", "-I", str(SOURCE / "include"),
                "-o", str(directory / f"{name}.so"), str(directory / f"{name}.c")]
     subprocess.run(command, check=True)
     return str(directory / f"{name}.so")
@@ -103,16 +105,77 @@ def check_unusable(directory, text):
     expect("no such file: refused", code == 2 and said.count("\n") == 1, said)
 
 
+# ---- the synchronous example ----
+
+
+def random_graph(nodes):
+    """The edges of a connected graph of nodes 1..nodes."""
+    edges = {(random.randrange(1, node), node) for node in range(2, nodes + 1)}
+    for _ in range(random.randrange(2 * nodes)):
+        one, other = random.randrange(1, nodes + 1), random.randrange(1, nodes + 1)
+        edges |= {(min(one, other), max(one, other))} if one != other else set()
+    return sorted(edges)
+
+
+def greedy(nodes, edges):
+    """From the highest id down, whoever has no neighbour in the set."""
+    chosen = set()
+    for node in range(nodes, 0, -1):
+        if not any((node, other) in edges or (other, node) in edges for other in chosen):
+            chosen.add(node)
+    return {str(node): int(node in chosen) for node in range(1, nodes + 1)}
+
+
+def check_hosted(app):
+    random.seed(1)
+    for nodes in (2, 3, 8, 20):
+        edges = random_graph(nodes)
+        graph = "edges:" + ",".join(f"{one}-{other}" for one, other in edges)
+        for host in ("lockstep", "abd", "alpha", "beta", "gamma"):
+            for options in [[]] if host == "lockstep" else ([], ["--delay", "1..9"], ["--loss", "0.2"]):
+                code, run = sim(host, "--app", app, "--graph", graph, "--set", f"rounds={nodes}", *options)
+                told = f"{host}, {graph}, {options}: {run}"
+                expect("held", code == 0 and run["verdict"] == "held" and run["app"] == "independent-set", told)
+                expect("everybody tells its neighbours once", run["messages"]["by_kind"]["message"] == 2 * len(edges), told)
+                expect("the greedy set", run["results"] == greedy(nodes, edges), told)
+    code, run = sim(app, "-n", "8")
+    expect("by itself it runs on a synchronous network", code == 0 and run["time"] <= 7 and run["messages"]["by_kind"] == {"message": 32}, run)
+    code, run = sim("alpha", "--app", app, "-n", "1")
+    expect("alone", code == 0 and run["results"] == {"1": 1}, run)
+    code, run = sim("alpha", "--app", app, "--graph", "edges:1-2,2-3,3-4")
+    expect("n - 1 rounds are enough", code == 0 and run["results"] == {"1": 0, "2": 1, "3": 0, "4": 1}, run)
+
+
+# What a synchronous algorithm may not do.
+UNFIT = [
+    ("    .pulse = pulse,\n", "", "expected a pulse handler"),
+    ("sizeof(struct decision), on", "260, on", "at most 256 bytes"),
+    ("sizeof(struct decision), on_decided, false", "sizeof(struct decision), on_decided, true", "no list"),
+]
+
+
+def check_unfit(directory, text):
+    for number, (before, after, words) in enumerate(UNFIT):
+        expect(f"{before} stands once in the example", text.count(before) == 1)
+        app = build(directory, f"unfit{number}", text.replace(before, after), ["-Wno-unused-function"])
+        code, said = sim("alpha", "--app", app)
+        expect(f"{after}: refused", code == 2 and said.count("\n") == 1 and words in said, said)
+
+
 def main():
     text = EXAMPLE.read_text(encoding="utf-8")
     guide = GUIDE.read_text(encoding="utf-8")
+    synchronous = SYNCHRONOUS.read_text(encoding="utf-8")
     expect("the guide shows the example as it is", f"```c examples/roll_call.c\n{text}```\n" in guide)
+    expect("and the other", "```c examples/independent_set.c\n" in guide)
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         algorithm = build(directory, "mine", text)
         check_runs(algorithm)
         check_broken(directory, text)
         check_unusable(directory, text)
+        check_hosted(build(directory, "hosted", synchronous))
+        check_unfit(directory, synchronous)
     print(f"{len(failures)} failed")
     return 1 if failures else 0
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Can the tests fail? Each mutants/*.mutant changes a line of an algorithm, in a copy; tests/elections or
-tests/mutexes, as its source is one or the other, must find that something is wrong with it. The same source unchanged, compiled the same way, must pass.
+"""Can the tests fail? Each mutants/*.mutant changes a line of an algorithm, in a copy; tests/elections, tests/mutexes or
+tests/synchronizers, as its source belongs to, must find that something is wrong with it. The same source unchanged,
+compiled the same way, must pass.
 
 A mutant file says in # lines what is broken, then names the algorithm, its source and the C name of its table. What
 follows `- ` is replaced by what follows `+ `; it must stand in the source exactly once. Mutants are given by name to
@@ -17,6 +18,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 ELECTIONS = os.environ.get("CONCLAVE_ELECTIONS", str(SOURCE / "build" / "tests" / "elections"))
 MUTEXES = os.environ.get("CONCLAVE_MUTEXES", str(SOURCE / "build" / "tests" / "mutexes"))
+SYNCHRONIZERS = os.environ.get("CONCLAVE_SYNCHRONIZERS", str(SOURCE / "build" / "tests" / "synchronizers"))
 CONCLAVE = os.environ.get("CONCLAVE", str(SOURCE / "build" / "conclave"))
 WORKERS = 2
 PATIENCE_SECONDS = 90
@@ -51,7 +53,7 @@ def compile_object(text, table, directory, name):
 
 
 def play(algorithm, source, target, share):
-    program, stories = (MUTEXES, 600) if source.parent.name == "mutex" else (ELECTIONS, 2500)
+    program, stories = {"election": (ELECTIONS, 2500), "mutex": (MUTEXES, 600)}.get(source.parent.name, (SYNCHRONIZERS, 1000))
     return subprocess.run([program, algorithm, str(target), "--stories", str(stories // share)], capture_output=True,
                           text=True, check=False, timeout=PATIENCE_SECONDS, env={**os.environ, "MALLOC_PERTURB_": "0"})
 

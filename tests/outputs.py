@@ -44,6 +44,14 @@ RUNS = [
     "maekawa -n 9 --entries 2 --delay 1..9 --lag 1:*:request=30",
     "maekawa-plain -n 9 --entries 2 --delay 1..9",
     "voting -n 5 --request 1@0+50,3@10 --crash 3@5 --recover 3@6 --views off",
+    "abd -n 6 --delay 1..5 --set tick=3",
+    "alpha -n 1",
+    "alpha -n 7 --graph grid:1x7 --app bfs-tree --delay 1..9",
+    "alpha -n 6 --app flood-max --crash 4@5 --recover 4@30 --delay 1..3",
+    "beta -n 8 --app flood-max --loss 0.2 --set root=5",
+    "gamma --graph edges:1-2:5,2-3:0,3-4:7,4-1:2,4-5:1 --set clusters=sets:1-2/3-4-5 --unordered --delay 1..9",
+    "lockstep -n 9 --app bfs-tree",
+    "bellman-ford-async --graph gadget:4",
 ]
 
 
@@ -97,8 +105,27 @@ def check_trace(line, text, result):
         assert sorted(told) == sorted(one for one in found if key == "entered" or one not in died), (name, told, found)
     fences = [event["fence"] for event in events if event["event"] == "enter"]
     assert sorted(fences) == sorted(entry["fence"] for entry in result["entries"] if entry["fence"] is not None)
-    expected = {kind: count for kind, count in result["messages"]["by_kind"].items() if count}
+    counted = {**result["messages"]["by_kind"], **result.get("preparing", {"by_kind": {}})["by_kind"]}
+    expected = {kind: count for kind, count in counted.items() if count}
     assert +by_kind == expected, (by_kind, expected)
+    check_rounds(events, result)
+
+
+def check_rounds(events, result):
+    """Rounds follow each other, and what the nodes come to last is what the run says."""
+    rounds, results = collections.defaultdict(int), {}
+    for event in events:
+        if event["event"] == "crash":
+            rounds[event["node"]] = 0
+        if event["event"] == "pulse":
+            assert event["round"] in (rounds[event["node"]] + 1, rounds[event["node"]] + 2), event
+            rounds[event["node"]] = event["round"]
+        if event["event"] == "result":
+            results[str(event["node"])] = event["result"]
+    told = result.get("distances", {})
+    assert all(results.get(name) == value for name, value in told.items()), (results, told)
+    if "rounds" in result and result["verdict"] == "held" and result["nodes"] > 1:
+        assert set(rounds.values()) == {result["rounds"] + 1}, rounds
 
 
 def check_svg(path):

@@ -16,7 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSCRIPTS = ROOT / "tests" / "trace"
 
 # Per scenario, per run: what must be found in the JSON. `leader` None: no common leader. `order`: who entered, in that
-# order; `entered`: when; `unserved`: who did not; `violated`: the properties that are.
+# order; `entered`: when; `unserved`: who did not; `violated`: the properties that are; `most_updates`: how often the node
+# that came to something new most often did.
 EXPECTED = {
     "bully-example": [dict(leader=6, election=6, ok=3, coordinator=6, time=4)],
     "bully-7-returns": [dict(leader=7, election=6, ok=3, coordinator=6 + 7)],
@@ -70,6 +71,25 @@ EXPECTED = {
     "voting-reset": [
         dict(order=[0, 2], entered={0: 2, 2: 12}, violated=["exclusion", "fences-rise"]),
         dict(order=[0, 2], violated=[])],
+    # k = 6: 3(2^k - 1) messages, and the last node is told 2^k distances; with equal delays 3k(k+1)/2 and k + 1.
+    "bellman-ford-gadget": [
+        dict(total=3 * (2**6 - 1), most_updates=2**6, time=2**7 - 2, distances={node: 0 for node in range(1, 14)}),
+        dict(total=3 * 6 * 7 // 2, most_updates=6 + 1, time=2 * 6, distances={node: 0 for node in range(1, 14)})],
+    # 2E messages a round, as many acknowledgements, as many SAFEs: E = 4, R = 2.
+    "alpha-two-rounds": [
+        dict(message=16, ack=16, safe=16, time=3 * 2, distances={1: 0, 2: 1, 3: 2, 4: 1}, violated=[]),
+        dict(message=16, ack=16, safe=16, distances={1: 0, 2: 1, 3: 2, 4: 1}, violated=[])],
+    # Nobody says anything but the messages: 2E = 4 a round. 2 starts at 0, 1 at 2: its last message arrives at 2 + 2d + d.
+    "abd-tick-too-short": [
+        dict(total=8, time=2 + 2 * 4 + 4, distances={1: 0, 2: 1, 3: 2}, violated=[]),
+        dict(total=8, distances={1: 0, 2: None, 3: None},
+             violated=["whole-rounds", "like-synchronous", "shortest-paths"])],
+    # E = 7, R = 2; n - 1 = 5 SAFEs and NEXTs a round. Gamma, two clusters, so n - c = 4, and one edge between them.
+    "beta-and-gamma": [
+        dict(message=28, ack=28, safe=2 * 5, next=2 * 5, total=2 * 28 + 2 * 2 * 5, violated=[],
+             distances={1: 0, 2: 1, 3: 1, 4: 2, 5: None, 6: None}),
+        dict(message=28, ack=28, safe=2 * 4, ready=2 * 4, pulse=2 * 4, **{"cluster-safe": 2 * (4 + 2)}, violated=[],
+             total=2 * 28 + 2 * (4 * 4 + 2), distances={1: 0, 2: 1, 3: 1, 4: 2, 5: None, 6: None})],
     "wireless-example": [dict(leader=8, election=19, ack=19, total=4 * 14 - 9)],
 }
 
@@ -90,7 +110,9 @@ def differences(expected, found):
              "violated": [it["name"] for it in found["properties"] if it["verdict"] == "violated"],
              "elected_count": kinds.get("elected"), "total": found["messages"]["total"],
              "leader": found["leader"], "time": found["time"], "decided": found["decided"],
-             "elected": {int(node): leader for node, leader in found["elected"].items()}}
+             "elected": {int(node): leader for node, leader in found["elected"].items()},
+             "distances": {int(node): distance for node, distance in found.get("distances", {}).items()},
+             "most_updates": found.get("updates", {}).get("most")}
     return [f"{key}: expected {value}, found {facts[key]}" for key, value in expected.items() if facts[key] != value]
 
 

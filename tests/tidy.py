@@ -104,9 +104,10 @@ def listing(root):
 def algorithm_includes(tree):
     for file in tree:
         if file.is_c and (file.parts[0] == "examples" or (file.room == "algorithm" and len(file.parts) > 3)):
+            header = "synchronizer" if file.parts[2:3] == ["synchronizer"] else "algorithm"
             for number, bracket, target in file.includes():
-                if (bracket, target) != ("<", "conclave/algorithm.h"):
-                    yield file.path, number, f"an algorithm includes <conclave/algorithm.h> alone, not {target}"
+                if (bracket, target) != ("<", f"conclave/{header}.h"):
+                    yield file.path, number, f"an algorithm of this kind includes <conclave/{header}.h> alone, not {target}"
 
 
 def room_includes(tree):
@@ -255,10 +256,13 @@ def check(root):
 SPDX = "// SPDX-License-Identifier: MIT\n"
 BULLY = (SPDX + "#include <conclave/algorithm.h>\n\nconst struct cv_algorithm cv_bully = {\n"
          "    .abi = CV_ABI,\n    .name = \"bully\",\n};\n")
-LISTED = "# SPDX-License-Identifier: MIT\nrooms += files('a.c', 'election/bully.c', 'registry.c', 'x.py')\n"
+ALPHA = BULLY.replace("algorithm.h", "synchronizer.h").replace("bully", "alpha")
+LISTED = ("# SPDX-License-Identifier: MIT\n"
+          "rooms += files('a.c', 'election/bully.c', 'synchronizer/alpha.c', 'registry.c', 'x.py')\n")
 GOOD = {
     "src/algorithm/election/bully.c": BULLY,
-    "src/algorithm/registry.c": SPDX + '#include "algorithm/registry.h"\n&cv_bully,\n',
+    "src/algorithm/synchronizer/alpha.c": ALPHA,
+    "src/algorithm/registry.c": SPDX + '#include "algorithm/registry.h"\n&cv_bully, &cv_alpha,\n',
     "src/algorithm/meson.build": LISTED,
     "src/core/a.c": SPDX + '#include "core/a.h"\n#include <stdlib.h>\n\nint f(void)\n{\n' + "    ;\n" * 99 + "}\n",
     "src/core/meson.build": LISTED,
@@ -270,6 +274,7 @@ GOOD = {
     "src/live/meson.build": LISTED,
     "tests/meson.build": LISTED.replace("'a.c'", "'a'"),
     "tests/unit/a.c": SPDX + '#include "sim/a.h"\n',
+    "docs/synchronizers/alpha.md": "Alpha.\n",
     "docs/elections/bully.md": "mktemp /tmp/XXXXXX, see https://example.org/home/page\n",
     "scenarios/one.scenario": "held: bully\n",
     "scenarios/meson.build": LISTED.replace("'a.c'", "'one.scenario', 'two.scenario'"),
@@ -280,6 +285,9 @@ BAD = [
     (algorithm_includes, {"src/algorithm/election/bully.c": BULLY + "#include <stdlib.h>\n"}),
     (algorithm_includes, {"src/algorithm/election/bully.c": BULLY + '#include "algorithm/registry.h"\n'}),
     (algorithm_includes, {"examples/a.c": SPDX + "#include <time.h>\n"}),
+    (algorithm_includes, {"src/algorithm/election/bully.c": BULLY + "#include <conclave/synchronizer.h>\n"}),
+    (algorithm_includes, {"src/algorithm/synchronizer/alpha.c": ALPHA + "#include <conclave/algorithm.h>\n"}),
+    (algorithm_includes, {"src/algorithm/synchronizer/alpha.c": ALPHA + "#include <stdlib.h>\n"}),
     (room_includes, {"src/core/a.c": SPDX + '#include "sim/a.h"\n'}),
     (room_includes, {"src/core/a.c": SPDX + "#include <sim/a.h>\n"}),
     (room_includes, {"src/core/a.c": SPDX + '#  include "../sim/a.h"\n'}),

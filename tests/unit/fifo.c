@@ -12,20 +12,42 @@
 
 #define NODES 40u
 
-static void play(bool ring, uint64_t seed, uint64_t longest)
+enum network { ANY, RING, GRAPH };
+
+/* Everybody's neighbours are those at most three places away; some messages go elsewhere all the same. */
+static void use_graph(struct fifo *fifo)
+{
+    static uint64_t edges[NODES + 1];
+    static uint32_t neighbours[NODES * 6];
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < NODES; node++) {
+        edges[node] = count;
+        for (uint32_t other = node < 3 ? 0 : node - 3; other < NODES && other <= node + 3; other++)
+            if (other != node)
+                neighbours[count++] = other;
+    }
+    edges[NODES] = count;
+    assert_int_equal(fifo_use_graph(fifo, edges, neighbours), 0);
+    assert_non_null(fifo->links);
+}
+
+static void play(enum network network, uint64_t seed, uint64_t longest)
 {
     static uint64_t last[NODES][NODES];
+    const bool ring = network == RING;
     struct fifo fifo;
     struct cv_random random;
     cv_random_seed(&random, seed, 0);
     assert_int_equal(fifo_init(&fifo, NODES, ring), 0);
+    if (network == GRAPH)
+        use_graph(&fifo);
     for (uint32_t i = 0; i < NODES * NODES; i++)
         last[i / NODES][i % NODES] = 0;
     uint64_t now = 0;
     for (int i = 0; i < 20000; i++) {
         const uint32_t from = (uint32_t)cv_random_below(&random, NODES);
-        const uint32_t to =
-            ring && cv_random_below(&random, 3) ? (from + 1) % NODES : (uint32_t)cv_random_below(&random, NODES);
+        const uint32_t to = network != ANY && cv_random_below(&random, 3) ? (from + 1) % NODES
+                                                                          : (uint32_t)cv_random_below(&random, NODES);
         uint64_t due = now + 1 + cv_random_below(&random, longest);
         const uint64_t wanted = due > last[from][to] ? due : last[from][to];
         assert_int_equal(fifo_order(&fifo, from, to, now, &due), 0);
@@ -40,10 +62,10 @@ static void no_message_overtakes_another_on_its_channel(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++)
-        for (int ring = 0; ring < 2; ring++) {
-            play(ring, seed, 2);
-            play(ring, seed, 100);
-            play(ring, seed, 100000); /* nearly everything is under way at once */
+        for (enum network network = ANY; network <= GRAPH; network++) {
+            play(network, seed, 2);
+            play(network, seed, 100);
+            play(network, seed, 100000); /* nearly everything is under way at once */
         }
 }
 

@@ -81,11 +81,11 @@ static void files_give_edges_and_weights(void **state)
     (void)state;
     struct cv_graph graph;
     struct cv_complaint complaint = {""};
-    const char *text = "# a graph\n\n 30\t7 5 # five\r\n7 4294967295 4294967295\n  #\n0 30 0\n7 0";
+    const char *text = "# a graph\n\n 30\t7 5 # five\r\n7 4294967295 4294967294\n  #\n0 30 0\n7 0";
     assert_int_equal(cv_graph_parse(&graph, text, ids, 4, "file", &complaint), 0);
     const uint64_t edges[] = {0, 2, 5, 6, 8};
     const cv_node neighbours[] = {1, 3, 0, 2, 3, 1, 0, 1};
-    const uint32_t weights[] = {5, 0, 5, UINT32_MAX, 1, UINT32_MAX, 0, 1};
+    const uint32_t weights[] = {5, 0, 5, UINT32_MAX - 1, 1, UINT32_MAX - 1, 0, 1};
     assert_memory_equal(graph.edges, edges, sizeof edges);
     assert_memory_equal(graph.neighbours, neighbours, sizeof neighbours);
     assert_memory_equal(graph.weights, weights, sizeof weights);
@@ -121,10 +121,10 @@ static void wrong_files_are_refused(void **state)
     refuse_file("30 7x", "file:1: id '7x' is not a number from 0 to 4294967295");
     refuse_file("-30 7", "file:1: id '-30' is not a number from 0 to 4294967295");
     refuse_file("4294967296 7", "file:1: id '4294967296' is not a number from 0 to 4294967295");
-    refuse_file("30 7 4294967296", "file:1: weight '4294967296' is not a number from 0 to 4294967295");
+    refuse_file("30 7 4294967295", "file:1: weight '4294967295' is not a number from 0 to 4294967294");
     refuse_file("30 7 99999999999999999999999",
-                "file:1: weight '99999999999999999999999' is not a number from 0 to 4294967295");
-    refuse_file("30 7 1.5", "file:1: weight '1.5' is not a number from 0 to 4294967295");
+                "file:1: weight '99999999999999999999999' is not a number from 0 to 4294967294");
+    refuse_file("30 7 1.5", "file:1: weight '1.5' is not a number from 0 to 4294967294");
     refuse_file("x y z", "file:1: id 'x' is not a number from 0 to 4294967295");
     refuse_file("30,7", "file:1: expected two ids and perhaps a weight: a b [weight]");
 }

@@ -307,6 +307,7 @@ static void a_broken_invariant_is_a_violation(void **state)
     struct made_up it;
     make_up(&it);
     it.algorithm.invariant = never;
+    it.run.checked = true;
     expect_violated(&it, "");
     it.run.broken = "two and two is five";
     it.run.broken_node = 2;

@@ -57,6 +57,24 @@ static void timers_fire_after_the_messages_of_their_instant(void **state)
     toy_free(toy);
 }
 
+static void come_to_something(struct cv_self *me)
+{
+    cv_result(me, 7, me->node);
+}
+
+/* Results belong to paths and synchronizers; elsewhere they are a remark. */
+static void anybody_may_come_to_something(void **state)
+{
+    (void)state;
+    struct toy *toy = toy_new();
+    toy->algorithm.kinds = arming_kinds;
+    toy->algorithm.start = come_to_something;
+    toy->noted = ONLY(CV_EVENT_RESULT);
+    toy_run(toy);
+    toy_expect(toy, "0 result 1; ");
+    toy_free(toy);
+}
+
 static void arm_for_now(struct cv_self *me)
 {
     cv_arm(me, 1, 0);
@@ -465,6 +483,7 @@ static void lamport_clocks_tick_as_in_the_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anybody_may_come_to_something),
         cmocka_unit_test(timers_fire_after_the_messages_of_their_instant),
         cmocka_unit_test(a_timer_fires_at_the_next_tick_at_the_earliest),
         cmocka_unit_test(the_last_word_on_a_timer_counts),

@@ -11,6 +11,7 @@
 #include "core/plan.h"
 
 static const struct cv_kind kinds[] = {{"ballot", 0, NULL, false}, {0}};
+static const struct cv_algorithm app = {.abi = CV_ABI, .problem = CV_SYNCHRONOUS, .name = "app", .kinds = kinds};
 
 /* The words of a plan that matter here; NULL: left out. */
 struct words {
@@ -19,6 +20,8 @@ struct words {
     const char *delay, *loss, *set;
     const char *recover, *partition, *suspect;
     bool unordered;
+    bool hosts; /* it is a synchronizer with clusters */
+    const struct cv_parameter *parameters;
 };
 
 static void build(const struct words *words, struct cv_algorithm *algorithm, struct cv_scenario *scenario)
@@ -33,6 +36,7 @@ static void build(const struct words *words, struct cv_algorithm *algorithm, str
                            .delay = words->delay,
                            .loss = words->loss,
                            .unordered = words->unordered,
+                           .app = words->hosts ? &app : NULL,
                            .seed = 1};
     for (int i = 0; i < 3 && words->crash[i]; i++)
         cv_words_add(&plan.crash, words->crash[i]);
@@ -45,10 +49,12 @@ static void build(const struct words *words, struct cv_algorithm *algorithm, str
     if (words->set)
         cv_words_add(&plan.set, words->set);
     *algorithm = (struct cv_algorithm){.abi = CV_ABI,
-                                       .problem = CV_ELECTION,
+                                       .problem = words->hosts ? CV_SYNCHRONIZER : CV_ELECTION,
                                        .name = "toy",
                                        .topology = words->topology,
                                        .assumes = CV_BOUNDED_DELAY,
+                                       .clusters = words->hosts,
+                                       .parameters = words->parameters,
                                        .kinds = kinds};
     if (cv_plan_build(&plan, scenario, &complaint))
         fail_msg("%s", complaint.text);
@@ -64,7 +70,7 @@ static void evaluates(const struct words *words, const char *formula, double val
     struct cv_complaint complaint = {{0}};
     build(words, &algorithm, &scenario);
     algorithm.costs = costs;
-    if (cv_theory_expect(&scenario, CV_MESSAGES, &expectation, &complaint))
+    if (cv_theory_expect(&scenario, 0, CV_MESSAGES, &expectation, &complaint))
         fail_msg("%s: %s", formula, complaint.text);
     assert_non_null(expectation.cost);
     if (expectation.value != value)
@@ -130,6 +136,32 @@ static void variables_of_a_graph(void **state)
     evaluates(&it, "w", 0);
 }
 
+/* 1 - 2 - 3 - 4 - 5 with 6 at 3: balls are {1, 2}, {3, 4, 6} and {5}; h is a height, not a number of better nodes. */
+static void variables_of_a_synchronizer(void **state)
+{
+    (void)state;
+    static const struct cv_parameter parameters[] = {{"root", "a root", NULL, 0, CV_MEMBER, 0}, {0}};
+    struct words it = {
+        .topology = CV_GRAPH, .graph = "1 2\n2 3\n3 4\n4 5\n3 6\n", .delay = "2..7", .set = "rounds=9", .hosts = true};
+    evaluates(&it, "R", 9);
+    evaluates(&it, "D", 7);
+    evaluates(&it, "c", 3);
+    evaluates(&it, "P", 2);
+    evaluates(&it, "h", 1);
+    evaluates(&it, "2E·R + n", 2 * 5 * 9 + 6);
+    it.set = "clusters=1";
+    evaluates(&it, "R", 5);
+    evaluates(&it, "c", 1);
+    evaluates(&it, "P", 0);
+    evaluates(&it, "h", 4); /* around 1 */
+    it.parameters = parameters;
+    it.set = "root=3";
+    evaluates(&it, "h", 2);
+    it.set = "bound=5";
+    evaluates(&it, "D", 5);
+    evaluates(&it, "h", 4); /* the smallest id */
+}
+
 static void expect_conditions(const struct words *words, uint32_t expected)
 {
     struct cv_algorithm algorithm;
@@ -141,7 +173,7 @@ static void expect_conditions(const struct words *words, uint32_t expected)
     cv_scenario_free(&scenario);
 }
 
-#define CALM (CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_TOP_ALIVE | CV_ENOUGH_PATIENCE)
+#define CALM (CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_TOP_ALIVE | CV_ENOUGH_PATIENCE | CV_USUAL)
 
 static void conditions(void **state)
 {
@@ -192,12 +224,34 @@ static void what_is_not_steady(void **state)
     expect_conditions(&(struct words){.topology = CV_COMPLETE, .ids = ring, .set = "bound=8"}, one);
 }
 
+/* Numbers and choices count, members do not: any of them is as good as another. */
+static void what_is_not_usual(void **state)
+{
+    (void)state;
+    static const struct cv_parameter parameters[] = {{"length", "a number", NULL, -1, CV_NUMBER, 0},
+                                                     {"way", "a choice", "short|long", 0, CV_CHOICE, 0},
+                                                     {"root", "a member", NULL, 0, CV_MEMBER, 0},
+                                                     {0}};
+    const uint32_t one = CALM | CV_ONE_CALLER, unusual = one & ~(uint32_t)CV_USUAL;
+    struct words it = {.topology = CV_COMPLETE, .ids = ring, .parameters = parameters};
+    expect_conditions(&it, one);
+    it.set = "length=0";
+    expect_conditions(&it, unusual);
+    it.set = "way=long";
+    expect_conditions(&it, unusual);
+    it.set = "way=short";
+    expect_conditions(&it, one);
+    it.set = "root=80";
+    expect_conditions(&it, one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_of_a_ring),  cmocka_unit_test(the_order_is_by_attribute),
-        cmocka_unit_test(variables_of_a_graph), cmocka_unit_test(conditions),
-        cmocka_unit_test(what_is_not_steady),
+        cmocka_unit_test(variables_of_a_graph), cmocka_unit_test(variables_of_a_synchronizer),
+        cmocka_unit_test(conditions),           cmocka_unit_test(what_is_not_steady),
+        cmocka_unit_test(what_is_not_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "view/canvas.h"
 #include "view/diagram.h"
 #include "view/history.h"
+#include "view/phrase.h"
 #include "view/shiviz.h"
 #include "view/svg.h"
 #include "view/trace.h"
@@ -90,6 +91,21 @@ static void the_transcript(void **state)
     make_history(&tale);
     tale_written(text, cv_transcript_write(out, &tale.scenario, &history));
     assert_string_equal(text, transcript);
+    free(text);
+    cv_history_free(&history);
+}
+
+/* Nodes that no side names share one; its number is as high as there is none, so it must not be counted up to. */
+static void sides_with_nodes_that_none_names(void **state)
+{
+    (void)state;
+    struct tale tale;
+    char *text = NULL;
+    uint32_t unnamed[4] = {1, UINT32_MAX, 0, UINT32_MAX};
+    make_history(&tale);
+    const struct cv_partition split = {unnamed, 1, 4};
+    tale_written(text, (cv_phrase_sides(out, &tale.scenario, &split), 0));
+    assert_string_equal(text, "5 | 3 | 32, 80");
     free(text);
     cv_history_free(&history);
 }
@@ -283,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_transcript),
+        cmocka_unit_test(sides_with_nodes_that_none_names),
         cmocka_unit_test(the_diagram),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(a_long_run_is_summed_up),
