@@ -109,20 +109,20 @@ static int put_row(struct cv_comparison *comparison, struct compare_play *play, 
 
 static const struct host {
     const char *name, *algorithm;
-    uint32_t k; /* by which gamma's clusters grow; AS_MANY: by n; 0: there are none */
     const char *control, *time;
+    uint32_t k; /* by which gamma's clusters grow; AS_MANY: by n; 0: there are none */
     bool bound; /* `time` is an upper bound */
 } hosts[] = {
-    {"lockstep", "lockstep", 0, "0", "1", false},
-    {"abd", "abd", 0, "0", "2D", true},
-    {"alpha", "alpha", 0, "2E", "3", false},
-    {"beta", "beta", 0, "2(n − 1)", "2h + 2 + h/R", false},
-    {"gamma, k = 1", "gamma", 1, "4(n − c) + 2P", "4h + 3", true},
-    {"gamma, k = 2", "gamma", 2, "4(n − c) + 2P", "4h + 3", true},
-    {"gamma, k = 3", "gamma", 3, "4(n − c) + 2P", "4h + 3", true},
-    {"gamma, k = 4", "gamma", 4, "4(n − c) + 2P", "4h + 3", true},
-    {"gamma, k = 8", "gamma", 8, "4(n − c) + 2P", "4h + 3", true},
-    {"gamma, k = n", "gamma", AS_MANY, "4(n − c) + 2P", "4h + 3", true},
+    {"lockstep", "lockstep", "0", "1", 0, false},
+    {"abd", "abd", "0", "2D", 0, true},
+    {"alpha", "alpha", "2E", "3", 0, false},
+    {"beta", "beta", "2(n − 1)", "2h + 2 + h/R", 0, false},
+    {"gamma, k = 1", "gamma", "4(n − c) + 2P", "4h + 3", 1, true},
+    {"gamma, k = 2", "gamma", "4(n − c) + 2P", "4h + 3", 2, true},
+    {"gamma, k = 3", "gamma", "4(n − c) + 2P", "4h + 3", 3, true},
+    {"gamma, k = 4", "gamma", "4(n − c) + 2P", "4h + 3", 4, true},
+    {"gamma, k = 8", "gamma", "4(n − c) + 2P", "4h + 3", 8, true},
+    {"gamma, k = n", "gamma", "4(n − c) + 2P", "4h + 3", AS_MANY, true},
 };
 
 /* All but the first kind, which carries the app's messages, and what acknowledges them. */

@@ -333,7 +333,7 @@ static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_
     char names[200];
     name_parameters(plan, names, sizeof names);
     return cv_complain(complaint, "--set %s: %s has no such parameter; expected one of: %s", cv_brief(word).text,
-                       plan->alone ? plan->app->name : algorithm->name, names);
+                       plan->alone && plan->app ? plan->app->name : algorithm->name, names);
 }
 
 /* The values that an algorithm's parameters have if nobody says otherwise. */
