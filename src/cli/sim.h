@@ -12,8 +12,9 @@ struct sim_request {
     char *graph_text, *quorums_text;
     const char *election;
     const char *trace, *svg, *shiviz;
-    char *command; /* what repeats it, but for the seed */
-    uint64_t runs; /* 0: one, told in full */
+    const char *replay; /* a counterexample of the checker, in the place of an algorithm */
+    char *command;      /* what repeats it, but for the seed */
+    uint64_t runs;      /* 0: one, told in full */
     bool json, diagram, transcript, timing, help;
 };
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "check/setting.h"
+
+int setting_init(struct setting *setting, const struct cv_scenario *scenario, const struct cv_check_options *options)
+{
+    *setting = (struct setting){.scenario = scenario,
+                                .algorithm = scenario->algorithm,
+                                .options = *options,
+                                .group = scenario->group,
+                                .nodes = scenario->group.nodes,
+                                .timers = cv_algorithm_timers(scenario->algorithm),
+                                .claims = cv_scenario_claims(scenario)};
+    assert(setting->nodes <= CV_CHECK_MOST_NODES);
+    setting->group.absence = options->crashes || options->suspicions;
+    setting->any_caller = setting->claims & CV_ANY_CALLER;
+    setting->safe_any_time = scenario->algorithm->problem == CV_ELECTION && !setting->timers &&
+                             setting->claims & CV_BEST_WINS && setting->any_caller;
+    cv_rank best = 0;
+    for (cv_node node = 0; node < setting->nodes; node++)
+        if (node == 0 || cv_group_rank(&setting->group, node) > best)
+            best = cv_group_rank(&setting->group, node);
+    setting->best = cv_rank_id(best);
+    return cv_index_make(&setting->index, setting->group.ids, setting->nodes);
+}
+
+void setting_free(struct setting *setting)
+{
+    cv_index_free(&setting->index);
+}
+
+size_t place_bytes(const struct setting *setting, cv_node node)
+{
+    const struct cv_algorithm *algorithm = setting->algorithm;
+    const size_t state = algorithm->state_size ? algorithm->state_size(&setting->group, node) : algorithm->state_bytes;
+    return sizeof(struct place) + (state + 7) / 8 * 8;
+}

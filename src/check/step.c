@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "check/step.h"
+
+#include <stdlib.h>
+
+int stepper_init(struct stepper *stepper, struct model *model)
+{
+    size_t largest = 0;
+    *stepper = (struct stepper){.model = model};
+    for (cv_node node = 0; node < model->setting.nodes; node++) {
+        const size_t bytes = place_bytes(&model->setting, node);
+        largest = bytes > largest ? bytes : largest;
+    }
+    stepper->scratch = calloc(1, largest);
+    const int error = host_init(&stepper->host, &model->setting);
+    if (error || memo_init(&stepper->steps) || memo_init(&stepper->puts) || memo_init(&stepper->takes) ||
+        memo_init(&stepper->aged))
+        return CV_ENOMEM;
+    return stepper->scratch ? 0 : CV_ENOMEM;
+}
+
+static void free_step(struct step *step)
+{
+    for (uint32_t i = 0; i < step->count; i++)
+        free(step->outcomes[i]);
+    free(step->outcomes);
+    free(step);
+}
+
+void stepper_free(struct stepper *stepper)
+{
+    while (stepper->all) {
+        struct step *next = stepper->all->next;
+        free_step(stepper->all);
+        stepper->all = next;
+    }
+    memo_free(&stepper->steps);
+    memo_free(&stepper->puts);
+    memo_free(&stepper->takes);
+    memo_free(&stepper->aged);
+    if (stepper->model)
+        host_free(&stepper->host);
+    free(stepper->scratch);
+}
+
+/* ---- working out a step ---- */
+
+static uint32_t flags_of(const struct stepper *stepper, const struct place *before, const struct place *after,
+                         const char *broken)
+{
+    const struct setting *setting = &stepper->model->setting;
+    const uint32_t did = stepper->host.self.effects;
+    uint32_t flags = 0;
+    if (did & CV_DID_ENTER)
+        flags |= OUTCOME_ENTERED | (before->flags & PLACE_INSIDE ? OUTCOME_TWICE : 0);
+    if (before->flags & PLACE_INSIDE && !(after->flags & PLACE_INSIDE))
+        flags |= OUTCOME_LEFT;
+    if (did & CV_DID_RECALL)
+        flags |= OUTCOME_RECALLED;
+    if (broken)
+        flags |= OUTCOME_BROKEN;
+    if (setting->safe_any_time && after->flags & PLACE_KNOWS && after->leader != setting->best)
+        flags |= OUTCOME_MISLED;
+    return flags;
+}
+
+static uint32_t count_messages(const struct cv_self *me)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < me->used; count++)
+        at += cv_message_bytes((const void *)(me->outbox + at));
+    return count;
+}
+
+static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
+{
+    const struct place *before = model_place(stepper->model, from);
+    struct model *model = stepper->model;
+    const struct cv_self *me = &stepper->host.self;
+    const uint32_t count = count_messages(me);
+    const size_t bytes = sizeof(struct outcome) + count * sizeof(struct sending);
+    struct outcome *outcome = calloc(1, bytes);
+    if (!outcome)
+        return NULL;
+    stepper->bytes += bytes;
+    outcome->place = model_add_place(model, stepper->scratch);
+    outcome->flags = flags_of(stepper, before, stepper->scratch, broken);
+    outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
+    outcome->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->broken = broken;
+    outcome->choice_count = stepper->host.chosen;
+    memcpy(outcome->choices, stepper->host.script, sizeof outcome->choices);
+    for (size_t at = 0; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
+        if (!model_may_send(model, from, stepper->host.alive, message->to))
+            model->strayed = true;
+        outcome->sends[outcome->send_count++] = (struct sending){
+            message->to, model_channel(model, message->from, message->to), model_add_message(model, message)};
+    }
+    return outcome;
+}
+
+/* Two choices that come to the same are one. */
+static bool is_known(const struct step *step, const struct outcome *outcome)
+{
+    for (uint32_t i = 0; i < step->count; i++) {
+        const struct outcome *other = step->outcomes[i];
+        if (other->place == outcome->place && other->flags == outcome->flags && other->fence == outcome->fence &&
+            other->send_count == outcome->send_count &&
+            memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool add_outcome(struct step *step, struct outcome *outcome)
+{
+    if (is_known(step, outcome)) {
+        free(outcome);
+        return true;
+    }
+    if (step->count == step->room) {
+        const uint32_t room = step->room ? step->room * 2 : 1;
+        struct outcome **outcomes = realloc(step->outcomes, room * sizeof *outcomes);
+        if (!outcomes) {
+            free(outcome);
+            return false;
+        }
+        step->outcomes = outcomes;
+        step->room = room;
+    }
+    step->outcomes[step->count++] = outcome;
+    return true;
+}
+
+static struct step *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                             uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct place *before = model_place(model, place);
+    const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
+    struct step *step = calloc(1, sizeof *step);
+    if (!step)
+        return NULL;
+    step->next = stepper->all;
+    stepper->all = step;
+    stepper->bytes += sizeof *step;
+    stepper->host.script_length = 0;
+    do {
+        memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);
+        const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
+        struct outcome *outcome = note_outcome(stepper, place, broken);
+        stepper->calls++;
+        if (!outcome || !add_outcome(step, outcome) || stepper->host.out_of_memory || model->out_of_memory)
+            return NULL;
+    } while (host_next_script(&stepper->host));
+    return step;
+}
+
+const struct step *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                                uint32_t alive)
+{
+    const uint64_t one = (uint64_t)place << 32 | argument, other = (uint64_t)type << 32 | alive;
+    const uint64_t known = memo_find(&stepper->steps, one, other);
+    if (__builtin_expect(known != 0, 1))
+        return (const struct step *)(uintptr_t)known;
+    struct step *step = work_out(stepper, place, type, argument, alive);
+    if (!step || memo_add(&stepper->steps, one, other, (uintptr_t)step))
+        stepper->model->out_of_memory = true;
+    return step;
+}
+
+/* ---- channels and time ---- */
+
+uint32_t stepper_put(struct stepper *stepper, uint32_t contents, uint32_t message)
+{
+    const uint64_t known = memo_find(&stepper->puts, contents, message);
+    if (__builtin_expect(known != 0, 1))
+        return (uint32_t)known;
+    const uint32_t result = model_put(stepper->model, contents, message);
+    if (memo_add(&stepper->puts, contents, message, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place)
+{
+    if (!place)
+        return model_contents(stepper->model, contents)->rest;
+    const uint64_t known = memo_find(&stepper->takes, contents, place);
+    if (known)
+        return (uint32_t)known;
+    const uint32_t result = model_take(stepper->model, contents, place);
+    if (memo_add(&stepper->takes, contents, place, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time)
+{
+    const uint64_t known = memo_find(&stepper->aged, place, time);
+    if (known)
+        return (uint32_t)(known - 1);
+    const struct model *model = stepper->model;
+    memcpy(stepper->scratch, model_place(model, place), intern_record(&model->places, place)->length);
+    for (uint32_t timer = 0; timer < model->setting.timers; timer++)
+        if (stepper->scratch->timers[timer])
+            stepper->scratch->timers[timer] -= time;
+    const uint32_t result = model_add_place(stepper->model, stepper->scratch);
+    if (memo_add(&stepper->aged, place, time, (uint64_t)result + 1))
+        stepper->model->out_of_memory = true;
+    return result;
+}
