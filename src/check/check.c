@@ -53,7 +53,9 @@ static int look_for_cycles(struct check *check, bool reduction, bool *cyclic)
     if (!error && lasso.count && !reduction) {
         error = trail_along(check->model, &graph, &lasso, &result->trail, state);
         if (!error)
-            error = judge_end(check->model, state, true, &check->finding);
+            error = judge_end(check->model, state, true, options->property, &check->finding);
+        if (check->finding.verdict != CV_VIOLATED)
+            result->trail.count = 0; /* it breaks another promise than the one asked about */
     }
     lasso_free(&lasso);
     graph_free(&graph);
@@ -100,6 +102,8 @@ static void list_finding(struct check *check, const char *name, const char *kind
     else if (claim && !(setting->claims & claim))
         finding->verdict = CV_DISCLAIMED;
     else if (violated || !check->result->complete)
+        finding->verdict = CV_UNFINISHED;
+    if (setting->options.property && strcmp(setting->options.property, name) != 0)
         finding->verdict = CV_UNFINISHED;
     if (finding->verdict == CV_VIOLATED)
         memcpy(finding->detail, check->finding.detail, sizeof finding->detail);

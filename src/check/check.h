@@ -22,16 +22,17 @@ struct cv_check_progress {
 };
 
 struct cv_check_options {
-    uint32_t callers;    /* elections: a bit for each node that may call */
-    uint32_t crashes;    /* so many nodes may die */
-    uint32_t missed;     /* of so many of them nobody need ever be told */
-    uint32_t suspicions; /* so often a live node is held for dead */
-    uint32_t threads;    /* at least 1 */
-    uint32_t most_depth; /* look no further; 0: to the end */
-    uint64_t memory;     /* bytes not to exceed */
-    bool any_time;       /* timers may fire whenever they are armed */
-    bool reduction;      /* leave out orders that come to the same */
-    bool wide;           /* fingerprints of 128 bits */
+    uint32_t callers;     /* elections: a bit for each node that may call */
+    uint32_t crashes;     /* so many nodes may die */
+    uint32_t missed;      /* of so many of them nobody need ever be told */
+    uint32_t suspicions;  /* so often a live node is held for dead */
+    uint32_t threads;     /* at least 1 */
+    uint32_t most_depth;  /* look no further; 0: to the end */
+    uint64_t memory;      /* bytes not to exceed */
+    bool any_time;        /* timers may fire whenever they are armed */
+    bool reduction;       /* leave out orders that come to the same */
+    bool wide;            /* fingerprints of 128 bits */
+    const char *property; /* look for violations of this one alone; NULL: of any */
     volatile sig_atomic_t *interrupted;
     void (*progress)(void *context, const struct cv_check_progress *progress);
     void *progress_context;

@@ -21,8 +21,9 @@ struct finder {
         uint64_t edge;
     } * path;
     uint32_t path_count, visits;
-    uint32_t *members; /* of a fair component, if one was found */
+    uint32_t *members; /* of the fair component that is reached soonest, if there is one */
     uint32_t member_count;
+    uint32_t start; /* the first of them in the graph */
 };
 
 static bool inside(const struct finder *finder, uint32_t state, uint32_t component)
@@ -77,6 +78,14 @@ static bool is_cycle(const struct graph *graph, const uint32_t *members, uint32_
     return false;
 }
 
+static uint32_t lowest(const uint32_t *members, uint32_t count)
+{
+    uint32_t least = members[0];
+    for (uint32_t i = 1; i < count; i++)
+        least = members[i] < least ? members[i] : least;
+    return least;
+}
+
 /* A component is complete: it lies on top of the stack, from `root` on. */
 static void close_component(struct finder *finder, uint32_t root)
 {
@@ -89,10 +98,13 @@ static void close_component(struct finder *finder, uint32_t root)
     if (!is_cycle(finder->graph, members, count))
         return;
     finder->cyclic = true;
-    if (finder->members || (finder->waiting && !finder->graph->waits[root]) || !is_fair(finder, members, count))
+    const uint32_t first = lowest(members, count);
+    if (first >= finder->start || (finder->waiting && !finder->graph->waits[root]) || !is_fair(finder, members, count))
         return;
+    free(finder->members);
     finder->members = malloc(count * sizeof *finder->members);
     finder->member_count = count;
+    finder->start = first;
     if (finder->members)
         memcpy(finder->members, members, count * sizeof *members);
 }
@@ -215,10 +227,8 @@ static bool walk(struct finder *finder, struct lasso *lasso, const struct errand
 static bool draw_lasso(struct finder *finder, struct lasso *lasso, uint32_t *via, uint32_t *queue)
 {
     const struct graph *graph = finder->graph;
-    uint32_t start = finder->members[0], length = 0;
-    for (uint32_t i = 1; i < finder->member_count; i++)
-        if (finder->members[i] < start)
-            start = finder->members[i];
+    const uint32_t start = finder->start;
+    uint32_t length = 0;
     for (uint32_t state = start; state != UINT32_MAX; state = graph->parent[state])
         queue[length++] = state;
     while (length)
@@ -238,7 +248,7 @@ static bool draw_lasso(struct finder *finder, struct lasso *lasso, uint32_t *via
 
 int cycle_find(const struct graph *graph, bool waiting, struct lasso *lasso, bool *cyclic)
 {
-    struct finder finder = {.graph = graph, .waiting = waiting};
+    struct finder finder = {.graph = graph, .waiting = waiting, .start = UINT32_MAX};
     const size_t count = graph->count;
     uint32_t *order = calloc(count, sizeof *order);
     int error = 0;

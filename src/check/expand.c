@@ -91,9 +91,19 @@ static void make_room(struct expander *expander)
     }
 }
 
-/* Keeps the successor that the state has been made into, and makes the state what it was. */
-static void keep(struct expander *expander, const struct successor *successor)
+void expand_set(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number)
 {
+    if (part < expander->model->setting.nodes)
+        set_place(expander, successor, part, number);
+    else
+        set_contents(expander, successor, part, number);
+}
+
+/* Keeps the successor that the state has been made into, and makes the state what it was. */
+static void keep(struct expander *expander, struct successor *successor)
+{
+    if (expander->model->setting.algorithm->counters)
+        recount(expander, successor);
     if (expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room)
         make_room(expander);
     if (expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room) {
@@ -156,6 +166,18 @@ static bool nothing_has_failed(const struct expander *expander)
     return world->crashes == options->crashes && world->suspicions == options->suspicions;
 }
 
+/* Does the node now follow another leader than somebody else does? */
+static bool strays(const struct expander *expander, cv_node node, const struct outcome *outcome)
+{
+    const struct place *mine = model_place(expander->model, outcome->place);
+    for (cv_node other = 0; other < expander->model->setting.nodes; other++) {
+        const struct place *theirs = model_place(expander->model, expander->state[other]);
+        if (other != node && theirs->flags & mine->flags & PLACE_KNOWS && theirs->leader != mine->leader)
+            return true;
+    }
+    return false;
+}
+
 static enum wrong judge(struct expander *expander, struct successor *successor, const struct outcome *outcome)
 {
     enum wrong wrong = WRONG_NOTHING;
@@ -167,7 +189,12 @@ static enum wrong judge(struct expander *expander, struct successor *successor, 
         return WRONG_INVARIANT;
     if (outcome->flags & OUTCOME_RECALLED)
         return WRONG_RECALL;
-    return outcome->flags & OUTCOME_MISLED && nothing_has_failed(expander) ? WRONG_LEADER : WRONG_NOTHING;
+    if (!nothing_has_failed(expander))
+        return WRONG_NOTHING;
+    if (outcome->flags & OUTCOME_MISLED)
+        return WRONG_LEADER;
+    return outcome->flags & OUTCOME_FOLLOWS && strays(expander, successor->node, outcome) ? WRONG_AGREEMENT
+                                                                                          : WRONG_NOTHING;
 }
 
 static inline void send(struct expander *expander, struct successor *successor, const struct outcome *outcome,
@@ -261,7 +288,7 @@ static void take(struct expander *expander, const struct event *event)
         successor.print = expander->print;
         successor.outcome = outcome;
         successor.sent = CV_WHOLE;
-        successor.visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT);
+        successor.visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
         happen(expander, &successor, event);
         if (outcome->flags)
             successor.wrong = (uint8_t)judge(expander, &successor, outcome);
@@ -447,6 +474,13 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
         if (state[part] && nodes & 1u << channel_to(model, part))
             deliveries(expander, part);
     timeouts(expander, nodes);
+}
+
+const char *wrong_name(enum wrong wrong)
+{
+    static const char *const names[] = {"",          "exclusion", "fences-rise", "one-election",
+                                        "invariant", "best-wins", "agreement"};
+    return names[wrong];
 }
 
 struct cv_decision expand_decision(const struct successor *successor)

@@ -8,7 +8,17 @@
 #define EVERY_NODE UINT32_MAX
 
 /* What a step does wrong, if anything. */
-enum wrong { WRONG_NOTHING, WRONG_EXCLUSION, WRONG_FENCE, WRONG_RECALL, WRONG_INVARIANT, WRONG_LEADER };
+enum wrong {
+    WRONG_NOTHING,
+    WRONG_EXCLUSION,
+    WRONG_FENCE,
+    WRONG_RECALL,
+    WRONG_INVARIANT,
+    WRONG_LEADER,
+    WRONG_AGREEMENT
+};
+
+const char *wrong_name(enum wrong wrong);
 
 /* The parts of the vector that a step changes. */
 struct change {
@@ -22,7 +32,7 @@ struct successor {
     uint8_t node, peer, place;
     uint32_t sent; /* CV_WHOLE, or cut short by a crash after so many */
     bool missed;
-    bool visible; /* it changes who is inside */
+    bool visible; /* it changes what is judged at every state of several nodes */
     uint8_t wrong;
     uint32_t action;               /* which event it was, as fairness sees it; 0: it need never happen */
     const struct outcome *outcome; /* NULL: a crash */
@@ -44,6 +54,12 @@ struct expander {
     uint32_t alive;
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
+
+/* Changes a part of the state that is being made. */
+void expand_set(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number);
+
+/* recount.c: counts the numbers that grow for ever from the lowest on. */
+void recount(struct expander *expander, struct successor *successor);
 
 int expander_init(struct expander *expander, struct model *model);
 void expander_free(struct expander *expander);

@@ -92,7 +92,8 @@ bool judge_doubts(const struct model *model, const uint32_t *state, bool repeats
     return is_mutex(&model->setting) ? wanted : taking || repeats;
 }
 
-int judge_end(const struct model *model, const uint32_t *state, bool repeats, struct cv_finding *finding)
+int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
+              struct cv_finding *finding)
 {
     struct ending ending = {.model = model, .state = state};
     struct cv_judgement judgement = {0};
@@ -108,7 +109,7 @@ int judge_end(const struct model *model, const uint32_t *state, bool repeats, st
     for (uint32_t i = 0; i < judgement.finding_count && finding->verdict != CV_VIOLATED; i++) {
         const struct cv_finding *it = &judgement.findings[i];
         const bool asked = repeats ? strcmp(it->kind, "eventually") == 0 : strcmp(it->kind, "sometimes") != 0;
-        if (it->verdict == CV_VIOLATED && asked)
+        if (it->verdict == CV_VIOLATED && asked && (!property || strcmp(property, it->name) == 0))
             *finding = *it;
     }
     return error;

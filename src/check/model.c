@@ -80,7 +80,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
 
 /* ---- channels ---- */
 
-static uint32_t cons(struct model *model, uint32_t first, uint32_t rest)
+uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest)
 {
     const struct print here = print_of(first + 3u, rest), behind = model_contents(model, rest)->here;
     const struct contents contents = {first, rest, here, print_minus(behind, here)};
@@ -92,14 +92,14 @@ uint32_t model_put(struct model *model, uint32_t contents, uint32_t message)
     const struct contents *list = model_contents(model, contents);
     const bool here = !contents || (model->setting.scenario->unordered && message < list->first);
     if (here)
-        return cons(model, message, contents);
-    return cons(model, list->first, model_put(model, list->rest, message));
+        return model_cons(model, message, contents);
+    return model_cons(model, list->first, model_put(model, list->rest, message));
 }
 
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t place)
 {
     const struct contents *list = model_contents(model, contents);
-    return place ? cons(model, list->first, model_take(model, list->rest, place - 1)) : list->rest;
+    return place ? model_cons(model, list->first, model_take(model, list->rest, place - 1)) : list->rest;
 }
 
 uint32_t model_channel(struct model *model, cv_node from, cv_node to)

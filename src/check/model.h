@@ -89,7 +89,8 @@ uint32_t model_add_place(struct model *model, const struct place *place);
 uint32_t model_add_world(struct model *model, const struct world *world);
 /* Only what its receiver can see counts: without Lamport clocks in the algorithm, not the time of sending. */
 uint32_t model_add_message(struct model *model, const struct cv_message *message);
-/* The contents with a message more, or without the one at that place. */
+/* Contents: a message and those behind it; with a message more; without the one at that place. */
+uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
 uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t place);
 /* The part that is the channel between two nodes. */

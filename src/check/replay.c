@@ -329,6 +329,22 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
     announce(replay, decision, letter);
 }
 
+/* Something is wrong now, whatever comes of it: these two do not agree, or the one does not with what is best. */
+static void see(struct cv_replay *replay, const char *name, cv_node one, cv_node other)
+{
+    const cv_id *ids = replay->setting.group.ids;
+    struct cv_finding *seen = &replay->seen;
+    *seen = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
+    if (one == other)
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, the best is %u",
+                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, replay->setting.best);
+    else
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, node %u follows %u",
+                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, ids[other],
+                 replay->places[other]->leader);
+    replay->run.seen = seen;
+}
+
 /* After it: what is wrong with that, if anything. */
 static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
 {
@@ -341,13 +357,13 @@ static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
         run->broken_time = replay->now;
     }
     const bool whole = replay->alive == (1u << setting->nodes) - 1 && !replay->mistakes;
-    if (!setting->safe_any_time || !whole || run->seen || !(place->flags & PLACE_KNOWS) ||
-        place->leader == setting->best)
+    if (!whole || run->seen || !(place->flags & PLACE_KNOWS))
         return;
-    replay->seen = (struct cv_finding){.name = "best-wins", .kind = "always", .verdict = CV_VIOLATED};
-    snprintf(replay->seen.detail, sizeof replay->seen.detail, "at time %llu node %u follows %u, the best is %u",
-             (unsigned long long)replay->now, setting->group.ids[node], place->leader, setting->best);
-    run->seen = &replay->seen;
+    if (setting->best_always && place->leader != setting->best)
+        see(replay, "best-wins", node, node);
+    for (cv_node other = 0; setting->agree_always && other < setting->nodes; other++)
+        if (replay->places[other]->flags & PLACE_KNOWS && replay->places[other]->leader != place->leader)
+            see(replay, "agreement", other, node);
 }
 
 static void take_step(struct cv_replay *replay, const struct cv_decision *decision)
@@ -404,6 +420,16 @@ static bool is_quiet(const struct cv_replay *replay)
     return !next_due(replay) && !is_under_way(replay);
 }
 
+/* Of an election that nobody alive has heard of there is nothing to be said. */
+static bool somebody_took_part(const struct cv_replay *replay)
+{
+    const uint32_t wanted = replay->setting.any_caller ? PLACE_FRESH : PLACE_STARTED;
+    for (cv_node node = 0; node < replay->setting.nodes; node++)
+        if (replay->alive & 1u << node && (replay->places[node]->flags & wanted) == (wanted & PLACE_STARTED))
+            return true;
+    return is_mutex(&replay->setting);
+}
+
 static int by_node(const void *one, const void *other)
 {
     const cv_node a = *(const cv_node *)one, b = *(const cv_node *)other;
@@ -419,7 +445,9 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
     run->unmeasured = true;
     run->now = replay->now;
     run->decided = CV_NEVER;
-    run->ending = trail->loop != CV_NEVER ? CV_REPEATS : is_quiet(replay) ? CV_QUIET : CV_STOPPED;
+    run->ending = trail->loop != CV_NEVER                          ? CV_REPEATS
+                  : is_quiet(replay) && somebody_took_part(replay) ? CV_QUIET
+                                                                   : CV_STOPPED;
     run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
     run->entries = replay->entries;
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);

@@ -7,8 +7,9 @@
 #include "check/frontier.h"
 #include "check/reduce.h"
 
-#define GROUP 8u /* states expanded before their successors are looked up, so that the table's lines are on their way  \
-                  */
+#define GROUP                                                                                                          \
+    8u /* states expanded before their successors are looked up, so that the table's lines are on their way            \
+        */
 
 /* What the threads share. */
 struct crew {
@@ -149,10 +150,11 @@ static enum table_answer add(struct worker *worker, struct print print, uint64_t
 
 /* ---- what is wrong ---- */
 
-static void name_wrong(enum wrong wrong, struct cv_finding *finding)
+/* Is it what is looked for? */
+static bool is_wanted(const struct worker *worker, const char *property)
 {
-    static const char *const names[] = {"", "exclusion", "fences-rise", "one-election", "invariant", "best-wins"};
-    *finding = (struct cv_finding){.name = names[wrong], .kind = "always", .verdict = CV_VIOLATED};
+    const char *wanted = worker->crew->model->setting.options.property;
+    return !wanted || strcmp(wanted, property) == 0;
 }
 
 static void report(struct worker *worker, const struct spot *spot)
@@ -175,14 +177,17 @@ static void report_step(struct worker *worker, struct print print, const struct 
                         .print = print.half[0],
                         .in_step = true,
                         .step = *successor};
-    name_wrong((enum wrong)successor->wrong, &spot.finding);
-    report(worker, &spot);
+    spot.finding =
+        (struct cv_finding){.name = wrong_name((enum wrong)successor->wrong), .kind = "always", .verdict = CV_VIOLATED};
+    if (is_wanted(worker, spot.finding.name))
+        report(worker, &spot);
 }
 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
     struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = print.half[0]};
-    if (judge_end(worker->crew->model, state, false, &spot.finding))
+    const char *wanted = worker->crew->model->setting.options.property;
+    if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
         halt(worker->crew, SEARCH_MEMORY);
     else if (spot.finding.verdict == CV_VIOLATED)
         report(worker, &spot);

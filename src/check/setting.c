@@ -13,8 +13,9 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
     setting->group.absence = options->crashes || options->suspicions;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
-    setting->safe_any_time = scenario->algorithm->problem == CV_ELECTION && !setting->timers &&
-                             setting->claims & CV_BEST_WINS && setting->any_caller;
+    const bool election = scenario->algorithm->problem == CV_ELECTION;
+    setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;
+    setting->agree_always = election && setting->timers && setting->claims & CV_AGREEMENT;
     cv_rank best = 0;
     for (cv_node node = 0; node < setting->nodes; node++)
         if (node == 0 || cv_group_rank(&setting->group, node) > best)

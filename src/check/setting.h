@@ -14,9 +14,11 @@ struct setting {
     struct cv_group group; /* the scenario's, with `absence` set if somebody may be missing */
     struct cv_index index;
     uint32_t nodes, timers, claims;
-    cv_id best;         /* the best of all nodes */
-    bool any_caller;    /* the result does not depend on who calls */
-    bool safe_any_time; /* nobody ever follows anybody but the best, as long as nothing fails */
+    cv_id best;      /* the best of all nodes */
+    bool any_caller; /* the result does not depend on who calls */
+    /* As long as nothing fails, of elections is judged at every state: */
+    bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
+    bool agree_always; /* no two follow different leaders, otherwise */
 };
 
 int setting_init(struct setting *setting, const struct cv_scenario *scenario, const struct cv_check_options *options);

@@ -59,8 +59,10 @@ static uint32_t flags_of(const struct stepper *stepper, const struct place *befo
         flags |= OUTCOME_RECALLED;
     if (broken)
         flags |= OUTCOME_BROKEN;
-    if (setting->safe_any_time && after->flags & PLACE_KNOWS && after->leader != setting->best)
+    if (setting->best_always && after->flags & PLACE_KNOWS && after->leader != setting->best)
         flags |= OUTCOME_MISLED;
+    if (setting->agree_always && ((before->flags ^ after->flags) & PLACE_KNOWS || before->leader != after->leader))
+        flags |= OUTCOME_FOLLOWS;
     return flags;
 }
 

@@ -15,7 +15,8 @@ enum outcome_flag {
     OUTCOME_LEFT = 1u << 2,     /* it left the critical section */
     OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
     OUTCOME_BROKEN = 1u << 4,   /* its invariant does not hold */
-    OUTCOME_MISLED = 1u << 5    /* it follows somebody who is not the best of all */
+    OUTCOME_MISLED = 1u << 5,   /* it follows somebody who is not the best of all */
+    OUTCOME_FOLLOWS = 1u << 6   /* whom it follows has changed, and that is judged at every state */
 };
 
 struct sending {

@@ -71,7 +71,7 @@ static uint32_t take_sent(struct walker *walker, const struct successor *success
         contents = model_contents(model, contents)->rest;
     const uint32_t wanted = model_contents(model, contents)->first;
     uint32_t *messages = walker->sent[pair].messages;
-    while (messages[at] != wanted)
+    while (at + 1 < walker->sent[pair].count && messages[at] != wanted)
         at++;
     memmove(messages + at, messages + at + 1, (--walker->sent[pair].count - at) * sizeof *messages);
     return at;

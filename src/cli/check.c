@@ -36,6 +36,7 @@ static const char help[] =
     "      --depth D            look no further than D events\n"
     "      --threads T          (1)\n"
     "      --memory SIZE        end there, as in 500M or 16G (three quarters of what is free)\n"
+    "      --property NAME      look for violations of that property alone\n"
     "      --fingerprints 64|128\n"
     "                           bits by which states are told apart (64)\n"
     "Output\n"

@@ -30,6 +30,7 @@ enum {
     MEMORY,
     DEPTH,
     FINGERPRINTS,
+    PROPERTY,
     JSON,
     TRACE,
     SVG,
@@ -55,6 +56,7 @@ static const struct option options[] = {
     {"memory", required_argument, NULL, MEMORY},
     {"depth", required_argument, NULL, DEPTH},
     {"fingerprints", required_argument, NULL, FINGERPRINTS},
+    {"property", required_argument, NULL, PROPERTY},
     {"json", no_argument, NULL, JSON},
     {"trace", required_argument, NULL, TRACE},
     {"svg", required_argument, NULL, SVG},
@@ -119,6 +121,19 @@ static int read_fingerprints(bool *wide, struct cv_complaint *complaint)
     return cv_complain(complaint, "--fingerprints %s: expected 64 or 128", cv_brief(optarg).text);
 }
 
+static int read_property(const char **property, struct cv_complaint *complaint)
+{
+    static const char *const names[] = {"exclusion",  "fences-rise",  "no-deadlock",     "every-request",
+                                        "agreement",  "best-wins",    "everyone-learns", "comes-to-rest",
+                                        "any-caller", "one-election", "invariant"};
+    *property = optarg;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], optarg) == 0)
+            return 0;
+    return cv_complain(complaint, "--property %s: expected one of those that conclave check lists",
+                       cv_brief(optarg).text);
+}
+
 static int take_option(struct check_request *request, int option, struct cv_complaint *complaint)
 {
     struct cv_check_options *out = &request->options;
@@ -142,6 +157,8 @@ static int take_option(struct check_request *request, int option, struct cv_comp
         return read_number("depth", 1, UINT32_MAX, &out->most_depth, complaint);
     case FINGERPRINTS:
         return read_fingerprints(&out->wide, complaint);
+    case PROPERTY:
+        return read_property(&out->property, complaint);
     case TRACE:
         request->replay = optarg;
         return 0;
