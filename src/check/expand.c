@@ -28,6 +28,14 @@ void expander_free(struct expander *expander)
 
 /* ---- one successor ---- */
 
+/* Changes a part that has not changed in this step. */
+static inline void set_first(struct expander *expander, uint32_t part, uint32_t number)
+{
+    expander->touched[expander->touch_count] = part;
+    expander->old[expander->touch_count++] = expander->state[part];
+    expander->state[part] = number;
+}
+
 /* A part may change twice in a step: it is touched once. */
 static inline void set(struct expander *expander, uint32_t part, uint32_t number)
 {
@@ -73,22 +81,38 @@ static const struct world *world_of(const struct expander *expander)
     return model_world(expander->model, expander->state[expander->model->setting.nodes]);
 }
 
-static void make_room(struct expander *expander)
+static bool make_room(struct expander *expander)
 {
     if (expander->count == expander->room) {
         struct successor *more = realloc(expander->successors, 2 * expander->room * sizeof *more);
-        if (more) {
-            expander->successors = more;
-            expander->room *= 2;
-        }
+        if (!more)
+            return false;
+        expander->successors = more;
+        expander->room *= 2;
     }
     if (expander->change_count + MOST_PARTS > expander->change_room) {
         struct change *more = realloc(expander->changes, 2 * expander->change_room * sizeof *more);
-        if (more) {
-            expander->changes = more;
-            expander->change_room *= 2;
-        }
+        if (!more)
+            return false;
+        expander->changes = more;
+        expander->change_room *= 2;
     }
+    return true;
+}
+
+/* Begins a successor; it is finished with keep(). */
+static inline struct successor *open_successor(struct expander *expander)
+{
+    if (__builtin_expect(expander->count == expander->room ||
+                             expander->change_count + MOST_PARTS > expander->change_room,
+                         0) &&
+        !make_room(expander)) {
+        expander->model->out_of_memory = true;
+        expander->count = expander->change_count = 0;
+    }
+    struct successor *successor = &expander->successors[expander->count];
+    successor->print = expander->print;
+    return successor;
 }
 
 void expand_set(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number)
@@ -100,35 +124,30 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
 }
 
 /* Keeps the successor that the state has been made into, and makes the state what it was. */
-static void keep(struct expander *expander, struct successor *successor)
+static inline void keep(struct expander *expander, struct successor *successor)
 {
-    if (expander->model->setting.algorithm->counters)
+    if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
         recount(expander, successor);
-    if (expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room)
-        make_room(expander);
-    if (expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room) {
-        expander->model->out_of_memory = true;
-        expander->count = expander->change_count = 0;
+    struct change *changes = &expander->changes[expander->change_count];
+    successor->first = expander->change_count;
+    successor->count = expander->touch_count;
+    for (uint32_t i = 0; i < expander->touch_count; i++) {
+        const uint32_t part = expander->touched[i];
+        changes[i] = (struct change){part, expander->state[part]};
+        expander->state[part] = expander->old[i];
     }
-    struct successor *kept = &expander->successors[expander->count++];
-    *kept = *successor;
-    kept->first = expander->change_count;
-    kept->count = expander->touch_count;
-    for (uint32_t i = 0; i < expander->touch_count; i++)
-        expander->changes[expander->change_count++] =
-            (struct change){expander->touched[i], expander->state[expander->touched[i]]};
-    while (expander->touch_count) {
-        expander->touch_count--;
-        expander->state[expander->touched[expander->touch_count]] = expander->old[expander->touch_count];
-    }
+    expander->change_count += expander->touch_count;
+    expander->touch_count = 0;
     expander->obliged += successor->action != 0;
+    expander->count++;
 }
 
 /* ---- steps ---- */
 
 /* Something that can happen: a handler call, and what comes with it. */
 struct event {
-    struct successor successor;
+    uint8_t type, node, peer, place;
+    uint32_t action;
     uint32_t argument;
     uint32_t part, rest; /* the channel it takes a message from, or 0, and what is left there */
     uint64_t time;       /* that passes before it */
@@ -149,11 +168,11 @@ static enum wrong enter(struct expander *expander, struct successor *successor, 
     const bool counted = expander->model->setting.claims & CV_FENCES_RISE;
     if (outcome->flags & OUTCOME_TWICE || somebody_else_inside(expander, successor->node))
         return WRONG_EXCLUSION;
-    if (counted && outcome->fence <= before->highest)
+    if (counted && outcome->detail->fence <= before->highest)
         return WRONG_FENCE;
     if (counted) {
         struct world world = *before;
-        world.highest = outcome->fence;
+        world.highest = outcome->detail->fence;
         set_world(expander, successor, &world);
     }
     return WRONG_NOTHING;
@@ -216,7 +235,7 @@ static void die(struct expander *expander, struct successor *successor, bool mis
     struct world world = *world_of(expander);
     set_place(expander, successor, node, model->dead[node]);
     for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
-        if (channel_to(model, part) == node && expander->state[part])
+        if (model->to[part] == node && expander->state[part])
             set_contents(expander, successor, part, 0);
     world.crashes--;
     world.misses -= missed;
@@ -234,7 +253,7 @@ static inline void happen(struct expander *expander, struct successor *successor
         const struct contents *list = model_contents(model, expander->state[event->part]);
         if (event->rest == list->rest) {
             add_print(successor, list->gone);
-            set(expander, event->part, event->rest);
+            set_first(expander, event->part, event->rest);
         } else {
             set_contents(expander, successor, event->part, event->rest);
         }
@@ -255,48 +274,58 @@ static bool may_die(const struct expander *expander)
     return world_of(expander)->crashes && expander->alive & (expander->alive - 1);
 }
 
+static inline struct successor *open_event(struct expander *expander, const struct event *event,
+                                           const struct outcome *outcome)
+{
+    struct successor *successor = open_successor(expander);
+    successor->type = event->type;
+    successor->node = event->node;
+    successor->peer = event->peer;
+    successor->place = event->place;
+    successor->action = event->action;
+    successor->outcome = outcome;
+    successor->sent = CV_WHOLE;
+    successor->wrong = WRONG_NOTHING;
+    successor->visible = successor->missed = false;
+    return successor;
+}
+
 /* The same step, but the node dies after sending some of its messages. Before the first is as good as not at all. */
 static void cut_short(struct expander *expander, const struct event *event, const struct outcome *outcome)
 {
     const bool may_miss = world_of(expander)->misses > 0;
     for (uint32_t sent = 1; sent < outcome->send_count; sent++)
         for (uint32_t missed = 0; missed <= may_miss; missed++) {
-            struct successor successor = event->successor;
-            successor.print = expander->print;
-            successor.outcome = outcome;
-            successor.sent = sent;
-            happen(expander, &successor, event);
-            send(expander, &successor, outcome, sent);
-            die(expander, &successor, missed);
-            keep(expander, &successor);
+            struct successor *successor = open_event(expander, event, outcome);
+            successor->sent = sent;
+            happen(expander, successor, event);
+            send(expander, successor, outcome, sent);
+            die(expander, successor, missed);
+            keep(expander, successor);
         }
 }
 
 /* What an event leads to, for every outcome of its step. */
 static void take(struct expander *expander, const struct event *event)
 {
-    const cv_node node = event->successor.node;
-    const uint32_t alive = expander->alive; /* where nobody can die that is everybody */
+    const cv_node node = event->node;
     uint32_t place = expander->state[node];
     if (event->time)
         place = stepper_age(&expander->stepper, place, event->time);
-    const struct step *step =
-        stepper_step(&expander->stepper, place, (enum cv_decision_type)event->successor.type, event->argument, alive);
-    for (uint32_t i = 0; step && i < step->count; i++) {
-        const struct outcome *outcome = step->outcomes[i];
-        struct successor successor = event->successor;
-        successor.print = expander->print;
-        successor.outcome = outcome;
-        successor.sent = CV_WHOLE;
-        successor.visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
-        happen(expander, &successor, event);
-        if (outcome->flags)
-            successor.wrong = (uint8_t)judge(expander, &successor, outcome);
-        add_print(&successor, outcome->change);
+    const struct outcome *outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type,
+                                                 event->argument, expander->alive);
+    for (; outcome; outcome = outcome->next) {
+        struct successor *successor = open_event(expander, event, outcome);
+        happen(expander, successor, event);
+        if (__builtin_expect(outcome->flags, 0)) {
+            successor->visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
+            successor->wrong = (uint8_t)judge(expander, successor, outcome);
+        }
+        add_print(successor, outcome->change);
         set(expander, node, outcome->place);
-        send(expander, &successor, outcome, outcome->send_count);
-        keep(expander, &successor);
-        if (__builtin_expect(may_die(expander), 0))
+        send(expander, successor, outcome, outcome->send_count);
+        keep(expander, successor);
+        if (__builtin_expect(expander->model->setting.group.absence, 0) && may_die(expander))
             cut_short(expander, event, outcome);
     }
 }
@@ -305,7 +334,7 @@ static void take(struct expander *expander, const struct event *event)
 
 static struct event event_at(enum cv_decision_type type, cv_node node, cv_node peer)
 {
-    return (struct event){.successor = {.type = (uint8_t)type, .node = (uint8_t)node, .peer = (uint8_t)peer}};
+    return (struct event){.type = (uint8_t)type, .node = (uint8_t)node, .peer = (uint8_t)peer};
 }
 
 /* What the node's surroundings do: they need not call or ask, but who is inside leaves some time. */
@@ -318,7 +347,7 @@ static void wishes(struct expander *expander, cv_node node, const struct place *
     }
     if (place->flags & PLACE_INSIDE) {
         event = event_at(CV_DECIDE_LEAVE, node, UINT8_MAX);
-        event.successor.action = must(MUST_LEAVE, node);
+        event.action = must(MUST_LEAVE, node);
         take(expander, &event);
     } else if (place->left && !(place->flags & PLACE_WAITING)) {
         event = event_at(CV_DECIDE_REQUEST, node, UINT8_MAX);
@@ -326,28 +355,38 @@ static void wishes(struct expander *expander, cv_node node, const struct place *
     }
 }
 
-static void deliveries(struct expander *expander, uint32_t part)
+/* Without order: any of them. Equal ones stand next to each other: one of them will do. */
+static void deliveries_unordered(struct expander *expander, struct event *event, uint32_t all)
 {
-    const struct model *model = expander->model;
-    const bool unordered = model->setting.scenario->unordered;
-    struct event event = event_at(CV_DECIDE_DELIVER, channel_to(model, part), channel_from(model, part));
-    event.successor.action = must(MUST_DELIVER, model->pair[part]);
-    event.part = part;
-    uint32_t contents = expander->state[part], last = UINT32_MAX;
-    const uint32_t all = contents;
-    do {
-        const struct contents *list = model_contents(model, contents);
-        if (list->first != last) { /* equal ones stand next to each other: one of them will do */
-            if (unordered)
-                event.successor.action = must(MUST_DELIVER_ONE, list->first);
-            event.argument = list->first;
-            event.rest = stepper_take(&expander->stepper, all, event.successor.place);
-            take(expander, &event);
+    uint32_t last = UINT32_MAX;
+    for (uint32_t contents = all; contents; event->place++) {
+        const struct contents *list = model_contents(expander->model, contents);
+        if (list->first != last) {
+            event->action = must(MUST_DELIVER_ONE, list->first);
+            event->argument = list->first;
+            event->rest = stepper_take(&expander->stepper, all, event->place);
+            take(expander, event);
         }
         last = list->first;
         contents = list->rest;
-        event.successor.place++;
-    } while (unordered && contents);
+    }
+}
+
+static inline void deliveries(struct expander *expander, uint32_t part, uint32_t contents)
+{
+    const struct model *model = expander->model;
+    const struct contents *list = model_contents(model, contents);
+    struct event event = {.type = CV_DECIDE_DELIVER,
+                          .node = model->to[part],
+                          .peer = model->from[part],
+                          .action = must(MUST_DELIVER, part),
+                          .argument = list->first,
+                          .part = part,
+                          .rest = list->rest};
+    if (model->setting.scenario->unordered)
+        deliveries_unordered(expander, &event, contents);
+    else
+        take(expander, &event);
 }
 
 /* The failure detector: the truth, late; or, as long as the budget lasts, a mistake. */
@@ -362,7 +401,7 @@ static void reports(struct expander *expander, cv_node node, const struct place 
         event.argument = other;
         event.mistake = !dead;
         if (dead && !(world->missed & 1u << other))
-            event.successor.action = must(MUST_TELL, node * CV_CHECK_MOST_NODES + other);
+            event.action = must(MUST_TELL, node * CV_CHECK_MOST_NODES + other);
         take(expander, &event);
     }
 }
@@ -371,13 +410,10 @@ static void crashes(struct expander *expander, cv_node node)
 {
     const bool may_miss = world_of(expander)->misses > 0;
     for (uint32_t missed = 0; missed <= may_miss; missed++) {
-        struct successor successor = {.type = missed ? CV_DECIDE_MISS : CV_DECIDE_CRASH,
-                                      .node = (uint8_t)node,
-                                      .peer = UINT8_MAX,
-                                      .sent = CV_WHOLE,
-                                      .print = expander->print};
-        die(expander, &successor, missed);
-        keep(expander, &successor);
+        const struct event event = event_at(missed ? CV_DECIDE_MISS : CV_DECIDE_CRASH, node, UINT8_MAX);
+        struct successor *successor = open_event(expander, &event, NULL);
+        die(expander, successor, missed);
+        keep(expander, successor);
     }
 }
 
@@ -427,8 +463,8 @@ static void timeouts(struct expander *expander, uint32_t nodes)
             if (model_place(expander->model, expander->state[node])->timers[timer] != due)
                 continue;
             struct event event = event_at(CV_DECIDE_TIMEOUT, node, UINT8_MAX);
-            event.successor.place = (uint8_t)timer;
-            event.successor.action = must(MUST_FIRE, node * CV_MAX_TIMERS + timer);
+            event.place = (uint8_t)timer;
+            event.action = must(MUST_FIRE, node * CV_MAX_TIMERS + timer);
             event.argument = timer;
             event.time = due - 1;
             take(expander, &event);
@@ -470,9 +506,10 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
         if (faults && may_die(expander))
             crashes(expander, node);
     }
-    for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
-        if (state[part] && nodes & 1u << channel_to(model, part))
-            deliveries(expander, part);
+    const uint32_t parts = model->parts;
+    for (uint32_t part = model->setting.nodes + 1; part < parts; part++)
+        if (state[part] && nodes & 1u << model->to[part])
+            deliveries(expander, part, state[part]);
     timeouts(expander, nodes);
 }
 
@@ -492,8 +529,8 @@ struct cv_decision expand_decision(const struct successor *successor)
                                    .sent = successor->sent,
                                    .missed = successor->missed};
     if (successor->outcome) {
-        decision.choice_count = successor->outcome->choice_count;
-        memcpy(decision.choices, successor->outcome->choices, sizeof decision.choices);
+        decision.choice_count = successor->outcome->detail->choice_count;
+        memcpy(decision.choices, successor->outcome->detail->choices, sizeof decision.choices);
     }
     return decision;
 }

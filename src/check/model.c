@@ -112,7 +112,8 @@ uint32_t model_channel(struct model *model, cv_node from, cv_node to)
     part = model->channels[pair];
     if (!part) {
         part = model->parts;
-        model->pair[part] = (uint16_t)pair;
+        model->from[part] = (uint8_t)from;
+        model->to[part] = (uint8_t)to;
         atomic_store_explicit(&model->channels[pair], part, memory_order_release);
         model->parts = part + 1;
     }

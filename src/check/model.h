@@ -36,7 +36,7 @@ struct model {
     pthread_mutex_t lock;                     /* of the channels' list */
     _Atomic uint32_t parts;                   /* of a state's vector */
     _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
-    uint16_t pair[MOST_PARTS];                /* from * nodes + to, by part */
+    uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
     _Atomic bool out_of_memory;
     _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
 };
@@ -69,16 +69,6 @@ static inline const struct contents *model_contents(const struct model *model, u
     return intern_bytes(&model->contents, number);
 }
 
-static inline cv_node channel_from(const struct model *model, uint32_t part)
-{
-    return model->pair[part] / model->setting.nodes;
-}
-
-static inline cv_node channel_to(const struct model *model, uint32_t part)
-{
-    return model->pair[part] % model->setting.nodes;
-}
-
 /* What a node, or the world, adds to the fingerprint of a state. */
 static inline struct print model_print(uint32_t number, bool world)
 {
@@ -106,6 +96,8 @@ bool model_may_send(const struct model *model, uint32_t place, uint32_t alive, c
 static inline uint32_t model_alive(const struct model *model, const uint32_t *state)
 {
     uint32_t alive = 0;
+    if (!model->setting.group.absence)
+        return (1u << model->setting.nodes) - 1;
     for (cv_node node = 0; node < model->setting.nodes; node++)
         alive |= (uint32_t)(state[node] != model->dead[node]) << node;
     return alive;

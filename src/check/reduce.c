@@ -32,7 +32,7 @@ static uint32_t waiting(const struct model *model, const uint32_t *state)
     uint32_t mask = 0;
     for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
         if (state[part])
-            mask |= 1u << channel_to(model, part);
+            mask |= 1u << model->to[part];
     return mask;
 }
 

@@ -7,6 +7,7 @@
 #include "check/frontier.h"
 #include "check/reduce.h"
 
+#define COUNT_AT_ONCE 256u
 #define GROUP                                                                                                          \
     8u /* states expanded before their successors are looked up, so that the table's lines are on their way            \
         */
@@ -19,6 +20,7 @@ struct crew {
     pthread_mutex_t lock;     /* of the lists and the spot */
     pthread_barrier_t barrier;
     struct chunk *level, *next; /* this level's chunks, and the next one's */
+    struct chunk *spare;        /* to be used again */
     _Atomic uint64_t chunk_bytes, queued;
     _Atomic bool stop;
     bool done;
@@ -37,6 +39,7 @@ struct worker {
     uint32_t ends[GROUP];    /* where the successors of each end */
     uint32_t obliged[GROUP]; /* how many of them must happen */
     uint64_t transitions, expanded, saved;
+    uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
 };
 
@@ -73,14 +76,14 @@ static void note_memory(struct crew *crew, uint64_t extra)
         halt(crew, SEARCH_MEMORY);
 }
 
-/* Half as much again; or, if that is more than there may be, as much as there may be. */
+/* Twice as much while memory is plenty, then half as much again; in the end as much as there may be. */
 static void grow(struct crew *crew)
 {
     struct table *table = &crew->search->table;
     pthread_rwlock_wrlock(&crew->growing);
     if (table->count > table->room / 10 * 7 && !crew->stop) {
         const uint64_t bound = crew->model->setting.options.memory, now = held(crew);
-        uint64_t room = table->room + table->room / 2;
+        uint64_t room = table->room + table->room / (now < bound / 8 ? 1 : 2);
         while (room > table->room && now + table_bytes(table, room) > bound)
             room -= table->room / 8;
         if (room <= table->room + table->room / 16 || table_grow(table, room))
@@ -96,8 +99,12 @@ static void grow(struct crew *crew)
 static struct chunk *new_chunk(struct worker *worker)
 {
     struct crew *crew = worker->crew;
-    struct chunk *chunk = malloc(CHUNK_BYTES);
-    if (!chunk) {
+    pthread_mutex_lock(&crew->lock);
+    struct chunk *chunk = crew->spare;
+    if (chunk)
+        crew->spare = chunk->next;
+    pthread_mutex_unlock(&crew->lock);
+    if (!chunk && !(chunk = malloc(CHUNK_BYTES))) {
         halt(crew, SEARCH_MEMORY);
         return NULL;
     }
@@ -214,8 +221,11 @@ static bool look_up(struct worker *worker, const uint32_t *base, struct print pr
         worker->may_cycle |= answer == TABLE_OLD;
     }
     worker->transitions += to - from;
-    if (fresh)
-        table->count += fresh;
+    worker->fresh += fresh;
+    if (worker->fresh > COUNT_AT_ONCE) {
+        table->count += worker->fresh;
+        worker->fresh = 0;
+    }
     return open;
 }
 
@@ -278,6 +288,8 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
         for (uint32_t i = 0; i < chunk->count && !crew->stop; i += GROUP)
             expand_group(worker, chunk, i, chunk->count - i < GROUP ? chunk->count - i : GROUP);
     worker->expanded += chunk->count;
+    crew->search->table.count += worker->fresh;
+    worker->fresh = 0;
     pthread_rwlock_unlock(&crew->growing);
     if (crew->search->table.count > crew->search->table.room / 10 * 7)
         grow(crew);
@@ -299,7 +311,10 @@ static void drop_chunk(struct crew *crew, struct chunk *chunk)
 {
     crew->queued -= chunk->count;
     crew->chunk_bytes -= CHUNK_BYTES;
-    free(chunk);
+    pthread_mutex_lock(&crew->lock);
+    chunk->next = crew->spare;
+    crew->spare = chunk;
+    pthread_mutex_unlock(&crew->lock);
 }
 
 static void look_around(struct worker *worker)
@@ -396,6 +411,15 @@ static int run_threads(struct crew *crew)
     return error;
 }
 
+static void free_chunks(struct chunk *chunk)
+{
+    while (chunk) {
+        struct chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+}
+
 static void add_up(struct crew *crew)
 {
     struct search *search = crew->search;
@@ -408,11 +432,8 @@ static void add_up(struct crew *crew)
     }
     search->states = search->table.count;
     search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;
-    for (struct chunk *chunk = crew->level; chunk;) {
-        struct chunk *next = chunk->next;
-        free(chunk);
-        chunk = next;
-    }
+    free_chunks(crew->level);
+    free_chunks(crew->spare);
 }
 
 int search_run(struct search *search, struct model *model, bool reduction)

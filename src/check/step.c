@@ -19,19 +19,12 @@ int stepper_init(struct stepper *stepper, struct model *model)
     return stepper->scratch ? 0 : CV_ENOMEM;
 }
 
-static void free_step(struct step *step)
-{
-    for (uint32_t i = 0; i < step->count; i++)
-        free(step->outcomes[i]);
-    free(step->outcomes);
-    free(step);
-}
-
 void stepper_free(struct stepper *stepper)
 {
     while (stepper->all) {
-        struct step *next = stepper->all->next;
-        free_step(stepper->all);
+        struct outcome *next = stepper->all->detail->all;
+        free(stepper->all->detail);
+        free(stepper->all);
         stepper->all = next;
     }
     memo_free(&stepper->steps);
@@ -74,113 +67,100 @@ static uint32_t count_messages(const struct cv_self *me)
     return count;
 }
 
+/* Aligned to the lines of the cache. */
+static struct outcome *new_outcome(struct stepper *stepper, uint32_t sends)
+{
+    const size_t bytes = (sizeof(struct outcome) + sends * sizeof(struct sending) + 63) / 64 * 64;
+    struct outcome *outcome = aligned_alloc(64, bytes);
+    struct outcome_detail *detail = calloc(1, sizeof *detail);
+    if (!outcome || !detail) {
+        free(outcome);
+        free(detail);
+        return NULL;
+    }
+    memset(outcome, 0, bytes);
+    outcome->detail = detail;
+    detail->all = stepper->all;
+    stepper->all = outcome;
+    stepper->bytes += bytes + sizeof *detail;
+    return outcome;
+}
+
 static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
 {
-    const struct place *before = model_place(stepper->model, from);
     struct model *model = stepper->model;
     const struct cv_self *me = &stepper->host.self;
-    const uint32_t count = count_messages(me);
-    const size_t bytes = sizeof(struct outcome) + count * sizeof(struct sending);
-    struct outcome *outcome = calloc(1, bytes);
+    struct outcome *outcome = new_outcome(stepper, count_messages(me));
     if (!outcome)
         return NULL;
-    stepper->bytes += bytes;
     outcome->place = model_add_place(model, stepper->scratch);
-    outcome->flags = flags_of(stepper, before, stepper->scratch, broken);
+    outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
-    outcome->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
-    outcome->broken = broken;
-    outcome->choice_count = stepper->host.chosen;
-    memcpy(outcome->choices, stepper->host.script, sizeof outcome->choices);
+    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->detail->broken = broken;
+    outcome->detail->choice_count = stepper->host.chosen;
+    memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
     for (size_t at = 0; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
         if (!model_may_send(model, from, stepper->host.alive, message->to))
             model->strayed = true;
-        outcome->sends[outcome->send_count++] = (struct sending){
-            message->to, model_channel(model, message->from, message->to), model_add_message(model, message)};
+        outcome->sends[outcome->send_count++] =
+            (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
+                             model_add_message(model, message)};
     }
     return outcome;
 }
 
 /* Two choices that come to the same are one. */
-static bool is_known(const struct step *step, const struct outcome *outcome)
+static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
-    for (uint32_t i = 0; i < step->count; i++) {
-        const struct outcome *other = step->outcomes[i];
-        if (other->place == outcome->place && other->flags == outcome->flags && other->fence == outcome->fence &&
-            other->send_count == outcome->send_count &&
+    for (const struct outcome *other = first; other; other = other->next)
+        if (other->place == outcome->place && other->flags == outcome->flags &&
+            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
-    }
     return false;
 }
 
-static bool add_outcome(struct step *step, struct outcome *outcome)
-{
-    if (is_known(step, outcome)) {
-        free(outcome);
-        return true;
-    }
-    if (step->count == step->room) {
-        const uint32_t room = step->room ? step->room * 2 : 1;
-        struct outcome **outcomes = realloc(step->outcomes, room * sizeof *outcomes);
-        if (!outcomes) {
-            free(outcome);
-            return false;
-        }
-        step->outcomes = outcomes;
-        step->room = room;
-    }
-    step->outcomes[step->count++] = outcome;
-    return true;
-}
-
-static struct step *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
-                             uint32_t alive)
+static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
 {
     struct model *model = stepper->model;
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
-    struct step *step = calloc(1, sizeof *step);
-    if (!step)
-        return NULL;
-    step->next = stepper->all;
-    stepper->all = step;
-    stepper->bytes += sizeof *step;
+    struct outcome *first = NULL;
     stepper->host.script_length = 0;
     do {
         memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);
         const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
         struct outcome *outcome = note_outcome(stepper, place, broken);
         stepper->calls++;
-        if (!outcome || !add_outcome(step, outcome) || stepper->host.out_of_memory || model->out_of_memory)
+        if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return NULL;
+        if (is_known(first, outcome))
+            continue;
+        outcome->next = first;
+        first = outcome;
     } while (host_next_script(&stepper->host));
-    return step;
+    return first;
 }
 
-const struct step *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
-                                uint32_t alive)
+const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                       uint32_t argument, uint32_t alive)
 {
     const uint64_t one = (uint64_t)place << 32 | argument, other = (uint64_t)type << 32 | alive;
-    const uint64_t known = memo_find(&stepper->steps, one, other);
-    if (__builtin_expect(known != 0, 1))
-        return (const struct step *)(uintptr_t)known;
-    struct step *step = work_out(stepper, place, type, argument, alive);
-    if (!step || memo_add(&stepper->steps, one, other, (uintptr_t)step))
+    const struct outcome *first = work_out(stepper, place, type, argument, alive);
+    if (!first || memo_add(&stepper->steps, one, other, (uintptr_t)first))
         stepper->model->out_of_memory = true;
-    return step;
+    return first;
 }
 
 /* ---- channels and time ---- */
 
-uint32_t stepper_put(struct stepper *stepper, uint32_t contents, uint32_t message)
+uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message)
 {
-    const uint64_t known = memo_find(&stepper->puts, contents, message);
-    if (__builtin_expect(known != 0, 1))
-        return (uint32_t)known;
     const uint32_t result = model_put(stepper->model, contents, message);
     if (memo_add(&stepper->puts, contents, message, result))
         stepper->model->out_of_memory = true;
