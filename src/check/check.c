@@ -148,19 +148,22 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
+/* If the algorithm does what a reduction relies on not being done: once more, without that reduction. */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
-    int error = model_init(check->model, scenario, options);
-    if (!error)
-        error = search_run(&check->search, check->model, options->reduction);
-    if (error || check->search.end != SEARCH_STRAYED)
-        return error;
-    /* The algorithm does not keep to the ways that the reduction relied on: once more, without. */
-    search_free(&check->search);
-    model_free(check->model);
-    memset(check->model, 0, sizeof *check->model);
-    error = model_init(check->model, scenario, options);
-    return error ? error : search_run(&check->search, check->model, false);
+    struct cv_check_options now = *options;
+    for (;;) {
+        int error = model_init(check->model, scenario, &now);
+        if (!error)
+            error = search_run(&check->search, check->model, now.reduction);
+        if (error || check->search.end != SEARCH_STRAYED)
+            return error;
+        now.keep_clocks |= check->model->timely;
+        now.reduction &= !check->model->strayed;
+        search_free(&check->search);
+        model_free(check->model);
+        memset(check->model, 0, sizeof *check->model);
+    }
 }
 
 static void note_search(struct check *check)

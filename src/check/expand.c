@@ -103,9 +103,8 @@ static bool make_room(struct expander *expander)
 /* Begins a successor; it is finished with keep(). */
 static inline struct successor *open_successor(struct expander *expander)
 {
-    if (__builtin_expect(expander->count == expander->room ||
-                             expander->change_count + MOST_PARTS > expander->change_room,
-                         0) &&
+    if (__builtin_expect(
+            expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room, 0) &&
         !make_room(expander)) {
         expander->model->out_of_memory = true;
         expander->count = expander->change_count = 0;
@@ -123,11 +122,22 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
         set_contents(expander, successor, part, number);
 }
 
+static bool nobody_will_ask(const struct expander *expander)
+{
+    for (cv_node node = 0; node < expander->model->setting.nodes; node++)
+        if (model_place(expander->model, expander->state[node])->left)
+            return false;
+    return true;
+}
+
 /* Keeps the successor that the state has been made into, and makes the state what it was. */
 static inline void keep(struct expander *expander, struct successor *successor)
 {
     if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
         recount(expander, successor);
+    if (__builtin_expect(expander->model->setting.hushes, 0) && !expander->hushed &&
+        (successor->type == CV_DECIDE_REQUEST || expander->model->setting.group.absence) && nobody_will_ask(expander))
+        hush(expander, successor);
     struct change *changes = &expander->changes[expander->change_count];
     successor->first = expander->change_count;
     successor->count = expander->touch_count;
@@ -313,7 +323,7 @@ static void take(struct expander *expander, const struct event *event)
     if (event->time)
         place = stepper_age(&expander->stepper, place, event->time);
     const struct outcome *outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type,
-                                                 event->argument, expander->alive);
+                                                 event->argument, expander->alive | expander->hushed);
     for (; outcome; outcome = outcome->next) {
         struct successor *successor = open_event(expander, event, outcome);
         happen(expander, successor, event);
@@ -492,6 +502,7 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     expander->state = state;
     expander->print = print;
     expander->alive = model_alive(model, state);
+    expander->hushed = model->setting.hushes && nobody_will_ask(expander) ? HUSHED : 0;
     if (is_over(expander))
         return;
     const bool faults = model->setting.group.absence;

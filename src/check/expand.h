@@ -51,7 +51,8 @@ struct expander {
     /* While at it. */
     uint32_t *state;
     struct print print;
-    uint32_t alive;
+    uint32_t alive;  /* a bit for each node that lives */
+    uint32_t hushed; /* HUSHED if the clocks have been dropped */
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
 
@@ -60,6 +61,8 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
 
 /* recount.c: counts the numbers that grow for ever from the lowest on. */
 void recount(struct expander *expander, struct successor *successor);
+/* Drops the clocks, once nobody will ask any more. */
+void hush(struct expander *expander, struct successor *successor);
 
 int expander_init(struct expander *expander, struct model *model);
 void expander_free(struct expander *expander);

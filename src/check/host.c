@@ -125,7 +125,7 @@ static void close_step(struct host *host, struct place *place)
     }
     if (did || me->used)
         set_flag(place, PLACE_FRESH, false);
-    place->clock = host->setting->algorithm->clocked ? me->clock & ((1ull << 40) - 1) : 0;
+    place->clock = host->setting->algorithm->clocked && !(host->alive & HUSHED) ? me->clock & ((1ull << 40) - 1) : 0;
 }
 
 void host_begin(struct host *host, struct place *place, cv_node node)
@@ -176,8 +176,8 @@ static void call_handler(struct host *host, struct cv_self *me, enum cv_decision
 }
 
 /* What the event does to the node before its handler sees it. */
-static void prepare(struct host *host, struct place *place, enum cv_decision_type type, uint32_t argument,
-                    const struct cv_message *message)
+static void prepare(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
+                    uint32_t argument, const struct cv_message *message)
 {
     switch (type) {
     case CV_DECIDE_START:
@@ -203,13 +203,13 @@ static void prepare(struct host *host, struct place *place, enum cv_decision_typ
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock += host->setting->algorithm->clocked;
+    place->clock += host->setting->algorithm->clocked && !(alive & HUSHED);
 }
 
 const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
                       uint32_t argument, const struct cv_message *message)
 {
-    prepare(host, place, type, argument, message);
+    prepare(host, place, alive, type, argument, message);
     struct cv_self *me = open_step(host, place, alive);
     call_handler(host, me, type, argument, message);
     const char *broken = host->setting->algorithm->invariant ? host->setting->algorithm->invariant(me) : NULL;

@@ -9,7 +9,7 @@ struct host {
     struct cv_self self; /* after a step: its outbox, effects, fence and note */
     const struct setting *setting;
     struct place *place; /* the node that takes the step */
-    uint32_t alive;      /* a bit for each node that lives */
+    uint32_t alive;      /* a bit for each node that lives, or HUSHED */
     size_t outbox_room;
     bool out_of_memory;
 
@@ -26,7 +26,7 @@ void host_begin(struct host *host, struct place *place, cv_node node);
 
 /*
  * Changes the node by the event. DELIVER takes the message, TIMEOUT the timer in `argument`, TELL and SUSPECT the node.
- * `alive` says who lives. Returns the invariant's complaint, or NULL.
+ * `alive` says who lives, and whether clocks stand still (HUSHED). Returns the invariant's complaint, or NULL.
  */
 const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
                       uint32_t argument, const struct cv_message *message);

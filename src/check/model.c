@@ -60,7 +60,7 @@ uint32_t model_add_world(struct model *model, const struct world *world)
     return add(model, &model->worlds, world, sizeof *world);
 }
 
-uint32_t model_add_message(struct model *model, const struct cv_message *message)
+uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked)
 {
     uint64_t small[16];
     const size_t bytes = cv_message_bytes(message);
@@ -70,7 +70,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
         return 0;
     }
     memcpy(copy, message, bytes);
-    if (!model->setting.algorithm->clocked)
+    if (!clocked)
         copy->clock = 0;
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
@@ -178,7 +178,8 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
         const struct cv_message *message = (const void *)(host->self.outbox + at);
         at += cv_message_bytes(message);
         const uint32_t part = model_channel(model, message->from, message->to);
-        state[part] = model_put(model, state[part], model_add_message(model, message));
+        state[part] =
+            model_put(model, state[part], model_add_message(model, message, model->setting.algorithm->clocked));
     }
     return 0;
 }

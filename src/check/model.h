@@ -38,6 +38,7 @@ struct model {
     _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
     uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
     _Atomic bool out_of_memory;
+    _Atomic bool timely;  /* a step that is no request looked at its clock */
     _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
 };
 
@@ -77,8 +78,8 @@ static inline struct print model_print(uint32_t number, bool world)
 
 uint32_t model_add_place(struct model *model, const struct place *place);
 uint32_t model_add_world(struct model *model, const struct world *world);
-/* Only what its receiver can see counts: without Lamport clocks in the algorithm, not the time of sending. */
-uint32_t model_add_message(struct model *model, const struct cv_message *message);
+/* Only what its receiver can see counts: the time of sending only if Lamport clocks are part of the algorithm. */
+uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked);
 /* Contents: a message and those behind it; with a message more; without the one at that place. */
 uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
 uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);

@@ -2,6 +2,9 @@
 /*
  * Numbers that grow for ever make every state a new one. Where only their order matters an algorithm shows them
  * (`counters` in its table), and they are counted anew from 1 in every state: then what goes round comes round.
+ *
+ * Lamport clocks tell states apart as well. Once nobody will ask any more, and if only requests look at them, they no
+ * longer matter and are dropped.
  */
 #include <stdlib.h>
 
@@ -49,7 +52,7 @@ static uint32_t visit_contents(struct model *model, struct recounting *recountin
     if (!message)
         return contents;
     model->setting.algorithm->counters(&recounting->counting, message->from, NULL, message);
-    const uint32_t first = model_add_message(model, message);
+    const uint32_t first = model_add_message(model, message, model->setting.algorithm->clocked);
     free(message);
     const uint32_t rest = visit_contents(model, recounting, list->rest);
     return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
@@ -87,5 +90,37 @@ void recount(struct expander *expander, struct successor *successor)
         if (!high)
             return;
         recounting.counting.count = lower;
+    }
+}
+
+/* ---- clocks ---- */
+
+static uint32_t without_clocks(struct model *model, uint32_t contents)
+{
+    if (!contents)
+        return 0;
+    const struct contents *list = model_contents(model, contents);
+    const uint32_t first = model_add_message(model, model_message(model, list->first), false);
+    const uint32_t rest = without_clocks(model, list->rest);
+    return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
+}
+
+void hush(struct expander *expander, struct successor *successor)
+{
+    struct model *model = expander->model;
+    for (uint32_t part = 0; part < model->parts; part++) {
+        uint32_t after = expander->state[part];
+        if (part > model->setting.nodes) {
+            after = without_clocks(model, after);
+        } else if (part < model->setting.nodes) {
+            struct place *place = copy(model, &model->places, after);
+            if (!place)
+                return;
+            place->clock = 0;
+            after = model_add_place(model, place);
+            free(place);
+        }
+        if (after != expander->state[part])
+            expand_set(expander, successor, part, after);
     }
 }

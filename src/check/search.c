@@ -8,9 +8,8 @@
 #include "check/reduce.h"
 
 #define COUNT_AT_ONCE 256u
-#define GROUP                                                                                                          \
-    8u /* states expanded before their successors are looked up, so that the table's lines are on their way            \
-        */
+/* States expanded before their successors are looked up, so that the table's lines are on their way. */
+#define GROUP 8u
 
 /* What the threads share. */
 struct crew {
@@ -347,9 +346,10 @@ static void turn_over(struct crew *crew)
         saved += crew->workers[i].saved;
     }
     thrift_look(&crew->thrift, expanded, saved);
-    if (crew->model->strayed && crew->thrift.used)
+    const struct cv_check_options *options = &crew->model->setting.options;
+    if ((crew->model->strayed && options->reduction) || (crew->model->timely && crew->model->setting.hushes))
         halt(crew, SEARCH_STRAYED);
-    if (!crew->stop && crew->next && crew->model->setting.options.most_depth == search->depth + 1)
+    if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !crew->next;
     crew->level = crew->next;

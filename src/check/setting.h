@@ -15,6 +15,7 @@ struct setting {
     struct cv_index index;
     uint32_t nodes, timers, claims;
     cv_id best;      /* the best of all nodes */
+    bool hushes;     /* Lamport clocks are dropped once nobody will ask any more */
     bool any_caller; /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */
     bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
@@ -60,6 +61,9 @@ static inline bool is_mutex(const struct setting *setting)
 {
     return setting->algorithm->problem == CV_MUTEX;
 }
+
+/* Among those who live: nobody will ask any more, and the clocks have been dropped. */
+#define HUSHED (1u << 31)
 
 size_t place_bytes(const struct setting *setting, cv_node node);
 

@@ -2,6 +2,7 @@
 #include "check/step.h"
 
 #include <stdlib.h>
+#include <xxhash.h>
 
 int stepper_init(struct stepper *stepper, struct model *model)
 {
@@ -90,6 +91,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
 {
     struct model *model = stepper->model;
     const struct cv_self *me = &stepper->host.self;
+    const bool clocked = model->setting.algorithm->clocked && !(stepper->host.alive & HUSHED);
     struct outcome *outcome = new_outcome(stepper, count_messages(me));
     if (!outcome)
         return NULL;
@@ -104,11 +106,11 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
-        if (!model_may_send(model, from, stepper->host.alive, message->to))
+        if (!model_may_send(model, from, stepper->host.alive & ~HUSHED, message->to))
             model->strayed = true;
         outcome->sends[outcome->send_count++] =
             (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
-                             model_add_message(model, message)};
+                             model_add_message(model, message, clocked)};
     }
     return outcome;
 }
@@ -124,6 +126,42 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
     return false;
 }
 
+/* Everything but the clocks that a step has left behind, in few bits. */
+static uint64_t digest(const struct stepper *stepper, size_t length)
+{
+    const struct cv_self *me = &stepper->host.self;
+    stepper->scratch->clock = 0;
+    uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
+    for (size_t at = 0; at < me->used;) {
+        struct cv_message *message = (void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        message->clock = 0;
+        digest = digest * 31 + XXH3_64bits(message, cv_message_bytes(message));
+    }
+    return digest;
+}
+
+/*
+ * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
+ * are of no use once nobody will ask any more. Tried with the earliest time there is and with one that is far away.
+ */
+static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                        uint32_t alive)
+{
+    const struct model *model = stepper->model;
+    const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
+    const size_t length = intern_record(&model->places, place)->length;
+    uint64_t digests[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        memcpy(stepper->scratch, model_place(model, place), length);
+        stepper->scratch->clock = i ? 1u << 30 : 0;
+        stepper->host.script_length = 0;
+        host_step(&stepper->host, stepper->scratch, alive & ~HUSHED, type, argument, message);
+        digests[i] = digest(stepper, length);
+    }
+    return digests[0] == digests[1];
+}
+
 static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                       uint32_t argument, uint32_t alive)
 {
@@ -131,6 +169,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
     struct outcome *first = NULL;
+    if (model->setting.hushes && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+        model->timely = true;
     stepper->host.script_length = 0;
     do {
         memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);

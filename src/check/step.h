@@ -67,8 +67,7 @@ const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, 
 static inline const struct outcome *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                                  uint32_t argument, uint32_t alive)
 {
-    const uint64_t known =
-        memo_find(&stepper->steps, (uint64_t)place << 32 | argument, (uint64_t)type << 32 | alive);
+    const uint64_t known = memo_find(&stepper->steps, (uint64_t)place << 32 | argument, (uint64_t)type << 32 | alive);
     if (__builtin_expect(known != 0, 1))
         return (const struct outcome *)(uintptr_t)known;
     return stepper_work_out(stepper, place, type, argument, alive);
