@@ -135,13 +135,15 @@ void host_begin(struct host *host, struct place *place, cv_node node)
     memset(place, 0, place_bytes(setting, node));
     place->node = node;
     place->flags = PLACE_ALIVE | (is_mutex(setting) ? 0 : PLACE_FRESH);
+    if (node == setting->options.inside)
+        place->flags |= PLACE_INSIDE;
     place->left = is_mutex(setting) ? (uint32_t)setting->scenario->entries : 0;
     place->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
     struct cv_self *me = open_step(host, place, (1u << setting->nodes) - 1);
     if (algorithm->init)
         algorithm->init(me);
     if (is_mutex(setting) && algorithm->adopt)
-        algorithm->adopt(me, CV_NOBODY, 0);
+        algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
     if (is_mutex(setting) && algorithm->start)
         algorithm->start(me);
     close_step(host, place);

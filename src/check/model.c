@@ -192,9 +192,12 @@ int model_begin(struct model *model, uint32_t *state)
     memset(state, 0, MOST_PARTS * sizeof *state);
     for (cv_node node = 0; node < model->setting.nodes && !error; node++)
         error = begin_node(model, &host, node, state);
-    state[model->setting.nodes] = model_add_world(
-        model,
-        &(struct world){.crashes = options->crashes, .misses = options->missed, .suspicions = options->suspicions});
+    const bool counted = options->inside != CV_NOBODY && model->setting.claims & CV_FENCES_RISE;
+    const uint64_t first = counted ? FIRST_FENCE : 0;
+    state[model->setting.nodes] = model_add_world(model, &(struct world){.highest = first,
+                                                                         .crashes = options->crashes,
+                                                                         .misses = options->missed,
+                                                                         .suspicions = options->suspicions});
     host_free(&host);
     return error || model->out_of_memory ? CV_ENOMEM : 0;
 }

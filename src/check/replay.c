@@ -490,6 +490,15 @@ static int begin(struct cv_replay *replay)
         send_all(replay, 0, CV_WHOLE);
         replay->clocks[node] += replay->host.self.used ? 1 : 0;
     }
+    if (replay->setting.options.inside != CV_NOBODY) {
+        new_entry(replay, replay->setting.options.inside, 0);
+        tell(replay, (struct cv_event){.type = CV_EVENT_ENTER,
+                                       .node = replay->setting.options.inside,
+                                       .peer = CV_NOBODY,
+                                       .detail = FIRST_FENCE});
+        if (!replay->out_of_memory)
+            replay->entries[0].fence = FIRST_FENCE;
+    }
     return replay->out_of_memory ? CV_ENOMEM : 0;
 }
 

@@ -12,6 +12,7 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
                                 .claims = cv_scenario_claims(scenario)};
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
     setting->group.absence = options->crashes || options->suspicions;
+    setting->group.epoch += options->inside != CV_NOBODY;
     setting->hushes = scenario->algorithm->clocked && options->reduction && !options->keep_clocks;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;

@@ -62,6 +62,9 @@ static inline bool is_mutex(const struct setting *setting)
     return setting->algorithm->problem == CV_MUTEX;
 }
 
+/* The fence of who is inside from the beginning: of an earlier view than this. */
+#define FIRST_FENCE 1u
+
 /* Among those who live: nobody will ask any more, and the clocks have been dropped. */
 #define HUSHED (1u << 31)
 

@@ -17,6 +17,8 @@ struct check_request {
     char **words;       /* the options that say what is checked, for that file */
     int word_count;
     bool help;
+    bool has_inside;
+    cv_id inside;
 };
 
 /* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */

@@ -21,6 +21,7 @@ enum {
     SET,
     ENTRIES,
     UNORDERED,
+    INSIDE,
     CRASHES,
     MISSED,
     SUSPICIONS,
@@ -47,6 +48,7 @@ static const struct option options[] = {
     {"set", required_argument, NULL, SET},
     {"entries", required_argument, NULL, ENTRIES},
     {"unordered", no_argument, NULL, UNORDERED},
+    {"inside", required_argument, NULL, INSIDE},
     {"crashes", required_argument, NULL, CRASHES},
     {"missed", required_argument, NULL, MISSED},
     {"suspicions", required_argument, NULL, SUSPICIONS},
@@ -138,6 +140,9 @@ static int take_option(struct check_request *request, int option, struct cv_comp
 {
     struct cv_check_options *out = &request->options;
     switch (option) {
+    case INSIDE:
+        request->has_inside = true;
+        return read_number("inside", 0, UINT32_MAX, &request->inside, complaint);
     case CRASHES:
         return read_number("crashes", 0, CV_CHECK_MOST_NODES - 1, &out->crashes, complaint);
     case MISSED:
@@ -282,7 +287,8 @@ static char *repeat_command(int argc, char **argv)
 
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
-    *request = (struct check_request){.options = {.threads = 1, .reduction = true, .callers = UINT32_MAX}};
+    *request = (struct check_request){
+        .options = {.threads = 1, .reduction = true, .callers = UINT32_MAX, .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
     request->command = repeat_command(argc, argv);
     request->words = calloc(2 * (size_t)argc + 4, sizeof *request->words);
@@ -319,6 +325,12 @@ int check_settle(struct check_request *request, const struct cv_scenario *scenar
                            MOST_ENTRIES);
     if (request->options.missed > request->options.crashes)
         return cv_complain(complaint, "--missed %u: expected no more than --crashes", request->options.missed);
+    for (cv_node node = 0; request->has_inside && node < scenario->group.nodes; node++)
+        if (algorithm->problem == CV_MUTEX && scenario->group.ids[node] == request->inside)
+            request->options.inside = node;
+    if (request->has_inside && request->options.inside == CV_NOBODY)
+        return cv_complain(complaint, "--inside %u: expected the id of a member, and mutual exclusion",
+                           request->inside);
     if (algorithm->problem == CV_ELECTION && request->group.plan.start && !scenario->everyone_calls) {
         request->options.callers = 0;
         for (uint32_t i = 0; i < scenario->caller_count; i++)

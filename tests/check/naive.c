@@ -441,17 +441,19 @@ static void start(void)
     next.crashes = options->crashes;
     next.misses = options->missed;
     next.suspicions = options->suspicions;
+    next.highest = options->inside && cv_scenario_claims(scenario) & CV_FENCES_RISE;
     for (cv_node i = 0; i < n; i++)
         next.node[i] = (struct node){.alive = 1,
                                      .fresh = !mutex,
                                      .left = mutex ? (uint32_t)scenario->entries : 0,
                                      .clock = scenario->clocks ? scenario->clocks[i] : 0};
+    next.node[0].inside = options->inside;
     for (cv_node i = 0; i < n; i++) {
         struct cv_self *me = begin(i);
         if (algorithm->init)
             algorithm->init(me);
         if (mutex && algorithm->adopt)
-            algorithm->adopt(me, CV_NOBODY, 0);
+            algorithm->adopt(me, options->inside ? 0 : CV_NOBODY, options->inside);
         if (mutex && algorithm->start)
             algorithm->start(me);
         finish(i, UINT32_MAX);
@@ -480,6 +482,7 @@ void naive_run(const struct cv_scenario *what, const struct naive_options *how, 
     *result = (struct naive_result){0};
     group = scenario->group;
     group.absence = options->crashes || options->suspicions;
+    group.epoch += options->inside;
     n = group.nodes;
     if (n > N)
         abort();
