@@ -12,7 +12,7 @@
     X(CV_DECIDE_LEAVE, "leave")     /* `node` leaves */                                                                \
     X(CV_DECIDE_DELIVER, "deliver") /* to `node` from `peer`: the message at `place` of those on that way */           \
     X(CV_DECIDE_TIMEOUT, "timeout") /* the timer `place` of `node` */                                                  \
-    X(CV_DECIDE_TELL, "tell")       /* `node` is told that `peer` is dead */                                           \
+    X(CV_DECIDE_TELL, "tell")       /* `node` is told that `peer` is dead or cut off */                                \
     X(CV_DECIDE_SUSPECT, "suspect") /* `node` holds `peer` for dead, which is alive */                                 \
     X(CV_DECIDE_CRASH, "crash")     /* `node` dies, between two steps */                                               \
     X(CV_DECIDE_MISS, "miss")       /* `node` dies, and nobody need be told */

@@ -399,18 +399,25 @@ static inline void deliveries(struct expander *expander, uint32_t part, uint32_t
         take(expander, &event);
 }
 
+/* Need that node not be told of that one's loss? It died unnoticed, or is cut off because somebody did. */
+static bool is_missed(const struct expander *expander, cv_node other)
+{
+    const uint32_t missed = world_of(expander)->missed;
+    return expander->alive & 1u << other ? missed != 0 : (missed & 1u << other) != 0;
+}
+
 /* The failure detector: the truth, late; or, as long as the budget lasts, a mistake. */
 static void reports(struct expander *expander, cv_node node, const struct place *place)
 {
+    const uint32_t reach = setting_reach(&expander->model->setting, expander->alive, node);
     for (cv_node other = 0; other < expander->model->setting.nodes; other++) {
-        const bool dead = !(expander->alive & 1u << other);
-        const struct world *world = world_of(expander);
-        if (other == node || place->suspects & 1u << other || (!dead && !world->suspicions))
+        const bool lost = !(reach & 1u << other);
+        if (other == node || place->suspects & 1u << other || (!lost && !world_of(expander)->suspicions))
             continue;
-        struct event event = event_at(dead ? CV_DECIDE_TELL : CV_DECIDE_SUSPECT, node, other);
+        struct event event = event_at(lost ? CV_DECIDE_TELL : CV_DECIDE_SUSPECT, node, other);
         event.argument = other;
-        event.mistake = !dead;
-        if (dead && !(world->missed & 1u << other))
+        event.mistake = !lost;
+        if (lost && !is_missed(expander, other))
             event.action = must(MUST_TELL, node * CV_CHECK_MOST_NODES + other);
         take(expander, &event);
     }
@@ -429,19 +436,30 @@ static void crashes(struct expander *expander, cv_node node)
 
 /* ---- timers ---- */
 
-/* Is something under way that might still stop a timer: a message, or a report of the detector? */
+/* Is somebody still to be told of a loss? */
+static bool somebody_is_to_be_told(const struct expander *expander)
+{
+    const struct setting *setting = &expander->model->setting;
+    for (cv_node node = 0; node < setting->nodes; node++) {
+        if (!(expander->alive & 1u << node))
+            continue;
+        const uint32_t reach = setting_reach(setting, expander->alive, node);
+        const uint32_t known = model_place(expander->model, expander->state[node])->suspects;
+        for (cv_node other = 0; other < setting->nodes; other++)
+            if (!((reach | known) & 1u << other) && !is_missed(expander, other))
+                return true;
+    }
+    return false;
+}
+
+/* Is nothing under way that might still stop a timer: no message, no report of the detector? */
 static bool is_quiet(const struct expander *expander)
 {
     const struct model *model = expander->model;
-    const uint32_t *state = expander->state;
-    const uint32_t dead = ~expander->alive & ((1u << model->setting.nodes) - 1) & ~world_of(expander)->missed;
     for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
-        if (state[part])
+        if (expander->state[part])
             return false;
-    for (cv_node node = 0; dead && node < model->setting.nodes; node++)
-        if (expander->alive & 1u << node && dead & ~model_place(model, state[node])->suspects)
-            return false;
-    return true;
+    return !model->setting.group.absence || !somebody_is_to_be_told(expander);
 }
 
 /* The least time that any timer has left, plus 1; 0 if none is armed. */

@@ -206,15 +206,24 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
         }
 }
 
+/* Is that node to hear of a loss? One that nobody noticed, or that comes of such a one, need not be told. */
+static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
+{
+    const uint32_t reach = setting_reach(&replay->setting, replay->alive, node);
+    uint32_t lost = ((1u << replay->setting.nodes) - 1) & ~reach & ~replay->places[node]->suspects & ~replay->missed;
+    if (replay->missed)
+        lost &= ~replay->alive;
+    return lost != 0;
+}
+
 /* Is a message or a report of the detector under way? */
 static bool is_under_way(const struct cv_replay *replay)
 {
     const uint32_t nodes = replay->setting.nodes;
-    const uint32_t told = ~replay->alive & ((1u << nodes) - 1) & ~replay->missed;
     for (cv_node node = 0; node < nodes; node++) {
         if (!(replay->alive & 1u << node))
             continue;
-        if (told & ~replay->places[node]->suspects)
+        if (is_to_be_told(replay, node))
             return true;
         for (cv_node from = 0; from < nodes; from++)
             if (replay->channels[from][node].count)
@@ -272,7 +281,9 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
     case CV_DECIDE_TIMEOUT:
         return timer_obstacle(replay, decision);
     case CV_DECIDE_TELL:
-        return replay->alive & 1u << decision->peer ? "the other one is alive" : NULL;
+        return setting_reach(&replay->setting, replay->alive, decision->node) & 1u << decision->peer
+                   ? "the other one is not lost"
+                   : NULL;
     case CV_DECIDE_SUSPECT:
         return replay->alive & 1u << decision->peer && decision->peer != decision->node ? NULL
                                                                                         : "the other one is dead";

@@ -31,6 +31,23 @@ void setting_free(struct setting *setting)
     cv_index_free(&setting->index);
 }
 
+uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node)
+{
+    const struct cv_group *group = &setting->group;
+    if (group->topology != CV_GRAPH)
+        return alive;
+    uint32_t reached = alive & 1u << node, before = 0;
+    while (reached != before) {
+        before = reached;
+        for (uint32_t rest = before; rest; rest &= rest - 1) {
+            const uint32_t at = (uint32_t)__builtin_ctz(rest);
+            for (uint64_t e = group->edges[at]; e < group->edges[at + 1]; e++)
+                reached |= alive & 1u << group->neighbours[e];
+        }
+    }
+    return reached;
+}
+
 size_t place_bytes(const struct setting *setting, cv_node node)
 {
     const struct cv_algorithm *algorithm = setting->algorithm;

@@ -68,6 +68,9 @@ static inline bool is_mutex(const struct setting *setting)
 /* Among those who live: nobody will ask any more, and the clocks have been dropped. */
 #define HUSHED (1u << 31)
 
+/* Whom a node can reach: the living, in a graph those it is connected with by the living. */
+uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node);
+
 size_t place_bytes(const struct setting *setting, cv_node node);
 
 #endif

@@ -284,6 +284,25 @@ static bool may_kill(void)
     return now.crashes && alive > 1;
 }
 
+/* In a graph a node also loses those from whom the dead cut it off. */
+static bool lost(cv_node i, cv_node j)
+{
+    bool reached[N] = {false};
+    if (!group.edges)
+        return !now.node[j].alive;
+    reached[i] = true;
+    for (uint32_t round = 0; round < n; round++)
+        for (cv_node k = 0; k < n; k++)
+            for (uint64_t e = group.edges[k]; reached[k] && e < group.edges[k + 1]; e++)
+                reached[group.neighbours[e]] |= now.node[group.neighbours[e]].alive;
+    return !reached[j];
+}
+
+static bool need_not_be_told(cv_node j)
+{
+    return now.node[j].alive ? now.missed != 0 : (now.missed & 1u << j) != 0;
+}
+
 enum event { START, REQUEST, LEAVE, DELIVER, TIMEOUT, SUSPECT };
 
 /* Does it, sends so many of its messages, and says how many there were. */
@@ -322,7 +341,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         it->timers[a] = 0;
     } else {
         it->suspects |= 1u << a;
-        next.suspicions -= now.node[a].alive;
+        next.suspicions -= !lost(i, a);
     }
     it->clock += algorithm->clocked;
     struct cv_self *me = begin(i);
@@ -395,9 +414,9 @@ static bool events_at(cv_node i)
             must = true;
             all(DELIVER, i, j, k);
         }
-        if (j == i || it->suspects & 1u << j || (now.node[j].alive && !now.suspicions))
+        if (j == i || it->suspects & 1u << j || (!lost(i, j) && !now.suspicions))
             continue;
-        must |= !now.node[j].alive && !(now.missed & 1u << j);
+        must |= lost(i, j) && !need_not_be_told(j);
         all(SUSPECT, i, j, 0);
     }
     for (uint32_t missed = 0; missed <= (now.misses > 0) && may_kill(); missed++) {
