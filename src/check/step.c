@@ -143,23 +143,28 @@ static uint64_t digest(const struct stepper *stepper, size_t length)
 
 /*
  * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
- * are of no use once nobody will ask any more. Tried with the earliest time there is and with one that is far away.
+ * are of no use once nobody will ask any more. Tried as it is, at a time far away, and without any time at all.
  */
 static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
                         uint32_t alive)
 {
-    const struct model *model = stepper->model;
-    const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
+    struct model *model = stepper->model;
     const size_t length = intern_record(&model->places, place)->length;
-    uint64_t digests[2];
-    for (uint32_t i = 0; i < 2; i++) {
+    const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
+    const uint32_t timeless =
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), false) : 0;
+    uint64_t digests[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct cv_message *message =
+            type == CV_DECIDE_DELIVER ? model_message(model, i == 2 ? timeless : timed) : NULL;
         memcpy(stepper->scratch, model_place(model, place), length);
-        stepper->scratch->clock = i ? 1u << 30 : 0;
+        if (i)
+            stepper->scratch->clock = i == 1 ? 1u << 30 : 0;
         stepper->host.script_length = 0;
-        host_step(&stepper->host, stepper->scratch, alive & ~HUSHED, type, argument, message);
+        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
         digests[i] = digest(stepper, length);
     }
-    return digests[0] == digests[1];
+    return digests[0] == digests[1] && digests[0] == digests[2];
 }
 
 static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,

@@ -488,8 +488,10 @@ static void look_at_end(void)
         for (cv_node j = 0; j < n; j++) {
             const struct node *one = &now.node[i], *other = &now.node[j];
             result->stuck |= one->waiting;
+            if (!one->alive || lost(i, j))
+                continue;
             result->stuck |= one->knows && other->knows && one->leader != other->leader;
-            result->stuck |= one->knows && other->alive && !other->knows;
+            result->stuck |= one->knows && !other->knows;
         }
 }
 
