@@ -22,7 +22,7 @@ struct cv_check_progress {
 };
 
 struct cv_check_options {
-    uint32_t callers;     /* elections: a bit for each node that may call */
+    uint32_t callers;     /* a bit for each node that may call the election, or ask to enter */
     cv_node inside;       /* mutex: the view begins with this node inside; CV_NOBODY: with nobody */
     uint32_t crashes;     /* so many nodes may die */
     uint32_t missed;      /* of so many of them nobody need ever be told */

@@ -137,7 +137,8 @@ void host_begin(struct host *host, struct place *place, cv_node node)
     place->flags = PLACE_ALIVE | (is_mutex(setting) ? 0 : PLACE_FRESH);
     if (node == setting->options.inside)
         place->flags |= PLACE_INSIDE;
-    place->left = is_mutex(setting) ? (uint32_t)setting->scenario->entries : 0;
+    const bool asks = is_mutex(setting) && setting->options.callers & 1u << node;
+    place->left = asks ? (uint32_t)setting->scenario->entries : 0;
     place->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
     struct cv_self *me = open_step(host, place, (1u << setting->nodes) - 1);
     if (algorithm->init)

@@ -24,6 +24,7 @@ static const char help[] =
     "What happens, in every order\n"
     "      --start LIST|all     elections: who may call, and need not (all)\n"
     "      --entries K          mutual exclusion: everybody enters up to K times (1)\n"
+    "      --ask LIST           mutual exclusion: who may want to enter; the others only answer (all)\n"
     "      --inside ID          mutual exclusion: begin a view in which ID is inside already\n"
     "      --crashes K          up to K nodes die, at any point, also half through sending (0)\n"
     "      --missed K           up to K of the crashes need not be told to anybody (0)\n"

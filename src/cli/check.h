@@ -17,6 +17,7 @@ struct check_request {
     char **words;       /* the options that say what is checked, for that file */
     int word_count;
     bool help;
+    const char *ask;
     bool has_inside;
     cv_id inside;
 };

@@ -22,6 +22,7 @@ enum {
     ENTRIES,
     UNORDERED,
     INSIDE,
+    ASK,
     CRASHES,
     MISSED,
     SUSPICIONS,
@@ -49,6 +50,7 @@ static const struct option options[] = {
     {"entries", required_argument, NULL, ENTRIES},
     {"unordered", no_argument, NULL, UNORDERED},
     {"inside", required_argument, NULL, INSIDE},
+    {"ask", required_argument, NULL, ASK},
     {"crashes", required_argument, NULL, CRASHES},
     {"missed", required_argument, NULL, MISSED},
     {"suspicions", required_argument, NULL, SUSPICIONS},
@@ -143,6 +145,9 @@ static int take_option(struct check_request *request, int option, struct cv_comp
     case INSIDE:
         request->has_inside = true;
         return read_number("inside", 0, UINT32_MAX, &request->inside, complaint);
+    case ASK:
+        request->ask = optarg;
+        return 0;
     case CRASHES:
         return read_number("crashes", 0, CV_CHECK_MOST_NODES - 1, &out->crashes, complaint);
     case MISSED:
@@ -312,6 +317,26 @@ void check_free(struct check_request *request)
     *request = (struct check_request){0};
 }
 
+/* --ask LIST: who may want to enter. */
+static int read_askers(struct check_request *request, const struct cv_scenario *scenario,
+                       struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(request->ask), one;
+    request->options.callers = 0;
+    while (cv_text_take(&rest, ',', &one)) {
+        uint64_t id = 0;
+        cv_node node = 0;
+        const bool read = cv_parse_number(one, UINT32_MAX, &id);
+        while (node < scenario->group.nodes && scenario->group.ids[node] != id)
+            node++;
+        if (!read || node == scenario->group.nodes || scenario->algorithm->problem != CV_MUTEX)
+            return cv_complain(complaint, "--ask %s: expected ids of members, and mutual exclusion",
+                               cv_brief(request->ask).text);
+        request->options.callers |= 1u << node;
+    }
+    return 0;
+}
+
 int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     const struct cv_algorithm *algorithm = scenario->algorithm;
@@ -331,6 +356,8 @@ int check_settle(struct check_request *request, const struct cv_scenario *scenar
     if (request->has_inside && request->options.inside == CV_NOBODY)
         return cv_complain(complaint, "--inside %u: expected the id of a member, and mutual exclusion",
                            request->inside);
+    if (request->ask)
+        return read_askers(request, scenario, complaint);
     if (algorithm->problem == CV_ELECTION && request->group.plan.start && !scenario->everyone_calls) {
         request->options.callers = 0;
         for (uint32_t i = 0; i < scenario->caller_count; i++)

@@ -464,7 +464,7 @@ static void start(void)
     for (cv_node i = 0; i < n; i++)
         next.node[i] = (struct node){.alive = 1,
                                      .fresh = !mutex,
-                                     .left = mutex ? (uint32_t)scenario->entries : 0,
+                                     .left = mutex && options->callers & 1u << i ? (uint32_t)scenario->entries : 0,
                                      .clock = scenario->clocks ? scenario->clocks[i] : 0};
     next.node[0].inside = options->inside;
     for (cv_node i = 0; i < n; i++) {
