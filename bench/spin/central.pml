@@ -28,27 +28,27 @@ byte holder = NOBODY;
 byte grants;
 byte highest;
 
-#define enter(i, fence)                                                                                                \
-    phase[i] = INSIDE;                                                                                                 \
+#define enter(who, fence)                                                                                              \
+    phase[who] = INSIDE;                                                                                               \
     assert(fence > highest);                                                                                           \
     highest = fence
 
-#define let_in(i)                                                                                                      \
+#define let_in(who)                                                                                                    \
     grants = grants + 1;                                                                                               \
-    holder = i;                                                                                                        \
+    holder = who;                                                                                                      \
     if                                                                                                                 \
-    :: i == C -> enter(C, grants)                                                                                      \
-    :: else -> granted[i]!grants                                                                                       \
+    :: who == C -> enter(C, grants)                                                                                     \
+    :: who != C -> granted[who]!grants                                                                                      \
     fi
 
 #define let_next_in                                                                                                    \
     holder = NOBODY;                                                                                                   \
     if                                                                                                                 \
-    :: nempty(queue) ->                                                                                                \
+    :: len(queue) > 0 ->                                                                                               \
         queue?next;                                                                                                    \
         let_in(next);                                                                                                  \
         next = 0                                                                                                       \
-    :: else                                                                                                            \
+    :: len(queue) == 0                                                                                                 \
     fi
 
 #define hear(j)                                                                                                        \
@@ -77,14 +77,14 @@ end:
            if
            :: i == C && holder == NOBODY -> let_in(C)
            :: i == C && holder != NOBODY -> queue!C
-           :: else -> asked[i]!REQUEST
+           :: i != C -> asked[i]!REQUEST
            fi
        }
     :: d_step {
            phase[i] == INSIDE -> phase[i] = IDLE;
            if
            :: i == C -> let_next_in
-           :: else -> asked[i]!RELEASE
+           :: i != C -> asked[i]!RELEASE
            fi
        }
     :: d_step {
