@@ -625,6 +625,15 @@ struct cv_cost {
 };
 
 /*
+ * Some numbers grow for ever, and all that matters is how they compare with others of their family: how often a token
+ * was passed on, which attempt a vote is for. An algorithm that shows them to the checker lets it count them from the
+ * lowest on, so that what goes round comes round. 0 stands for "never" and stays 0.
+ */
+struct cv_counting {
+    void (*count)(struct cv_counting *counting, uint32_t family, uint64_t *number);
+};
+
+/*
  * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
  * field is NULL; timers with NULL.
  */
@@ -668,6 +677,9 @@ struct cv_algorithm {
 
     /* NULL, or a sentence that says what is wrong with this node's state. Runs after every step in tests. */
     const char *(*invariant)(const struct cv_self *me);
+
+    /* Shows the numbers of that kind in a node's state, or else in a message. */
+    void (*counters)(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message);
 };
 
 #endif

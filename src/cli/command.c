@@ -35,6 +35,19 @@ int command_fail(int error, const struct cv_complaint *complaint)
     return command_refuse("%s", cv_error_text(error));
 }
 
+void command_write_word(FILE *out, const char *word)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    if (*word && word[strspn(word, safe)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, out);
+    putc('\'', out);
+}
+
 int command_exit_code(enum cv_verdict verdict)
 {
     return verdict == CV_HELD ? EXIT_HELD : verdict == CV_VIOLATED ? EXIT_VIOLATED : EXIT_UNKNOWN;

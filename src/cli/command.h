@@ -6,6 +6,7 @@
 #include <conclave/algorithm.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "core/error.h"
 #include "property/property.h"
@@ -19,6 +20,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 
+int command_check(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_sim(int argc, char **argv);
@@ -28,6 +30,9 @@ int command_tour(int argc, char **argv);
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */
 int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_fail(int error, const struct cv_complaint *complaint);
+
+/* Writes a word as a shell reads it. */
+void command_write_word(FILE *out, const char *word);
 
 int command_exit_code(enum cv_verdict verdict);
 

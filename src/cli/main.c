@@ -7,6 +7,7 @@
 static const struct command commands[] = {
     {"list", "the algorithms: what they assume, promise and cost", command_list},
     {"sim", "run an algorithm in the simulator", command_sim},
+    {"check", "try every order of events of a small group", command_check},
     {"compare", "the texts' comparison tables, measured", command_compare},
     {"scenario", "replay an example of the texts", command_scenario},
     {"tour", "a short tour of the texts' examples", command_tour},

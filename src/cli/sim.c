@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/check.h"
 #include "cli/command.h"
 #include "cli/sim_outputs.h"
 #include "view/report.h"
@@ -66,6 +67,7 @@ static const char help[] =
     "      --trace FILE         every event as JSON Lines, with Lamport and vector clocks\n"
     "      --shiviz FILE        a log for ShiViz\n"
     "      --timing             tell the wall time\n"
+    "      --replay FILE        in the place of an algorithm: play a counterexample of conclave check --trace FILE\n"
     "\n"
     "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
     "\n"
@@ -196,7 +198,7 @@ int command_sim(int argc, char **argv)
         fputs(help, stdout);
     else {
         command_catch_signals();
-        code = request.runs ? sim_run_many(&request) : sim_run_once(&request);
+        code = request.replay ? sim_replay(&request) : request.runs ? sim_run_many(&request) : sim_run_once(&request);
     }
     sim_free(&request);
     return code;

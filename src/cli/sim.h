@@ -13,8 +13,9 @@ struct sim_request {
     const char *election;
     const char *app;
     const char *trace, *svg, *shiviz;
-    char *command; /* what repeats it, but for the seed */
-    uint64_t runs; /* 0: one, told in full */
+    const char *replay; /* a counterexample of the checker, in the place of an algorithm */
+    char *command;      /* what repeats it, but for the seed */
+    uint64_t runs;      /* 0: one, told in full */
     bool json, diagram, transcript, timing, help;
 };
 

@@ -46,6 +46,7 @@ enum {
     VIEWS,
     LAG,
     APP,
+    REPLAY,
     ELECTION
 };
 
@@ -86,6 +87,7 @@ static const struct option options[] = {
     {"views", required_argument, NULL, VIEWS},
     {"lag", required_argument, NULL, LAG},
     {"app", required_argument, NULL, APP},
+    {"replay", required_argument, NULL, REPLAY},
     {"election", required_argument, NULL, ELECTION},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -145,6 +147,8 @@ static const char **place_of(struct sim_request *request, int option)
         return &request->svg;
     case SHIVIZ:
         return &request->shiviz;
+    case REPLAY:
+        return &request->replay;
     default:
         return NULL;
     }
@@ -245,6 +249,25 @@ static const char *written(char **argv)
     return optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
 }
 
+/* A replay says itself what is played: besides it only what is to be shown can be asked for. */
+static int check_replay(int argc, char **argv, const bool *given, const struct sim_request *request,
+                        struct cv_complaint *complaint)
+{
+    static const int shown[] = {REPLAY, JSON, TRACE, SVG, SHIVIZ, DIAGRAM, TRANSCRIPT, TIMING};
+    for (size_t i = 0; options[i].name; i++) {
+        bool fits = !given[options[i].val];
+        for (size_t j = 0; j < sizeof shown / sizeof *shown; j++)
+            fits |= options[i].val == shown[j];
+        if (!fits)
+            return cv_complain(complaint, "--%s: expected without --replay, which says what is played",
+                               options[i].name);
+    }
+    if (optind < argc)
+        return cv_complain(complaint, "%s: expected no algorithm beside --replay %s", cv_brief(argv[optind]).text,
+                           cv_brief(request->replay).text);
+    return 0;
+}
+
 static int read_options(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
     bool given[ELECTION + 1] = {false};
@@ -266,6 +289,8 @@ static int read_options(int argc, char **argv, struct sim_request *request, stru
     }
     if (request->help)
         return 0;
+    if (request->replay)
+        return check_replay(argc, argv, given, request, complaint);
     if (optind >= argc)
         return cv_complain(complaint, "sim: expected an algorithm; conclave list shows them all");
     if (optind + 1 < argc)
@@ -402,19 +427,6 @@ static int read_graph(struct sim_request *request, struct cv_complaint *complain
     return request->graph_text ? 0 : CV_EFILE;
 }
 
-static void write_word(FILE *out, const char *word)
-{
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    if (*word && word[strspn(word, safe)] == '\0') {
-        fputs(word, out);
-        return;
-    }
-    putc('\'', out);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, out);
-    putc('\'', out);
-}
-
 /* The command that repeats a run: as given, but for the seed and the number of runs, which the reports add. */
 static char *repeat_command(int argc, char **argv)
 {
@@ -431,7 +443,7 @@ static char *repeat_command(int argc, char **argv)
             continue;
         }
         putc(' ', out);
-        write_word(out, argv[i]);
+        command_write_word(out, argv[i]);
     }
     fclose(out);
     return text;
@@ -457,15 +469,17 @@ int sim_read(int argc, char **argv, struct sim_request *request, struct cv_compl
     int error = read_options(argc, argv, request, complaint);
     if (!error && !request->help)
         error = check_outputs(request, complaint);
-    if (!error && !request->help)
+    if (error || request->help || request->replay)
+        return error;
+    if (!error)
         error = check_mutex(request, complaint);
-    if (!error && !request->help)
+    if (!error)
         error = choose_app(request, complaint);
-    if (!error && !request->help)
+    if (!error)
         error = read_quorums(request, complaint);
-    if (!error && !request->help)
+    if (!error)
         error = read_clusters(request, complaint);
-    return error || request->help ? error : read_graph(request, complaint);
+    return error ? error : read_graph(request, complaint);
 }
 
 void sim_free(struct sim_request *request)

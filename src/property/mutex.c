@@ -299,7 +299,7 @@ static void judge_section(struct bench *bench, const struct section *section)
     judge_fences(bench, section);
     judge_service(bench, section);
     take_turns(bench, section);
-    if (!bench->run->scenario->partition_count)
+    if (!bench->run->scenario->partition_count && !bench->run->unmeasured)
         judge_waiting(bench, section);
     judge_order(bench, section);
 }
@@ -344,6 +344,10 @@ static void open_findings(struct bench *bench, struct cv_judgement *judgement)
         bench->waiting->verdict = CV_DISCLAIMED;
         snprintf(bench->waiting->detail, sizeof bench->waiting->detail,
                  "a request that is cut off gets known to nobody");
+    }
+    if (run->unmeasured) {
+        bench->waiting->verdict = CV_DISCLAIMED;
+        snprintf(bench->waiting->detail, sizeof bench->waiting->detail, "nothing is said about time");
     }
 }
 

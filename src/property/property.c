@@ -82,6 +82,14 @@ static void say_why(const struct cv_run *run, struct cv_judgement *judgement, co
         snprintf(rest, room, "%sinterrupted at time %llu", join, (unsigned long long)run->now);
 }
 
+/* Some things are wrong whenever they are so, even if they have come right in the end. */
+static void judge_seen(const struct cv_run *run, struct cv_judgement *judgement)
+{
+    for (uint32_t i = 0; run->seen && i < judgement->finding_count; i++)
+        if (strcmp(judgement->findings[i].name, run->seen->name) == 0)
+            judgement->findings[i] = *run->seen;
+}
+
 int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv_complaint *complaint)
 {
     *judgement = (struct cv_judgement){0};
@@ -96,9 +104,10 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
     if (!error && claims & (CV_SHORTEST_PATHS | CV_FEWEST_HOPS))
         error = cv_judge_paths(run, judgement);
     judge_invariant(run, judgement);
-    if (!error)
+    judge_seen(run, judgement);
+    if (!error && !run->unmeasured)
         error = judge_cost(run, CV_MESSAGES, run->total, judgement, complaint);
-    if (!error)
+    if (!error && !run->unmeasured)
         error = judge_cost(run, CV_DELAY, run->time, judgement, complaint);
 
     const struct cv_finding *worst = NULL;

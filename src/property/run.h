@@ -42,8 +42,11 @@ enum cv_ending {
     CV_QUIET,       /* nothing is under way and nothing will happen any more */
     CV_REPEATS,     /* the run came back to a state it was in before: it never ends */
     CV_OUT_OF_TIME, /* --until */
-    CV_INTERRUPTED
+    CV_INTERRUPTED,
+    CV_STOPPED /* a run of given decisions has come to the last of them */
 };
+
+struct cv_finding;
 
 struct cv_run {
     const struct cv_scenario *scenario;
@@ -78,6 +81,9 @@ struct cv_run {
     const char *broken; /* its complaint, or NULL */
     cv_node broken_node;
     uint64_t broken_time;
+
+    const struct cv_finding *seen; /* what was found wrong on the way by who looks at every state; or NULL */
+    bool unmeasured;               /* who moves when was decided by hand: the texts' costs say nothing about it */
 };
 
 /* How many rounds every live node has completed. */

@@ -90,6 +90,7 @@ static void let_next_in(struct cv_self *me)
     if (next == CV_NOBODY)
         return;
     my->first = my->behind[next];
+    my->behind[next] = 0; /* of equal queues the bytes are equal */
     if (my->first == CV_NOBODY)
         my->last = CV_NOBODY;
     let_in(me, next);

@@ -156,8 +156,11 @@ static void release(struct cv_self *me)
 {
     struct state *my = me->state;
     my->mode = RELEASED;
-    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++) {
         cv_send(me, cv_voter(me, me->node, i), RELEASE, &(struct fence){my->fence});
+        my->said[i] = 0;
+    }
+    my->time = my->fence = 0;
 }
 
 /* ---- voter ---- */
@@ -167,15 +170,21 @@ static bool before(const struct cv_self *me, const struct wish *one, const struc
     return one->time < other->time || (one->time == other->time && cv_id_of(me, one->node) < cv_id_of(me, other->node));
 }
 
-/* The best of those who wait, or NULL. */
+/* The best of those who wait, or NULL: the queue is in order. */
 static struct wish *best_waiting(const struct cv_self *me)
 {
     const struct state *my = me->state;
-    struct wish *best = NULL, *waiting = queue(me);
-    for (uint32_t i = 0; i < my->waiting; i++)
-        if (!best || before(me, &waiting[i], best))
-            best = &waiting[i];
-    return best;
+    return my->waiting ? queue(me) : NULL;
+}
+
+static void queue_up(struct cv_self *me, struct wish wish)
+{
+    struct state *my = me->state;
+    struct wish *waiting = queue(me);
+    uint32_t place = my->waiting++;
+    for (; place && before(me, &wish, &waiting[place - 1]); place--)
+        waiting[place] = waiting[place - 1];
+    waiting[place] = wish;
 }
 
 static void vote(struct cv_self *me, struct wish wish)
@@ -211,18 +220,20 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
             cv_send(me, my->voted.node, INQUIRE, &(struct stamp){my->voted.time});
         my->inquired = true;
     }
-    queue(me)[my->waiting++] = wish;
+    queue_up(me, wish);
 }
 
 static void vote_for_next(struct cv_self *me)
 {
     struct state *my = me->state;
     struct wish *best = best_waiting(me);
-    my->voted.node = CV_NOBODY;
+    my->voted = (struct wish){.node = CV_NOBODY};
+    my->inquired = false;
     if (!best)
         return;
     const struct wish next = *best;
-    *best = queue(me)[--my->waiting];
+    memmove(best, best + 1, --my->waiting * sizeof *best);
+    best[my->waiting] = (struct wish){0};
     vote(me, next);
 }
 
@@ -233,7 +244,7 @@ static void on_relinquish(struct cv_self *me, const struct cv_message *message)
     if (my->voted.node != message->from || my->voted.time != stamp->time)
         return;
     my->voted.failed = true;
-    queue(me)[my->waiting++] = my->voted;
+    queue_up(me, my->voted);
     vote_for_next(me);
 }
 

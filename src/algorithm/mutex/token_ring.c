@@ -276,6 +276,25 @@ static void suspect(struct cv_self *me, cv_node node)
         cv_arm(me, SILENCE, (uint64_t)cv_parameter(me, REGENERATE) + cv_bound(me));
 }
 
+/* The hops. */
+static void counters(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message)
+{
+    struct state *my = state;
+    (void)node;
+    if (my) {
+        counting->count(counting, 0, &my->token.hop);
+        counting->count(counting, 0, &my->received);
+        counting->count(counting, 0, &my->sent);
+        counting->count(counting, 0, &my->newest.hop);
+    } else if (message->kind == TOKEN) {
+        counting->count(counting, 0, &((struct token *)(void *)message->body)->hop);
+    } else if (message->kind == ANSWER) {
+        struct answer *answer = (struct answer *)(void *)message->body;
+        counting->count(counting, 0, &answer->received);
+        counting->count(counting, 0, &answer->sent);
+    }
+}
+
 static const struct cv_kind kinds[] = {
     [TOKEN] = {"token", sizeof(struct token), on_token, false},
     [ACK] = {"ack", 0, on_ack, false},
@@ -322,4 +341,5 @@ const struct cv_algorithm cv_token_ring = {
     .suspect = suspect,
     .request = request,
     .release = release,
+    .counters = counters,
 };

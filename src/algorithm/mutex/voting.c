@@ -163,6 +163,19 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
         my->voted = CV_NOBODY;
 }
 
+/* The attempts, each candidate's by themselves. */
+static void counters(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message)
+{
+    struct state *my = state;
+    if (my) {
+        counting->count(counting, node, &my->attempt);
+        return;
+    }
+    const bool answers = message->kind == GRANT || message->kind == DENY;
+    counting->count(counting, answers ? message->to : message->from,
+                    &((struct ballot *)(void *)message->body)->attempt);
+}
+
 static const struct cv_kind kinds[] = {
     [REQUEST] = {"request", sizeof(struct ballot), on_request, false},
     [GRANT] = {"grant", sizeof(struct ballot), on_grant, false},
@@ -205,4 +218,5 @@ const struct cv_algorithm cv_voting = {
     .timeout = timeout,
     .request = try,
     .release = release,
+    .counters = counters,
 };

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check/shrink.h"
+#include "check/trail.h"
+
+struct check {
+    struct model *model;
+    struct search search;
+    struct cv_check_result *result;
+    struct cv_finding finding; /* what was violated, if anything was */
+};
+
+static double wall_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- runs that never end ---- */
+
+/* Is it promised that they do not? Elections must come to rest; who promises to serve everybody must. */
+static bool liveness_matters(const struct setting *setting)
+{
+    return is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
+}
+
+static int look_for_cycles(struct check *check, bool reduction, bool *cyclic)
+{
+    struct cv_check_result *result = check->result;
+    const struct cv_check_options *options = &check->model->setting.options;
+    struct graph graph;
+    struct lasso lasso = {0};
+    uint32_t state[MOST_PARTS];
+    int error = graph_build(&graph, check->model, reduction);
+    if (graph.bytes > result->bytes)
+        result->bytes = graph.bytes;
+    if (!error && graph.too_large) {
+        result->complete = false;
+        result->stopped = "memory";
+        if (options->interrupted && *options->interrupted)
+            result->stopped = "interrupted";
+    } else if (!error) {
+        error = cycle_find(&graph, is_mutex(&check->model->setting), &lasso, cyclic);
+    }
+    if (!error && lasso.count && !reduction) {
+        error = trail_along(check->model, &graph, &lasso, &result->trail, state);
+        if (!error)
+            error = judge_end(check->model, state, true, options->property, &check->finding);
+        if (check->finding.verdict != CV_VIOLATED)
+            result->trail.count = 0; /* it breaks another promise than the one asked about */
+    }
+    lasso_free(&lasso);
+    graph_free(&graph);
+    return error;
+}
+
+/* Leaving out orders keeps whether there is a cycle at all; whether it is fair is asked of the whole graph. */
+static int check_liveness(struct check *check)
+{
+    bool cyclic = true;
+    int error = 0;
+    if (check->search.reduced)
+        error = look_for_cycles(check, true, &cyclic);
+    if (!error && cyclic && check->result->complete)
+        error = look_for_cycles(check, false, &cyclic);
+    check->result->cyclic = cyclic;
+    return error;
+}
+
+/* ---- the judgement ---- */
+
+/* Shortens the counterexample and has its replay say how it goes wrong. */
+static int tell_trail(struct check *check)
+{
+    const struct setting *setting = &check->model->setting;
+    const char *name = check->finding.name;
+    struct cv_trail *trail = &check->result->trail;
+    struct cv_finding finding;
+    if (shrink_trail(setting->scenario, &setting->options, name, trail))
+        return CV_ENOMEM;
+    check->result->confirmed = shrink_confirms(setting->scenario, &setting->options, trail, name, &finding);
+    if (check->result->confirmed)
+        check->finding = finding;
+    return 0;
+}
+
+static void list_finding(struct check *check, const char *name, const char *kind, uint32_t claim)
+{
+    const struct setting *setting = &check->model->setting;
+    struct cv_finding *finding = cv_find(&check->result->judgement, name, kind, CV_HELD);
+    const bool violated = check->finding.verdict == CV_VIOLATED;
+    if (violated && strcmp(check->finding.name, name) == 0)
+        *finding = (struct cv_finding){name, kind, CV_VIOLATED, ""};
+    else if (claim && !(setting->claims & claim))
+        finding->verdict = CV_DISCLAIMED;
+    else if (violated || !check->result->complete)
+        finding->verdict = CV_UNFINISHED;
+    if (setting->options.property && strcmp(setting->options.property, name) != 0)
+        finding->verdict = CV_UNFINISHED;
+    if (finding->verdict == CV_VIOLATED)
+        memcpy(finding->detail, check->finding.detail, sizeof finding->detail);
+}
+
+static void list_findings(struct check *check)
+{
+    struct cv_judgement *judgement = &check->result->judgement;
+    if (is_mutex(&check->model->setting)) {
+        list_finding(check, "exclusion", "always", CV_EXCLUSION);
+        list_finding(check, "fences-rise", "always", CV_FENCES_RISE);
+        list_finding(check, "no-deadlock", "always", CV_NO_DEADLOCK);
+        list_finding(check, "every-request", "eventually", CV_EVERY_REQUEST);
+    } else {
+        list_finding(check, "agreement", "always", CV_AGREEMENT);
+        list_finding(check, "best-wins", "always", CV_BEST_WINS);
+        list_finding(check, "everyone-learns", "eventually", CV_EVERYONE_LEARNS);
+        list_finding(check, "comes-to-rest", "eventually", 0);
+        list_finding(check, "any-caller", "always", CV_ANY_CALLER);
+        list_finding(check, "one-election", "always", CV_ONE_CALL);
+    }
+    if (check->model->setting.algorithm->invariant)
+        list_finding(check, "invariant", "always", 0);
+    judgement->verdict = check->finding.verdict == CV_VIOLATED ? CV_VIOLATED
+                         : check->result->complete             ? CV_HELD
+                                                               : CV_UNFINISHED;
+}
+
+static const char *why_stopped(enum search_end end)
+{
+    switch (end) {
+    case SEARCH_MEMORY:
+        return "memory";
+    case SEARCH_INTERRUPTED:
+        return "interrupted";
+    case SEARCH_DEPTH:
+        return "depth";
+    default:
+        return NULL;
+    }
+}
+
+/* ---- all of it ---- */
+
+/* If the algorithm does what a reduction relies on not being done: once more, without that reduction. */
+static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
+{
+    struct cv_check_options now = *options;
+    for (;;) {
+        int error = model_init(check->model, scenario, &now);
+        if (!error)
+            error = search_run(&check->search, check->model, now.reduction);
+        if (error || check->search.end != SEARCH_STRAYED)
+            return error;
+        now.keep_clocks |= check->model->timely;
+        now.reduction &= !check->model->strayed;
+        search_free(&check->search);
+        model_free(check->model);
+        memset(check->model, 0, sizeof *check->model);
+    }
+}
+
+static void note_search(struct check *check)
+{
+    struct cv_check_result *result = check->result;
+    const struct search *search = &check->search;
+    const double states = (double)search->states;
+    result->states = search->states;
+    result->transitions = search->transitions;
+    result->depth = search->depth;
+    result->bytes = search->bytes;
+    result->reduced = search->reduced;
+    result->cyclic = search->may_cycle;
+    result->collision = ldexp(states * states, check->model->setting.options.wide ? -129 : -65);
+    result->complete = search->end == SEARCH_COMPLETE;
+    result->stopped = why_stopped(search->end);
+    if (search->end == SEARCH_FOUND)
+        check->finding = search->spot.finding;
+}
+
+int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
+                 struct cv_check_result *result)
+{
+    struct check check = {.model = calloc(1, sizeof *check.model), .result = result};
+    const double started = wall_seconds();
+    *result = (struct cv_check_result){.trail.loop = CV_NEVER};
+    if (!check.model)
+        return CV_ENOMEM;
+    int error = search(&check, scenario, options);
+    if (!error) {
+        note_search(&check);
+        if (check.search.end == SEARCH_FOUND)
+            error = trail_to_spot(check.model, &check.search, &result->trail);
+        search_free(&check.search);
+        if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && liveness_matters(&check.model->setting))
+            error = check_liveness(&check);
+        if (!error && result->trail.count)
+            error = tell_trail(&check);
+        list_findings(&check);
+    }
+    model_free(check.model);
+    free(check.model);
+    if (!error && result->trail.count && !result->confirmed && options->reduction) {
+        /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
+        struct cv_check_options all = *options;
+        all.reduction = false;
+        cv_check_free(result);
+        error = cv_check_run(scenario, &all, result);
+    }
+    result->seconds = wall_seconds() - started;
+    return error;
+}
+
+void cv_check_free(struct cv_check_result *result)
+{
+    free(result->trail.decisions);
+    *result = (struct cv_check_result){0};
+}

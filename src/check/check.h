@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The checker: every order of events of a small group, where the simulator plays one.
+ *
+ * An event is one handler call: a message arrives, a node calls, asks or leaves, a timer fires, the detector tells.
+ * Crashes, missed crashes and false suspicions come out of budgets, at any point.
+ */
+#ifndef CONCLAVE_CHECK_CHECK_H
+#define CONCLAVE_CHECK_CHECK_H
+
+#include <signal.h>
+
+#include "check/decision.h"
+#include "property/property.h"
+
+#define CV_CHECK_MOST_NODES 16u
+
+struct cv_check_progress {
+    uint64_t states, queue, bytes;
+    uint32_t depth;
+    const char *phase; /* what is being done */
+};
+
+struct cv_check_options {
+    uint32_t callers;     /* a bit for each node that may call the election, or ask to enter */
+    cv_node inside;       /* mutex: the view begins with this node inside; CV_NOBODY: with nobody */
+    uint32_t crashes;     /* so many nodes may die */
+    uint32_t missed;      /* of so many of them nobody need ever be told */
+    uint32_t suspicions;  /* so often a live node is held for dead */
+    uint32_t threads;     /* at least 1 */
+    uint32_t most_depth;  /* look no further; 0: to the end */
+    uint64_t memory;      /* bytes not to exceed */
+    bool any_time;        /* timers may fire whenever they are armed */
+    bool reduction;       /* leave out orders that come to the same */
+    bool keep_clocks;     /* but drop no clocks: the algorithm looks at them whenever it likes */
+    bool wide;            /* fingerprints of 128 bits */
+    const char *property; /* look for violations of this one alone; NULL: of any */
+    volatile sig_atomic_t *interrupted;
+    void (*progress)(void *context, const struct cv_check_progress *progress);
+    void *progress_context;
+};
+
+struct cv_check_result {
+    struct cv_judgement judgement; /* of all that was seen; leader and costs are not used */
+    bool complete;
+    const char *stopped; /* why it is not */
+    bool reduced;        /* orders were left out */
+    bool cyclic;         /* some run never ends, or may not: cycles were looked at */
+    uint64_t states, transitions;
+    uint32_t depth;
+    uint64_t bytes; /* the most memory that was held */
+    double seconds;
+    double collision;      /* the chance that two states had one fingerprint */
+    struct cv_trail trail; /* the counterexample; empty if there is none */
+    bool confirmed;        /* playing it again, by other code, violates the same property */
+};
+
+/* 0 or CV_ENOMEM. Free the result in both cases. The scenario must be one of those cv_check_refuses() lets pass. */
+int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
+                 struct cv_check_result *result);
+void cv_check_free(struct cv_check_result *result);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* All that can happen next in a state, and what each leads to. This is the meaning of a check. */
+#ifndef CONCLAVE_CHECK_EXPAND_H
+#define CONCLAVE_CHECK_EXPAND_H
+
+#include "check/step.h"
+
+#define EVERY_NODE UINT32_MAX
+
+/* What a step does wrong, if anything. */
+enum wrong {
+    WRONG_NOTHING,
+    WRONG_EXCLUSION,
+    WRONG_FENCE,
+    WRONG_RECALL,
+    WRONG_INVARIANT,
+    WRONG_LEADER,
+    WRONG_AGREEMENT
+};
+
+const char *wrong_name(enum wrong wrong);
+
+/* The parts of the vector that a step changes. */
+struct change {
+    uint32_t part, number;
+};
+
+struct successor {
+    struct print print;
+    uint32_t first, count; /* its changes */
+    uint8_t type;          /* enum cv_decision_type */
+    uint8_t node, peer, place;
+    uint32_t sent; /* CV_WHOLE, or cut short by a crash after so many */
+    bool missed;
+    bool visible; /* it changes what is judged at every state of several nodes */
+    uint8_t wrong;
+    uint32_t action;               /* which event it was, as fairness sees it; 0: it need never happen */
+    const struct outcome *outcome; /* NULL: a crash */
+};
+
+struct expander {
+    struct model *model;
+    struct stepper stepper;
+
+    /* The result. */
+    struct successor *successors;
+    struct change *changes;
+    uint32_t count, room, change_count, change_room;
+    uint32_t obliged; /* how many of them must happen */
+
+    /* While at it. */
+    uint32_t *state;
+    struct print print;
+    uint32_t alive;  /* a bit for each node that lives */
+    uint32_t hushed; /* HUSHED if the clocks have been dropped */
+    uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
+};
+
+/* Changes a part of the state that is being made. */
+void expand_set(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number);
+
+/* recount.c: counts the numbers that grow for ever from the lowest on. */
+void recount(struct expander *expander, struct successor *successor);
+/* Drops the clocks, once nobody will ask any more. */
+void hush(struct expander *expander, struct successor *successor);
+
+int expander_init(struct expander *expander, struct model *model);
+void expander_free(struct expander *expander);
+
+/* Forgets the successors found so far. */
+static inline void expand_clear(struct expander *expander)
+{
+    expander->count = expander->change_count = expander->obliged = 0;
+}
+
+/*
+ * Adds the successors by events at the nodes of a mask. The state is used while at it and left as it was. Nothing
+ * happens in a state in which a perpetual algorithm has nothing left to do.
+ */
+void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes);
+
+/* Writes a successor of the state over it. */
+static inline void expand_apply(const struct expander *expander, const struct successor *successor, uint32_t *state)
+{
+    for (uint32_t i = 0; i < successor->count; i++) {
+        const struct change *change = &expander->changes[successor->first + i];
+        state[change->part] = change->number;
+    }
+}
+
+/* The decision that leads there. */
+struct cv_decision expand_decision(const struct successor *successor);
+
+#endif

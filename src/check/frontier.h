@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/* The states of a level that are still to be expanded, packed one behind the other in chunks. */
+#ifndef CONCLAVE_CHECK_FRONTIER_H
+#define CONCLAVE_CHECK_FRONTIER_H
+
+#include <stdatomic.h>
+
+#include "check/model.h"
+
+#define CHUNK_BYTES ((size_t)1 << 16)
+
+struct chunk {
+    struct chunk *next;
+    uint32_t parts; /* of each state; channels that came into use later are empty in it */
+    uint32_t count;
+    uint32_t words[]; /* per state: the fingerprint, then the parts */
+};
+
+static inline uint32_t chunk_stride(uint32_t parts)
+{
+    return parts + sizeof(struct print) / sizeof(uint32_t);
+}
+
+static inline uint32_t chunk_room(uint32_t parts)
+{
+    return (uint32_t)((CHUNK_BYTES - sizeof(struct chunk)) / sizeof(uint32_t) / chunk_stride(parts));
+}
+
+/* Unpacks a state; what it does not have is 0. `parts` of it are to be valid. */
+static inline struct print chunk_state(const struct chunk *chunk, uint32_t index, uint32_t parts, uint32_t *state)
+{
+    struct print print;
+    const uint32_t *words = chunk->words + (size_t)index * chunk_stride(chunk->parts);
+    memcpy(&print, words, sizeof print);
+    memcpy(state, words + sizeof print / sizeof *words, chunk->parts * sizeof *state);
+    for (uint32_t part = chunk->parts; part < parts; part++)
+        state[part] = 0;
+    return print;
+}
+
+/* Where the next state of a chunk that has room goes: behind its fingerprint. */
+static inline uint32_t *chunk_append(struct chunk *chunk, struct print print)
+{
+    uint32_t *words = chunk->words + (size_t)chunk->count++ * chunk_stride(chunk->parts);
+    memcpy(words, &print, sizeof print);
+    return words + sizeof print / sizeof *words;
+}
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "check/host.h"
+
+#include <stdlib.h>
+
+#define FIRST_OUTBOX_BYTES 4096u
+
+static struct host *host_of(const struct cv_self *me)
+{
+    return (struct host *)(uintptr_t)((const char *)me - offsetof(struct host, self));
+}
+
+/* ---- the questions a handler may ask ---- */
+
+static uint32_t choose(struct cv_self *me, uint32_t ways)
+{
+    struct host *host = host_of(me);
+    if (host->chosen == CV_MOST_CHOICES)
+        return 0;
+    const uint32_t at = host->chosen++;
+    host->ways[at] = ways;
+    if (at >= host->script_length)
+        host->script[at] = 0;
+    return host->script[at];
+}
+
+static bool present(const struct cv_self *me, cv_node node)
+{
+    const struct host *host = host_of(me);
+    return host->alive & ~host->place->suspects & 1u << node;
+}
+
+static bool suspected(const struct cv_self *me, cv_id id)
+{
+    const struct host *host = host_of(me);
+    const cv_node node = cv_index_find(&host->setting->index, id);
+    return node != CV_NOBODY && node != me->node && host->place->suspects & 1u << node;
+}
+
+/* Without memory the step overwrites what it has written; the search ends right after it. */
+static void grow(struct cv_self *me, size_t bytes)
+{
+    struct host *host = host_of(me);
+    size_t room = host->outbox_room;
+    while (room - me->used < bytes)
+        room *= 2;
+    unsigned char *outbox = realloc(me->outbox, room);
+    if (!outbox) {
+        host->out_of_memory = true;
+        me->used = 0;
+        return;
+    }
+    me->outbox = outbox;
+    me->room = host->outbox_room = room;
+}
+
+static const struct cv_runtime runtime = {.choose = choose, .present = present, .suspected = suspected, .grow = grow};
+
+int host_init(struct host *host, const struct setting *setting)
+{
+    *host = (struct host){.setting = setting, .outbox_room = FIRST_OUTBOX_BYTES};
+    host->self.group = &setting->group;
+    host->self.runtime = &runtime;
+    host->self.outbox = malloc(FIRST_OUTBOX_BYTES);
+    host->self.room = FIRST_OUTBOX_BYTES;
+    return host->self.outbox ? 0 : CV_ENOMEM;
+}
+
+void host_free(struct host *host)
+{
+    free(host->self.outbox);
+}
+
+/* ---- a step ---- */
+
+static struct cv_self *open_step(struct host *host, struct place *place, uint32_t alive)
+{
+    struct cv_self *me = &host->self;
+    host->place = place;
+    host->alive = alive;
+    host->chosen = 0;
+    me->state = place->state;
+    me->node = place->node;
+    me->clock = place->clock;
+    me->knows = (place->flags & PLACE_KNOWS) != 0;
+    me->calling = (place->flags & PLACE_CALLING) != 0;
+    me->elected = place->leader;
+    me->used = 0;
+    me->effects = 0;
+    me->timers_armed = me->timers_cancelled = 0;
+    return me;
+}
+
+static void set_flag(struct place *place, enum place_flag flag, bool on)
+{
+    place->flags = on ? place->flags | flag : place->flags & ~(uint32_t)flag;
+}
+
+static void set_timers(const struct host *host, struct place *place)
+{
+    const struct cv_self *me = &host->self;
+    for (uint32_t timer = 0; timer < host->setting->timers; timer++) {
+        if ((me->timers_armed | me->timers_cancelled) & 1u << timer)
+            place->timers[timer] = 0;
+        if (me->timers_armed & 1u << timer) {
+            const uint64_t delay = me->timer_delay[timer] ? me->timer_delay[timer] : 1;
+            place->timers[timer] = host->setting->options.any_time ? 1 : delay + 1;
+        }
+    }
+}
+
+/* Writes what the step recorded into the node. */
+static void close_step(struct host *host, struct place *place)
+{
+    const struct cv_self *me = &host->self;
+    const uint32_t did = me->effects;
+    set_flag(place, PLACE_KNOWS, me->knows);
+    set_flag(place, PLACE_CALLING, me->calling);
+    place->leader = me->knows ? me->elected : 0;
+    if (did & CV_DID_TIMER)
+        set_timers(host, place);
+    if (did & CV_DID_ENTER) {
+        set_flag(place, PLACE_WAITING, false);
+        set_flag(place, PLACE_INSIDE, true);
+    }
+    if (did || me->used)
+        set_flag(place, PLACE_FRESH, false);
+    place->clock = host->setting->algorithm->clocked && !(host->alive & HUSHED) ? me->clock & ((1ull << 40) - 1) : 0;
+}
+
+void host_begin(struct host *host, struct place *place, cv_node node)
+{
+    const struct setting *setting = host->setting;
+    const struct cv_algorithm *algorithm = setting->algorithm;
+    memset(place, 0, place_bytes(setting, node));
+    place->node = node;
+    place->flags = PLACE_ALIVE | (is_mutex(setting) ? 0 : PLACE_FRESH);
+    if (node == setting->options.inside)
+        place->flags |= PLACE_INSIDE;
+    const bool asks = is_mutex(setting) && setting->options.callers & 1u << node;
+    place->left = asks ? (uint32_t)setting->scenario->entries : 0;
+    place->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
+    struct cv_self *me = open_step(host, place, (1u << setting->nodes) - 1);
+    if (algorithm->init)
+        algorithm->init(me);
+    if (is_mutex(setting) && algorithm->adopt)
+        algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
+    if (is_mutex(setting) && algorithm->start)
+        algorithm->start(me);
+    close_step(host, place);
+}
+
+static void call_handler(struct host *host, struct cv_self *me, enum cv_decision_type type, uint32_t argument,
+                         const struct cv_message *message)
+{
+    const struct cv_algorithm *algorithm = host->setting->algorithm;
+    switch (type) {
+    case CV_DECIDE_START:
+        if (algorithm->start)
+            algorithm->start(me);
+        break;
+    case CV_DECIDE_REQUEST:
+        algorithm->request(me);
+        break;
+    case CV_DECIDE_LEAVE:
+        algorithm->release(me);
+        break;
+    case CV_DECIDE_DELIVER:
+        algorithm->kinds[message->kind].receive(me, message);
+        break;
+    case CV_DECIDE_TIMEOUT:
+        algorithm->timeout(me, argument);
+        break;
+    default:
+        if (algorithm->suspect)
+            algorithm->suspect(me, argument);
+        break;
+    }
+}
+
+/* What the event does to the node before its handler sees it. */
+static void prepare(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
+                    uint32_t argument, const struct cv_message *message)
+{
+    switch (type) {
+    case CV_DECIDE_START:
+        set_flag(place, PLACE_FRESH, false);
+        set_flag(place, PLACE_STARTED, !host->setting->any_caller);
+        break;
+    case CV_DECIDE_REQUEST:
+        set_flag(place, PLACE_WAITING, true);
+        place->left--;
+        break;
+    case CV_DECIDE_LEAVE:
+        set_flag(place, PLACE_INSIDE, false);
+        break;
+    case CV_DECIDE_DELIVER:
+        set_flag(place, PLACE_FRESH, false);
+        if (message->clock > place->clock)
+            place->clock = message->clock;
+        break;
+    case CV_DECIDE_TIMEOUT:
+        place->timers[argument] = 0;
+        break;
+    default:
+        place->suspects |= 1u << argument;
+        break;
+    }
+    place->clock += host->setting->algorithm->clocked && !(alive & HUSHED);
+}
+
+const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
+                      uint32_t argument, const struct cv_message *message)
+{
+    prepare(host, place, alive, type, argument, message);
+    struct cv_self *me = open_step(host, place, alive);
+    call_handler(host, me, type, argument, message);
+    const char *broken = host->setting->algorithm->invariant ? host->setting->algorithm->invariant(me) : NULL;
+    close_step(host, place);
+    return broken;
+}
+
+bool host_next_script(struct host *host)
+{
+    host->script_length = host->chosen;
+    while (host->script_length) {
+        const uint32_t last = host->script_length - 1;
+        if (host->script[last] + 1 < host->ways[last]) {
+            host->script[last]++;
+            return true;
+        }
+        host->script_length = last;
+    }
+    return false;
+}

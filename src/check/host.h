@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* Takes one step of one node: calls the handler on a copy of the node and keeps what it recorded. */
+#ifndef CONCLAVE_CHECK_HOST_H
+#define CONCLAVE_CHECK_HOST_H
+
+#include "check/setting.h"
+
+struct host {
+    struct cv_self self; /* after a step: its outbox, effects, fence and note */
+    const struct setting *setting;
+    struct place *place; /* the node that takes the step */
+    uint32_t alive;      /* a bit for each node that lives, or HUSHED */
+    size_t outbox_room;
+    bool out_of_memory;
+
+    /* What cv_choose() is to give, and behind that 0; and how many ways there were each time. */
+    uint32_t script[CV_MOST_CHOICES], ways[CV_MOST_CHOICES];
+    uint32_t script_length, chosen;
+};
+
+int host_init(struct host *host, const struct setting *setting);
+void host_free(struct host *host);
+
+/* A node as it is before the first event. */
+void host_begin(struct host *host, struct place *place, cv_node node);
+
+/*
+ * Changes the node by the event. DELIVER takes the message, TIMEOUT the timer in `argument`, TELL and SUSPECT the node.
+ * `alive` says who lives, and whether clocks stand still (HUSHED). Returns the invariant's complaint, or NULL.
+ */
+const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
+                      uint32_t argument, const struct cv_message *message);
+
+/* The next script in the order of counting, or false after the last. */
+bool host_next_script(struct host *host);
+
+static inline const struct cv_message *host_first_message(const struct host *host)
+{
+    return (const struct cv_message *)(const void *)host->self.outbox;
+}
+
+#endif

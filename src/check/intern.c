@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "check/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "core/error.h"
+
+#define FIRST_SLOTS 1024u
+#define ARENA_BYTES ((size_t)1 << 18)
+
+struct intern_arena {
+    struct intern_arena *next;
+    unsigned char bytes[] __attribute__((aligned(8)));
+};
+
+int intern_init(struct intern *intern)
+{
+    *intern = (struct intern){.slot_count = FIRST_SLOTS};
+    pthread_mutex_init(&intern->lock, NULL);
+    intern->blocks = calloc(INTERN_BLOCKS, sizeof *intern->blocks);
+    intern->slots = calloc(FIRST_SLOTS, sizeof *intern->slots);
+    return intern->blocks && intern->slots ? 0 : CV_ENOMEM;
+}
+
+void intern_free(struct intern *intern)
+{
+    if (!intern->slot_count)
+        return;
+    for (uint32_t i = 0; intern->blocks && i < INTERN_BLOCKS && intern->blocks[i]; i++)
+        free(intern->blocks[i]);
+    while (intern->arenas) {
+        struct intern_arena *next = intern->arenas->next;
+        free(intern->arenas);
+        intern->arenas = next;
+    }
+    free(intern->blocks);
+    free(intern->slots);
+    pthread_mutex_destroy(&intern->lock);
+    *intern = (struct intern){0};
+}
+
+static void *allocate(struct intern *intern, size_t bytes)
+{
+    bytes = (bytes + 7) / 8 * 8;
+    if (intern->arena_left < bytes) {
+        const size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
+        struct intern_arena *arena = malloc(sizeof *arena + room);
+        if (!arena)
+            return NULL;
+        arena->next = intern->arenas;
+        intern->arenas = arena;
+        intern->arena = arena->bytes;
+        intern->arena_left = room;
+        intern->bytes += room;
+    }
+    void *place = intern->arena;
+    intern->arena += bytes;
+    intern->arena_left -= bytes;
+    return place;
+}
+
+static bool grow(struct intern *intern)
+{
+    const uint32_t count = intern->slot_count * 2;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return false;
+    for (uint32_t number = 0; number < intern->count; number++) {
+        uint32_t at = intern_record(intern, number)->hash & (count - 1);
+        while (slots[at])
+            at = (at + 1) & (count - 1);
+        slots[at] = number + 1;
+    }
+    free(intern->slots);
+    intern->slots = slots;
+    intern->slot_count = count;
+    return true;
+}
+
+static uint32_t append(struct intern *intern, const void *bytes, size_t length, uint32_t hash)
+{
+    const uint32_t number = intern->count, block = number / INTERN_BLOCK;
+    if (block == INTERN_BLOCKS)
+        return INTERN_NONE;
+    if (!intern->blocks[block] && !(intern->blocks[block] = calloc(INTERN_BLOCK, sizeof **intern->blocks)))
+        return INTERN_NONE;
+    struct intern_record *record = allocate(intern, sizeof *record + length);
+    if (!record)
+        return INTERN_NONE;
+    record->length = (uint32_t)length;
+    record->hash = hash;
+    if (length)
+        memcpy(record->bytes, bytes, length);
+    intern->blocks[block][number % INTERN_BLOCK] = record;
+    intern->bytes += sizeof record + 2 * sizeof *intern->slots;
+    intern->count++;
+    return number;
+}
+
+static uint32_t add(struct intern *intern, const void *bytes, size_t length, uint32_t hash)
+{
+    if (intern->count >= intern->slot_count / 2 && !grow(intern))
+        return INTERN_NONE;
+    uint32_t at = hash & (intern->slot_count - 1);
+    for (; intern->slots[at]; at = (at + 1) & (intern->slot_count - 1)) {
+        const struct intern_record *record = intern_record(intern, intern->slots[at] - 1);
+        if (record->hash == hash && record->length == length && memcmp(record->bytes, bytes, length) == 0)
+            return intern->slots[at] - 1;
+    }
+    const uint32_t number = append(intern, bytes, length, hash);
+    if (number != INTERN_NONE)
+        intern->slots[at] = number + 1;
+    return number;
+}
+
+uint32_t intern_add(struct intern *intern, const void *bytes, size_t length)
+{
+    const uint32_t hash = (uint32_t)(length ? XXH3_64bits(bytes, length) : 0);
+    pthread_mutex_lock(&intern->lock);
+    const uint32_t number = add(intern, bytes, length, hash);
+    pthread_mutex_unlock(&intern->lock);
+    return number;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "check/judge.h"
+
+#include <string.h>
+
+/* A state seen as the end of a run. */
+struct ending {
+    const struct model *model;
+    const uint32_t *state;
+    uint32_t part[CV_CHECK_MOST_NODES];
+};
+
+static const struct place *place_of(const struct ending *ending, cv_node node)
+{
+    return model_place(ending->model, ending->state[node]);
+}
+
+static struct cv_standing standing(const void *runtime, cv_node node)
+{
+    const struct place *place = place_of(runtime, node);
+    return (struct cv_standing){
+        .leader = place->leader, .alive = place->flags & PLACE_ALIVE, .knows = (place->flags & PLACE_KNOWS) != 0};
+}
+
+/* Who is connected with whom, over the living. */
+static void find_parts(struct ending *ending)
+{
+    const struct cv_group *group = &ending->model->setting.group;
+    for (cv_node node = 0; node < group->nodes; node++)
+        ending->part[node] = place_of(ending, node)->flags & PLACE_ALIVE ? node : UINT32_MAX;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (cv_node node = 0; node < group->nodes; node++)
+            for (uint64_t e = group->edges[node]; e < group->edges[node + 1]; e++) {
+                const uint32_t theirs = ending->part[group->neighbours[e]];
+                if (theirs != UINT32_MAX && ending->part[node] != UINT32_MAX && theirs < ending->part[node]) {
+                    ending->part[node] = theirs;
+                    changed = true;
+                }
+            }
+    }
+}
+
+static bool took_part(const struct ending *ending, cv_node node)
+{
+    const struct place *place = place_of(ending, node);
+    if (!(place->flags & PLACE_ALIVE))
+        return false;
+    return ending->model->setting.any_caller ? !(place->flags & PLACE_FRESH) : (place->flags & PLACE_STARTED) != 0;
+}
+
+static int judge_election(struct ending *ending, struct cv_run *run, struct cv_judgement *judgement)
+{
+    struct cv_scenario scenario = *run->scenario;
+    cv_node callers[CV_CHECK_MOST_NODES];
+    scenario.everyone_calls = false;
+    scenario.callers = callers;
+    scenario.caller_count = 0;
+    for (cv_node node = 0; node < scenario.group.nodes; node++)
+        if (took_part(ending, node))
+            callers[scenario.caller_count++] = node;
+    run->scenario = &scenario;
+    run->calls = 1;
+    if (scenario.group.topology == CV_GRAPH) {
+        find_parts(ending);
+        run->part = ending->part;
+    }
+    return cv_judge_election(run, judgement);
+}
+
+static int judge_mutex(struct ending *ending, struct cv_run *run, struct cv_judgement *judgement)
+{
+    struct cv_entry entries[CV_CHECK_MOST_NODES];
+    for (cv_node node = 0; node < ending->model->setting.nodes; node++) {
+        const struct place *place = place_of(ending, node);
+        if (place->flags & (PLACE_WAITING | PLACE_INSIDE))
+            entries[run->entry_count++] = (struct cv_entry){
+                .node = node, .entered = place->flags & PLACE_INSIDE ? 0 : CV_NEVER, .left = CV_NEVER, .fence = 1};
+    }
+    run->entries = entries;
+    return cv_judge_mutex(run, judgement);
+}
+
+bool judge_doubts(const struct model *model, const uint32_t *state, bool repeats)
+{
+    const struct ending ending = {.model = model, .state = state};
+    uint32_t wanted = 0, taking = 0;
+    for (cv_node node = 0; node < model->setting.nodes; node++) {
+        wanted |= place_of(&ending, node)->flags & PLACE_WAITING;
+        taking |= took_part(&ending, node);
+    }
+    return is_mutex(&model->setting) ? wanted : taking || repeats;
+}
+
+int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
+              struct cv_finding *finding)
+{
+    struct ending ending = {.model = model, .state = state};
+    struct cv_judgement judgement = {0};
+    struct cv_run run = {.scenario = model->setting.scenario,
+                         .runtime = &ending,
+                         .standing = standing,
+                         .ending = repeats ? CV_REPEATS : CV_QUIET};
+    *finding = (struct cv_finding){.verdict = CV_HELD};
+    if (!judge_doubts(model, state, repeats))
+        return 0;
+    const int error =
+        is_mutex(&model->setting) ? judge_mutex(&ending, &run, &judgement) : judge_election(&ending, &run, &judgement);
+    for (uint32_t i = 0; i < judgement.finding_count && finding->verdict != CV_VIOLATED; i++) {
+        const struct cv_finding *it = &judgement.findings[i];
+        const bool asked = repeats ? strcmp(it->kind, "eventually") == 0 : strcmp(it->kind, "sometimes") != 0;
+        if (it->verdict == CV_VIOLATED && asked && (!property || strcmp(property, it->name) == 0))
+            *finding = *it;
+    }
+    return error;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A state of the whole group as a vector of small numbers:
+ *
+ *     [0 .. n-1]  the nodes: numbers of `struct place`
+ *     [n]         everything that is not a node: the number of a `struct world`
+ *     [n+1 ..]    the channels, in the order in which they were first used: numbers of contents, 0 if empty
+ *
+ * A channel's contents are a list, kept as (first message, contents behind it): taking the first costs one look.
+ * Without order between messages the list is sorted, and any of them may be taken.
+ */
+#ifndef CONCLAVE_CHECK_MODEL_H
+#define CONCLAVE_CHECK_MODEL_H
+
+#include <stdatomic.h>
+
+#include "check/host.h"
+#include "check/intern.h"
+#include "check/print.h"
+
+#define MOST_CHANNELS (CV_CHECK_MOST_NODES * CV_CHECK_MOST_NODES)
+#define MOST_PARTS (CV_CHECK_MOST_NODES + 1 + MOST_CHANNELS)
+#define NO_CHANNEL UINT32_MAX
+
+struct contents {
+    uint32_t first;    /* message */
+    uint32_t rest;     /* contents */
+    struct print here; /* what it adds to the fingerprint of a state */
+    struct print gone; /* what taking the first message adds */
+};
+
+struct model {
+    struct setting setting;
+    struct intern places, messages, contents, worlds;
+    uint32_t dead[CV_CHECK_MOST_NODES];       /* the place of each node once it has died */
+    pthread_mutex_t lock;                     /* of the channels' list */
+    _Atomic uint32_t parts;                   /* of a state's vector */
+    _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
+    uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
+    _Atomic bool out_of_memory;
+    _Atomic bool timely;  /* a step that is no request looked at its clock */
+    _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
+};
+
+int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options);
+void model_free(struct model *model);
+
+/* The state before the first event. */
+int model_begin(struct model *model, uint32_t *state);
+
+uint64_t model_bytes(const struct model *model);
+
+static inline const struct place *model_place(const struct model *model, uint32_t number)
+{
+    return intern_bytes(&model->places, number);
+}
+
+static inline const struct world *model_world(const struct model *model, uint32_t number)
+{
+    return intern_bytes(&model->worlds, number);
+}
+
+static inline const struct cv_message *model_message(const struct model *model, uint32_t number)
+{
+    return intern_bytes(&model->messages, number);
+}
+
+static inline const struct contents *model_contents(const struct model *model, uint32_t number)
+{
+    return intern_bytes(&model->contents, number);
+}
+
+/* What a node, or the world, adds to the fingerprint of a state. */
+static inline struct print model_print(uint32_t number, bool world)
+{
+    return print_of(1u + world, number);
+}
+
+uint32_t model_add_place(struct model *model, const struct place *place);
+uint32_t model_add_world(struct model *model, const struct world *world);
+/* Only what its receiver can see counts: the time of sending only if Lamport clocks are part of the algorithm. */
+uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked);
+/* Contents: a message and those behind it; with a message more; without the one at that place. */
+uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
+uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);
+uint32_t model_take(struct model *model, uint32_t contents, uint32_t place);
+/* The part that is the channel between two nodes. */
+uint32_t model_channel(struct model *model, cv_node from, cv_node to);
+
+/* The fingerprint of a whole state. */
+struct print model_fingerprint(const struct model *model, const uint32_t *state);
+
+/* May that node send to another, by what its algorithm's topology says, when these live? */
+bool model_may_send(const struct model *model, uint32_t place, uint32_t alive, cv_node to);
+
+/* Who lives. */
+static inline uint32_t model_alive(const struct model *model, const uint32_t *state)
+{
+    uint32_t alive = 0;
+    if (!model->setting.group.absence)
+        return (1u << model->setting.nodes) - 1;
+    for (cv_node node = 0; node < model->setting.nodes; node++)
+        alive |= (uint32_t)(state[node] != model->dead[node]) << node;
+    return alive;
+}
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Numbers that grow for ever make every state a new one. Where only their order matters an algorithm shows them
+ * (`counters` in its table), and they are counted anew from 1 in every state: then what goes round comes round.
+ *
+ * Lamport clocks tell states apart as well. Once nobody will ask any more, and if only requests look at them, they no
+ * longer matter and are dropped.
+ */
+#include <stdlib.h>
+
+#include "check/expand.h"
+
+struct recounting {
+    struct cv_counting counting; /* first, so that the one is the other */
+    uint64_t least[CV_CHECK_MOST_NODES];
+};
+
+static void find_least(struct cv_counting *counting, uint32_t family, uint64_t *number)
+{
+    struct recounting *recounting = (struct recounting *)(void *)counting;
+    uint64_t *least = &recounting->least[family];
+    if (*number && (!*least || *number < *least))
+        *least = *number;
+}
+
+static void lower(struct cv_counting *counting, uint32_t family, uint64_t *number)
+{
+    const struct recounting *recounting = (struct recounting *)(void *)counting;
+    if (*number)
+        *number -= recounting->least[family] - 1;
+}
+
+/* A copy of the bytes that belong to a number; NULL if there is no memory. */
+static void *copy(struct model *model, const struct intern *intern, uint32_t number)
+{
+    const struct intern_record *record = intern_record(intern, number);
+    void *bytes = malloc(record->length);
+    if (bytes)
+        memcpy(bytes, record->bytes, record->length);
+    else
+        model->out_of_memory = true;
+    return bytes;
+}
+
+/* The contents with every message's counters looked at, or lowered: for looking the result is the same contents. */
+static uint32_t visit_contents(struct model *model, struct recounting *recounting, uint32_t contents)
+{
+    if (!contents)
+        return 0;
+    const struct contents *list = model_contents(model, contents);
+    struct cv_message *message = copy(model, &model->messages, list->first);
+    if (!message)
+        return contents;
+    model->setting.algorithm->counters(&recounting->counting, message->from, NULL, message);
+    const uint32_t first = model_add_message(model, message, model->setting.algorithm->clocked);
+    free(message);
+    const uint32_t rest = visit_contents(model, recounting, list->rest);
+    return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
+}
+
+static uint32_t visit_place(struct model *model, struct recounting *recounting, uint32_t number)
+{
+    struct place *place = copy(model, &model->places, number);
+    if (!place)
+        return number;
+    if (place->flags & PLACE_ALIVE)
+        model->setting.algorithm->counters(&recounting->counting, place->node, place->state, NULL);
+    const uint32_t result = model_add_place(model, place);
+    free(place);
+    return result;
+}
+
+void recount(struct expander *expander, struct successor *successor)
+{
+    struct model *model = expander->model;
+    struct recounting recounting = {.counting.count = find_least};
+    bool high = false;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t part = 0; part < model->parts; part++) {
+            const uint32_t before = expander->state[part];
+            if (part == model->setting.nodes)
+                continue;
+            const uint32_t after = part < model->setting.nodes ? visit_place(model, &recounting, before)
+                                                               : visit_contents(model, &recounting, before);
+            if (after != before)
+                expand_set(expander, successor, part, after);
+        }
+        for (uint32_t family = 0; family < CV_CHECK_MOST_NODES; family++)
+            high |= recounting.least[family] > 1;
+        if (!high)
+            return;
+        recounting.counting.count = lower;
+    }
+}
+
+/* ---- clocks ---- */
+
+static uint32_t without_clocks(struct model *model, uint32_t contents)
+{
+    if (!contents)
+        return 0;
+    const struct contents *list = model_contents(model, contents);
+    const uint32_t first = model_add_message(model, model_message(model, list->first), false);
+    const uint32_t rest = without_clocks(model, list->rest);
+    return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
+}
+
+void hush(struct expander *expander, struct successor *successor)
+{
+    struct model *model = expander->model;
+    for (uint32_t part = 0; part < model->parts; part++) {
+        uint32_t after = expander->state[part];
+        if (part > model->setting.nodes) {
+            after = without_clocks(model, after);
+        } else if (part < model->setting.nodes) {
+            struct place *place = copy(model, &model->places, after);
+            if (!place)
+                return;
+            place->clock = 0;
+            after = model_add_place(model, place);
+            free(place);
+        }
+        if (after != expander->state[part])
+            expand_set(expander, successor, part, after);
+    }
+}

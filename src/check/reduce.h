@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which orders need not be tried. See reduce.c.
+ */
+#ifndef CONCLAVE_CHECK_REDUCE_H
+#define CONCLAVE_CHECK_REDUCE_H
+
+#include "check/expand.h"
+
+/*
+ * The next set of nodes whose doings alone may be enough in this state, the smallest first; false after the last.
+ * `tried` begins with 0.
+ */
+bool reduce_next(const struct model *model, const uint32_t *state, uint32_t *tried, uint32_t *nodes);
+
+/* Do none of the successors change what is judged at every state? */
+bool reduce_is_invisible(const struct expander *expander);
+
+/* Does reduction pay? It is looked at between levels. */
+struct thrift {
+    bool on;
+    bool used; /* at some time */
+    uint64_t expanded, saved;
+};
+
+void thrift_look(struct thrift *thrift, uint64_t expanded, uint64_t saved);
+
+#endif

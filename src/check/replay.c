@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Full states, no numbers, no fingerprints: a second way to the same end, so that a counterexample is confirmed by
+ * other code than that which found it.
+ */
+#include "check/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/host.h"
+
+struct letter {
+    uint64_t serial;
+    struct cv_message *message;
+};
+
+struct channel {
+    struct letter *letters;
+    uint32_t count, room;
+};
+
+struct cv_replay {
+    struct cv_scenario scenario;
+    struct setting setting;
+    struct cv_observer observer;
+    struct host host;
+    struct place *places[CV_CHECK_MOST_NODES];
+    struct channel channels[CV_CHECK_MOST_NODES][CV_CHECK_MOST_NODES];
+    uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also where the algorithm has none */
+    bool recalled[CV_CHECK_MOST_NODES];
+    uint64_t open[CV_CHECK_MOST_NODES]; /* the entry each waits for or is in, or NO_ENTRY */
+    cv_node callers[CV_CHECK_MOST_NODES];
+    struct cv_crash crashes[CV_CHECK_MOST_NODES];
+    uint32_t alive, missed;
+    uint32_t mistakes; /* of the detector */
+    uint64_t now, serial;
+    struct cv_entry *entries;
+    uint64_t entry_room;
+    struct cv_run run;
+    struct cv_finding seen;
+    bool out_of_memory;
+};
+
+#define NO_ENTRY UINT64_MAX
+
+/* ---- telling ---- */
+
+static void tell(struct cv_replay *replay, struct cv_event event)
+{
+    event.time = replay->now;
+    event.clock = event.clock ? event.clock : replay->clocks[event.node];
+    if (replay->observer.event)
+        replay->observer.event(replay->observer.context, &event);
+}
+
+static void tell_effect(struct cv_replay *replay, uint32_t bit, enum cv_event_type type, uint64_t detail,
+                        const char *text)
+{
+    const struct cv_self *me = &replay->host.self;
+    if (me->effects & bit)
+        tell(replay,
+             (struct cv_event){.type = type, .node = me->node, .peer = CV_NOBODY, .detail = detail, .text = text});
+}
+
+static void tell_effects(struct cv_replay *replay)
+{
+    const struct cv_self *me = &replay->host.self;
+    tell_effect(replay, CV_DID_NOTE, CV_EVENT_NOTE, 0, me->note);
+    tell_effect(replay, CV_DID_CALL, CV_EVENT_CALL, 0, NULL);
+    tell_effect(replay, CV_DID_YIELD, CV_EVENT_YIELD, 0, NULL);
+    tell_effect(replay, CV_DID_FORGET, CV_EVENT_FORGET, 0, NULL);
+    tell_effect(replay, CV_DID_ELECT, CV_EVENT_ELECTED, me->elected, NULL);
+    tell_effect(replay, CV_DID_ENTER, CV_EVENT_ENTER, me->fence, NULL);
+}
+
+/* ---- messages ---- */
+
+static void tell_message(struct cv_replay *replay, enum cv_event_type type, const struct letter *letter)
+{
+    const struct cv_message *message = letter->message;
+    const bool sends = type == CV_EVENT_SEND;
+    tell(replay, (struct cv_event){.type = type,
+                                   .node = sends ? message->from : message->to,
+                                   .peer = sends ? message->to : message->from,
+                                   .clock = sends ? message->clock : 0,
+                                   .message = letter->serial,
+                                   .content = message});
+}
+
+static void post(struct cv_replay *replay, const struct cv_message *message, uint64_t clock)
+{
+    struct channel *channel = &replay->channels[message->from][message->to];
+    const size_t bytes = cv_message_bytes(message);
+    struct letter letter = {++replay->serial, malloc(bytes)};
+    if (channel->count == channel->room) {
+        const uint32_t room = channel->room ? channel->room * 2 : 8;
+        struct letter *letters = realloc(channel->letters, room * sizeof *letters);
+        if (letters) {
+            channel->letters = letters;
+            channel->room = room;
+        }
+    }
+    if (!letter.message || channel->count == channel->room) {
+        free(letter.message);
+        replay->out_of_memory = true;
+        return;
+    }
+    memcpy(letter.message, message, bytes);
+    letter.message->clock = (message->clock + clock) & ((1ull << 40) - 1);
+    if (message->to != message->from) {
+        replay->run.count[message->kind]++;
+        replay->run.total++;
+    }
+    tell_message(replay, CV_EVENT_SEND, &letter);
+    if (replay->alive & 1u << message->to) {
+        channel->letters[channel->count++] = letter;
+        return;
+    }
+    tell_message(replay, CV_EVENT_LOST, &letter);
+    free(letter.message);
+}
+
+static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t place)
+{
+    struct channel *channel = &replay->channels[from][to];
+    const struct letter letter = channel->letters[place];
+    memmove(channel->letters + place, channel->letters + place + 1,
+            (--channel->count - place) * sizeof *channel->letters);
+    return letter;
+}
+
+/* Sends what the step left in the outbox, or the first so many of it. */
+static void send_all(struct cv_replay *replay, uint64_t clock, uint32_t most)
+{
+    const struct cv_self *me = &replay->host.self;
+    for (size_t at = 0; at < me->used && most; most--) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        post(replay, message, clock);
+    }
+}
+
+/* ---- the critical section ---- */
+
+static void new_entry(struct cv_replay *replay, cv_node node, uint64_t entered)
+{
+    struct cv_run *run = &replay->run;
+    if (run->entry_count == replay->entry_room) {
+        const uint64_t room = replay->entry_room ? replay->entry_room * 2 : 16;
+        struct cv_entry *entries = realloc(replay->entries, room * sizeof *entries);
+        if (!entries) {
+            replay->out_of_memory = true;
+            return;
+        }
+        replay->entries = entries;
+        replay->entry_room = room;
+    }
+    replay->entries[run->entry_count] =
+        (struct cv_entry){.node = node, .requested = replay->now, .entered = entered, .left = CV_NEVER};
+    replay->open[node] = run->entry_count++;
+}
+
+static void note_enter(struct cv_replay *replay, cv_node node)
+{
+    struct cv_entry *entry = replay->open[node] == NO_ENTRY ? NULL : &replay->entries[replay->open[node]];
+    if (!entry || entry->entered != CV_NEVER) {
+        new_entry(replay, node, replay->now); /* it was not asked for */
+        entry = replay->out_of_memory ? NULL : &replay->entries[replay->open[node]];
+    }
+    if (!entry)
+        return;
+    entry->entered = replay->now;
+    entry->fence = replay->host.self.fence;
+}
+
+static void note_end(struct cv_replay *replay, cv_node node, bool died)
+{
+    if (replay->open[node] == NO_ENTRY)
+        return;
+    struct cv_entry *entry = &replay->entries[replay->open[node]];
+    entry->died = died;
+    if (entry->entered != CV_NEVER)
+        entry->left = replay->now;
+    replay->open[node] = NO_ENTRY;
+    if (!died)
+        replay->run.last_exit = replay->now;
+}
+
+/* ---- decisions ---- */
+
+static void crash(struct cv_replay *replay, cv_node node, bool missed)
+{
+    replay->alive &= ~(1u << node);
+    replay->missed |= (uint32_t)missed << node;
+    replay->places[node]->flags = 0;
+    note_end(replay, node, true);
+    replay->crashes[replay->scenario.crash_count++] =
+        (struct cv_crash){.node = node, .moment = CV_AT, .time = replay->now};
+    tell(replay, (struct cv_event){.type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY});
+    for (cv_node from = 0; from < replay->setting.nodes; from++)
+        while (replay->channels[from][node].count) {
+            const struct letter letter = take_letter(replay, from, node, 0);
+            tell_message(replay, CV_EVENT_LOST, &letter);
+            free(letter.message);
+        }
+}
+
+/* Is that node to hear of a loss? One that nobody noticed, or that comes of such a one, need not be told. */
+static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
+{
+    const uint32_t reach = setting_reach(&replay->setting, replay->alive, node);
+    uint32_t lost = ((1u << replay->setting.nodes) - 1) & ~reach & ~replay->places[node]->suspects & ~replay->missed;
+    if (replay->missed)
+        lost &= ~replay->alive;
+    return lost != 0;
+}
+
+/* Is a message or a report of the detector under way? */
+static bool is_under_way(const struct cv_replay *replay)
+{
+    const uint32_t nodes = replay->setting.nodes;
+    for (cv_node node = 0; node < nodes; node++) {
+        if (!(replay->alive & 1u << node))
+            continue;
+        if (is_to_be_told(replay, node))
+            return true;
+        for (cv_node from = 0; from < nodes; from++)
+            if (replay->channels[from][node].count)
+                return true;
+    }
+    return false;
+}
+
+/* The least time that a timer of the living has left, plus 1; 0: none is armed. */
+static uint64_t next_due(const struct cv_replay *replay)
+{
+    uint64_t next = 0;
+    for (cv_node node = 0; node < replay->setting.nodes; node++)
+        for (uint32_t timer = 0; replay->alive & 1u << node && timer < replay->setting.timers; timer++) {
+            const uint64_t left = replay->places[node]->timers[timer];
+            if (left && (!next || left < next))
+                next = left;
+        }
+    return next;
+}
+
+static const char *timer_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const uint64_t left =
+        decision->place < replay->setting.timers ? replay->places[decision->node]->timers[decision->place] : 0;
+    if (!left)
+        return "that timer is not armed";
+    if (replay->setting.options.any_time || (left == next_due(replay) && !is_under_way(replay)))
+        return NULL;
+    return "that timer is not due yet";
+}
+
+/* Why the decision cannot be taken now, or NULL. */
+static const char *obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const uint32_t nodes = replay->setting.nodes;
+    const bool has_peer =
+        decision->type == CV_DECIDE_DELIVER || decision->type == CV_DECIDE_TELL || decision->type == CV_DECIDE_SUSPECT;
+    if (decision->node >= nodes || (has_peer && decision->peer >= nodes))
+        return "there is no such node";
+    const struct place *place = replay->places[decision->node];
+    if (!(replay->alive & 1u << decision->node))
+        return "that node is dead";
+    switch (decision->type) {
+    case CV_DECIDE_START:
+        return is_mutex(&replay->setting) || !(place->flags & PLACE_FRESH) ? "that node cannot call now" : NULL;
+    case CV_DECIDE_REQUEST:
+        return !place->left || place->flags & (PLACE_WAITING | PLACE_INSIDE) ? "that node cannot ask now" : NULL;
+    case CV_DECIDE_LEAVE:
+        return place->flags & PLACE_INSIDE ? NULL : "that node is not inside";
+    case CV_DECIDE_DELIVER:
+        return decision->place < replay->channels[decision->peer][decision->node].count
+                   ? NULL
+                   : "there is no such message on its way";
+    case CV_DECIDE_TIMEOUT:
+        return timer_obstacle(replay, decision);
+    case CV_DECIDE_TELL:
+        return setting_reach(&replay->setting, replay->alive, decision->node) & 1u << decision->peer
+                   ? "the other one is not lost"
+                   : NULL;
+    case CV_DECIDE_SUSPECT:
+        return replay->alive & 1u << decision->peer && decision->peer != decision->node ? NULL
+                                                                                        : "the other one is dead";
+    default:
+        return replay->alive & (replay->alive - 1) ? NULL : "nobody would be left";
+    }
+}
+
+/* Accurate timers: so much time passes before this one fires. */
+static void let_time_pass(struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const uint64_t time = replay->places[decision->node]->timers[decision->place] - 1;
+    for (cv_node node = 0; node < replay->setting.nodes; node++)
+        for (uint32_t timer = 0; timer < replay->setting.timers; timer++)
+            if (replay->places[node]->timers[timer] > time)
+                replay->places[node]->timers[timer] -= time;
+}
+
+static void announce(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
+{
+    static const enum cv_event_type types[] = {
+        [CV_DECIDE_START] = CV_EVENT_START,     [CV_DECIDE_REQUEST] = CV_EVENT_REQUEST,
+        [CV_DECIDE_LEAVE] = CV_EVENT_LEAVE,     [CV_DECIDE_DELIVER] = CV_EVENT_RECEIVE,
+        [CV_DECIDE_TIMEOUT] = CV_EVENT_TIMEOUT, [CV_DECIDE_TELL] = CV_EVENT_SUSPECT,
+        [CV_DECIDE_SUSPECT] = CV_EVENT_SUSPECT,
+    };
+    const bool timeout = decision->type == CV_DECIDE_TIMEOUT;
+    if (letter->message)
+        tell_message(replay, CV_EVENT_RECEIVE, letter);
+    else
+        tell(replay, (struct cv_event){.type = types[decision->type],
+                                       .node = decision->node,
+                                       .peer = decision->peer,
+                                       .detail = timeout ? decision->place : 0,
+                                       .text = timeout ? replay->setting.algorithm->timers[decision->place] : NULL});
+}
+
+/* Before the handler: what its surroundings note of the event. */
+static void prepare(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
+{
+    const cv_node node = decision->node;
+    uint64_t *clock = &replay->clocks[node];
+    if (letter->message && letter->message->clock > *clock)
+        *clock = letter->message->clock;
+    ++*clock;
+    if (decision->type == CV_DECIDE_START)
+        replay->callers[replay->scenario.caller_count++] = node;
+    if (decision->type == CV_DECIDE_LEAVE)
+        note_end(replay, node, false);
+    if (decision->type == CV_DECIDE_REQUEST)
+        new_entry(replay, node, CV_NEVER);
+    if (decision->type == CV_DECIDE_TIMEOUT)
+        let_time_pass(replay, decision);
+    announce(replay, decision, letter);
+}
+
+/* Something is wrong now, whatever comes of it: these two do not agree, or the one does not with what is best. */
+static void see(struct cv_replay *replay, const char *name, cv_node one, cv_node other)
+{
+    const cv_id *ids = replay->setting.group.ids;
+    struct cv_finding *seen = &replay->seen;
+    *seen = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
+    if (one == other)
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, the best is %u",
+                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, replay->setting.best);
+    else
+        snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, node %u follows %u",
+                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, ids[other],
+                 replay->places[other]->leader);
+    replay->run.seen = seen;
+}
+
+/* After it: what is wrong with that, if anything. */
+static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
+{
+    const struct setting *setting = &replay->setting;
+    const struct place *place = replay->places[node];
+    struct cv_run *run = &replay->run;
+    if (broken && !run->broken) {
+        run->broken = broken;
+        run->broken_node = node;
+        run->broken_time = replay->now;
+    }
+    const bool whole = replay->alive == (1u << setting->nodes) - 1 && !replay->mistakes;
+    if (!whole || run->seen || !(place->flags & PLACE_KNOWS))
+        return;
+    if (setting->best_always && place->leader != setting->best)
+        see(replay, "best-wins", node, node);
+    for (cv_node other = 0; setting->agree_always && other < setting->nodes; other++)
+        if (replay->places[other]->flags & PLACE_KNOWS && replay->places[other]->leader != place->leader)
+            see(replay, "agreement", other, node);
+}
+
+static void take_step(struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const cv_node node = decision->node;
+    struct cv_self *me = &replay->host.self;
+    struct letter letter = {0};
+    if (decision->type == CV_DECIDE_DELIVER)
+        letter = take_letter(replay, decision->peer, node, decision->place);
+    prepare(replay, decision, &letter);
+    replay->mistakes += decision->type == CV_DECIDE_SUSPECT;
+    const uint64_t before = replay->clocks[node];
+    replay->host.script_length = decision->choice_count;
+    memcpy(replay->host.script, decision->choices, sizeof decision->choices);
+    const uint32_t argument = decision->type == CV_DECIDE_TIMEOUT ? decision->place : decision->peer;
+    const char *broken =
+        host_step(&replay->host, replay->places[node], replay->alive, decision->type, argument, letter.message);
+    look_at(replay, node, broken);
+    if (letter.message)
+        replay->run.time = replay->now;
+    free(letter.message);
+    if (me->effects & CV_DID_ENTER)
+        note_enter(replay, node);
+    replay->run.calls += (me->effects & CV_DID_CALL) != 0;
+    replay->recalled[node] |= (me->effects & CV_DID_RECALL) != 0;
+    tell_effects(replay);
+    const uint64_t base = replay->setting.algorithm->clocked ? 0 : before;
+    send_all(replay, base, decision->sent);
+    replay->clocks[node] = base + me->clock;
+    if (decision->type == CV_DECIDE_REQUEST)
+        replay->entries[replay->run.entry_count - 1].clock = replay->clocks[node];
+    if (decision->sent != CV_WHOLE)
+        crash(replay, node, decision->missed);
+}
+
+/* ---- the end ---- */
+
+static struct cv_standing standing(const void *runtime, cv_node node)
+{
+    const struct cv_replay *replay = runtime;
+    const struct place *place = replay->places[node];
+    return (struct cv_standing){.leader = place->leader,
+                                .alive = (replay->alive & 1u << node) != 0,
+                                .knows = (place->flags & PLACE_KNOWS) != 0,
+                                .recalled = replay->recalled[node]};
+}
+
+/* Must anything still happen? */
+static bool is_quiet(const struct cv_replay *replay)
+{
+    for (cv_node node = 0; node < replay->setting.nodes; node++)
+        if (replay->alive & 1u << node && replay->places[node]->flags & PLACE_INSIDE)
+            return false;
+    return !next_due(replay) && !is_under_way(replay);
+}
+
+/* Of an election that nobody alive has heard of there is nothing to be said. */
+static bool somebody_took_part(const struct cv_replay *replay)
+{
+    const uint32_t wanted = replay->setting.any_caller ? PLACE_FRESH : PLACE_STARTED;
+    for (cv_node node = 0; node < replay->setting.nodes; node++)
+        if (replay->alive & 1u << node && (replay->places[node]->flags & wanted) == (wanted & PLACE_STARTED))
+            return true;
+    return is_mutex(&replay->setting);
+}
+
+static int by_node(const void *one, const void *other)
+{
+    const cv_node a = *(const cv_node *)one, b = *(const cv_node *)other;
+    return (a > b) - (a < b);
+}
+
+static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
+{
+    struct cv_run *run = &replay->run;
+    run->scenario = &replay->scenario;
+    run->runtime = replay;
+    run->standing = standing;
+    run->unmeasured = true;
+    run->now = replay->now;
+    run->decided = CV_NEVER;
+    run->ending = trail->loop != CV_NEVER                          ? CV_REPEATS
+                  : is_quiet(replay) && somebody_took_part(replay) ? CV_QUIET
+                                                                   : CV_STOPPED;
+    run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
+    run->entries = replay->entries;
+    qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
+}
+
+int cv_replay_run(struct cv_replay *replay, const struct cv_trail *trail, struct cv_run *run,
+                  struct cv_complaint *complaint)
+{
+    for (uint64_t i = 0; i < trail->count; i++) {
+        const struct cv_decision *decision = &trail->decisions[i];
+        const char *problem = obstacle(replay, decision);
+        if (problem)
+            return cv_complain(complaint, "step %llu of the replay: %s", (unsigned long long)i + 1, problem);
+        replay->now = i + 1;
+        if (decision->type == CV_DECIDE_CRASH || decision->type == CV_DECIDE_MISS)
+            crash(replay, decision->node, decision->type == CV_DECIDE_MISS);
+        else
+            take_step(replay, decision);
+        if (replay->out_of_memory || replay->host.out_of_memory)
+            return CV_ENOMEM;
+    }
+    conclude(replay, trail);
+    *run = replay->run;
+    return 0;
+}
+
+static int begin(struct cv_replay *replay)
+{
+    for (cv_node node = 0; node < replay->setting.nodes; node++) {
+        struct place *place = calloc(1, place_bytes(&replay->setting, node));
+        if (!place)
+            return CV_ENOMEM;
+        replay->places[node] = place;
+        replay->open[node] = NO_ENTRY;
+        replay->clocks[node] = replay->scenario.clocks ? replay->scenario.clocks[node] : 0;
+    }
+    replay->alive = (1u << replay->setting.nodes) - 1;
+    for (cv_node node = 0; node < replay->setting.nodes; node++) {
+        host_begin(&replay->host, replay->places[node], node);
+        send_all(replay, 0, CV_WHOLE);
+        replay->clocks[node] += replay->host.self.used ? 1 : 0;
+    }
+    if (replay->setting.options.inside != CV_NOBODY) {
+        new_entry(replay, replay->setting.options.inside, 0);
+        tell(replay, (struct cv_event){.type = CV_EVENT_ENTER,
+                                       .node = replay->setting.options.inside,
+                                       .peer = CV_NOBODY,
+                                       .detail = FIRST_FENCE});
+        if (!replay->out_of_memory)
+            replay->entries[0].fence = FIRST_FENCE;
+    }
+    return replay->out_of_memory ? CV_ENOMEM : 0;
+}
+
+int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, const struct cv_check_options *options,
+                  const struct cv_observer *observer)
+{
+    struct cv_replay *replay = calloc(1, sizeof *replay);
+    if (!replay)
+        return CV_ENOMEM;
+    replay->scenario = *scenario;
+    replay->scenario.everyone_calls = false;
+    replay->scenario.callers = replay->callers;
+    replay->scenario.caller_count = 0;
+    replay->scenario.crashes = replay->crashes;
+    replay->scenario.crash_count = 0;
+    if (observer)
+        replay->observer = *observer;
+    int error = setting_init(&replay->setting, &replay->scenario, options);
+    if (!error)
+        error = host_init(&replay->host, &replay->setting);
+    if (!error)
+        error = begin(replay);
+    *out = replay;
+    return error;
+}
+
+void cv_replay_free(struct cv_replay *replay)
+{
+    if (!replay)
+        return;
+    for (cv_node from = 0; from < replay->setting.nodes; from++) {
+        for (cv_node to = 0; to < replay->setting.nodes; to++) {
+            for (uint32_t i = 0; i < replay->channels[from][to].count; i++)
+                free(replay->channels[from][to].letters[i].message);
+            free(replay->channels[from][to].letters);
+        }
+        free(replay->places[from]);
+    }
+    free(replay->entries);
+    host_free(&replay->host);
+    setting_free(&replay->setting);
+    free(replay);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+/* Breadth first through all states, level by level, by several threads. */
+#ifndef CONCLAVE_CHECK_SEARCH_H
+#define CONCLAVE_CHECK_SEARCH_H
+
+#include "check/expand.h"
+#include "check/judge.h"
+#include "check/table.h"
+
+/* Where something goes wrong: in a state, or in a step out of it. */
+struct spot {
+    bool found;
+    uint32_t level;
+    uint64_t print; /* of the state */
+    struct cv_finding finding;
+    bool in_step;
+    struct successor step; /* its changes are not kept */
+};
+
+enum search_end { SEARCH_COMPLETE, SEARCH_FOUND, SEARCH_MEMORY, SEARCH_INTERRUPTED, SEARCH_DEPTH, SEARCH_STRAYED };
+
+struct search {
+    struct model *model;
+    struct table table;
+    enum search_end end;
+    struct spot spot;
+    uint64_t states, transitions, bytes; /* bytes: the most that were held */
+    uint32_t depth;
+    bool reduced;   /* orders were left out */
+    bool may_cycle; /* some step led back to an earlier level */
+};
+
+/* 0 or CV_ENOMEM for what cannot be done without; running into the bound on memory is an end like others. */
+int search_run(struct search *search, struct model *model, bool reduction);
+void search_free(struct search *search);
+
+#endif

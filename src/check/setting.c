@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "check/setting.h"
+
+int setting_init(struct setting *setting, const struct cv_scenario *scenario, const struct cv_check_options *options)
+{
+    *setting = (struct setting){.scenario = scenario,
+                                .algorithm = scenario->algorithm,
+                                .options = *options,
+                                .group = scenario->group,
+                                .nodes = scenario->group.nodes,
+                                .timers = cv_algorithm_timers(scenario->algorithm),
+                                .claims = cv_scenario_claims(scenario)};
+    assert(setting->nodes <= CV_CHECK_MOST_NODES);
+    setting->group.absence = options->crashes || options->suspicions;
+    setting->group.epoch += options->inside != CV_NOBODY;
+    setting->hushes = scenario->algorithm->clocked && options->reduction && !options->keep_clocks;
+    setting->any_caller = setting->claims & CV_ANY_CALLER;
+    const bool election = scenario->algorithm->problem == CV_ELECTION;
+    setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;
+    setting->agree_always = election && setting->timers && setting->claims & CV_AGREEMENT;
+    cv_rank best = 0;
+    for (cv_node node = 0; node < setting->nodes; node++)
+        if (node == 0 || cv_group_rank(&setting->group, node) > best)
+            best = cv_group_rank(&setting->group, node);
+    setting->best = cv_rank_id(best);
+    return cv_index_make(&setting->index, setting->group.ids, setting->nodes);
+}
+
+void setting_free(struct setting *setting)
+{
+    cv_index_free(&setting->index);
+}
+
+uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node)
+{
+    const struct cv_group *group = &setting->group;
+    if (group->topology != CV_GRAPH)
+        return alive;
+    uint32_t reached = alive & 1u << node, before = 0;
+    while (reached != before) {
+        before = reached;
+        for (uint32_t rest = before; rest; rest &= rest - 1) {
+            const uint32_t at = (uint32_t)__builtin_ctz(rest);
+            for (uint64_t e = group->edges[at]; e < group->edges[at + 1]; e++)
+                reached |= alive & 1u << group->neighbours[e];
+        }
+    }
+    return reached;
+}
+
+size_t place_bytes(const struct setting *setting, cv_node node)
+{
+    const struct cv_algorithm *algorithm = setting->algorithm;
+    const size_t state = algorithm->state_size ? algorithm->state_size(&setting->group, node) : algorithm->state_bytes;
+    return sizeof(struct place) + (state + 7) / 8 * 8;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* What does not change during a check, and what a state consists of. */
+#ifndef CONCLAVE_CHECK_SETTING_H
+#define CONCLAVE_CHECK_SETTING_H
+
+#include "check/check.h"
+#include "core/error.h"
+#include "core/index.h"
+
+struct setting {
+    const struct cv_scenario *scenario;
+    const struct cv_algorithm *algorithm;
+    struct cv_check_options options;
+    struct cv_group group; /* the scenario's, with `absence` set if somebody may be missing */
+    struct cv_index index;
+    uint32_t nodes, timers, claims;
+    cv_id best;      /* the best of all nodes */
+    bool hushes;     /* Lamport clocks are dropped once nobody will ask any more */
+    bool any_caller; /* the result does not depend on who calls */
+    /* As long as nothing fails, of elections is judged at every state: */
+    bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
+    bool agree_always; /* no two follow different leaders, otherwise */
+};
+
+int setting_init(struct setting *setting, const struct cv_scenario *scenario, const struct cv_check_options *options);
+void setting_free(struct setting *setting);
+
+/* ---- a node, and everything that is not a node ---- */
+
+enum place_flag {
+    PLACE_ALIVE = 1u << 0,
+    PLACE_FRESH = 1u << 1,   /* election: it has not taken part, and may still call */
+    PLACE_STARTED = 1u << 2, /* election: it called; kept only where that makes a difference */
+    PLACE_KNOWS = 1u << 3,   /* `leader` */
+    PLACE_CALLING = 1u << 4,
+    PLACE_WAITING = 1u << 5, /* mutex: it wants to enter */
+    PLACE_INSIDE = 1u << 6
+};
+
+/* A node: what the runtime keeps of it, and its own state behind that. The bytes are the value. */
+struct place {
+    uint32_t node;
+    uint32_t flags;
+    cv_id leader;
+    uint32_t suspects; /* a bit for each node it holds for dead */
+    uint32_t left;     /* mutex: entries to come */
+    uint32_t unused;
+    uint64_t clock;                 /* Lamport's, if the algorithm reads it */
+    uint64_t timers[CV_MAX_TIMERS]; /* 0: not armed; otherwise the time left, plus 1; 1 if they fire at any time */
+    unsigned char state[];
+};
+
+/* What is left of the budgets; who died unnoticed; the highest fence so far. */
+struct world {
+    uint64_t highest;
+    uint32_t crashes, misses, suspicions;
+    uint32_t missed; /* a bit for each of the dead whose death need not be told */
+};
+
+static inline bool is_mutex(const struct setting *setting)
+{
+    return setting->algorithm->problem == CV_MUTEX;
+}
+
+/* The fence of who is inside from the beginning: of an earlier view than this. */
+#define FIRST_FENCE 1u
+
+/* Among those who live: nobody will ask any more, and the clocks have been dropped. */
+#define HUSHED (1u << 31)
+
+/* Whom a node can reach: the living, in a graph those it is connected with by the living. */
+uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node);
+
+size_t place_bytes(const struct setting *setting, cv_node node);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "check/step.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+int stepper_init(struct stepper *stepper, struct model *model)
+{
+    size_t largest = 0;
+    *stepper = (struct stepper){.model = model};
+    for (cv_node node = 0; node < model->setting.nodes; node++) {
+        const size_t bytes = place_bytes(&model->setting, node);
+        largest = bytes > largest ? bytes : largest;
+    }
+    stepper->scratch = calloc(1, largest);
+    const int error = host_init(&stepper->host, &model->setting);
+    if (error || memo_init(&stepper->steps) || memo_init(&stepper->puts) || memo_init(&stepper->takes) ||
+        memo_init(&stepper->aged))
+        return CV_ENOMEM;
+    return stepper->scratch ? 0 : CV_ENOMEM;
+}
+
+void stepper_free(struct stepper *stepper)
+{
+    while (stepper->all) {
+        struct outcome *next = stepper->all->detail->all;
+        free(stepper->all->detail);
+        free(stepper->all);
+        stepper->all = next;
+    }
+    memo_free(&stepper->steps);
+    memo_free(&stepper->puts);
+    memo_free(&stepper->takes);
+    memo_free(&stepper->aged);
+    if (stepper->model)
+        host_free(&stepper->host);
+    free(stepper->scratch);
+}
+
+/* ---- working out a step ---- */
+
+static uint32_t flags_of(const struct stepper *stepper, const struct place *before, const struct place *after,
+                         const char *broken)
+{
+    const struct setting *setting = &stepper->model->setting;
+    const uint32_t did = stepper->host.self.effects;
+    uint32_t flags = 0;
+    if (did & CV_DID_ENTER)
+        flags |= OUTCOME_ENTERED | (before->flags & PLACE_INSIDE ? OUTCOME_TWICE : 0);
+    if (before->flags & PLACE_INSIDE && !(after->flags & PLACE_INSIDE))
+        flags |= OUTCOME_LEFT;
+    if (did & CV_DID_RECALL)
+        flags |= OUTCOME_RECALLED;
+    if (broken)
+        flags |= OUTCOME_BROKEN;
+    if (setting->best_always && after->flags & PLACE_KNOWS && after->leader != setting->best)
+        flags |= OUTCOME_MISLED;
+    if (setting->agree_always && ((before->flags ^ after->flags) & PLACE_KNOWS || before->leader != after->leader))
+        flags |= OUTCOME_FOLLOWS;
+    return flags;
+}
+
+static uint32_t count_messages(const struct cv_self *me)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < me->used; count++)
+        at += cv_message_bytes((const void *)(me->outbox + at));
+    return count;
+}
+
+/* Aligned to the lines of the cache. */
+static struct outcome *new_outcome(struct stepper *stepper, uint32_t sends)
+{
+    const size_t bytes = (sizeof(struct outcome) + sends * sizeof(struct sending) + 63) / 64 * 64;
+    struct outcome *outcome = aligned_alloc(64, bytes);
+    struct outcome_detail *detail = calloc(1, sizeof *detail);
+    if (!outcome || !detail) {
+        free(outcome);
+        free(detail);
+        return NULL;
+    }
+    memset(outcome, 0, bytes);
+    outcome->detail = detail;
+    detail->all = stepper->all;
+    stepper->all = outcome;
+    stepper->bytes += bytes + sizeof *detail;
+    return outcome;
+}
+
+static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
+{
+    struct model *model = stepper->model;
+    const struct cv_self *me = &stepper->host.self;
+    const bool clocked = model->setting.algorithm->clocked && !(stepper->host.alive & HUSHED);
+    struct outcome *outcome = new_outcome(stepper, count_messages(me));
+    if (!outcome)
+        return NULL;
+    outcome->place = model_add_place(model, stepper->scratch);
+    outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
+    outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
+    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->detail->broken = broken;
+    outcome->detail->choice_count = stepper->host.chosen;
+    memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
+    for (size_t at = 0; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
+        if (!model_may_send(model, from, stepper->host.alive & ~HUSHED, message->to))
+            model->strayed = true;
+        outcome->sends[outcome->send_count++] =
+            (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
+                             model_add_message(model, message, clocked)};
+    }
+    return outcome;
+}
+
+/* Two choices that come to the same are one. */
+static bool is_known(const struct outcome *first, const struct outcome *outcome)
+{
+    for (const struct outcome *other = first; other; other = other->next)
+        if (other->place == outcome->place && other->flags == outcome->flags &&
+            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
+            memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
+            return true;
+    return false;
+}
+
+/* Everything but the clocks that a step has left behind, in few bits. */
+static uint64_t digest(const struct stepper *stepper, size_t length)
+{
+    const struct cv_self *me = &stepper->host.self;
+    stepper->scratch->clock = 0;
+    uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
+    for (size_t at = 0; at < me->used;) {
+        struct cv_message *message = (void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        message->clock = 0;
+        digest = digest * 31 + XXH3_64bits(message, cv_message_bytes(message));
+    }
+    return digest;
+}
+
+/*
+ * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
+ * are of no use once nobody will ask any more. Tried as it is, at a time far away, and without any time at all.
+ */
+static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                        uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const size_t length = intern_record(&model->places, place)->length;
+    const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
+    const uint32_t timeless =
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), false) : 0;
+    uint64_t digests[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct cv_message *message =
+            type == CV_DECIDE_DELIVER ? model_message(model, i == 2 ? timeless : timed) : NULL;
+        memcpy(stepper->scratch, model_place(model, place), length);
+        if (i)
+            stepper->scratch->clock = i == 1 ? 1u << 30 : 0;
+        stepper->host.script_length = 0;
+        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
+        digests[i] = digest(stepper, length);
+    }
+    return digests[0] == digests[1] && digests[0] == digests[2];
+}
+
+static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct place *before = model_place(model, place);
+    const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
+    struct outcome *first = NULL;
+    if (model->setting.hushes && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+        model->timely = true;
+    stepper->host.script_length = 0;
+    do {
+        memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);
+        const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
+        struct outcome *outcome = note_outcome(stepper, place, broken);
+        stepper->calls++;
+        if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
+            return NULL;
+        if (is_known(first, outcome))
+            continue;
+        outcome->next = first;
+        first = outcome;
+    } while (host_next_script(&stepper->host));
+    return first;
+}
+
+const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                       uint32_t argument, uint32_t alive)
+{
+    const uint64_t one = (uint64_t)place << 32 | argument, other = (uint64_t)type << 32 | alive;
+    const struct outcome *first = work_out(stepper, place, type, argument, alive);
+    if (!first || memo_add(&stepper->steps, one, other, (uintptr_t)first))
+        stepper->model->out_of_memory = true;
+    return first;
+}
+
+/* ---- channels and time ---- */
+
+uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message)
+{
+    const uint32_t result = model_put(stepper->model, contents, message);
+    if (memo_add(&stepper->puts, contents, message, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place)
+{
+    if (!place)
+        return model_contents(stepper->model, contents)->rest;
+    const uint64_t known = memo_find(&stepper->takes, contents, place);
+    if (known)
+        return (uint32_t)known;
+    const uint32_t result = model_take(stepper->model, contents, place);
+    if (memo_add(&stepper->takes, contents, place, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time)
+{
+    const uint64_t known = memo_find(&stepper->aged, place, time);
+    if (known)
+        return (uint32_t)(known - 1);
+    const struct model *model = stepper->model;
+    memcpy(stepper->scratch, model_place(model, place), intern_record(&model->places, place)->length);
+    for (uint32_t timer = 0; timer < model->setting.timers; timer++)
+        if (stepper->scratch->timers[timer])
+            stepper->scratch->timers[timer] -= time;
+    const uint32_t result = model_add_place(stepper->model, stepper->scratch);
+    if (memo_add(&stepper->aged, place, time, (uint64_t)result + 1))
+        stepper->model->out_of_memory = true;
+    return result;
+}

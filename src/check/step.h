@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an event does to a node, worked out once: a handler is a function of the node, the event and who lives, so its
+ * results are remembered and it is called but once for each.
+ */
+#ifndef CONCLAVE_CHECK_STEP_H
+#define CONCLAVE_CHECK_STEP_H
+
+#include "check/memo.h"
+#include "check/model.h"
+
+enum outcome_flag {
+    OUTCOME_ENTERED = 1u << 0,
+    OUTCOME_TWICE = 1u << 1,    /* it entered though it was inside */
+    OUTCOME_LEFT = 1u << 2,     /* it left the critical section */
+    OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
+    OUTCOME_BROKEN = 1u << 4,   /* its invariant does not hold */
+    OUTCOME_MISLED = 1u << 5,   /* it follows somebody who is not the best of all */
+    OUTCOME_FOLLOWS = 1u << 6   /* whom it follows has changed, and that is judged at every state */
+};
+
+struct sending {
+    uint16_t to;
+    uint16_t part; /* the channel */
+    uint32_t message;
+};
+
+/* What is rarely asked of an outcome. */
+struct outcome_detail {
+    struct outcome *all; /* the one worked out before, to free them */
+    uint64_t fence;
+    const char *broken;
+    uint32_t choice_count;
+    uint32_t choices[CV_MOST_CHOICES];
+};
+
+/* One way in which a step can end; there are several if it chose. What the search needs is in one line of the cache. */
+struct outcome {
+    const struct outcome *next; /* the other ways */
+    uint32_t place;             /* the node after it */
+    uint32_t flags;
+    struct print change; /* of the fingerprint, by the node alone */
+    struct outcome_detail *detail;
+    uint32_t send_count;
+    struct sending sends[];
+};
+
+/* A thread's own: the handler's host and all it remembers. */
+struct stepper {
+    struct model *model;
+    struct host host;
+    struct memo steps, puts, takes, aged;
+    struct outcome *all;
+    struct place *scratch;
+    uint64_t calls; /* of handlers */
+    size_t bytes;
+};
+
+int stepper_init(struct stepper *stepper, struct model *model);
+void stepper_free(struct stepper *stepper);
+
+/* Calls the handler, for what is not known yet. */
+const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                       uint32_t argument, uint32_t alive);
+
+/* NULL if memory ran out. `argument`: the message of DELIVER, the timer, the node told of. */
+static inline const struct outcome *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                                 uint32_t argument, uint32_t alive)
+{
+    const uint64_t known = memo_find(&stepper->steps, (uint64_t)place << 32 | argument, (uint64_t)type << 32 | alive);
+    if (__builtin_expect(known != 0, 1))
+        return (const struct outcome *)(uintptr_t)known;
+    return stepper_work_out(stepper, place, type, argument, alive);
+}
+
+/* The same as the model's, but remembered. */
+uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message);
+static inline uint32_t stepper_put(struct stepper *stepper, uint32_t contents, uint32_t message)
+{
+    const uint64_t known = memo_find(&stepper->puts, contents, message);
+    return __builtin_expect(known != 0, 1) ? (uint32_t)known : stepper_put_anew(stepper, contents, message);
+}
+uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place);
+
+/* The node when so much time has passed. */
+uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time);
+
+#endif

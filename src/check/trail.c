@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "check/trail.h"
+
+#include <stdlib.h>
+
+#define LOWER_48 ((1ull << 48) - 1)
+
+/* A walker repeats a run, state by state, and writes down the decisions. */
+struct walker {
+    struct model *model;
+    struct expander expander;
+    struct cv_trail *trail;
+    uint64_t room;
+    uint32_t state[MOST_PARTS];
+    struct print print;
+    /* Without order between messages, those on their way in the order in which they were sent. */
+    struct {
+        uint32_t *messages, count, room;
+    } sent[MOST_CHANNELS];
+};
+
+static int walker_init(struct walker *walker, struct model *model, struct cv_trail *trail)
+{
+    *trail = (struct cv_trail){.loop = CV_NEVER};
+    walker->model = model;
+    walker->trail = trail;
+    int error = expander_init(&walker->expander, model);
+    if (!error)
+        error = model_begin(model, walker->state);
+    walker->print = model_fingerprint(model, walker->state);
+    return error;
+}
+
+static void walker_free(struct walker *walker)
+{
+    for (uint32_t i = 0; i < MOST_CHANNELS; i++)
+        free(walker->sent[i].messages);
+    expander_free(&walker->expander);
+    free(walker);
+}
+
+static void look_ahead(struct walker *walker)
+{
+    expand_clear(&walker->expander);
+    expand(&walker->expander, walker->state, walker->print, EVERY_NODE);
+}
+
+/* ---- which of several messages ---- */
+
+static int note_sent(struct walker *walker, uint32_t pair, uint32_t message)
+{
+    if (walker->sent[pair].count == walker->sent[pair].room) {
+        const uint32_t room = walker->sent[pair].room ? walker->sent[pair].room * 2 : 16;
+        uint32_t *messages = realloc(walker->sent[pair].messages, room * sizeof *messages);
+        if (!messages)
+            return CV_ENOMEM;
+        walker->sent[pair].messages = messages;
+        walker->sent[pair].room = room;
+    }
+    walker->sent[pair].messages[walker->sent[pair].count++] = message;
+    return 0;
+}
+
+/* The place, in the order of sending, of the message that stands at `place` in the sorted contents. */
+static uint32_t take_sent(struct walker *walker, const struct successor *successor)
+{
+    const struct model *model = walker->model;
+    const uint32_t pair = successor->peer * model->setting.nodes + successor->node;
+    uint32_t contents = walker->state[model->channels[pair]], at = 0;
+    for (uint32_t i = 0; i < successor->place; i++)
+        contents = model_contents(model, contents)->rest;
+    const uint32_t wanted = model_contents(model, contents)->first;
+    uint32_t *messages = walker->sent[pair].messages;
+    while (at + 1 < walker->sent[pair].count && messages[at] != wanted)
+        at++;
+    memmove(messages + at, messages + at + 1, (--walker->sent[pair].count - at) * sizeof *messages);
+    return at;
+}
+
+static int follow_messages(struct walker *walker, const struct successor *successor, struct cv_decision *decision)
+{
+    const struct model *model = walker->model;
+    const struct outcome *outcome = successor->outcome;
+    const uint32_t nodes = model->setting.nodes, alive = model_alive(model, walker->state);
+    const uint32_t dies = successor->sent != CV_WHOLE || !outcome;
+    if (!model->setting.scenario->unordered)
+        return 0;
+    if (successor->type == CV_DECIDE_DELIVER)
+        decision->place = take_sent(walker, successor);
+    for (uint32_t i = 0; outcome && i < outcome->send_count && i < successor->sent; i++)
+        if (alive & 1u << outcome->sends[i].to &&
+            note_sent(walker, successor->node * nodes + outcome->sends[i].to, outcome->sends[i].message))
+            return CV_ENOMEM;
+    for (cv_node from = 0; dies && from < nodes; from++)
+        walker->sent[from * nodes + successor->node].count = 0;
+    return 0;
+}
+
+/* ---- walking ---- */
+
+static int take(struct walker *walker, const struct successor *successor)
+{
+    struct cv_trail *trail = walker->trail;
+    struct cv_decision decision = expand_decision(successor);
+    if (follow_messages(walker, successor, &decision))
+        return CV_ENOMEM;
+    if (trail->count == walker->room) {
+        const uint64_t room = walker->room ? walker->room * 2 : 64;
+        struct cv_decision *decisions = realloc(trail->decisions, room * sizeof *decisions);
+        if (!decisions)
+            return CV_ENOMEM;
+        trail->decisions = decisions;
+        walker->room = room;
+    }
+    trail->decisions[trail->count++] = decision;
+    expand_apply(&walker->expander, successor, walker->state);
+    walker->print = successor->print;
+    return 0;
+}
+
+static int step_to(struct walker *walker, uint64_t print)
+{
+    look_ahead(walker);
+    for (uint32_t i = 0; i < walker->expander.count; i++)
+        if ((walker->expander.successors[i].print.half[0] & LOWER_48) == (print & LOWER_48))
+            return take(walker, &walker->expander.successors[i]);
+    return CV_ENOMEM; /* only without memory can a step that was there before be missing */
+}
+
+static int last_step(struct walker *walker, const struct spot *spot)
+{
+    look_ahead(walker);
+    for (uint32_t i = 0; i < walker->expander.count; i++) {
+        const struct successor *successor = &walker->expander.successors[i];
+        if (successor->wrong == spot->step.wrong && successor->print.half[0] == spot->step.print.half[0] &&
+            successor->type == spot->step.type && successor->node == spot->step.node)
+            return take(walker, successor);
+    }
+    return CV_ENOMEM;
+}
+
+int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail)
+{
+    const struct spot *spot = &search->spot;
+    struct walker *walker = calloc(1, sizeof *walker);
+    uint64_t *prints = malloc((spot->level + 2ul) * sizeof *prints), count = 0;
+    int error = walker && prints ? walker_init(walker, model, trail) : CV_ENOMEM;
+    if (prints) {
+        prints[count++] = spot->print;
+        while (count < spot->level + 2ul && table_parent(&search->table, prints[count - 1], &prints[count]))
+            count++;
+    }
+    for (uint64_t i = count - 1; i-- > 0 && !error;) /* the last of them is the beginning */
+        error = step_to(walker, prints[i]);
+    if (!error && spot->in_step)
+        error = last_step(walker, spot);
+    free(prints);
+    if (walker)
+        walker_free(walker);
+    return error;
+}
+
+int trail_along(struct model *model, const struct graph *graph, const struct lasso *lasso, struct cv_trail *trail,
+                uint32_t *state)
+{
+    struct walker *walker = calloc(1, sizeof *walker);
+    int error = walker ? walker_init(walker, model, trail) : CV_ENOMEM;
+    for (uint32_t i = 0; i < lasso->count && !error; i++) {
+        bool taken = i == 0;
+        if (i)
+            look_ahead(walker);
+        for (uint32_t j = 0; i && !taken && j < walker->expander.count && !error; j++) {
+            const struct successor *successor = &walker->expander.successors[j];
+            taken = graph_find(graph, successor->print) == lasso->states[i] &&
+                    (!lasso->actions[i] || lasso->actions[i] == successor->action);
+            if (taken)
+                error = take(walker, successor);
+        }
+        if (!taken)
+            error = CV_ENOMEM;
+        if (!error && i == lasso->loop) {
+            trail->loop = trail->count;
+            memcpy(state, walker->state, sizeof walker->state);
+        }
+    }
+    if (walker)
+        walker_free(walker);
+    return error;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+
+#include "cli/check.h"
+#include "cli/command.h"
+#include "view/json.h"
+
+const char *decision_name(enum cv_decision_type type)
+{
+    static const char *const names[] = {
+#define X(constant, name) [constant] = name,
+        CV_DECISIONS(X)
+#undef X
+    };
+    return names[type];
+}
+
+/* ---- JSON ---- */
+
+static void json_decision(struct cv_json *json, const struct cv_scenario *scenario, const struct cv_trail *trail,
+                          uint64_t index)
+{
+    const struct cv_decision *decision = &trail->decisions[index];
+    cv_json_open(json, NULL, '{');
+    cv_json_count(json, "step", index + 1);
+    cv_json_text(json, "decision", decision_name(decision->type));
+    cv_json_count(json, "node", scenario->group.ids[decision->node]);
+    if (decision->peer != CV_NOBODY)
+        cv_json_count(json, "peer", scenario->group.ids[decision->peer]);
+    if (decision->type == CV_DECIDE_TIMEOUT)
+        cv_json_text(json, "timer", scenario->algorithm->timers[decision->place]);
+    if (decision->sent != CV_WHOLE)
+        cv_json_count(json, "dies_after", decision->sent);
+    if (index >= trail->loop)
+        cv_json_truth(json, "repeats", true);
+    cv_json_close(json, '}');
+}
+
+void check_report_json(FILE *out, const struct check_report *report)
+{
+    const struct cv_check_result *result = report->result;
+    const struct cv_judgement *judgement = &result->judgement;
+    struct cv_json json = {.out = out};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_text(&json, "algorithm", report->scenario->algorithm->name);
+    cv_json_count(&json, "nodes", report->scenario->group.nodes);
+    cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
+    cv_json_truth(&json, "complete", result->complete);
+    cv_json_count(&json, "states", result->states);
+    cv_json_count(&json, "transitions", result->transitions);
+    cv_json_count(&json, "depth", result->depth);
+    cv_json_real(&json, "seconds", result->seconds);
+    cv_json_count(&json, "bytes", result->bytes);
+    cv_json_open(&json, "properties", '[');
+    for (uint32_t i = 0; i < judgement->finding_count; i++) {
+        cv_json_open(&json, NULL, '{');
+        cv_json_text(&json, "name", judgement->findings[i].name);
+        cv_json_text(&json, "kind", judgement->findings[i].kind);
+        cv_json_text(&json, "verdict", cv_verdict_name(judgement->findings[i].verdict));
+        cv_json_text(&json, "detail", judgement->findings[i].detail);
+        cv_json_close(&json, '}');
+    }
+    cv_json_close(&json, ']');
+    if (judgement->verdict == CV_VIOLATED) {
+        cv_json_open(&json, "counterexample", '[');
+        for (uint64_t i = 0; i < result->trail.count; i++)
+            json_decision(&json, report->scenario, &result->trail, i);
+        cv_json_close(&json, ']');
+    } else {
+        cv_json_null(&json, "counterexample");
+    }
+    cv_json_text(&json, "command", report->request->command);
+    cv_json_close(&json, '}');
+    putc('\n', out);
+}
+
+/* ---- text ---- */
+
+static const char *paint(enum cv_verdict verdict)
+{
+    static const char *const colours[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
+    return command_colour() ? colours[verdict] : "";
+}
+
+static const char *plain(void)
+{
+    return command_colour() ? "\033[0m" : "";
+}
+
+static void count_of(FILE *out, uint32_t count, const char *one, const char *many)
+{
+    if (count)
+        fprintf(out, ", %u %s", count, count == 1 ? one : many);
+}
+
+static void text_setting(FILE *out, const struct check_report *report)
+{
+    const struct cv_check_options *options = &report->request->options;
+    const struct cv_scenario *scenario = report->scenario;
+    fprintf(out, "%s, %u node%s", scenario->algorithm->title, scenario->group.nodes,
+            scenario->group.nodes == 1 ? "" : "s");
+    if (scenario->algorithm->problem == CV_MUTEX)
+        count_of(out, (uint32_t)scenario->entries, "entry each", "entries each");
+    count_of(out, options->crashes, "crash", "crashes");
+    count_of(out, options->missed, "of them missed", "of them missed");
+    count_of(out, options->suspicions, "false suspicion", "false suspicions");
+    if (options->any_time)
+        fputs(", timeouts at any time", out);
+    if (scenario->unordered)
+        fputs(", messages overtake each other", out);
+    putc('\n', out);
+}
+
+/* What the algorithm takes for granted and this check does not grant. */
+static void text_assumptions(FILE *out, const struct check_report *report)
+{
+    const uint32_t assumes = report->scenario->algorithm->assumes;
+    const struct cv_check_options *options = &report->request->options;
+    if (options->crashes && assumes & CV_NO_CRASH)
+        fputs("note      the algorithm assumes that nobody dies\n", out);
+    if (report->scenario->unordered && assumes & CV_FIFO)
+        fputs("note      the algorithm assumes that messages stay in order\n", out);
+    if (options->any_time && assumes & CV_BOUNDED_DELAY)
+        fputs("note      the algorithm assumes that messages do not take longer than its timeouts allow\n", out);
+    if ((options->suspicions || options->missed) && assumes & CV_DETECTOR)
+        fputs("note      the algorithm assumes that its failure detector makes no mistakes\n", out);
+}
+
+static void text_verdict(FILE *out, const struct cv_check_result *result)
+{
+    const struct cv_judgement *judgement = &result->judgement;
+    fprintf(out, "verdict   %s%s%s", paint(judgement->verdict), cv_verdict_name(judgement->verdict), plain());
+    if (judgement->verdict == CV_UNFINISHED)
+        fprintf(out, ": explored %llu states, unfinished (%s)", (unsigned long long)result->states, result->stopped);
+    for (uint32_t i = 0; i < judgement->finding_count; i++)
+        if (judgement->findings[i].verdict == CV_VIOLATED)
+            fprintf(out, ": %s: %s", judgement->findings[i].name, judgement->findings[i].detail);
+    putc('\n', out);
+    for (uint32_t i = 0; i < judgement->finding_count; i++) {
+        const struct cv_finding *finding = &judgement->findings[i];
+        fprintf(out, "  %s%-10s%s  %s%s%s\n", paint(finding->verdict), cv_verdict_name(finding->verdict), plain(),
+                finding->name, *finding->detail ? ": " : "", finding->detail);
+    }
+}
+
+void check_report_text(FILE *out, const struct check_report *report)
+{
+    const struct cv_check_result *result = report->result;
+    text_setting(out, report);
+    fprintf(out, "states    %llu%s, %llu transitions, depth %u\n", (unsigned long long)result->states,
+            result->reduced ? " (reduced)" : "", (unsigned long long)result->transitions, result->depth);
+    fprintf(out, "cost      %.2f s, %.2f million states a second, %.1f MB, %.0f bytes a state\n", result->seconds,
+            result->seconds > 0 ? (double)result->states / result->seconds / 1e6 : 0, (double)result->bytes / 1e6,
+            result->states ? (double)result->bytes / (double)result->states : 0);
+    fprintf(out, "chance    %.1g that two states had one fingerprint of %s bits\n", result->collision,
+            report->request->options.wide ? "128" : "64");
+    text_assumptions(out, report);
+    text_verdict(out, result);
+    if (result->trail.count && report->request->replay)
+        fprintf(out, "replay    conclave sim --replay %s --diagram\n", report->request->replay);
+    else if (result->trail.count)
+        fputs("replay    --trace FILE keeps it for conclave sim --replay FILE\n", out);
+    fprintf(out, "again     %s\n", report->request->command);
+}

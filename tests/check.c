@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The checker against one too simple to be wrong (check/naive.c): without reduction both must count the same states,
+ * steps and levels, with one thread and with two, with short fingerprints and long ones. With reduction the verdict
+ * must stay the same, and no more states be seen.
+ *
+ * usage: check [--long]
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/registry.h"
+#include "check/check.h"
+#include "check/naive.h"
+#include "core/plan.h"
+
+struct sample {
+    const char *algorithm, *nodes, *entries, *graph, *set;
+    struct naive_options options;
+    bool unordered;
+};
+
+#define CALLERS .callers = UINT32_MAX
+
+static const struct sample quick[] = {
+    {"bully", "3", NULL, NULL, NULL, {CALLERS}, false},
+    {"bully", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
+    {"bully", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1, .missed = 1, .suspicions = 1}, false},
+    {"bully", "3", NULL, NULL, NULL, {.callers = 1}, false},
+    {"multicast", "3", NULL, NULL, NULL, {CALLERS}, false},
+    {"multicast-lean", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
+    {"chang-roberts", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
+    {"chang-roberts", "4", NULL, NULL, NULL, {CALLERS, .suspicions = 1}, false},
+    {"chang-roberts-token", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"ring-basic", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"ring-list", "3", NULL, NULL, NULL, {CALLERS}, false},
+    {"franklin", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"peterson", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"wireless", "3", NULL, "ring", NULL, {CALLERS}, false},
+    {"wireless", "3", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
+    {"central", "3", "2", NULL, NULL, {CALLERS}, false},
+    {"central-deny", "3", NULL, NULL, NULL, {CALLERS}, true},
+    {"token-ring", "3", "2", NULL, NULL, {CALLERS}, false},
+    {"token-ring", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
+    {"ricart-agrawala", "2", "2", NULL, NULL, {CALLERS}, false},
+    {"ricart-agrawala", "2", NULL, NULL, NULL, {CALLERS, .inside = true}, false},
+    {"ricart-agrawala", "3", NULL, NULL, "clocks=1:3", {CALLERS}, false},
+    {"lamport", "2", NULL, NULL, NULL, {CALLERS}, false},
+    {"lamport", "2", NULL, NULL, NULL, {CALLERS}, true},
+    {"maekawa", "2", NULL, NULL, NULL, {CALLERS, .inside = true}, false},
+    {"maekawa-plain", "3", NULL, NULL, NULL, {CALLERS}, false},
+    {"maekawa", "3", NULL, NULL, NULL, {.callers = 5}, false},
+    {"voting", "2", NULL, NULL, "backoff=1", {CALLERS}, false},
+};
+
+static const struct sample longer[] = {
+    {"bully", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"ring-list", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
+    {"ring-basic", "3", NULL, NULL, NULL, {CALLERS, .crashes = 2, .missed = 1}, false},
+    {"wireless", "4", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
+    {"ricart-agrawala", "3", NULL, NULL, NULL, {CALLERS}, true},
+    {"lamport", "2", "2", NULL, NULL, {CALLERS}, true},
+    {"maekawa", "2", "2", NULL, NULL, {CALLERS}, false},
+    {"voting", "2", NULL, NULL, NULL, {CALLERS}, false},
+};
+
+static unsigned failures;
+
+static void fail(const struct sample *sample, const char *what, unsigned long long expected, unsigned long long got)
+{
+    failures++;
+    printf("FAILED: %s, %s nodes%s%s: %s: expected %llu, got %llu\n", sample->algorithm, sample->nodes,
+           sample->options.crashes ? ", crashes" : "", sample->unordered ? ", unordered" : "", what, expected, got);
+}
+
+static void expect(const struct sample *sample, const char *what, unsigned long long expected, unsigned long long got)
+{
+    if (expected != got)
+        fail(sample, what, expected, got);
+}
+
+static struct cv_check_options options_of(const struct sample *sample)
+{
+    return (struct cv_check_options){.callers = sample->options.callers,
+                                     .inside = sample->options.inside ? 0 : CV_NOBODY,
+                                     .crashes = sample->options.crashes,
+                                     .missed = sample->options.missed,
+                                     .suspicions = sample->options.suspicions,
+                                     .any_time = sample->options.any_time,
+                                     .threads = 1,
+                                     .memory = 4ull << 30};
+}
+
+/* Both count all there is: a property of no name is never violated, so nothing ends the search early. */
+static void compare_counts(const struct sample *sample, const struct cv_scenario *scenario,
+                           const struct naive_result *naive)
+{
+    for (int round = 0; round < 3; round++) {
+        struct cv_check_options options = options_of(sample);
+        struct cv_check_result result;
+        options.property = "none";
+        options.threads = round == 1 ? 2 : 1;
+        options.wide = round == 2;
+        if (cv_check_run(scenario, &options, &result))
+            fail(sample, "memory", 0, 1);
+        expect(sample, "states", naive->states, result.states);
+        expect(sample, "transitions", naive->transitions, result.transitions);
+        expect(sample, "depth", naive->depth, result.depth);
+        expect(sample, "complete", true, result.complete);
+        cv_check_free(&result);
+    }
+}
+
+static void compare_verdicts(const struct sample *sample, const struct cv_scenario *scenario,
+                             const struct naive_result *naive)
+{
+    struct cv_check_options options = options_of(sample);
+    struct cv_check_result whole, reduced;
+    if (cv_check_run(scenario, &options, &whole))
+        fail(sample, "memory", 0, 1);
+    options.reduction = true;
+    if (cv_check_run(scenario, &options, &reduced))
+        fail(sample, "memory", 0, 1);
+    if (naive->two_inside || naive->stuck)
+        expect(sample, "verdict", CV_VIOLATED, whole.judgement.verdict);
+    expect(sample, "verdict with reduction", whole.judgement.verdict, reduced.judgement.verdict);
+    expect(sample, "confirmed by replay", whole.trail.count != 0, whole.confirmed);
+    expect(sample, "confirmed by replay, with reduction", reduced.trail.count != 0, reduced.confirmed);
+    if (whole.judgement.verdict == CV_HELD && reduced.states > whole.states)
+        fail(sample, "states with reduction", whole.states, reduced.states);
+    cv_check_free(&whole);
+    cv_check_free(&reduced);
+}
+
+static void compare(const struct sample *sample)
+{
+    struct cv_plan plan = {.algorithm = cv_algorithm_find(sample->algorithm),
+                           .nodes = sample->nodes,
+                           .entries = sample->entries,
+                           .graph = sample->graph,
+                           .unordered = sample->unordered,
+                           .seed = 1};
+    struct cv_scenario scenario = {0};
+    struct cv_complaint complaint = {{0}};
+    struct naive_result naive;
+    if (sample->set)
+        cv_words_add(&plan.set, sample->set);
+    if (cv_plan_build(&plan, &scenario, &complaint)) {
+        failures++;
+        printf("FAILED: %s: %s\n", sample->algorithm, complaint.text);
+    } else {
+        naive_run(&scenario, &sample->options, &naive);
+        compare_counts(sample, &scenario, &naive);
+        compare_verdicts(sample, &scenario, &naive);
+    }
+    cv_plan_free(&plan);
+    cv_scenario_free(&scenario);
+}
+
+int main(int argc, char **argv)
+{
+    const bool all = argc > 1 && strcmp(argv[1], "--long") == 0;
+    const struct sample *samples = all ? longer : quick;
+    const size_t count = all ? sizeof longer / sizeof *longer : sizeof quick / sizeof *quick;
+    for (size_t i = 0; i < count; i++)
+        compare(&samples[i]);
+    printf("%zu samples, %u surprises\n", count, failures);
+    return failures != 0;
+}

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `conclave check` must find, must not find, prints and refuses; and that `conclave sim --replay` repeats what it
+found. --long tries larger groups."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import mutants
+
+CONCLAVE = os.environ.get("CONCLAVE", str(mutants.SOURCE / "build" / "conclave"))
+TEXTS_SETS = "quorums=sets:0:0-1-2,1:1-3-5,2:2-4-5,3:1-2-3,4:1-2-4,5:1-2-5"
+
+# Options, the property that is violated, and the most steps the story may have.
+FOUND = [
+    ("maekawa-plain -n 2", "every-request", 8),
+    ("maekawa-plain -n 3", "every-request", 10),
+    (f"maekawa-plain --ids 0..5 --set {TEXTS_SETS} --depth 20", "every-request", 20),
+    ("bully -n 3 --timeouts any", "agreement", 3),
+    ("ring-list -n 3 --suspicions 1", "best-wins", 6),
+    ("chang-roberts -n 3 --suspicions 1 --property best-wins", "best-wins", 6),
+    ("ring-basic -n 3 --suspicions 1 --property best-wins", "best-wins", 6),
+    ("chang-roberts -n 3 --crashes 1 --missed 1", "everyone-learns", 3),
+    ("chang-roberts -n 3 --crashes 1 --missed 1 --property comes-to-rest", "comes-to-rest", 20),
+    ("ring-basic -n 3 --crashes 1 --missed 1 --property comes-to-rest", "comes-to-rest", 20),
+    ("ring-list -n 3 --crashes 1 --missed 1", "everyone-learns", 3),
+    ("lamport -n 2 --unordered", "exclusion", 6),
+    ("ricart-agrawala -n 2 --crashes 1", "no-deadlock", 3),
+    ("token-ring -n 3 --set regenerate=8 --set confirm=no", "exclusion", 6),
+]
+
+HELD = [
+    *(f"{name} -n {nodes}" for nodes in (3, 4) for name in ("bully", "ring-list", "ring-basic", "chang-roberts",
+                                                          "chang-roberts-token", "franklin", "peterson",
+                                                          "multicast-lean")),
+    "multicast -n 3",
+    "wireless -n 4 --graph ring",
+    "bully -n 3 --crashes 1",
+    "bully -n 3 --crashes 2",
+    "chang-roberts -n 3 --crashes 2",
+    "wireless -n 3 --graph line --crashes 1",
+    "central -n 3 --entries 2",
+    "central-deny -n 3 --entries 2",
+    "token-ring -n 3 --entries 2",
+    "ricart-agrawala -n 3",
+    "ricart-agrawala -n 3 --unordered",
+    "lamport -n 2 --entries 2",
+    "maekawa -n 2",
+    "voting -n 2 --set backoff=0",
+    "central -n 2 --inside 1",
+    "lamport -n 2 --inside 1",
+    "maekawa -n 2 --inside 2",
+    "token-ring -n 3 --inside 2",
+]
+
+HELD_LONG = [
+    "bully -n 5 --threads 2",
+    "multicast -n 4",
+    "bully -n 4 --crashes 1",
+    "bully -n 4 --crashes 2",
+    "ring-list -n 4 --crashes 1",
+    "wireless -n 4 --graph line --crashes 1",
+    "ricart-agrawala -n 3 --entries 2 --threads 2",
+    "lamport -n 3",
+    "maekawa -n 3",
+]
+
+# What goes wrong with each mutant, and how it is found. Those that are not here break what the checker does not look
+# at: costs, attributes, nodes that come back, and timeouts that are too short for the network.
+MUTANTS = {
+    "central-deny-does-not-queue": ("-n 2", "no-deadlock"),
+    "central-does-not-count": ("-n 2", "fences-rise"),
+    "central-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
+    "central-lets-everybody-in": ("-n 2", "exclusion"),
+    "lamport-does-not-wait-for-acks": ("-n 2", "exclusion"),
+    "lamport-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
+    "lamport-takes-anything-for-later": ("-n 2 --entries 2", "exclusion"),
+    "maekawa-forgets-who-relinquished": ("-n 2", "no-deadlock"),
+    "maekawa-gives-back-inside": ("-n 2", "exclusion"),
+    "maekawa-plain-votes-twice": ("-n 2", "exclusion"),
+    "maekawa-relinquishes-to-all": ("-n 3", "exclusion"),
+    "maekawa-without-sanders": ("-n 3", "no-deadlock"),
+    "ricart-agrawala-compares-the-present": ("-n 2 --entries 2", "exclusion"),
+    "ricart-agrawala-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
+    "ricart-agrawala-keeps-ties-waiting": ("-n 2", "no-deadlock"),
+    "ricart-agrawala-lets-ties-in": ("-n 2", "exclusion"),
+    "token-ring-enters-twice": ("-n 2 --entries 2", "no-deadlock"),
+    "token-ring-regenerates-by-timeout": ("-n 3 --set regenerate=8", "exclusion"),
+    "voting-counts-late-grants": ("-n 3 --set backoff=0 --timeouts any", "exclusion"),
+    "voting-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
+    "voting-takes-half": ("-n 2", "exclusion"),
+    "voting-votes-twice": ("-n 2", "exclusion"),
+    "bully-asks-in-vain": ("-n 3", "everyone-learns"),
+    "bully-calls-twice": ("-n 3 --crashes 1", "one-election"),
+    "bully-waits-for-ever": ("-n 3 --crashes 1", "everyone-learns"),
+    "chang-roberts-participates-twice": ("-n 3", "one-election"),
+    "chang-roberts-passes-on-the-orphan": ("-n 3 --crashes 1", "everyone-learns"),
+    "chang-roberts-token-nobody-drops": ("-n 3", "agreement"),
+    "franklin-forgets-what-came-early": ("-n 3", "everyone-learns"),
+    "multicast-counts-too-few": ("-n 3", "agreement"),
+    "peterson-keeps-its-alias": ("-n 3", "best-wins"),
+    "ring-basic-does-not-replace": ("-n 3", "best-wins"),
+    "ring-list-keeps-the-first": ("-n 3", "agreement"),
+    "wireless-forgets-reports": ("-n 3 --graph ring", "best-wins"),
+}
+
+REFUSED = [
+    ("", "check: expected an algorithm"),
+    ("bully ring-list", "ring-list: expected one algorithm at a time"),
+    ("nobody", "nobody: no such algorithm"),
+    ("bully -n 17", "--nodes 17: expected at most 16"),
+    ("bully -n 0", "--nodes 0"),
+    ("bully --crashes many", "--crashes many: expected a number of 0..15"),
+    ("bully --crashes 1 --missed 2", "--missed 2: expected no more than --crashes"),
+    ("bully --suspicions -1", "--suspicions -1: expected a number"),
+    ("bully --timeouts never", "--timeouts never: expected accurate or any"),
+    ("bully --threads 0", "--threads 0: expected a number of 1..64"),
+    ("bully --memory 1K", "--memory 1K: expected a size of at least 16M"),
+    ("bully --memory much", "--memory much: expected a size"),
+    ("bully --memory", "--memory: expected a value"),
+    ("bully --fingerprints 32", "--fingerprints 32: expected 64 or 128"),
+    ("bully --property beauty", "--property beauty: expected"),
+    ("bully --depth 0", "--depth 0: expected a number"),
+    ("bully --entries 2", "--entries 2: expected a mutual exclusion algorithm"),
+    ("bully --inside 1", "--inside 1: expected the id of a member, and mutual exclusion"),
+    ("central --inside 9", "--inside 9: expected the id of a member"),
+    ("central --ask 1,9", "--ask 1,9: expected ids of members"),
+    ("central --start 1", "--start 1"),
+    ("bully --seed 3", "--seed: no such option; see conclave check --help"),
+    ("bully --no-red", "--no-red: expected --no-reduction, written out"),
+    ("bully -n 3 -n 4", "--nodes 4: given twice"),
+    ("bully --json --diagram", "--json: expected without --diagram"),
+    ("bully --trace /nowhere/at/all --timeouts any", "/nowhere/at/all"),
+]
+
+failures = []
+
+
+def run(words, program=("check",), **options):
+    return subprocess.run([CONCLAVE, *program, *words], capture_output=True, text=True, check=False,
+                          timeout=options.pop("timeout", 600), **options)
+
+
+def expect(what, good, detail=""):
+    if not good:
+        failures.append(what)
+        print(f"FAILED: {what} {detail}")
+
+
+def violated(result):
+    return [item["name"] for item in result["properties"] if item["verdict"] == "violated"]
+
+
+def check_found(name, words, wanted, most, directory):
+    """The violation is found, told, kept, and repeated by the simulator."""
+    file = directory / "found.replay"
+    done = run([*words, "--json", "--trace", str(file)])
+    expect(f"{name}: exit code 1", done.returncode == 1, f"{done.returncode} {done.stdout}{done.stderr}")
+    if done.returncode != 1:
+        return
+    result = json.loads(done.stdout)
+    expect(f"{name}: violates {wanted}", violated(result) == [wanted], violated(result))
+    expect(f"{name}: verdict", result["verdict"] == "violated")
+    steps = len(result["counterexample"])
+    expect(f"{name}: at most {most} steps", 0 < steps <= most, steps)
+    replay = ["--replay", str(file)]
+    again = run([*replay, "--json"], program=("sim",))
+    expect(f"{name}: the replay is violated too", again.returncode == 1, again.stdout + again.stderr)
+    if again.returncode == 1:
+        expect(f"{name}: the replay violates {wanted}", wanted in violated(json.loads(again.stdout)), again.stdout)
+    drawn = run([*replay, "--diagram", "--transcript", "--svg", str(directory / "found.svg")], program=("sim",))
+    expect(f"{name}: the replay is drawn", drawn.returncode == 1 and (directory / "found.svg").stat().st_size > 100)
+    expect(f"{name}: the same bytes every time",
+           drawn.stdout == run([*replay, "--diagram", "--transcript", "--svg", str(directory / "found.svg")],
+                               program=("sim",)).stdout)
+
+
+def check_all_found(directory):
+    for line, wanted, most in FOUND:
+        check_found(line, line.split(), wanted, most, directory)
+    for line, wanted, _ in FOUND[:5]:
+        done = run([*line.split(), "--no-reduction", "--json"])
+        expect(f"{line}: the same without reduction", violated(json.loads(done.stdout)) == [wanted], done.stdout)
+
+
+def check_all_held(lines):
+    for line in lines:
+        done = run([*line.split(), "--json"])
+        expect(f"{line}: held", done.returncode == 0, done.stdout + done.stderr)
+        if done.returncode == 0:
+            result = json.loads(done.stdout)
+            expect(f"{line}: complete", result["complete"] is True and result["counterexample"] is None)
+
+
+def check_mutants(directory):
+    for name, (options, wanted) in MUTANTS.items():
+        mutant = mutants.Mutant(mutants.SOURCE / "tests" / "mutants" / f"{name}.mutant")
+        target = mutants.compile_object(mutant.text(), mutant.table, directory, name)
+        check_found(name, [str(target), *options.split(), "--property", wanted], wanted, 40, directory)
+
+
+def check_contract():
+    result = json.loads(run("bully -n 3 --json".split()).stdout)
+    keys = ["schema", "algorithm", "nodes", "verdict", "complete", "states", "transitions", "depth", "seconds", "bytes",
+            "properties", "counterexample", "command"]
+    expect("the keys of the JSON", list(result) == keys, list(result))
+    expect("the command repeats it", result["command"] == "conclave check bully -n 3 --json", result["command"])
+    counts = {json.loads(run(f"ricart-agrawala -n 3 --no-reduction --json {more}".split()).stdout)["states"]
+              for more in ("", "--threads 2", "--threads 5", "--fingerprints 128")}
+    expect("threads and fingerprints change no count", len(counts) == 1, counts)
+    expect("help", run(["--help"]).stdout.startswith("usage: conclave check"))
+    silent = run("bully -n 3".split())
+    expect("nothing on stderr when it is no terminal", silent.stderr == "", silent.stderr)
+
+
+def check_bounds():
+    done = run("lamport -n 3 --memory 16M --json".split())
+    result = json.loads(done.stdout)
+    expect("the bound on memory", done.returncode == 2 and result["verdict"] == "unfinished"
+           and result["complete"] is False and result["bytes"] < 24 << 20, done.stdout)
+    told = run("lamport -n 3 --memory 16M".split()).stdout
+    expect("the bound is told", re.search(r"explored \d+ states, unfinished \(memory\)", told), told)
+    done = run("bully -n 4 --depth 5 --json".split())
+    expect("the bound on depth", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)
+    with subprocess.Popen([CONCLAVE, "check", "ricart-agrawala", "-n", "5", "--memory", "2G"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        out = child.communicate(timeout=60)[0]
+        expect("Ctrl-C tells what is known", child.returncode == 2 and "unfinished (interrupted)" in out, out)
+
+
+def check_refused(directory):
+    for line, wanted in REFUSED:
+        done = run(line.split())
+        expect(f"check {line}: refused", done.returncode == 2 and wanted in done.stderr
+               and done.stderr.count("\n") == 1, f"{done.returncode} {done.stdout}{done.stderr}")
+    good = directory / "good.replay"
+    run(["bully", "-n", "3", "--timeouts", "any", "--trace", str(good)])
+    text = good.read_text(encoding="utf-8")
+    broken = {
+        "": "expected a file of conclave check --trace",
+        "conclave replay 7\n": "expected a file of conclave check --trace",
+        "conclave replay 1\n": "expected an algorithm",
+        text.replace("word bully", "word nobody"): "no such algorithm",
+        text.replace("word --timeouts", "word --seed"): "no such option",
+        text.replace("word --timeouts\nword any\n", ""): "not due yet",
+        text + "dance 1\n": "dance 1: expected a decision",
+        text + "deliver 1 from 9\n": "expected a decision",
+        text + "deliver 1 from\n": "expected a decision",
+        text + "deliver 1 from 2 chose 1 chose 1 chose 1 chose 1 chose 1 chose 1 chose 1\n": "expected a decision",
+        text + "start 1\n": "that node cannot call now",
+        text + "deliver 2 from 1 place 3\n": "no such message",
+        text + "leave 1\n": "not inside",
+        text + "loop\n": "expected decisions behind it",
+        text + "crash 1\ncrash 2\ncrash 3\n": "nobody would be left",
+        text + "crash 1\nstart 1\n": "that node is dead",
+        text + "timeout 1 timer 7\n": "that timer is not armed",
+        text + "tell 1 of 2\n": "not lost",
+    }
+    for content, wanted in broken.items():
+        bad = directory / "bad.replay"
+        bad.write_text(content, encoding="utf-8")
+        done = run(["--replay", str(bad)], program=("sim",))
+        expect(f"a broken replay: {wanted}", done.returncode == 2 and wanted in done.stderr
+               and done.stderr.count("\n") == 1, f"{done.returncode} {done.stdout}{done.stderr}")
+    for words, wanted in ((["bully", "--replay", str(good)], "expected no algorithm"),
+                          (["--replay", str(good), "-n", "3"], "--nodes: expected without --replay"),
+                          (["--replay", "/nowhere"], "/nowhere"), (["--replay", str(directory)], "--replay")):
+        done = run(words, program=("sim",))
+        expect(f"sim {words[0]}: refused", done.returncode == 2 and wanted in done.stderr, done.stderr)
+
+
+def main(words):
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = pathlib.Path(temporary)
+        if "--long" in words:
+            check_all_held(HELD_LONG)
+        else:
+            check_contract()
+            check_bounds()
+            check_refused(directory)
+            check_all_found(directory)
+            check_all_held(HELD)
+            check_mutants(directory)
+    print(f"{len(failures)} surprises")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

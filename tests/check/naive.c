@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: MIT
+#include "check/naive.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 8, STATE = 640, MAIL = 40, BODY = 128 };
+
+struct letter {
+    uint32_t kind, words;
+    uint64_t clock;
+    uint64_t body[BODY / 8];
+};
+
+struct node {
+    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left;
+    uint64_t clock, timers[CV_MAX_TIMERS];
+    uint64_t state[STATE / 8];
+};
+
+/* Everything there is. */
+struct full {
+    struct node node[N];
+    uint32_t count[N][N];
+    struct letter letter[N][N][MAIL];
+    uint64_t highest;
+    uint32_t crashes, misses, suspicions, missed;
+};
+
+static const struct cv_scenario *scenario;
+static const struct naive_options *options;
+static struct naive_result *result;
+static struct cv_group group;
+static struct full now, next; /* the state at hand, and what it is made into */
+static uint32_t n, script[8], ways[8], chosen, scripted;
+static struct cv_self self;
+
+/* ---- handlers ---- */
+
+static uint32_t choose(struct cv_self *me, uint32_t of)
+{
+    (void)me;
+    ways[chosen] = of;
+    if (chosen >= scripted)
+        script[chosen] = 0;
+    return script[chosen++];
+}
+
+static bool present(const struct cv_self *me, cv_node node)
+{
+    return next.node[node].alive && !(next.node[me->node].suspects & 1u << node);
+}
+
+static bool suspected(const struct cv_self *me, cv_id id)
+{
+    for (cv_node node = 0; node < n; node++)
+        if (group.ids[node] == id)
+            return next.node[me->node].suspects & 1u << node;
+    return false;
+}
+
+static void grow(struct cv_self *me, size_t bytes)
+{
+    (void)me;
+    (void)bytes;
+    abort();
+}
+
+static const struct cv_runtime runtime = {choose, present, suspected, grow};
+
+static struct cv_self *begin(cv_node i)
+{
+    static uint64_t outbox[4096];
+    struct node *it = &next.node[i];
+    self = (struct cv_self){.state = it->state,
+                            .group = &group,
+                            .runtime = &runtime,
+                            .outbox = (unsigned char *)outbox,
+                            .room = sizeof outbox,
+                            .clock = it->clock,
+                            .calling = it->calling,
+                            .knows = it->knows,
+                            .elected = it->leader,
+                            .node = i};
+    chosen = 0;
+    return &self;
+}
+
+/* Sends the first `most` messages. */
+static void finish(cv_node i, uint32_t most)
+{
+    struct node *it = &next.node[i];
+    it->calling = self.calling;
+    it->knows = self.knows;
+    it->leader = self.knows ? self.elected : 0;
+    it->clock = scenario->algorithm->clocked ? self.clock : 0;
+    for (uint32_t t = 0; t < CV_MAX_TIMERS; t++) {
+        if ((self.timers_armed | self.timers_cancelled) & 1u << t)
+            it->timers[t] = 0;
+        if (self.timers_armed & 1u << t)
+            it->timers[t] = options->any_time ? 1 : (self.timer_delay[t] ? self.timer_delay[t] : 1) + 1;
+    }
+    if (self.effects & CV_DID_ENTER) {
+        it->waiting = 0;
+        it->inside = 1;
+        if (cv_scenario_claims(scenario) & CV_FENCES_RISE)
+            next.highest = self.fence;
+    }
+    if (self.effects || self.used)
+        it->fresh = 0;
+    for (size_t at = 0; at < self.used && most--;) {
+        const struct cv_message *message = (const void *)(self.outbox + at);
+        const cv_node to = message->to;
+        at += cv_message_bytes(message);
+        if (!next.node[to].alive)
+            continue;
+        if (next.count[i][to] == MAIL || message->words * 4 > BODY)
+            abort();
+        struct letter *letter = &next.letter[i][to][next.count[i][to]++];
+        *letter =
+            (struct letter){message->kind, message->words, scenario->algorithm->clocked ? message->clock : 0, {0}};
+        memcpy(letter->body, message->body, message->words * 4);
+    }
+}
+
+/* ---- the set of states ---- */
+
+static unsigned char **set, **list;
+static uint64_t set_room, list_room, list_count;
+
+static int compare(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(struct letter));
+}
+
+static uint32_t pack(struct full *full, unsigned char *out)
+{
+    unsigned char *at = out + 4;
+    for (cv_node i = 0; i < n; i++) {
+        memcpy(at, &full->node[i], sizeof full->node[i]);
+        at += sizeof full->node[i];
+        for (cv_node j = 0; j < n; j++) {
+            if (scenario->unordered)
+                qsort(full->letter[i][j], full->count[i][j], sizeof(struct letter), compare);
+            memcpy(at, &full->count[i][j], sizeof(uint32_t));
+            at += sizeof(uint32_t);
+            memcpy(at, full->letter[i][j], full->count[i][j] * sizeof(struct letter));
+            at += full->count[i][j] * sizeof(struct letter);
+        }
+    }
+    const uint64_t rest[5] = {full->highest, full->crashes, full->misses, full->suspicions, full->missed};
+    memcpy(at, rest, sizeof rest);
+    const uint32_t length = (uint32_t)(at + sizeof rest - out);
+    memcpy(out, &length, 4);
+    return length;
+}
+
+static void unpack(struct full *full, const unsigned char *in)
+{
+    const unsigned char *at = in + 4;
+    for (cv_node i = 0; i < n; i++) {
+        memcpy(&full->node[i], at, sizeof full->node[i]);
+        at += sizeof full->node[i];
+        for (cv_node j = 0; j < n; j++) {
+            memcpy(&full->count[i][j], at, sizeof(uint32_t));
+            at += sizeof(uint32_t);
+            memcpy(full->letter[i][j], at, full->count[i][j] * sizeof(struct letter));
+            at += full->count[i][j] * sizeof(struct letter);
+        }
+    }
+    uint64_t rest[5];
+    memcpy(rest, at, sizeof rest);
+    full->highest = rest[0];
+    full->crashes = (uint32_t)rest[1];
+    full->misses = (uint32_t)rest[2];
+    full->suspicions = (uint32_t)rest[3];
+    full->missed = (uint32_t)rest[4];
+}
+
+static uint64_t place_of(const unsigned char *packed, uint32_t length)
+{
+    uint64_t hash = 14695981039346656037ull;
+    for (uint32_t i = 0; i < length; i++)
+        hash = (hash ^ packed[i]) * 1099511628211ull;
+    for (uint64_t at = hash & (set_room - 1);; at = (at + 1) & (set_room - 1))
+        if (!set[at] || memcmp(set[at], packed, length) == 0)
+            return at;
+}
+
+/* Half full, it doubles. */
+static void grow_set(void)
+{
+    unsigned char **old = set;
+    const uint64_t old_room = set_room;
+    set_room = set_room ? set_room * 2 : 1024;
+    set = calloc(set_room, sizeof *set);
+    for (uint64_t i = 0; i < old_room; i++)
+        if (old[i])
+            set[place_of(old[i], *(uint32_t *)(void *)old[i])] = old[i];
+    free(old);
+}
+
+/* Numbers that grow for ever, where the algorithm says that only their order matters: counted from 1 on. */
+static uint64_t least[N];
+
+static void find_least(struct cv_counting *counting, uint32_t family, uint64_t *number)
+{
+    (void)counting;
+    if (*number && (!least[family] || *number < least[family]))
+        least[family] = *number;
+}
+
+static void lower(struct cv_counting *counting, uint32_t family, uint64_t *number)
+{
+    (void)counting;
+    *number -= *number ? least[family] - 1 : 0;
+}
+
+static void visit(struct cv_counting *counting)
+{
+    for (cv_node i = 0; i < n; i++) {
+        if (next.node[i].alive)
+            scenario->algorithm->counters(counting, i, next.node[i].state, NULL);
+        for (cv_node j = 0; j < n; j++)
+            for (uint32_t k = 0; k < next.count[i][j]; k++) {
+                struct letter *letter = &next.letter[i][j][k];
+                uint64_t copy[(sizeof(struct cv_message) + BODY) / 8] = {0};
+                struct cv_message *message = (void *)copy;
+                message->from = i;
+                message->to = j;
+                message->kind = letter->kind & 63u;
+                memcpy(message->body, letter->body, sizeof letter->body);
+                scenario->algorithm->counters(counting, i, NULL, message);
+                memcpy(letter->body, message->body, sizeof letter->body);
+            }
+    }
+}
+
+static void meet(void)
+{
+    if (scenario->algorithm->counters) {
+        memset(least, 0, sizeof least);
+        visit(&(struct cv_counting){find_least});
+        visit(&(struct cv_counting){lower});
+    }
+    static unsigned char packed[sizeof(struct full) + 64];
+    const uint32_t length = pack(&next, packed);
+    uint32_t inside = 0;
+    result->transitions++;
+    if (result->states * 2 >= set_room)
+        grow_set();
+    const uint64_t at = place_of(packed, length);
+    if (set[at])
+        return;
+    set[at] = malloc(length);
+    memcpy(set[at], packed, length);
+    if (list_count == list_room)
+        list = realloc(list, (list_room = list_room ? list_room * 2 : 1024) * sizeof *list);
+    list[list_count++] = set[at];
+    result->states++;
+    for (cv_node i = 0; i < n; i++)
+        inside += next.node[i].inside;
+    result->two_inside |= inside > 1;
+}
+
+/* ---- events ---- */
+
+static void kill(cv_node i, bool missed)
+{
+    next.node[i] = (struct node){0};
+    for (cv_node j = 0; j < n; j++)
+        next.count[j][i] = 0;
+    next.crashes--;
+    next.misses -= missed;
+    next.missed |= (uint32_t)missed << i;
+}
+
+static bool may_kill(void)
+{
+    uint32_t alive = 0;
+    for (cv_node i = 0; i < n; i++)
+        alive += now.node[i].alive;
+    return now.crashes && alive > 1;
+}
+
+/* In a graph a node also loses those from whom the dead cut it off. */
+static bool lost(cv_node i, cv_node j)
+{
+    bool reached[N] = {false};
+    if (!group.edges)
+        return !now.node[j].alive;
+    reached[i] = true;
+    for (uint32_t round = 0; round < n; round++)
+        for (cv_node k = 0; k < n; k++)
+            for (uint64_t e = group.edges[k]; reached[k] && e < group.edges[k + 1]; e++)
+                reached[group.neighbours[e]] |= now.node[group.neighbours[e]].alive;
+    return !reached[j];
+}
+
+static bool need_not_be_told(cv_node j)
+{
+    return now.node[j].alive ? now.missed != 0 : (now.missed & 1u << j) != 0;
+}
+
+enum event { START, REQUEST, LEAVE, DELIVER, TIMEOUT, SUSPECT };
+
+/* Does it, sends so many of its messages, and says how many there were. */
+static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint32_t most)
+{
+    const struct cv_algorithm *algorithm = scenario->algorithm;
+    uint64_t copy[(sizeof(struct cv_message) + BODY) / 8] = {0};
+    struct cv_message *message = (void *)copy;
+    next = now;
+    struct node *it = &next.node[i];
+    if (event == START) {
+        it->fresh = 0;
+        it->started = !(cv_scenario_claims(scenario) & CV_ANY_CALLER);
+    } else if (event == REQUEST) {
+        it->waiting = 1;
+        it->left--;
+    } else if (event == LEAVE) {
+        it->inside = 0;
+    } else if (event == DELIVER) {
+        const struct letter *letter = &now.letter[a][i][b];
+        message->to = i;
+        message->from = a;
+        message->kind = letter->kind & 63u;
+        message->words = letter->words & CV_MAX_WORDS;
+        message->clock = letter->clock & ((1ull << 40) - 1);
+        memcpy(message->body, letter->body, letter->words * 4ul);
+        memmove(&next.letter[a][i][b], &next.letter[a][i][b + 1], (--next.count[a][i] - b) * sizeof(struct letter));
+        it->fresh = 0;
+        if (letter->clock > it->clock)
+            it->clock = letter->clock;
+    } else if (event == TIMEOUT) {
+        for (cv_node j = 0; j < n; j++)
+            for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
+                if (next.node[j].timers[t])
+                    next.node[j].timers[t] -= b;
+        it->timers[a] = 0;
+    } else {
+        it->suspects |= 1u << a;
+        next.suspicions -= !lost(i, a);
+    }
+    it->clock += algorithm->clocked;
+    struct cv_self *me = begin(i);
+    if (event == START && algorithm->start)
+        algorithm->start(me);
+    else if (event == REQUEST)
+        algorithm->request(me);
+    else if (event == LEAVE)
+        algorithm->release(me);
+    else if (event == DELIVER)
+        algorithm->kinds[message->kind].receive(me, message);
+    else if (event == TIMEOUT)
+        algorithm->timeout(me, a);
+    else if (event == SUSPECT && algorithm->suspect)
+        algorithm->suspect(me, a);
+    uint32_t sent = 0;
+    for (size_t at = 0; at < self.used; sent++)
+        at += cv_message_bytes((const void *)(self.outbox + at));
+    finish(i, most);
+    return sent;
+}
+
+/* For every outcome of what it chooses; and, if somebody may die, for every point at which it dies half done. */
+static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
+{
+    scripted = 0;
+    for (bool more = true; more;) {
+        const uint32_t sent = happen(event, i, a, b, UINT32_MAX);
+        uint32_t drawn = chosen;
+        meet();
+        for (uint32_t k = 1; k < sent && may_kill(); k++)
+            for (uint32_t missed = 0; missed <= (now.misses > 0); missed++) {
+                scripted = drawn;
+                happen(event, i, a, b, k);
+                kill(i, missed);
+                meet();
+            }
+        while (drawn && script[drawn - 1] + 1 == ways[drawn - 1])
+            drawn--;
+        more = drawn > 0;
+        if (more)
+            script[drawn - 1]++;
+        scripted = drawn;
+    }
+}
+
+static bool over(void)
+{
+    uint32_t busy = 0;
+    for (cv_node i = 0; i < n; i++)
+        busy += now.node[i].left + now.node[i].waiting + now.node[i].inside;
+    return scenario->algorithm->perpetual && !busy;
+}
+
+/* Everything that can happen at a node; whether some of it must. */
+static bool events_at(cv_node i)
+{
+    const struct node *it = &now.node[i];
+    bool must = false;
+    if (it->fresh && options->callers & 1u << i)
+        all(START, i, 0, 0);
+    if (it->inside) {
+        must = true;
+        all(LEAVE, i, 0, 0);
+    } else if (it->left && !it->waiting) {
+        all(REQUEST, i, 0, 0);
+    }
+    for (cv_node j = 0; j < n; j++) {
+        for (uint32_t k = 0; k < (scenario->unordered ? now.count[j][i] : now.count[j][i] > 0); k++) {
+            must = true;
+            all(DELIVER, i, j, k);
+        }
+        if (j == i || it->suspects & 1u << j || (!lost(i, j) && !now.suspicions))
+            continue;
+        must |= lost(i, j) && !need_not_be_told(j);
+        all(SUSPECT, i, j, 0);
+    }
+    for (uint32_t missed = 0; missed <= (now.misses > 0) && may_kill(); missed++) {
+        next = now;
+        kill(i, missed);
+        meet();
+    }
+    return must;
+}
+
+/* Timers: accurate ones fire only when nothing is under way, in the order in which they are due. */
+static bool timers(void)
+{
+    uint64_t due = 0;
+    bool fired = false;
+    for (cv_node i = 0; i < n; i++)
+        for (cv_node j = 0; j < n; j++) {
+            const bool untold =
+                now.node[i].alive && !now.node[j].alive && !(now.node[i].suspects & 1u << j) && !(now.missed & 1u << j);
+            if (!options->any_time && (now.count[i][j] || untold))
+                return false;
+        }
+    for (cv_node i = 0; i < n; i++)
+        for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
+            if (now.node[i].timers[t] && (!due || now.node[i].timers[t] < due))
+                due = now.node[i].timers[t];
+    for (cv_node i = 0; due && i < n; i++)
+        for (uint32_t t = 0; t < CV_MAX_TIMERS; t++)
+            if (now.node[i].timers[t] == due) {
+                fired = true;
+                all(TIMEOUT, i, t, (uint32_t)due - 1);
+            }
+    return fired;
+}
+
+static void start(void)
+{
+    const struct cv_algorithm *algorithm = scenario->algorithm;
+    const bool mutex = algorithm->problem == CV_MUTEX;
+    memset(&next, 0, sizeof next);
+    next.crashes = options->crashes;
+    next.misses = options->missed;
+    next.suspicions = options->suspicions;
+    next.highest = options->inside && cv_scenario_claims(scenario) & CV_FENCES_RISE;
+    for (cv_node i = 0; i < n; i++)
+        next.node[i] = (struct node){.alive = 1,
+                                     .fresh = !mutex,
+                                     .left = mutex && options->callers & 1u << i ? (uint32_t)scenario->entries : 0,
+                                     .clock = scenario->clocks ? scenario->clocks[i] : 0};
+    next.node[0].inside = options->inside;
+    for (cv_node i = 0; i < n; i++) {
+        struct cv_self *me = begin(i);
+        if (algorithm->init)
+            algorithm->init(me);
+        if (mutex && algorithm->adopt)
+            algorithm->adopt(me, options->inside ? 0 : CV_NOBODY, options->inside);
+        if (mutex && algorithm->start)
+            algorithm->start(me);
+        finish(i, UINT32_MAX);
+    }
+    meet();
+    result->transitions = 0;
+}
+
+static void look_at_end(void)
+{
+    result->ends++;
+    for (cv_node i = 0; i < n; i++)
+        for (cv_node j = 0; j < n; j++) {
+            const struct node *one = &now.node[i], *other = &now.node[j];
+            result->stuck |= one->waiting;
+            if (!one->alive || lost(i, j))
+                continue;
+            result->stuck |= one->knows && other->knows && one->leader != other->leader;
+            result->stuck |= one->knows && !other->knows;
+        }
+}
+
+void naive_run(const struct cv_scenario *what, const struct naive_options *how, struct naive_result *out)
+{
+    scenario = what;
+    options = how;
+    result = out;
+    *result = (struct naive_result){0};
+    group = scenario->group;
+    group.absence = options->crashes || options->suspicions;
+    group.epoch += options->inside;
+    n = group.nodes;
+    if (n > N)
+        abort();
+    start();
+    for (uint64_t at = 0, level = 1; at < list_count && (!options->most || result->states < options->most); at++) {
+        if (at == level) {
+            level = list_count;
+            result->depth++;
+        }
+        unpack(&now, list[at]);
+        bool must = false;
+        for (cv_node i = 0; i < n && !over(); i++)
+            if (now.node[i].alive)
+                must |= events_at(i);
+        if (!over())
+            must |= timers();
+        if (!must)
+            look_at_end();
+    }
+    for (uint64_t i = 0; i < list_count; i++)
+        free(list[i]);
+    free(list);
+    free(set);
+    list = set = NULL;
+    set_room = list_room = list_count = 0;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A checker too simple to be wrong: full states as byte strings, one list, one hash set, no reduction, nothing
+ * remembered. It shares no code with src/check, so that both must have made the same mistake to agree on a wrong count.
+ */
+#ifndef CONCLAVE_TESTS_CHECK_NAIVE_H
+#define CONCLAVE_TESTS_CHECK_NAIVE_H
+
+#include "core/scenario.h"
+
+struct naive_options {
+    uint32_t callers, crashes, missed, suspicions;
+    bool any_time;
+    bool inside;   /* the first node is inside from the beginning, in a view that follows another */
+    uint64_t most; /* states; 0: no bound */
+};
+
+struct naive_result {
+    uint64_t states, transitions, ends;
+    uint32_t depth;
+    bool two_inside; /* in some state */
+    bool stuck;      /* in some end somebody waits to enter, or follows another than its neighbours */
+};
+
+void naive_run(const struct cv_scenario *scenario, const struct naive_options *options, struct naive_result *result);
+
+#endif
