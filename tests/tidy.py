@@ -26,7 +26,8 @@ ROOMS = {
     "group": {"core"},
     "live": {"core", "property", "group"},
     "service": {"core", "group", "live"},
-    "cli": {"algorithm", "core", "property", "sim", "view", "check", "group", "live", "service"},
+    "client": {"core", "service"},
+    "cli": {"algorithm", "core", "property", "sim", "view", "check", "group", "live", "service", "client"},
 }
 
 # Libraries that one or a few rooms keep to themselves.
