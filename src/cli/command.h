@@ -21,6 +21,7 @@ struct command {
 
 int command_compare(int argc, char **argv);
 int command_list(int argc, char **argv);
+int command_node(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_scenario(int argc, char **argv);
 int command_tour(int argc, char **argv);

@@ -9,6 +9,7 @@ static const struct command commands[] = {
     {"sim", "run an algorithm in the simulator", command_sim},
     {"compare", "the texts' comparison tables, measured", command_compare},
     {"scenario", "replay an example of the texts", command_scenario},
+    {"node", "serve locks and elections, alone or as a member of a group", command_node},
     {"tour", "a short tour of the texts' examples", command_tour},
 };
 
