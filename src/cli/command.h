@@ -19,6 +19,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 
+int command_cluster(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_node(int argc, char **argv);

@@ -59,30 +59,38 @@ static void prepare(struct cv_council *council)
         conclude(council);
 }
 
-void cv_council_consider(struct cv_council *council)
+/* Should this node, as the leader, prepare a view? */
+static bool is_called_for(const struct cv_council *council)
 {
     const cv_set members = council->alive | cv_set_of(council->me);
     if (council->leader != council->me)
-        return;
-    if (council->next.epoch && council->next.members == members && !council->stale)
-        return; /* under way */
-    const bool good = !council->frozen && !council->stale && council->view.members == members &&
-                      council->view.coordinator == council->me;
-    if (!good)
+        return false;
+    if (council->next.epoch)
+        return council->next.members != members || council->stale;
+    return council->frozen || council->stale || council->view.members != members ||
+           council->view.coordinator != council->me;
+}
+
+void cv_council_consider(struct cv_council *council)
+{
+    if (is_called_for(council))
         prepare(council);
 }
 
-void cv_council_update(struct cv_council *council, cv_node leader, cv_set alive)
+bool cv_council_update(struct cv_council *council, cv_node leader, cv_set alive)
 {
     council->leader = leader;
     council->alive = alive;
-    cv_council_consider(council);
+    const cv_set members = council->next.epoch ? council->next.members : council->view.members;
+    const bool urgent = !council->view.epoch || members & ~(alive | cv_set_of(council->me));
+    if (urgent)
+        cv_council_consider(council);
+    return is_called_for(council);
 }
 
 void cv_council_renew(struct cv_council *council)
 {
     council->stale = true;
-    cv_council_consider(council);
 }
 
 /* ---- everybody's part ---- */
@@ -110,14 +118,14 @@ static void on_prepare(struct cv_council *council, cv_node from, const struct cv
     council->calls.send(council->calls.context, from, CV_MOTION_REPORT, &mine);
 }
 
-void cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion motion, const struct cv_view *view)
+bool cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion motion, const struct cv_view *view)
 {
     if (view->epoch > council->highest)
         council->highest = view->epoch;
     if (motion == CV_MOTION_PREPARE) {
         on_prepare(council, from, view);
     } else if (motion == CV_MOTION_REFUSE && council->next.epoch && view->epoch >= council->next.epoch) {
-        prepare(council);
+        council->next.epoch = 0;
     } else if (motion == CV_MOTION_REPORT && cv_council_awaits(council, CV_MOTION_HOLDING, from, view->epoch)) {
         council->awaited &= ~cv_set_of(from);
         if (view->base > council->base)
@@ -127,4 +135,5 @@ void cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion mo
     } else if (motion == CV_MOTION_INSTALL && cv_council_awaits(council, CV_MOTION_HELD, from, view->epoch)) {
         begin(council, view);
     }
+    return is_called_for(council);
 }

@@ -10,9 +10,10 @@
  *     HELD for each name somebody is inside,
  *     INSTALL                 ------------->   begins the view, adopts who is inside, goes on
  *
- * A member that has promised a higher epoch says REFUSE and which; the leader tries again above it. Under `group
- * static` the leader is whoever the configured election elected among those it does not suspect, and asks nobody else:
- * on both sides of a cut one leader each is found, and both make a view. That is what the textbooks' world is like.
+ * A member that has promised a higher epoch says REFUSE and which; the leader tries again above it, a while later.
+ * Under `group static` the leader is whoever the configured election elected among those it does not suspect, and asks
+ * nobody else: on both sides of a cut one leader each is found, and both make a view. That is what the textbooks' world
+ * is like.
  */
 #ifndef CONCLAVE_GROUP_COUNCIL_H
 #define CONCLAVE_GROUP_COUNCIL_H
@@ -57,15 +58,18 @@ struct cv_council {
 
 void cv_council_init(struct cv_council *council, cv_node me, const struct cv_council_calls *calls);
 
-/* The leader, CV_NOBODY if none is known, or who is alive has changed. */
-void cv_council_update(struct cv_council *council, cv_node leader, cv_set alive);
-/* Somebody has lost what it knew, or is in another view than it should be. */
+/*
+ * The leader, CV_NOBODY if none is known, or who is alive has changed. If members are gone the next view is prepared at
+ * once; if that can wait, true: cv_council_consider() in a while, when more may have changed.
+ */
+bool cv_council_update(struct cv_council *council, cv_node leader, cv_set alive);
+/* Somebody has lost what it knew, or is in another view than it should be; to be considered in a while. */
 void cv_council_renew(struct cv_council *council);
-/* Makes up its mind again, as nothing has come of it. */
 void cv_council_consider(struct cv_council *council);
 
 /* Is that an epoch whose HOLDING or HELD matter? */
 bool cv_council_awaits(const struct cv_council *council, enum cv_motion motion, cv_node from, uint64_t epoch);
-void cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion motion, const struct cv_view *view);
+/* True: to be considered in a while. */
+bool cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion motion, const struct cv_view *view);
 
 #endif

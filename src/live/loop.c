@@ -107,6 +107,5 @@ void cv_loop_close(struct cv_loop *loop)
     const int left = uv_loop_close(&loop->uv);
     assert(left == 0);
     (void)left;
-    cv_alarms_free(&loop->alarms);
     loop->open = false;
 }

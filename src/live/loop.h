@@ -32,7 +32,7 @@ int cv_loop_open(struct cv_loop *loop);
 void cv_loop_run(struct cv_loop *loop);
 /* Does what can be done now, without waiting. */
 void cv_loop_turn(struct cv_loop *loop);
-/* Closes every stream and listener, too; their `closed` is called. */
+/* Closes every stream and listener, too; their `closed` is called. The alarms stay, for others who have some. */
 void cv_loop_close(struct cv_loop *loop);
 
 /* Microseconds of a clock that never goes back; the same for all processes of a machine. */

@@ -104,7 +104,7 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
 }
 
 /* Messages of a view that is over are of no use to anybody; those of one that has yet to begin here wait. */
-static void keep_early(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const size_t size = cv_frame_size(frame);
     struct cv_early *early = member->early_bytes + size <= EARLY_BYTES ? malloc(sizeof *early + size) : NULL;
@@ -123,7 +123,7 @@ static void for_instance(struct cv_member *member, cv_node from, const struct cv
 {
     struct cv_host *host = &member->host;
     if (frame->round > host->view.epoch) {
-        keep_early(member, from, frame);
+        cv_mail_keep(member, from, frame);
         return;
     }
     if (frame->round < host->view.epoch || !cv_host_ready(host) || !cv_set_has(host->view.members, from))
@@ -184,7 +184,7 @@ void cv_mail_catch_up(struct cv_member *member)
         struct cv_frame frame;
         const char *wrong;
         if (cv_frame_read(early->bytes, early->size, &frame, &wrong) > 0)
-            for_instance(member, early->from, &frame);
+            cv_mail_frame(member, early->from, &frame);
         free(early);
         early = next;
     }

@@ -27,9 +27,25 @@ cv_node cv_member_leader(const struct cv_member *member)
 
 static void update_council(struct cv_member *member)
 {
-    if (member->begun)
-        cv_council_update(&member->council, cv_member_leader(member),
-                          cv_set_first(member->roster.count) & ~member->peers.suspected);
+    const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
+    if (!member->begun)
+        return;
+    if (cv_council_update(&member->council, cv_member_leader(member), alive))
+        cv_member_reconsider(member);
+}
+
+/* Not at a fixed time: of two who get in each other's way one shall be first. */
+void cv_member_reconsider(struct cv_member *member)
+{
+    if (!member->reconsider.place)
+        cv_loop_set(&member->loop, &member->reconsider,
+                    member->bound_us / 2 + cv_random_below(&member->host.random, member->bound_us / 2 + 1));
+}
+
+static void reconsider(struct cv_alarm *alarm)
+{
+    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, reconsider));
+    cv_council_consider(&member->council);
 }
 
 /* ---- terms ---- */
@@ -46,14 +62,6 @@ static void new_term(struct cv_member *member)
     join_term(member, member->term + 1);
     member->elections++;
     cv_host_call(&member->host, member->election, false);
-}
-
-void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
-{
-    if (frame->round > member->term && member->begun)
-        join_term(member, frame->round);
-    if (frame->round == member->term)
-        cv_mail_ballot(member, from, frame);
 }
 
 static void elected(void *context, struct cv_instance *instance)
@@ -77,13 +85,30 @@ static void begin_election(struct cv_alarm *alarm)
     member->begun = true;
     member->elections++;
     cv_alarm_cancel(&member->loop.alarms, &member->begin);
-    if (member->election->policy->algorithm->assumes & CV_NO_CRASH || !member->term)
-        join_term(member, member->term + 1);
-    else
-        join_term(member, member->term);
-    cv_host_call(&member->host, member->election, true);
+    /* Where there has been an election before, this node comes back to the result of one. */
+    const bool recovers = member->term && !(member->election->policy->algorithm->assumes & CV_NO_CRASH);
+    join_term(member, recovers ? member->term : member->term + 1);
+    cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
     update_council(member);
+    cv_mail_catch_up(member);
+}
+
+/* Ballots that come before this node has begun wait: it may not know everybody yet. */
+void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    if (!member->begun) {
+        cv_mail_keep(member, from, frame);
+        return;
+    }
+    if (frame->round > member->term) {
+        join_term(member, frame->round);
+        /* Where only those who call can win, everybody has to. */
+        if (!(member->election->policy->algorithm->claims & CV_ANY_CALLER))
+            cv_host_call(&member->host, member->election, false);
+    }
+    if (frame->round == member->term)
+        cv_mail_ballot(member, from, frame);
 }
 
 /* Twice in a row without a leader, or without a view under it: whatever went wrong, another election mends it. */
@@ -97,12 +122,21 @@ static void look_after(struct cv_alarm *alarm)
             cv_council_renew(&member->council);
         else
             new_term(member);
+        update_council(member);
     }
     member->content = content;
     cv_loop_set(&member->loop, alarm, patience_us(member));
 }
 
 /* ---- what peers tell ---- */
+
+/* Two sides that have been apart may each have a leader: where the algorithm does not care, an election settles it. */
+static void tell_election(struct cv_member *member, cv_node node, bool gone)
+{
+    cv_host_tell(&member->host, member->election, node, gone);
+    if (!gone && !member->election->policy->algorithm->trust)
+        cv_host_call(&member->host, member->election, true);
+}
 
 static void peer_changed(void *context, cv_node node, bool gone)
 {
@@ -111,16 +145,16 @@ static void peer_changed(void *context, cv_node node, bool gone)
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
-        cv_host_tell(&member->host, member->election, node, gone);
+        tell_election(member, node, gone);
     update_council(member);
 }
 
 static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;
+    cv_council_renew(&member->council);
     peer_changed(member, node, true);
     peer_changed(member, node, false);
-    cv_council_renew(&member->council);
 }
 
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
@@ -245,7 +279,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     draw_roster(member, settings);
     int error = cv_loop_open(&member->loop);
     if (!error)
-        error = cv_alarms_reserve(&member->loop.alarms, 2);
+        error = cv_alarms_reserve(&member->loop.alarms, 3);
     if (!error)
         error = open_host(member, settings, complaint);
     if (error)
@@ -254,6 +288,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     calls.context = member;
     cv_council_init(&member->council, member->roster.me, &calls);
     member->begin.ring = begin_election;
+    member->reconsider.ring = reconsider;
     member->watchdog.ring = look_after;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
@@ -264,7 +299,9 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
 void cv_member_close(struct cv_member *member)
 {
     cv_loop_close(&member->loop);
-    cv_host_free(&member->host);
+    if (member->host.policies)
+        cv_host_free(&member->host);
+    cv_alarms_free(&member->loop.alarms);
     for (uint32_t i = 0; member->host.policies && i < member->host.policy_count; i++)
         free(member->host.policies[i].parameters);
     free(member->host.policies);

@@ -57,8 +57,9 @@ struct cv_member {
 
     struct cv_instance *election; /* of the group's coordinator */
     uint64_t term;
-    struct cv_alarm begin;    /* everybody has had time to connect */
-    struct cv_alarm watchdog; /* no leader, or no view, for long */
+    struct cv_alarm begin;      /* everybody has had time to connect */
+    struct cv_alarm reconsider; /* a new view is called for, but not urgent */
+    struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
     bool content; /* the last time the watchdog looked */
     cv_set met;   /* peers whose first heartbeat has come */
@@ -95,7 +96,9 @@ void cv_mail_opened(void *context, struct cv_instance *instance);
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame);
 /* A letter of the group's election, of this term. */
 void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
-/* What came early for the view that has just begun. */
+/* It has come too early. */
+void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+/* What came early may have its time now. */
 void cv_mail_catch_up(struct cv_member *member);
 void cv_mail_free(struct cv_member *member);
 
@@ -106,6 +109,8 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
 
 /* ---- member.c ---- */
 
+/* Has the council think again in a while. */
+void cv_member_reconsider(struct cv_member *member);
 /* A letter of the group's election. */
 void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 

@@ -114,6 +114,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
     } else if (motion <= CV_MOTION_INSTALL &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
-        cv_council_hear(&member->council, from, motion, &view);
+        if (cv_council_hear(&member->council, from, motion, &view))
+            cv_member_reconsider(member);
     }
 }
