@@ -10,6 +10,8 @@ static const struct command commands[] = {
     {"compare", "the texts' comparison tables, measured", command_compare},
     {"scenario", "replay an example of the texts", command_scenario},
     {"node", "serve locks and elections, alone or as a member of a group", command_node},
+    {"lock", "run a command while a lock is held", command_lock},
+    {"elect", "run a command while this process leads, or watch who does", command_elect},
     {"cluster", "start nodes on this machine, to try things out", command_cluster},
     {"tour", "a short tour of the texts' examples", command_tour},
 };

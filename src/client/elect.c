@@ -18,7 +18,8 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
         words.word[words.count++] = "PRIORITY";
         words.word[words.count++] = priority;
     }
-    const uint64_t wait_ms = candidate && candidate->wait_ms ? candidate->wait_ms : UINT64_MAX;
+    const bool try_once = candidate && candidate->try_once, patient = !candidate || !candidate->wait_ms;
+    const uint64_t wait_ms = try_once ? 0 : patient ? UINT64_MAX : candidate->wait_ms;
     error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
     if (error)
         return error;

@@ -29,7 +29,7 @@ class Want(ctypes.Structure):
 
 
 class Candidate(ctypes.Structure):
-    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_int64)]
+    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_int64), ("try_once", ctypes.c_bool)]
 
 
 class Leader(ctypes.Structure):
@@ -311,6 +311,7 @@ def check_elections():
         expect("the leader", two.leader(), ("1/1", 1))
         expect("told", observer.event(), (EVENT_LEADER, "a", 1, "1/1"))
         expect("too long", two.campaign(wait_ms=50), TIMEOUT)
+        expect("try", two.campaign(try_once=True), TIMEOUT)
         expect("resign", one.resign(), 0)
         expect("told that nobody leads", observer.event(), (EVENT_LEADER, "a", 0, ""))
         expect("resign twice", one.resign(), LOST)
