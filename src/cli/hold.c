@@ -66,11 +66,14 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
 
 static struct conclave *waiting;
 static volatile sig_atomic_t interrupted_by;
+static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\\ sent last */
 
-static void interrupt(int signal)
+static void interrupt(int signal, siginfo_t *info, void *context)
 {
     const int before = errno;
+    (void)context;
     interrupted_by = signal;
+    typed = info->si_code == SI_KERNEL ? signal : 0;
     if (waiting)
         conclave_interrupt(waiting);
     errno = before;
@@ -80,7 +83,7 @@ static void interrupt(int signal)
 static void catch_ending_signals(void)
 {
     for (size_t i = 0; i < ENDING; i++) {
-        struct sigaction before, action = {.sa_handler = interrupt};
+        struct sigaction before, action = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
         sigaction(passed_on[i], NULL, &before);
         if (before.sa_handler != SIG_IGN)
             sigaction(passed_on[i], &action, NULL);
@@ -181,7 +184,7 @@ static sigset_t collect_signals(struct run *run)
     for (size_t i = 0; i < ENDING; i++) {
         struct sigaction now, action = {.sa_handler = SIG_DFL};
         sigaction(passed_on[i], NULL, &now);
-        if (now.sa_handler == interrupt)
+        if (now.sa_sigaction == interrupt)
             sigaction(passed_on[i], &action, NULL);
     }
     signal(SIGCHLD, SIG_DFL); /* were it ignored, nobody could be waited for */
@@ -203,10 +206,12 @@ static void attend_signals(struct run *run)
 {
     struct signalfd_siginfo info;
     while (read(run->signals, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCONT)
+        if (info.ssi_signo == SIGCONT) {
             resume(run);
-        else
-            guard_signal(&run->guard, (int)info.ssi_signo);
+            continue;
+        }
+        typed = info.ssi_code == SI_KERNEL ? (int)info.ssi_signo : 0;
+        guard_signal(&run->guard, (int)info.ssi_signo);
     }
 }
 
@@ -293,6 +298,19 @@ static void give_back(struct run *run)
     run->code = HOLD_LOST;
 }
 
+/* A script ends at Ctrl-C only if what it runs visibly dies of it; an exit code would mean that it was dealt with. */
+static void die_as_the_command_did(int code)
+{
+    sigset_t one;
+    if (!typed || code != HOLD_SIGNAL + typed)
+        return;
+    sigemptyset(&one);
+    sigaddset(&one, typed);
+    signal(typed, SIG_DFL);
+    raise(typed);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
 int hold_run(const struct hold *hold)
 {
     struct run run = {.hold = hold, .signals = -1, .code = -1};
@@ -310,5 +328,6 @@ int hold_run(const struct hold *hold)
     conclave_close(run.session);
     if (run.signals >= 0)
         close(run.signals);
+    die_as_the_command_did(code);
     return code;
 }

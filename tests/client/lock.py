@@ -209,9 +209,8 @@ def handle(*_):
     os._exit(9 if child else 4)
 signal.signal(number, handle)
 child = os.fork()
-if child:
-    os.wait()
-open(f"{directory}/ready", "w").close()
+if not child:
+    open(f"{directory}/ready", "w").close()
 while True:
     signal.pause()
 """
