@@ -150,9 +150,12 @@ int record_open(struct record *record, const char *path, const struct cv_setting
     return 0;
 }
 
+/* Without this line the node has died. */
 void record_close(struct record *record)
 {
-    if (record->file)
-        fclose(record->file);
+    if (!record->file)
+        return;
+    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)cv_loop_now());
+    fclose(record->file);
     record->file = NULL;
 }

@@ -70,8 +70,8 @@ static void tell(struct cv_host *host, const struct cv_instance *instance, struc
     host->calls.event(host->calls.context, instance, event);
 }
 
-static void tell_effect(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type,
-                        uint64_t detail, const char *text)
+void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, uint64_t detail,
+                    const char *text)
 {
     tell(host, instance, &(struct cv_event){.type = type, .peer = CV_NOBODY, .detail = detail, .text = text});
 }
@@ -82,19 +82,19 @@ static void tell_effects(struct cv_host *host, const struct cv_instance *instanc
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
     const char *broken = algorithm->invariant ? algorithm->invariant(me) : NULL;
     if (broken)
-        tell_effect(host, instance, CV_EVENT_NOTE, 1, broken);
+        cv_host_record(host, instance, CV_EVENT_NOTE, 1, broken);
     if (me->effects & CV_DID_NOTE)
-        tell_effect(host, instance, CV_EVENT_NOTE, 0, me->note);
+        cv_host_record(host, instance, CV_EVENT_NOTE, 0, me->note);
     if (me->effects & CV_DID_CALL)
-        tell_effect(host, instance, CV_EVENT_CALL, 0, NULL);
+        cv_host_record(host, instance, CV_EVENT_CALL, 0, NULL);
     if (me->effects & CV_DID_YIELD)
-        tell_effect(host, instance, CV_EVENT_YIELD, 0, NULL);
+        cv_host_record(host, instance, CV_EVENT_YIELD, 0, NULL);
     if (me->effects & CV_DID_FORGET)
-        tell_effect(host, instance, CV_EVENT_FORGET, 0, NULL);
+        cv_host_record(host, instance, CV_EVENT_FORGET, 0, NULL);
     if (me->effects & CV_DID_ELECT)
-        tell_effect(host, instance, CV_EVENT_ELECTED, me->elected, NULL);
+        cv_host_record(host, instance, CV_EVENT_ELECTED, me->elected, NULL);
     if (me->effects & CV_DID_ENTER)
-        tell_effect(host, instance, CV_EVENT_ENTER, me->fence, NULL);
+        cv_host_record(host, instance, CV_EVENT_ENTER, me->fence, NULL);
 }
 
 /* ---- messages ---- */

@@ -182,6 +182,8 @@ void cv_host_suspect(struct cv_host *host, cv_set suspected);
 /* ---- host.c, for the other files of the host ---- */
 
 extern const struct cv_runtime cv_host_runtime;
+void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, uint64_t detail,
+                    const char *text);
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);
 void cv_host_void_mail(struct cv_host *host, const struct cv_instance *instance);
