@@ -96,7 +96,8 @@ def listing(root):
     else:
         paths = {path.relative_to(root).as_posix() for path in root.rglob("*")}
         paths = {path for path in paths if not re.match(r"(\.git|build[^/]*)/|.*__pycache__/", path)}
-    return {path for path in paths if path and (root / path).is_file() and not (root / path).is_symlink()}
+    paths = {path for path in paths if path and not path.startswith("fuzz/corpus/")}  # bytes, not text
+    return {path for path in paths if (root / path).is_file() and not (root / path).is_symlink()}
 
 
 # ---- the rules: each yields (path, line, what is wrong) ----
