@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"lock", "run a command while a lock is held", command_lock},
     {"elect", "run a command while this process leads, or watch who does", command_elect},
     {"cluster", "start nodes on this machine, to try things out", command_cluster},
+    {"status", "show a cluster: members, locks, messages", command_status},
     {"judge", "judge what live nodes have recorded", command_judge},
     {"tour", "a short tour of the texts' examples", command_tour},
 };
