@@ -21,6 +21,7 @@ struct command {
 
 int command_cluster(int argc, char **argv);
 int command_compare(int argc, char **argv);
+int command_demo(int argc, char **argv);
 int command_elect(int argc, char **argv);
 int command_judge(int argc, char **argv);
 int command_list(int argc, char **argv);

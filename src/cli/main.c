@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"cluster", "start nodes on this machine, to try things out", command_cluster},
     {"status", "show a cluster: members, locks, messages", command_status},
     {"judge", "judge what live nodes have recorded", command_judge},
+    {"demo", "five processes elect, fail over and take turns", command_demo},
     {"tour", "a short tour of the texts' examples", command_tour},
 };
 
