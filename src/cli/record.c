@@ -71,6 +71,8 @@ static void write_event(void *context, const struct cv_instance *instance, const
         cv_json_count(&json, "leader", event->detail);
     if (event->type == CV_EVENT_ENTER)
         cv_json_count(&json, "fence", event->detail);
+    if (event->type == CV_EVENT_CALL && event->detail)
+        cv_json_truth(&json, "recalled", true);
     if (event->type == CV_EVENT_NOTE && event->detail)
         cv_json_text(&json, "broken", event->text);
     else if (event->text)

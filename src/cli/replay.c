@@ -203,7 +203,7 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
                           .clock = number_of(line, "lamport"),
                           .message = number_of(line, "message"),
                           .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
-    if (broken)
+    if (broken || json_is_true(json_object_get(line, "recalled")))
         event->detail = 1;
     if (lost && strcmp(lost, "lost") == 0)
         event->text = "lost";

@@ -10,7 +10,6 @@ struct telling {
     struct replay_story *story;
     uint64_t *open; /* per node: its entry that is not over, from 1; 0: none */
     uint64_t *sent; /* when the messages left, by number: a table */
-    bool *calling;
     uint64_t slowest;
 };
 
@@ -113,17 +112,9 @@ static void happen(struct telling *telling, const struct cv_event *event, uint64
         break;
     case CV_EVENT_CALL:
         story->run.calls++;
-        it->recalled |= telling->calling[event->node];
-        telling->calling[event->node] = true;
-        break;
-    case CV_EVENT_YIELD:
-        telling->calling[event->node] = false;
-        break;
-    case CV_EVENT_START: /* a new term begins with a fresh state */
-        telling->calling[event->node] = false;
+        it->recalled |= event->detail != 0;
         break;
     case CV_EVENT_ELECTED:
-        telling->calling[event->node] = false;
         it->knows = true;
         it->leader = (cv_id)event->detail;
         story->run.decided = event->time;
@@ -149,7 +140,6 @@ static void break_node(struct telling *telling, const struct replay_break *it)
     if (!it->back)
         leave(telling, it->node, it->time, true);
     *standing_of = (struct cv_standing){.alive = it->back, .recalled = standing_of->recalled};
-    telling->calling[it->node] = false;
 }
 
 /* ---- the scenario it must have been ---- */
@@ -297,10 +287,9 @@ static int tell_nodes(const struct replay *replay, struct replay_story *story)
     struct telling telling = {.replay = replay,
                               .story = story,
                               .open = calloc(replay->nodes, sizeof *telling.open),
-                              .sent = calloc(2 * size, sizeof *telling.sent),
-                              .calling = calloc(replay->nodes, sizeof *telling.calling)};
+                              .sent = calloc(2 * size, sizeof *telling.sent)};
     struct cv_event *room = malloc((story->count + 1) * sizeof *room);
-    const bool fits = telling.open && telling.sent && telling.calling && room;
+    const bool fits = telling.open && telling.sent && room;
     if (fits) {
         sort_events(story, room, 0, story->count);
         play(&telling, size);
@@ -309,7 +298,6 @@ static int tell_nodes(const struct replay *replay, struct replay_story *story)
     free(room);
     free(telling.open);
     free(telling.sent);
-    free(telling.calling);
     return fits ? 0 : CV_ENOMEM;
 }
 

@@ -92,6 +92,11 @@ void cv_link_acknowledged(struct cv_link *link, uint64_t expects)
         link->start = link->sent = link->end = 0;
 }
 
+bool cv_link_forgotten(const struct cv_link *link, const struct cv_frame *hello)
+{
+    return hello->heard != link->stream && link->next > 1;
+}
+
 bool cv_link_greeted(struct cv_link *link, const struct cv_frame *hello)
 {
     link->sent = link->end; /* so that what it has can be dropped */

@@ -40,6 +40,9 @@ void cv_link_sent(struct cv_link *link, size_t bytes);
 /* The other end has everything before that number of ours. */
 void cv_link_acknowledged(struct cv_link *link, uint64_t expects);
 
+/* Does the other end, by its greeting, not know what has been said on this stream? Then only a new one helps. */
+bool cv_link_forgotten(const struct cv_link *link, const struct cv_frame *hello);
+
 /*
  * A connection is made, and this is the other end's greeting. True if it begins a stream we have not heard before: what
  * was said before on another may be lost.

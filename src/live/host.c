@@ -86,7 +86,7 @@ static void tell_effects(struct cv_host *host, const struct cv_instance *instanc
     if (me->effects & CV_DID_NOTE)
         cv_host_record(host, instance, CV_EVENT_NOTE, 0, me->note);
     if (me->effects & CV_DID_CALL)
-        cv_host_record(host, instance, CV_EVENT_CALL, 0, NULL);
+        cv_host_record(host, instance, CV_EVENT_CALL, (me->effects & CV_DID_RECALL) != 0, NULL);
     if (me->effects & CV_DID_YIELD)
         cv_host_record(host, instance, CV_EVENT_YIELD, 0, NULL);
     if (me->effects & CV_DID_FORGET)

@@ -149,6 +149,14 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     }
 }
 
+bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello)
+{
+    const bool forgotten = cv_link_forgotten(&peer->link, hello);
+    if (forgotten)
+        cv_link_begin(&peer->link, new_stream(peer->peers));
+    return forgotten;
+}
+
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
 {
     struct cv_peers *peers = peer->peers;

@@ -81,6 +81,10 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         return;
     }
     cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
+    if (cv_peer_renew(peer, hello) && dialled) {
+        cv_stream_close(&wire->stream); /* it was greeted with the old one: connect again */
+        return;
+    }
     if (!dialled) {
         peers->strangers--;
         if (peer->wire) { /* the old connection is dead, though nobody has told us */

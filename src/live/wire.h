@@ -24,6 +24,8 @@ void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame);
 /* ---- peers.c: what the wire tells ---- */
 
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
+/* Begins a new stream if the peer has forgotten this one; was that necessary? */
+bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);
 struct cv_frame cv_peer_hello(const struct cv_peer *peer);
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello);
 bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame);
