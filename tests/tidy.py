@@ -105,7 +105,7 @@ def listing(root):
 
 def algorithm_includes(tree):
     for file in tree:
-        if file.is_c and (file.parts[0] == "examples" or (file.room == "algorithm" and len(file.parts) > 3)):
+        if file.is_c and ((file.parts[0] == "examples" and len(file.parts) == 2) or (file.room == "algorithm" and len(file.parts) > 3)):
             for number, bracket, target in file.includes():
                 if (bracket, target) != ("<", "conclave/algorithm.h"):
                     yield file.path, number, f"an algorithm includes <conclave/algorithm.h> alone, not {target}"

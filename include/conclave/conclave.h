@@ -11,8 +11,8 @@
  *     conclave_close(session);
  *
  * What a session holds ends with the session: when it is closed, when the process dies, when the server is lost. A lock
- * with a time to live (`ttl_ms`) instead ends when that has run out, and is renewed by conclave_event() until then,
- * with another server if need be. Either way the holder is told: see conclave_event().
+ * with a time to live (`ttl_ms`) instead ends when that has run out, and is renewed by conclave_next_event() until
+ * then, with another server if need be. Either way the holder is told: see conclave_next_event().
  *
  * Functions return 0 or one of the errors below. A session belongs to one thread at a time. No function uses signals,
  * threads or global state. libconclave(3) tells all of it.
@@ -115,9 +115,9 @@ struct conclave_leader {
 CONCLAVE_API int conclave_campaign(struct conclave *session, const char *name,
                                    const struct conclave_candidate *candidate, uint64_t *fence);
 CONCLAVE_API int conclave_resign(struct conclave *session, const char *name);
-CONCLAVE_API int conclave_leader(struct conclave *session, const char *name, struct conclave_leader *leader);
+CONCLAVE_API int conclave_who_leads(struct conclave *session, const char *name, struct conclave_leader *leader);
 
-/* From now on conclave_event() tells every change of leader. *leader is the one of now. */
+/* From now on conclave_next_event() tells every change of leader. *leader is the one of now. */
 CONCLAVE_API int conclave_observe(struct conclave *session, const char *name, struct conclave_leader *leader);
 
 /* ---- events ---- */
@@ -139,10 +139,11 @@ struct conclave_event {
  * it renews what runs out. If the server is lost, another is sought: what the session held is lost then, but locks with
  * a time to live are renewed there, and elections observed there.
  */
-CONCLAVE_API int conclave_event(struct conclave *session, struct conclave_event *event, int timeout_ms);
+CONCLAVE_API int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms);
 
-/* For a loop of one's own: call conclave_event() with a timeout of 0 when conclave_fd() is readable, and after
-   conclave_next_ms() at the latest (-1: no need). The descriptor may be another one after conclave_event(), or -1. */
+/* For a loop of one's own: call conclave_next_event() with a timeout of 0 when conclave_fd() is readable, and after
+   conclave_next_ms() at the latest (-1: no need). The descriptor may be another one after conclave_next_event(), or -1.
+ */
 CONCLAVE_API int conclave_fd(const struct conclave *session);
 CONCLAVE_API int conclave_next_ms(const struct conclave *session);
 

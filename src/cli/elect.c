@@ -64,7 +64,7 @@ static int observe(const struct hold *hold)
         code = hold_explain(session, cv_brief(hold->name).text, error);
     bool shown = !code && show(hold, leader.leader, leader.fence);
     while (shown && !error) {
-        const int result = conclave_event(session, &event, -1);
+        const int result = conclave_next_event(session, &event, -1);
         if (result == 1 && event.kind == CONCLAVE_EVENT_LEADER)
             shown = show(hold, event.leader, event.fence);
         else if (result < 0)

@@ -143,7 +143,7 @@ static void attend_session(struct run *run)
 {
     struct conclave_event event;
     for (;;) {
-        const int result = run->lost ? 0 : conclave_event(run->session, &event, 0);
+        const int result = run->lost ? 0 : conclave_next_event(run->session, &event, 0);
         if (result == 1 && event.kind == CONCLAVE_EVENT_LOST && event.fence == run->fence)
             lose(run);
         else if (result < 0 && result != CONCLAVE_INTERRUPTED)

@@ -55,7 +55,7 @@ int conclave_resign(struct conclave *session, const char *name)
     return item.number ? 0 : cv_client_fail(session, CONCLAVE_LOST, "it did not lead any more");
 }
 
-int conclave_leader(struct conclave *session, const char *name, struct conclave_leader *leader)
+int conclave_who_leads(struct conclave *session, const char *name, struct conclave_leader *leader)
 {
     struct cv_text answer;
     const int error = ask_about(session, "LEADER", name, &answer);

@@ -238,7 +238,7 @@ static bool take_event(struct conclave *session, struct conclave_event *event)
     return true;
 }
 
-int conclave_event(struct conclave *session, struct conclave_event *event, int timeout_ms)
+int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms)
 {
     const int64_t until_ms = timeout_ms < 0 ? CV_CLIENT_NEVER : cv_client_now_ms() + timeout_ms;
     for (bool last = false;;) {

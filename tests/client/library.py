@@ -91,7 +91,7 @@ class Session:
     def resign(self, name=b"a"):
         return library.conclave_resign(self.pointer, name)
 
-    def leader(self, function=library.conclave_leader, name=b"a"):
+    def leader(self, function=library.conclave_who_leads, name=b"a"):
         leader = Leader()
         return function(self.pointer, name, ctypes.byref(leader)) or (leader.leader.decode(), leader.fence)
 
@@ -101,7 +101,7 @@ class Session:
     def event(self, timeout_ms=1000):
         """(kind, name, fence, leader), or what the function returned."""
         event = Event()
-        result = library.conclave_event(self.pointer, ctypes.byref(event), timeout_ms)
+        result = library.conclave_next_event(self.pointer, ctypes.byref(event), timeout_ms)
         return (event.kind, event.name.decode(), event.fence, event.leader.decode()) if result == 1 else result
 
 
