@@ -174,12 +174,22 @@ static void run_unlock(struct cv_session *session, words command)
     cv_resp_integer(&session->out, hold != NULL);
 }
 
+/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
+static struct cv_hold *find_leadership(const struct cv_session *session, words command)
+{
+    uint64_t fence;
+    const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
+    return lock && cv_parse_number(command->word[2], INT64_MAX, &fence) ? cv_lock_hold(lock, fence) : NULL;
+}
+
 static void run_renew(struct cv_session *session, words command)
 {
     bool good;
     struct cv_hold *hold = find_hold(session, command, &good);
     if (!good)
         return;
+    if (!hold)
+        hold = find_leadership(session, command);
     if (!hold) {
         cv_resp_nil(&session->out);
         return;
