@@ -213,6 +213,8 @@ static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mas
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    /* Whatever this process has open stays open while it lives: among it the session's connection, so that the lock of
+       a conclave process that was killed is free only when the guard has ended everything. */
     setpgid(0, 0); /* what is meant for our terminal's job, or kills it, is not meant for the guard */
     prctl(PR_SET_NAME, "conclave-guard");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
