@@ -240,6 +240,7 @@ int command_judge(int argc, char **argv)
         const int error = replay_read(&request.replay, argv[i], &complaint);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
+    replay_close(&request.replay);
     if (code == EXIT_HELD)
         code = judge_all(&request);
     replay_free(&request.replay);

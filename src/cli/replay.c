@@ -84,13 +84,13 @@ static int meet_nodes(struct reading *reading, const json_t *header)
     return 0;
 }
 
-static int note_break(struct replay *replay, cv_node node, bool back, uint64_t time)
+static int note_break(struct replay *replay, struct replay_break it)
 {
     struct replay_break *breaks = realloc(replay->breaks, (replay->break_count + 1) * sizeof *breaks);
     if (!breaks)
         return CV_ENOMEM;
     replay->breaks = breaks;
-    breaks[replay->break_count++] = (struct replay_break){node, back, time};
+    breaks[replay->break_count++] = it;
     return 0;
 }
 
@@ -102,10 +102,11 @@ static int read_header(struct reading *reading, const json_t *header)
         return error;
     if (node == CV_NOBODY || (reading->begun && node != reading->node))
         return complain(reading, "expected the header of one node of the group");
-    if (reading->begun && !reading->ended)
-        error = note_break(reading->replay, node, false, reading->last);
+    if (reading->begun)
+        error = note_break(reading->replay, (struct replay_break){.node = node, .time = reading->last});
     if (!error && reading->begun)
-        error = note_break(reading->replay, node, true, number_of(header, "started"));
+        error = note_break(reading->replay,
+                           (struct replay_break){.node = node, .back = true, .time = number_of(header, "started")});
     reading->node = node;
     reading->begun = true;
     reading->ended = false;
@@ -261,6 +262,7 @@ static int read_line(struct reading *reading, const json_t *line)
         return complain(reading, "expected the header of a live recording");
     if (type && strcmp(type, "end") == 0) {
         reading->ended = true;
+        reading->last = number_of(line, "time");
         return 0;
     }
     reading->last = number_of(line, "time");
@@ -313,11 +315,29 @@ int replay_read(struct replay *replay, const char *path, struct cv_complaint *co
     fclose(file);
     if (!error && !reading.begun)
         return complain(&reading, "expected the header of a live recording");
-    if (!error && !reading.ended)
-        error = note_break(replay, reading.node, false, reading.last);
+    if (!error)
+        error = note_break(replay,
+                           (struct replay_break){.node = reading.node, .asked = reading.ended, .time = reading.last});
     if (reading.last > replay->last)
         replay->last = reading.last;
     return error;
+}
+
+/* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
+void replay_close(struct replay *replay)
+{
+    const uint64_t together_us = 5000000;
+    size_t kept = 0;
+    replay->curtain = CV_NEVER;
+    for (size_t i = 0; i < replay->break_count; i++) {
+        const struct replay_break it = replay->breaks[i];
+        const bool last_of_all = it.asked && replay->last - it.time < together_us;
+        if (last_of_all && it.time < replay->curtain)
+            replay->curtain = it.time;
+        if (!last_of_all)
+            replay->breaks[kept++] = it;
+    }
+    replay->break_count = kept;
 }
 
 void replay_free(struct replay *replay)

@@ -38,6 +38,7 @@ struct replay_story {
 struct replay_break {
     cv_node node;
     bool back;
+    bool asked; /* it was asked to end */
     uint64_t time;
 };
 
@@ -49,13 +50,16 @@ struct replay {
     size_t story_count;
     struct replay_break *breaks;
     size_t break_count;
-    uint64_t views;       /* the highest number of a view */
-    cv_node coordinator;  /* of the first view, or CV_NOBODY */
-    uint64_t first, last; /* times */
+    uint64_t views;      /* the highest number of a view */
+    cv_node coordinator; /* of the first view, or CV_NOBODY */
+    uint64_t last;       /* the time of the last event */
+    uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */
 };
 
 /* Reads one node's file; all of a run together make the replay. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
 int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint);
+/* All files are read: when did the run end? */
+void replay_close(struct replay *replay);
 /* The story of a name as a run: of its nodes, or of its clients (mutual exclusion alone). */
 int replay_tell(const struct replay *replay, struct replay_story *story, bool clients);
 void replay_forget(struct replay_story *story);

@@ -253,7 +253,7 @@ static void play(struct telling *telling, uint64_t size)
     const struct replay *replay = telling->replay;
     struct replay_story *story = telling->story;
     size_t next = 0;
-    for (size_t i = 0; i < story->count; i++) {
+    for (size_t i = 0; i < story->count && story->events[i].time <= replay->curtain; i++) {
         while (next < replay->break_count && replay->breaks[next].time < story->events[i].time)
             break_node(telling, &replay->breaks[next++]);
         happen(telling, &story->events[i], size);
@@ -306,6 +306,8 @@ static void tell_clients(const struct replay *replay, struct replay_story *story
 {
     for (size_t i = 0; i < story->grant_count; i++) {
         const struct replay_grant *grant = &story->grants[i];
+        if (grant->begun > replay->curtain)
+            continue;
         struct cv_entry entry = {.node = grant->node,
                                  .requested = grant->begun,
                                  .entered = grant->begun,

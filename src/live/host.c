@@ -322,10 +322,10 @@ static void receive(struct cv_host *host, const struct cv_parcel *parcel)
 static uint64_t rest_ticks(const struct cv_host *host, const struct cv_parcel *parcel)
 {
     const struct cv_instance *instance = parcel->instance;
-    const uint64_t rounds = parcel->hops / cv_set_count(host->view.members);
-    if (!instance->policy->algorithm->perpetual || instance->flags & (CV_WANTS | CV_INSIDE) || !rounds)
+    if (!instance->policy->algorithm->perpetual || instance->flags & (CV_WANTS | CV_INSIDE))
         return 0;
-    return rounds > 5 ? LONGEST_REST_TICKS : 1ull << (rounds - 1);
+    const uint64_t rounds = parcel->hops / cv_set_count(host->view.members);
+    return !rounds ? 0 : rounds > 5 ? LONGEST_REST_TICKS : 1ull << (rounds - 1);
 }
 
 void cv_host_wake(struct cv_alarm *alarm)

@@ -186,6 +186,11 @@ class Cluster:
             if not self.record:
                 self.remove()
 
+    def check(self):
+        """No node failed an assertion or was complained about by a sanitizer."""
+        for sign in ("ssertion", "ERROR", "runtime error", "out of memory"):
+            assert sign not in self.problems, self.problems
+
     def remove(self):
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -201,6 +206,43 @@ class Cluster:
                for p in name["properties"] if p["verdict"] == "violated" and p["name"] not in allow]
         assert not bad, bad
         return report
+
+
+class Node:
+    """`conclave node` alone."""
+
+    def __init__(self, *options):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
+        self.options = options
+
+    def __enter__(self):
+        self.log = open(self.directory / "log", "w+", encoding="utf-8")
+        self.process = subprocess.Popen([CONCLAVE, "node", "--listen", self.address(), *self.options],
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+        assert "ready" in self.process.stdout.readline()
+        return self
+
+    def address(self):
+        return f"{self.directory}/node.sock"
+
+    def client(self, **options):
+        return Client(self.address(), **options)
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.log.seek(0)
+        problems = self.log.read()
+        self.log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        assert code == 0 and not problems, (code, problems)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def in_parallel(*functions):
