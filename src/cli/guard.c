@@ -43,10 +43,15 @@ int64_t guard_now_ms(void)
 static void signal_strays(pid_t group, int signal)
 {
     FILE *children = fopen("/proc/thread-self/children", "re");
-    int child;
-    while (children && fscanf(children, "%d", &child) == 1)
-        if (getpgid(child) != group)
-            kill(child, signal);
+    char *list = NULL;
+    size_t size = 0;
+    if (children && getline(&list, &size, children) > 0) {
+        char *rest = list;
+        for (long child; (child = strtol(rest, &rest, 10)) > 0;)
+            if (getpgid((pid_t)child) != group)
+                kill((pid_t)child, signal);
+    }
+    free(list);
     if (children)
         fclose(children);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static int read_time(const char *option, uint64_t least_ms, uint64_t *time_ms)
 
 static int read_priority(int64_t *priority)
 {
+    assert(optarg);
     const bool negative = *optarg == '-';
     uint64_t number;
     if (!cv_parse_number(cv_text(optarg + negative), INT32_MAX, &number))

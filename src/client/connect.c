@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -44,8 +45,10 @@ size_t cv_client_servers(const char *list)
 
 struct cv_text cv_client_server(const char *list, size_t turn)
 {
+    const size_t count = cv_client_servers(list);
     struct cv_text server = {0};
-    for (turn %= cv_client_servers(list); take_server(&list, &server) && turn; turn--)
+    assert(count > 0);
+    for (turn %= count; take_server(&list, &server) && turn; turn--)
         continue;
     return server;
 }

@@ -57,6 +57,13 @@ static char *room_for(struct cv_resp_writer *writer, size_t count)
     return writer->bytes + writer->length;
 }
 
+static char *put_line_end(char *at)
+{
+    *at++ = '\r';
+    *at++ = '\n';
+    return at;
+}
+
 /* A kind and a number in a line. Returns where the line ends. */
 static char *put_number(char *at, char kind, int64_t number)
 {
@@ -70,10 +77,7 @@ static char *put_number(char *at, char kind, int64_t number)
     if (number < 0)
         *at++ = '-';
     memcpy(at, digits + first, sizeof digits - first);
-    at += sizeof digits - first;
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
+    return put_line_end(at + sizeof digits - first);
 }
 
 static void write_number(struct cv_resp_writer *writer, char kind, int64_t number)
@@ -91,7 +95,7 @@ static void write_line(struct cv_resp_writer *writer, char kind, const char *tex
     *at++ = kind;
     for (size_t i = 0; i < length; i++)
         at[i] = text[i] == '\r' || text[i] == '\n' ? ' ' : text[i];
-    memcpy(at + length, "\r\n", 2);
+    put_line_end(at + length);
     writer->length += length + 3;
 }
 
@@ -124,7 +128,7 @@ void cv_resp_bulk(struct cv_resp_writer *writer, struct cv_text text)
     char *body = put_number(at, '$', (int64_t)text.length);
     if (text.length)
         memcpy(body, text.start, text.length);
-    memcpy(body + text.length, "\r\n", 2);
+    put_line_end(body + text.length);
     writer->length += (size_t)(body - at) + text.length + 2;
 }
 

@@ -105,7 +105,7 @@ static void commands_are_bounded(void **state)
         const size_t whole = (size_t)header + (size_t)size + 2;
         bytes[header] = 'x';
         if (whole <= sizeof bytes)
-            memcpy(bytes + whole - 2, "\r\n", 2);
+            bytes[whole - 2] = '\r', bytes[whole - 1] = '\n';
         const size_t arrived = whole < sizeof bytes ? whole : sizeof bytes;
         assert_int_equal(cv_resp_read_command(bytes, arrived, &command),
                          whole <= CV_RESP_COMMAND_BYTES ? (long)whole : CV_RESP_BROKEN);
@@ -160,20 +160,33 @@ static void written_commands_are_read(void **state)
 
 /* ---- replies ---- */
 
+struct told {
+    char text[512];
+    size_t length;
+};
+
+static void add(struct told *told, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    told->length += (size_t)vsnprintf(told->text + told->length, sizeof told->text - told->length, format, arguments);
+    va_end(arguments);
+    assert_true(told->length < sizeof told->text);
+}
+
 /* An item as text, its items in brackets. */
-static void tell(struct cv_text *reply, char *told)
+static void tell(struct cv_text *reply, struct told *told)
 {
     struct cv_resp_item item;
     assert_true(cv_resp_next(reply, &item));
     int64_t within = item.number;
-    char *end = told + strlen(told);
     switch (item.kind) {
     case CV_RESP_NIL:
-        strcpy(end, "nil ");
+        add(told, "nil ");
         return;
     case CV_RESP_INTEGER:
     case CV_RESP_TRUTH:
-        sprintf(end, "%c%" PRId64 " ", item.kind, item.number);
+        add(told, "%c%" PRId64 " ", item.kind, item.number);
         return;
     case CV_RESP_MAP:
         within *= 2;
@@ -183,13 +196,13 @@ static void tell(struct cv_text *reply, char *told)
     case CV_RESP_PUSH:
         break;
     default:
-        sprintf(end, "%c%.*s ", item.kind, (int)item.text.length, item.text.start);
+        add(told, "%c%.*s ", item.kind, (int)item.text.length, item.text.start);
         return;
     }
-    sprintf(end, "%c[ ", item.kind);
+    add(told, "%c[ ", item.kind);
     for (int64_t i = 0; i < within; i++)
         tell(reply, told);
-    strcat(told, "] ");
+    add(told, "] ");
 }
 
 static void expect_reply(const char *bytes, const char *expected)
@@ -205,10 +218,10 @@ static void expect_reply(const char *bytes, const char *expected)
     }
     assert_int_equal(cv_resp_scan(&patient, bytes, length), length);
     struct cv_text reply = {bytes, length}, again = reply;
-    char told[512] = "";
-    tell(&reply, told);
+    struct told told = {0};
+    tell(&reply, &told);
     assert_int_equal(reply.length, 0);
-    assert_string_equal(told, expected);
+    assert_string_equal(told.text, expected);
     assert_true(cv_resp_skip(&again));
     assert_int_equal(again.length, 0);
     assert_false(cv_resp_skip(&again));
