@@ -14,7 +14,7 @@
 #include "view/svg.h"
 
 static const char help[] = "usage: conclave judge [OPTION...] FILE...\n\n"
-                           "Judges what live nodes wrote down with --record, one file for each node: every name by "
+                           "Judges what live nodes have recorded, one file for each node: every name by "
                            "what its algorithm claims, by\n"
                            "the texts' formulas where they apply, and by what its clients are promised.\n\n"
                            "  --name NAME    this name alone\n"
