@@ -74,5 +74,6 @@ int conclave_observe(struct conclave *session, const char *name, struct conclave
     if (!observed)
         return CONCLAVE_NO_MEMORY;
     observed->leader = *leader;
+    observed->renew_ms = cv_client_now_ms() + session->timeout_ms;
     return 0;
 }
