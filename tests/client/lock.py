@@ -62,24 +62,26 @@ def finish(process, text=None, timeout=20):
 
 class Family:
     """A command with a child, a child of that child that left the process group, and one that left even the session.
-    Each writes its process id to a file first; `trap` is shell code for all but the last."""
+    Each writes its process id to a file first; `trap` is shell code for all but the last. If nobody ends them, they end
+    by themselves after half a minute."""
 
     def __init__(self, directory, trap=""):
         self.directory = pathlib.Path(directory)
         self.script = self.directory / "family.sh"
         self.names = ("parent", "child", "apart", "away")
+        live = "i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.02; done"
         self.script.write_text(f"""
             {trap}
             cd '{directory}'
-            (sh -c 'echo $PPID' > child.new; mv child.new child; while :; do sleep 0.01; done) &
-            setsid sh -c 'echo $$ > away.new; mv away.new away; while :; do sleep 0.01; done' &
+            (sh -c 'echo $PPID' > child.new; mv child.new child; {live}) &
+            setsid sh -c 'echo $$ > away.new; mv away.new away; {live}' &
             python3 -c 'import os, time
 os.setpgid(0, 0)
 open("apart.new", "w").write(str(os.getpid()))
 os.rename("apart.new", "apart")
-time.sleep(1000)' &
+time.sleep(30)' &
             echo $$ > parent.new; mv parent.new parent
-            while :; do sleep 0.01; done
+            {live}
         """, encoding="utf-8")
         self.command = ["--", "sh", str(self.script)]
 
@@ -235,7 +237,7 @@ def check_signals(server):
                 expect(f"{number.name} reached the {who}", os.path.exists(f"{directory}/{who}"), True)
     # A command that takes its time to end keeps the lock meanwhile, renewed (its lease is 0.6 s).
     with Fake(lease=600) as leased:
-        process = lock(leased, "--", "sh", "-c", "trap 'sleep 1.2; exit 3' TERM; echo ready; while :; do sleep 0.01; done")
+        process = lock(leased, "--", "sh", "-c", "trap 'sleep 1.2; exit 3' TERM; echo ready; i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.01; done")
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         time.sleep(0.9)
@@ -334,7 +336,7 @@ def check_lost(server):
 
 def check_in_time(_):
     """consul#9788: whatever happens to servers or to conclave itself, the command is gone before the lock runs out."""
-    beat = "trap '' TERM; while :; do date +%s%N; sleep 0.005; done"
+    beat = "trap '' TERM; i=0; while [ $((i += 1)) -lt 3000 ]; do date +%s%N; sleep 0.005; done"
     for how in ("server hangs", "server vanishes", "conclave is stopped"):
         with Fake(lease=800) as server, tempfile.NamedTemporaryFile() as beats:
             ttl = ["--ttl", "0.8"] if how != "server hangs" else []
@@ -366,7 +368,7 @@ def check_graceful(_):
     """With a lease there is time: TERM first, and a command that ends at once may tidy up."""
     with Fake(lease=2000) as server, tempfile.TemporaryDirectory() as directory:
         process = lock(server, "--", "sh", "-c", f"trap 'touch {directory}/tidied; exit 0' TERM; echo ready; "
-                       "while :; do sleep 0.01; done")
+                       "i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.01; done")
         process.stdout.readline()
         began = time.monotonic()
         server.drop()

@@ -90,7 +90,7 @@ def check_interrupt(shell, server):
         shell.type("\x03")
         expect(f"Ctrl-C, reading: {reading}", shell.code(), 130)
         expect("given back", until(lambda: not server.holders("a")), True)
-    shell.run(f"{LOCK} -- sh -c 'trap \"echo quit; exit 6\" QUIT; echo begun; while :; do sleep 0.01; done'")
+    shell.run(f"{LOCK} -- sh -c 'trap \"echo quit; exit 6\" QUIT; echo begun; i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.01; done'")
     shell.read("begun")
     shell.type("\x1c")
     expect("Ctrl-\\ reaches it", shell.read("quit"), True)
@@ -115,7 +115,7 @@ def check_scripts_and_pipes(shell, directory):
 
 def check_suspending(shell, server):
     for reading in (False, True):
-        command = "read x; echo got $x" if reading else "while :; do sleep 0.05; done"
+        command = "read x; echo got $x" if reading else "i=0; while [ $((i += 1)) -lt 500 ]; do sleep 0.05; done"
         shell.run(f"{LOCK} -- sh -c 'echo begun; {command}'")
         shell.read("begun")
         time.sleep(0.1)
@@ -141,7 +141,7 @@ def check_lost_while_suspended(shell, server, directory):
     for how in ("push", "ttl"):
         marks.write_text("", encoding="utf-8")
         shell.run(f"{LOCK} {'--ttl 0.5' if how == 'ttl' else ''} -- "
-                  f"sh -c 'trap \"\" TERM; echo begun; while :; do echo >> {marks}; sleep 0.01; done'")
+                  f"sh -c 'trap \"\" TERM; echo begun; i=0; while [ $((i += 1)) -lt 1500 ]; do echo >> {marks}; sleep 0.01; done'")
         shell.read("begun")
         time.sleep(0.1)
         shell.type("\x1a")
