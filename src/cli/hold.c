@@ -66,7 +66,7 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
 
 static struct conclave *waiting;
 static volatile sig_atomic_t interrupted_by;
-static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\\ sent last */
+static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent last */
 
 static void interrupt(int signal, siginfo_t *info, void *context)
 {
@@ -104,8 +104,8 @@ static int acquire(struct run *run)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
     if (!error)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
-    if (interrupted_by)
-        return HOLD_SIGNAL + interrupted_by; /* the session's end gives up the lock or the wait */
+    if (error && interrupted_by)
+        return HOLD_SIGNAL + interrupted_by; /* the session's end gives up the wait */
     if (error == CONCLAVE_TIMEOUT) {
         command_refuse("%s %s: waited too long", what(hold), cv_brief(hold->name).text);
         return HOLD_TIMEOUT;
@@ -255,6 +255,10 @@ static void attend_guard(struct run *run)
 static void run_command(struct run *run)
 {
     const sigset_t before = collect_signals(run);
+    if (interrupted_by) {
+        run->code = HOLD_SIGNAL + interrupted_by; /* just after the lock was granted */
+        return;
+    }
     describe_to_command(run);
     if (run->signals < 0 || !guard_start(&run->guard, run->hold->command, &before)) {
         command_refuse("cannot run anything: %s", strerror(errno));
@@ -269,8 +273,10 @@ static void run_command(struct run *run)
             {.fd = run->signals, .events = POLLIN},
             {.fd = run->lost ? -1 : conclave_fd(run->session), .events = POLLIN},
         };
-        if (poll(ready, 3, run->lost ? -1 : conclave_next_ms(run->session)) < 0 && errno != EINTR)
-            break;
+        if (poll(ready, 3, run->lost ? -1 : conclave_next_ms(run->session)) < 0 && errno != EINTR) {
+            command_refuse("poll: %s", strerror(errno)); /* the guard ends the command when its socket is closed */
+            run->code = HOLD_TROUBLE;
+        }
         if (ready[1].revents)
             attend_signals(run);
         attend_session(run);
