@@ -49,7 +49,8 @@ static void check_type(const char *what, redisReply *reply, int type)
 
 static redisContext *dial(int argc, char **argv)
 {
-    redisContext *context = argc == 2 ? redisConnectUnix(argv[1]) : redisConnect(argv[1], atoi(argv[2]));
+    redisContext *context =
+        argc == 2 ? redisConnectUnix(argv[1]) : redisConnect(argv[1], (int)strtol(argv[2], NULL, 10));
     if (!context || context->err) {
         printf("FAILED: no connection: %s\n", context ? context->errstr : "out of memory");
         exit(1);
