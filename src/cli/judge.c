@@ -158,6 +158,8 @@ static int draw(const struct request *request, struct replay_story *story, const
     for (size_t i = 0; !error && i < story->count; i++) {
         struct cv_event event = story->events[i];
         event.time -= first;
+        if (!event.content)
+            event.message = 0;
         cv_history_event(&history, &event);
     }
     if (!error && history.out_of_memory)

@@ -204,7 +204,7 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
                           .peer = node_of(replay, peer),
                           .time = reading->last,
                           .clock = number_of(line, "lamport"),
-                          .message = number_of(line, "message"),
+                          .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
                           .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
     if (broken || json_is_true(json_object_get(line, "recalled")))
         event->detail = 1;

@@ -22,7 +22,7 @@ struct replay_grant {
 struct replay_story {
     char *subject, *name;
     const struct cv_algorithm *algorithm;
-    struct cv_event *events;
+    struct cv_event *events; /* `message` of an entry is the base of its view */
     size_t count, room;
     struct replay_grant *grants;
     size_t grant_count, grant_room;

@@ -236,6 +236,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
                                          .elected = elected,
                                          .opened = cv_mail_opened,
                                          .destroyed = destroyed,
+                                         .crowded = cv_views_crowded,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
                                          .context = member};

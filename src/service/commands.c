@@ -155,49 +155,56 @@ static void run_campaign(struct cv_session *session, words command)
 
 /* ---- UNLOCK, RENEW, RESIGN ---- */
 
-static struct cv_hold *find_hold(struct cv_session *session, words command, bool *good)
+/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews)
+{
+    const struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LOCK, name);
+    const struct cv_lock *lead = renews ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
+    struct cv_hold *hold = lock ? cv_lock_hold(lock, fence) : NULL;
+    return hold || !lead ? hold : cv_lock_hold(lead, fence);
+}
+
+int64_t cv_command_end(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    cv_lock_end(hold);
+    return 1;
+}
+
+/* What lasts as long as its session has no end: INT64_MAX milliseconds. */
+int64_t cv_command_renew(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    const struct cv_service *service = hold->lock->service;
+    if (!hold->ttl_ms)
+        return INT64_MAX;
+    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    return (int64_t)hold->ttl_ms;
+}
+
+/* Whoever knows the fence may end or renew the hold, by whichever member. */
+static void run_on_hold(struct cv_session *session, words command, bool renews)
 {
     uint64_t fence;
-    *good = is_name(session, command->word[1]) && is_fence(session, command->word[2], &fence);
-    const struct cv_lock *lock = *good ? cv_lock_find(session->service, CV_SUBJECT_LOCK, command->word[1]) : NULL;
-    return lock ? cv_lock_hold(lock, fence) : NULL;
+    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &fence))
+        return;
+    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, renews);
+    if (hold)
+        cv_errand_answer(session, renews, renews ? cv_command_renew(hold) : cv_command_end(hold));
+    else
+        cv_errand_run(session, command->word[1], fence, renews);
 }
 
 static void run_unlock(struct cv_session *session, words command)
 {
-    bool good;
-    struct cv_hold *hold = find_hold(session, command, &good);
-    if (!good)
-        return;
-    if (hold)
-        cv_lock_end(hold);
-    cv_resp_integer(&session->out, hold != NULL);
-}
-
-/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
-static struct cv_hold *find_leadership(const struct cv_session *session, words command)
-{
-    uint64_t fence;
-    const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
-    return lock && cv_parse_number(command->word[2], INT64_MAX, &fence) ? cv_lock_hold(lock, fence) : NULL;
+    run_on_hold(session, command, false);
 }
 
 static void run_renew(struct cv_session *session, words command)
 {
-    bool good;
-    struct cv_hold *hold = find_hold(session, command, &good);
-    if (!good)
-        return;
-    if (!hold)
-        hold = find_leadership(session, command);
-    if (!hold) {
-        cv_resp_nil(&session->out);
-        return;
-    }
-    const struct cv_service *service = session->service;
-    if (hold->ttl_ms)
-        cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
-    cv_resp_integer(&session->out, hold->ttl_ms ? (int64_t)hold->ttl_ms : -1);
+    run_on_hold(session, command, true);
 }
 
 static void run_resign(struct cv_session *session, words command)

@@ -228,6 +228,40 @@ def two_hundred_names():
     assert len(held) == 200 and all(name["verdict"] == "held" for name in held)
 
 
+def released_by_another_member():
+    """Whoever knows the fence may renew and release, by any member."""
+    with Cluster(3) as cluster:
+        one, two = cluster.client(1), cluster.client(2)
+        fence = one.ask("LOCK", "x", "TTL", 60000)
+        one.close()
+        assert two.ask("RENEW", "x", fence) == 60000
+        assert two.ask("RENEW", "x", fence + 1) is None and two.ask("UNLOCK", "x", fence + 1) == 0
+        assert two.ask("UNLOCK", "y", fence) == 0
+        two.say("UNLOCK", "x", fence)
+        two.say("PING", "behind")
+        assert two.hear() == 1 and two.hear() == "behind"
+        assert two.ask("LOCK", "x") > fence
+        two.close()
+    finish(cluster)
+
+
+def names_forgotten():
+    """A member with many idle names asks for a view without them."""
+    with Cluster(3, "--set", "node.names=400") as cluster:
+        client, holder = cluster.client(1), cluster.client(2)
+        held = holder.ask("LOCK", "held")
+        for turn in range(12):
+            for number in range(80):
+                fence = client.ask("LOCK", f"name-{turn}-{number}")
+                client.ask("UNLOCK", f"name-{turn}-{number}", fence)
+            time.sleep(0.08)
+        assert holder.ask("RENEW", "held", held) == -1
+        assert client.ask("LOCK", "held", "WAIT", 0) is None
+        client.close()
+        holder.close()
+    assert finish(cluster)["views"] > 2
+
+
 def leadership_moves():
     with Cluster(3) as cluster:
         first, second, watcher = cluster.client(1), cluster.client(2), cluster.client(3)
@@ -262,4 +296,4 @@ def leadership_moves():
 if __name__ == "__main__":
     sys.exit(main([leader_killed_after_its_election, leader_killed_during_an_election, ring_successor_killed,
                    node_restarted_with_the_same_id, holder_stopped, client_killed, two_hundred_names,
-                   leadership_moves]))
+                   released_by_another_member, names_forgotten, leadership_moves]))

@@ -250,6 +250,31 @@ def restarts():
             client.close()
 
 
+def many_names():
+    """Names that nobody uses are forgotten in time; what is held, and the order of fences, is not."""
+    with Node("--set", "node.names=1000") as node:
+        client, holder = node.client(), node.client()
+        held = holder.ask("LOCK", "held")
+        highest = 0
+        for turn in range(30):
+            for number in range(100):
+                fence = client.ask("LOCK", f"name-{turn}-{number}")
+                client.ask("UNLOCK", f"name-{turn}-{number}", fence)
+            fence = client.ask("LOCK", "again")
+            assert fence > highest
+            highest = fence
+            client.ask("UNLOCK", "again", fence)
+            time.sleep(0.06)  # a new view takes up to a message time to begin
+        assert int(client.ask("INFO", "locks").split("names:")[1].split()[0]) < 1000
+        assert int(client.ask("INFO", "server").split("views:")[1].split()[0]) > 2
+        assert client.ask("LOCK", "held", "WAIT", 0) is None
+        assert holder.ask("UNLOCK", "held", held) == 1
+        fences = [holder.ask("LOCK", f"kept-{number}") for number in range(400)]
+        assert all(holder.ask("RENEW", f"kept-{number}", fence) == -1 for number, fence in enumerate(fences))
+        client.close()
+        holder.close()
+
+
 def redis_cli():
     if not shutil.which("redis-cli"):
         return
@@ -267,4 +292,4 @@ def redis_cli():
 
 if __name__ == "__main__":
     sys.exit(main([locks, order, time_to_live, shared, elections, wrong, facts, pipelines, slow_clients, restarts,
-                   redis_cli]))
+                   many_names, redis_cli]))
