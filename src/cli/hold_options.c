@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +40,12 @@ static int read_time(const char *option, uint64_t least_ms, uint64_t *time_ms)
     return refuse(option, optarg, "a time: seconds, or a number with ms, s, m or h");
 }
 
-static int read_priority(int64_t *priority)
+static int read_priority(uint32_t *priority)
 {
-    assert(optarg);
-    const bool negative = *optarg == '-';
     uint64_t number;
-    if (!cv_parse_number(cv_text(optarg + negative), INT32_MAX, &number))
-        return refuse("--priority", optarg, "a whole number, -2147483647 to 2147483647");
-    *priority = negative ? -(int64_t)number : (int64_t)number;
+    if (!cv_parse_number(cv_text(optarg), UINT32_MAX, &number))
+        return refuse("--priority", optarg, "a whole number, 0 to 4294967295");
+    *priority = (uint32_t)number;
     return -1;
 }
 

@@ -14,7 +14,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
         return error;
     struct cv_client_words words = {2, {"CAMPAIGN", name}};
     if (candidate && candidate->priority) {
-        snprintf(priority, sizeof priority, "%" PRId64, candidate->priority);
+        snprintf(priority, sizeof priority, "%" PRIu32, candidate->priority);
         words.word[words.count++] = "PRIORITY";
         words.word[words.count++] = priority;
     }

@@ -29,7 +29,7 @@ class Want(ctypes.Structure):
 
 
 class Candidate(ctypes.Structure):
-    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_int64), ("try_once", ctypes.c_bool)]
+    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_uint32), ("try_once", ctypes.c_bool)]
 
 
 class Leader(ctypes.Structure):
@@ -343,8 +343,8 @@ def check_elections():
         expect("resign", one.resign(), 0)
         expect("told that nobody leads", observer.event(), (EVENT_LEADER, "a", 0, ""))
         expect("resign twice", one.resign(), LOST)
-        expect("campaign with a priority", two.campaign(priority=-3), 2)
-        expect("it was sent", server.asked("CAMPAIGN")[-1][2][2:], ["PRIORITY", "-3"])
+        expect("campaign with a priority", two.campaign(priority=3), 2)
+        expect("it was sent", server.asked("CAMPAIGN")[-1][2][2:], ["PRIORITY", "3"])
         expect("told of it", observer.event(), (EVENT_LEADER, "a", 2, "1/2"))
         server.drop()
         expect("a leader without a server leads no more", two.event(), (EVENT_LOST, "a", 2, ""))
