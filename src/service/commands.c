@@ -48,11 +48,25 @@ static bool is_fence(struct cv_session *session, struct cv_text text, uint64_t *
     return false;
 }
 
+/* The higher the better; those who do not say have 0. */
+static bool is_priority(struct cv_session *session, struct cv_text text, int64_t *priority)
+{
+    const bool negative = text.length && text.start[0] == '-';
+    uint64_t size;
+    if (!cv_parse_number((struct cv_text){text.start + negative, text.length - negative}, INT32_MAX, &size)) {
+        cv_resp_error(&session->out, "ERR PRIORITY '%s': expected a number of %d to %d", brief(text).text, -INT32_MAX,
+                      INT32_MAX);
+        return false;
+    }
+    *priority = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
 /* ---- LOCK, CAMPAIGN ---- */
 
 struct wish {
     uint64_t wait_ms, ttl_ms;
-    uint64_t priority;
+    int64_t priority;
     bool waits_for_ever, shared;
 };
 
@@ -76,7 +90,7 @@ static bool read_wish(struct cv_session *session, words command, bool leads, str
             }
             i++;
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
-            good = is_number(session, "PRIORITY", value, &wish->priority);
+            good = is_priority(session, value, &wish->priority);
             i++;
         } else if (!leads && cv_resp_is(option, "SHARED")) {
             good = wish->shared = true;
@@ -130,7 +144,7 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
     }
     wait->ttl_ms = wish.ttl_ms;
     wait->shared = wish.shared;
-    wait->priority = (int64_t)wish.priority;
+    wait->priority = wish.priority;
     cv_lock_wait(lock, wait);
     if (!wait->lock || wish.waits_for_ever)
         return;

@@ -107,9 +107,9 @@ def elections():
         fence = one.ask("CAMPAIGN", "boss")
         name = one.ask("LEADER", "boss")[0]
         assert one.ask("LEADER", "boss") == [name, fence, 1] and name.startswith("1/")
-        two.say("CAMPAIGN", "boss", "PRIORITY", 1)
+        two.say("CAMPAIGN", "boss", "PRIORITY", -1)
         time.sleep(0.02)
-        three.say("CAMPAIGN", "boss", "PRIORITY", 2)
+        three.say("CAMPAIGN", "boss")
         time.sleep(0.02)
         watcher = node.client()
         assert watcher.ask("OBSERVE", "boss") == [name, fence, 1]
@@ -146,6 +146,8 @@ def wrong():
                 (["LOCK", "a", "NICELY"], "ERR 'NICELY'"),
                 (["UNLOCK", "a", "x"], "ERR fence 'x'"),
                 (["CAMPAIGN", "a", "TTL", "1"], "ERR 'TTL'"),
+                (["CAMPAIGN", "a", "PRIORITY", "--1"], "ERR PRIORITY '--1'"),
+                (["CAMPAIGN", "a", "PRIORITY"], "ERR PRIORITY ''"),
                 (["HELLO", "4"], "NOPROTO"),
                 (["AUTH", "x"], "ERR Client sent AUTH"),
         ]:
