@@ -74,8 +74,9 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
-    bool content; /* the last time the watchdog looked */
-    cv_set met;   /* peers whose first heartbeat has come */
+    bool content;  /* the last time the watchdog looked */
+    cv_set met;    /* peers whose first heartbeat has come */
+    cv_set astray; /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
     uint64_t disagreements; /* letters of another algorithm than ours */

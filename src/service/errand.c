@@ -33,8 +33,7 @@ void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fen
 /* Somebody has not answered: neither yes nor no would be true. */
 void cv_errand_in_vain(struct cv_alarm *alarm)
 {
-    struct cv_session *session = (struct cv_session *)(void *)((char *)alarm - offsetof(struct cv_session, errand) -
-                                                               offsetof(struct cv_errand, alarm));
+    struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, errand.alarm);
     session->errand.awaited = 0;
     cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
     cv_stream_mark(&session->stream);

@@ -73,7 +73,7 @@ static void dequeue(struct cv_wait *wait)
 
 static void expired(struct cv_alarm *alarm)
 {
-    struct cv_hold *hold = (void *)alarm;
+    struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
     cv_session_lost(hold);
     cv_lock_end(hold);
 }

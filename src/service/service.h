@@ -7,7 +7,7 @@
 #include "service/lock.h"
 #include "service/resp.h"
 
-#define CV_SESSION_INPUT_BYTES ((size_t)1 << 20)
+#define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
 #define CV_SESSION_OUTPUT_BYTES ((size_t)64 << 20)
 #define CV_SESSION_HIGH_WATER ((size_t)256 << 10)
 

@@ -137,7 +137,7 @@ void cv_session_observe(const struct cv_watch *watch)
 
 static void waited_too_long(struct cv_alarm *alarm)
 {
-    struct cv_wait *wait = (void *)alarm;
+    struct cv_wait *wait = cv_alarm_owner(alarm, struct cv_wait, alarm);
     struct cv_session *session = wait->session;
     cv_lock_give_up(wait);
     cv_resp_nil(&session->out);
