@@ -17,6 +17,7 @@
 #include "core/parse.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
+#define TELL_AFTER_S 2u
 
 /* These go to the whole process group. */
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
@@ -90,6 +91,36 @@ static void catch_ending_signals(void)
     }
 }
 
+static char patience[160]; /* a line for somebody who sits and waits */
+
+static void ask_for_patience(int signal)
+{
+    const int before = errno;
+    (void)signal;
+    if (write(STDERR_FILENO, patience, strlen(patience)) < 0)
+        patience[0] = '\0';
+    errno = before;
+}
+
+/* On a terminal, a wait that takes longer is told of. */
+static void expect_a_wait(const struct hold *hold)
+{
+    const struct sigaction action = {.sa_handler = ask_for_patience};
+    if (!isatty(STDERR_FILENO))
+        return;
+    snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), cv_brief(hold->name).text);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(TELL_AFTER_S);
+}
+
+static void expect_no_wait(void)
+{
+    if (!*patience)
+        return;
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+}
+
 int hold_open(struct conclave **session, const char *servers)
 {
     const int error = conclave_open(session, servers, ANSWER_MS);
@@ -100,10 +131,12 @@ static int acquire(struct run *run)
 {
     const struct hold *hold = run->hold;
     const struct conclave_candidate candidate = {hold->want.wait_ms, hold->priority, hold->want.try_once};
+    expect_a_wait(hold);
     int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
     if (!error)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
+    expect_no_wait();
     if (error && interrupted_by)
         return HOLD_SIGNAL + interrupted_by; /* the session's end gives up the wait */
     if (error == CONCLAVE_TIMEOUT) {

@@ -15,10 +15,11 @@ static bool parse_time(const char *text, uint64_t *time_ms)
         const char *unit;
         double ms;
     } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    const char *digits_end = text + strspn(text, "0123456789.");
     char *end;
-    if (*text < '0' || *text > '9')
-        return false;
     const double number = strtod(text, &end);
+    if (end == text || end != digits_end)
+        return false; /* no signs, no exponents, no hexadecimals */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].unit) == 0 && number * units[i].ms <= 1e12) {
             *time_ms = (uint64_t)(number * units[i].ms + 0.5);

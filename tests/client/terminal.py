@@ -8,13 +8,14 @@ import pathlib
 import pty
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from fake import Fake  # pylint: disable=wrong-import-position
-from lock import CONCLAVE, expect, failures, until  # pylint: disable=wrong-import-position
+from lock import CONCLAVE, expect, failures, finish, lock, until  # pylint: disable=wrong-import-position
 
 
 class Shell:
@@ -80,6 +81,22 @@ def check_reading(shell, _):
     shell.run("echo outer")
     expect("the terminal is back", shell.read("outer"), True)
     shell.code()
+
+
+def check_waiting(shell, server):
+    """Somebody who waits is told, after a while, and only on a terminal."""
+    holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
+    until(lambda: server.holders("a"))
+    shell.run(f"{LOCK} -- echo begun")
+    expect("told", shell.read("conclave: waiting for lock a\r\n"), True)
+    finish(holder, "")
+    expect("then it begins", shell.read("begun"), True)
+    expect("its code", shell.code(), 0)
+    holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
+    until(lambda: server.holders("a"))
+    waiter = lock(server, "--wait", "2.3", "--", "true")
+    expect("not told where nobody looks", finish(waiter), (124, "", "conclave: lock a: waited too long\n"))
+    finish(holder, "")
 
 
 def check_interrupt(shell, server):
@@ -161,6 +178,7 @@ def main():
     with Fake() as server, tempfile.TemporaryDirectory() as directory:
         shell = Shell(server)
         check_reading(shell, server)
+        check_waiting(shell, server)
         check_interrupt(shell, server)
         check_scripts_and_pipes(shell, directory)
         check_suspending(shell, server)
