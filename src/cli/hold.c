@@ -2,6 +2,7 @@
 #include "cli/hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -350,9 +351,21 @@ static void die_as_the_command_did(int code)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
+/* Were one of these closed, a connection would take its place, and messages for people would go there. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int hold_run(const struct hold *hold)
 {
     struct run run = {.hold = hold, .signals = -1, .code = -1};
+    fill_standard_descriptors();
     catch_ending_signals();
     int code = hold_open(&waiting, hold->servers);
     run.session = waiting;

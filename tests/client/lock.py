@@ -316,6 +316,36 @@ def check_leftovers(server):
         process.communicate()
 
 
+def check_nested(server):
+    """One lock inside another: codes come through, and the end of the outer one is the end of all."""
+    inner = [CONCLAVE, "lock", "b", "--"]
+    expect("codes", finish(lock(server, "--", *inner, "sh", "-c", "exit 5"))[0], 5)
+    expect("no server inside", finish(lock(server, "--", CONCLAVE, "lock", "b", "--server", "127.0.0.1:1", "--", "true"))[0], 123)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with tempfile.TemporaryDirectory() as directory:
+            family = Family(directory)
+            process = lock(server, "--", *inner, *family.command[1:])
+            pids = family.pids()
+            process.send_signal(number)
+            finish(process)
+            expect(f"{number.name}: nobody is left", survivors(pids), [])
+        expect("both are free", until(lambda: not server.holders("a") and not server.holders("b")), True)
+
+
+def check_closed(server):
+    """Descriptors 0, 1 and 2 may be closed; nothing that is meant for them goes elsewhere."""
+    def close_all():
+        for descriptor in (0, 1, 2):
+            os.close(descriptor)
+    before = len(server.commands)
+    process = lock(server, "--", "sh", "-c", "exit 8", stdin=None, stdout=None, stderr=None, preexec_fn=close_all)
+    expect("its code", process.wait(10), 8)
+    process = lock(server, "--", "./no-such-command", stdin=None, stdout=None, stderr=None, preexec_fn=close_all)
+    expect("not found", process.wait(10), 127)
+    expect("the server was asked this", [words[0] for _, _, words in server.commands[before:]],
+           ["HELLO", "LOCK", "RENEW", "UNLOCK"] * 2)
+
+
 def check_lost(server):
     """The lock is lost: all of the command ends, code 122 (etcd#7983: no way to stop the command)."""
     for how in ("push", "connection", "renewal"):
@@ -401,7 +431,8 @@ def check_ttl(_):
 def main(wanted):
     signal.alarm(110)
     for check in (check_exit_codes, check_usage, check_waiting, check_environment, check_shared, check_signals,
-                  check_ignored, check_killed, check_leftovers, check_lost, check_in_time, check_graceful, check_ttl):
+                  check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
+                  check_graceful, check_ttl):
         if not wanted or check.__name__ in wanted:
             with Fake() as server:
                 check(server)
