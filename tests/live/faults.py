@@ -262,6 +262,42 @@ def names_forgotten():
     assert finish(cluster)["views"] > 2
 
 
+def candidates_of_all_nodes():
+    """With an election to choose between them, the best candidate of all leads next, wherever it is."""
+    elections = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts-token", "franklin", "peterson",
+                 "multicast", "multicast-lean", "wireless"]
+    options = [word for e in elections for word in ("--set", f"election {e}-*.algorithm={e}")]
+    with Cluster(4, *options) as cluster:
+        for election in elections:
+            name = f"{election}-x"
+            first = cluster.client(2)
+            fences = [first.ask("CAMPAIGN", name)]
+            waiting = {}
+            for node, priority in ((1, 5), (3, -7), (4, 0), (2, 9)):
+                waiting[priority] = cluster.client(node)
+                waiting[priority].say("CAMPAIGN", name, "PRIORITY", priority)
+            time.sleep(0.4)
+            assert first.ask("RENEW", name, fences[0]) == -1, "nobody is deposed"
+            for priority in sorted(waiting, reverse=True):
+                first.close()
+                first = waiting[priority]
+                fences.append(first.hear())
+            assert fences == sorted(fences), (election, fences)
+            first.close()
+        observer = cluster.client(1)
+        leader, kept = cluster.client(4), cluster.client(3)
+        kept_fence = kept.ask("CAMPAIGN", "bully-kept")
+        fence = leader.ask("CAMPAIGN", "bully-dies")
+        heir = cluster.client(2)
+        heir.say("CAMPAIGN", "bully-dies")
+        cluster.kill(4)
+        assert heir.hear() > fence
+        assert kept.ask("RENEW", "bully-kept", kept_fence) == -1
+        for client in (observer, leader, kept, heir):
+            client.close()
+    finish(cluster)
+
+
 def leadership_moves():
     with Cluster(3) as cluster:
         first, second, watcher = cluster.client(1), cluster.client(2), cluster.client(3)
@@ -296,4 +332,4 @@ def leadership_moves():
 if __name__ == "__main__":
     sys.exit(main([leader_killed_after_its_election, leader_killed_during_an_election, ring_successor_killed,
                    node_restarted_with_the_same_id, holder_stopped, client_killed, two_hundred_names,
-                   released_by_another_member, names_forgotten, leadership_moves]))
+                   released_by_another_member, names_forgotten, candidates_of_all_nodes, leadership_moves]))
