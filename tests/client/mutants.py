@@ -51,7 +51,7 @@ MUTANTS = [
      "library.py check_losing"),
     ("time is counted from the answer", LOCK, "    if (took_ms > (int64_t)want->ttl_ms / 10)", "    if (0)",
      "library.py check_ttl"),
-    ("the next server is not tried", SESSION, "        session->turn++;", "", "library.py check_servers"),
+    ("the next server is not tried", SESSION, "        session->turn++;\n        memcpy(why", "        memcpy(why", "library.py check_servers"),
     ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS)", "now_ms >= lost_ms)",
      "library.py check_waiting_through_a_failure"),
 ]
