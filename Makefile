@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -35,8 +35,8 @@ comma := ,
 packages: ## install what is missing
 	@scripts/install-packages
 
-run: packages build ## a tour of the texts' examples
-	@$(BUILD)/conclave tour
+run: packages build ## five processes elect, fail over and take turns
+	@$(BUILD)/conclave demo
 
 test: packages build asan ## all tests, and the quick ones again under the sanitizers
 	@scripts/run-tests $(BUILD) $(ASAN):quick
@@ -46,6 +46,9 @@ test-quick: build ## the quick tests of the ordinary build
 
 bench: build ## speed, beside SimGrid where that is installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/sim
+
+bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
+	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -18,11 +19,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKERS = 2
 
 
-def check(build, source):
+def check(build, source, command):
     """One line per finding; how the analyzer got there is for whoever runs clang-tidy on that file by hand."""
     result = subprocess.run(
-        ["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", str(build), str(source)],
-        capture_output=True, text=True, check=False)
+        ["clang-tidy", "--quiet", str(source), "--", *shlex.split(command)[1:], "-Wno-unknown-warning-option"],
+        capture_output=True, text=True, check=False, cwd=build)
     if result.returncode == 0:
         return []
     lines = [line for line in result.stdout.splitlines() if re.search(r"\b(error|warning): ", line)]
@@ -51,12 +52,14 @@ def main():
         stamp = clean / digest.hexdigest()
         if stamp.exists():
             return []
-        lines = check(build, source)
+        lines = check(build, source, entry["command"])
         if not lines:
             stamp.touch()
         return lines
 
-    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    # A file that is compiled twice, for the program and for a library, is looked at once.
+    commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    entries = list({entry["file"]: entry for entry in commands}.values())
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         findings = {line for lines in pool.map(findings_in, entries) for line in lines}
     for line in sorted(findings):

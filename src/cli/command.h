@@ -21,10 +21,17 @@ struct command {
 };
 
 int command_check(int argc, char **argv);
+int command_cluster(int argc, char **argv);
 int command_compare(int argc, char **argv);
+int command_demo(int argc, char **argv);
+int command_elect(int argc, char **argv);
+int command_judge(int argc, char **argv);
 int command_list(int argc, char **argv);
+int command_lock(int argc, char **argv);
+int command_node(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_scenario(int argc, char **argv);
+int command_status(int argc, char **argv);
 int command_tour(int argc, char **argv);
 
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */

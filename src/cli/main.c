@@ -10,6 +10,13 @@ static const struct command commands[] = {
     {"check", "try every order of events of a small group", command_check},
     {"compare", "the texts' comparison tables, measured", command_compare},
     {"scenario", "replay an example of the texts", command_scenario},
+    {"node", "serve locks and elections, alone or as a member of a group", command_node},
+    {"lock", "run a command while a lock is held", command_lock},
+    {"elect", "run a command while this process leads, or watch who does", command_elect},
+    {"cluster", "start nodes on this machine, to try things out", command_cluster},
+    {"status", "show a cluster: members, locks, messages", command_status},
+    {"judge", "judge what live nodes have recorded", command_judge},
+    {"demo", "five processes elect, fail over and take turns", command_demo},
     {"tour", "a short tour of the texts' examples", command_tour},
 };
 

@@ -1,55 +1,384 @@
 // SPDX-License-Identifier: MIT
-/* conclave sim --replay FILE: a counterexample of the checker, played again and shown like any other run. */
-#include <stdio.h>
+#include "cli/replay.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/check.h"
-#include "cli/command.h"
-#include "cli/sim_outputs.h"
-#include "view/report.h"
+#include "algorithm/registry.h"
+#include "core/parse.h"
 
-static void report(const struct sim_request *request, const struct sim_result *result)
+struct reading {
+    struct replay *replay;
+    const char *path;
+    uint64_t line;
+    struct cv_complaint *complaint;
+    cv_node node; /* whose file it is */
+    uint64_t last;
+    uint64_t base; /* of the view it is in */
+    bool begun, ended;
+};
+
+static int complain(const struct reading *reading, const char *what)
 {
-    const struct cv_report report = {.run = &result->run,
-                                     .judgement = &result->judgement,
-                                     .command = request->command,
-                                     .timed = request->timing,
-                                     .colour = command_colour()};
-    if (request->json)
-        cv_report_json(stdout, &report);
-    else
-        cv_report_text(stdout, &report);
+    return cv_complain(reading->complaint, "%s:%llu: %s", cv_brief(reading->path).text,
+                       (unsigned long long)reading->line, what);
 }
 
-int sim_replay(const struct sim_request *request)
+/* Room for one more; NULL if there is none. */
+static void *add(void **list, size_t *count, size_t *room, size_t size)
 {
-    struct cv_complaint complaint = {{0}};
-    struct replay_file file;
-    struct sim_outputs outputs = {0};
-    struct sim_result result = {0};
-    struct cv_replay *replay = NULL;
-    int error = replay_load(request->replay, &file, &complaint);
-    if (!error)
-        error = sim_outputs_open(&outputs, request, &file.scenario, &complaint);
-    if (!error)
-        error = cv_replay_new(&replay, &file.scenario, &file.request.options, &outputs.observer);
-    if (!error)
-        error = cv_replay_run(replay, &file.trail, &result.run, &complaint);
-    if (!error) {
-        result.scenario = *result.run.scenario;
-        error = cv_judge(&result.run, &result.judgement, &complaint);
+    if (*count == *room) {
+        const size_t larger = *room ? 2 * *room : 64;
+        void *moved = realloc(*list, larger * size);
+        if (!moved)
+            return NULL;
+        *list = moved;
+        *room = larger;
     }
-    if (!error)
-        error = sim_outputs_finish(&outputs, &result, &complaint);
-    int code;
-    if (error) {
-        code = command_fail(error, &complaint);
-    } else {
-        report(request, &result);
-        code = command_exit_code(result.judgement.verdict);
+    return memset((char *)*list + (*count)++ * size, 0, size);
+}
+
+static uint64_t number_of(const json_t *line, const char *key)
+{
+    const json_int_t value = json_integer_value(json_object_get(line, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text_of(const json_t *line, const char *key)
+{
+    return json_string_value(json_object_get(line, key));
+}
+
+static cv_node node_of(const struct replay *replay, const json_t *id)
+{
+    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+    for (cv_node node = 0; node < replay->nodes; node++)
+        if (replay->ids[node] == value)
+            return node;
+    return CV_NOBODY;
+}
+
+/* ---- headers ---- */
+
+static int meet_nodes(struct reading *reading, const json_t *header)
+{
+    struct replay *replay = reading->replay;
+    const json_t *ids = json_object_get(header, "nodes"), *attributes = json_object_get(header, "attributes");
+    const size_t count = json_array_size(ids);
+    if (!count || json_array_size(attributes) != count)
+        return complain(reading, "expected nodes and attributes");
+    if (replay->nodes && replay->nodes != count)
+        return complain(reading, "expected the same group as in the other files");
+    if (replay->nodes)
+        return 0;
+    replay->ids = calloc(count, sizeof *replay->ids);
+    replay->attributes = calloc(count, sizeof *replay->attributes);
+    if (!replay->ids || !replay->attributes)
+        return CV_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        replay->ids[i] = (cv_id)json_integer_value(json_array_get(ids, i));
+        replay->attributes[i] = (uint32_t)json_integer_value(json_array_get(attributes, i));
     }
-    sim_outputs_close(&outputs);
-    cv_replay_free(replay);
-    replay_unload(&file);
-    return code;
+    replay->nodes = (uint32_t)count;
+    replay->coordinator = CV_NOBODY;
+    return 0;
+}
+
+static int note_break(struct replay *replay, struct replay_break it)
+{
+    struct replay_break *breaks = realloc(replay->breaks, (replay->break_count + 1) * sizeof *breaks);
+    if (!breaks)
+        return CV_ENOMEM;
+    replay->breaks = breaks;
+    breaks[replay->break_count++] = it;
+    return 0;
+}
+
+static int read_header(struct reading *reading, const json_t *header)
+{
+    int error = meet_nodes(reading, header);
+    const cv_node node = error ? 0 : node_of(reading->replay, json_object_get(header, "node"));
+    if (error)
+        return error;
+    if (node == CV_NOBODY || (reading->begun && node != reading->node))
+        return complain(reading, "expected the header of one node of the group");
+    if (reading->begun)
+        error = note_break(reading->replay, (struct replay_break){.node = node, .time = reading->last});
+    if (!error && reading->begun)
+        error = note_break(reading->replay,
+                           (struct replay_break){.node = node, .back = true, .time = number_of(header, "started")});
+    reading->node = node;
+    reading->begun = true;
+    reading->ended = false;
+    return error;
+}
+
+/* ---- stories ---- */
+
+static struct replay_story *story_of(struct replay *replay, const char *subject, const char *name,
+                                     const struct cv_algorithm *algorithm)
+{
+    for (size_t i = replay->story_count; i-- > 0;) {
+        struct replay_story *story = replay->stories[i];
+        if (story->algorithm == algorithm && strcmp(story->name, name) == 0 && strcmp(story->subject, subject) == 0)
+            return story;
+    }
+    struct replay_story **stories = realloc(replay->stories, (replay->story_count + 1) * sizeof *stories);
+    struct replay_story *story = calloc(1, sizeof *story);
+    if (stories)
+        replay->stories = stories;
+    if (!stories || !story || !(story->subject = strdup(subject)) || !(story->name = strdup(name))) {
+        if (story)
+            free(story->subject);
+        free(story);
+        return NULL;
+    }
+    story->algorithm = algorithm;
+    replay->stories[replay->story_count++] = story;
+    return story;
+}
+
+/* ---- events ---- */
+
+static bool find_type(const char *name, enum cv_event_type *type)
+{
+    static const enum cv_event_type types[] = {
+#define X(constant, text) constant,
+        CV_EVENTS(X)
+#undef X
+    };
+    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
+        if (strcmp(cv_event_name(types[i]), name) == 0) {
+            *type = types[i];
+            return true;
+        }
+    return false;
+}
+
+static size_t append_words(uint32_t *words, size_t count, const json_t *numbers)
+{
+    for (size_t i = 0; i < json_array_size(numbers); i++)
+        words[count++] = (uint32_t)json_integer_value(json_array_get(numbers, i));
+    return count;
+}
+
+static int read_message(struct reading *reading, const json_t *line, const struct cv_algorithm *algorithm,
+                        struct cv_event *event)
+{
+    const char *name = text_of(line, "kind");
+    const json_t *body = json_object_get(line, "body"), *list = json_object_get(line, "list");
+    uint32_t kind = 0;
+    while (name && algorithm->kinds[kind].name && strcmp(algorithm->kinds[kind].name, name) != 0)
+        kind++;
+    const size_t words = json_array_size(body) + json_array_size(list);
+    if (!name || !algorithm->kinds[kind].name || words > CV_MAX_WORDS)
+        return complain(reading, "expected a kind of message of that algorithm");
+    struct cv_message *message = calloc(1, sizeof *message + (words + 1) / 2 * 8);
+    if (!message)
+        return CV_ENOMEM;
+    message->from = event->type == CV_EVENT_SEND ? event->node : event->peer;
+    message->to = event->type == CV_EVENT_SEND ? event->peer : event->node;
+    message->clock = event->clock & ((1ull << 40) - 1);
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = words & CV_MAX_WORDS;
+    append_words((uint32_t *)message->body, append_words((uint32_t *)message->body, 0, body), list);
+    event->content = message;
+    return 0;
+}
+
+static int read_event(struct reading *reading, const json_t *line, struct replay_story *story, enum cv_event_type type)
+{
+    const struct replay *replay = reading->replay;
+    const json_t *peer = json_object_get(line, type == CV_EVENT_SEND      ? "to"
+                                               : type == CV_EVENT_RECEIVE ? "from"
+                                                                          : "peer");
+    const char *broken = text_of(line, "broken"), *lost = text_of(line, "text");
+    struct cv_event *event = add((void **)&story->events, &story->count, &story->room, sizeof *event);
+    if (!event)
+        return CV_ENOMEM;
+    *event =
+        (struct cv_event){.type = type,
+                          .node = reading->node,
+                          .peer = node_of(replay, peer),
+                          .time = reading->last,
+                          .clock = number_of(line, "lamport"),
+                          .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
+                          .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
+    if (broken || json_is_true(json_object_get(line, "recalled")))
+        event->detail = 1;
+    if (lost && strcmp(lost, "lost") == 0)
+        event->text = "lost";
+    if (type != CV_EVENT_SEND && type != CV_EVENT_RECEIVE)
+        return 0;
+    if (event->peer == CV_NOBODY)
+        return complain(reading, "expected a message between nodes of the group");
+    return read_message(reading, line, story->algorithm, event);
+}
+
+static int read_grant(struct reading *reading, const json_t *line, struct replay_story *story, bool begins)
+{
+    const uint64_t fence = number_of(line, "fence");
+    if (begins) {
+        struct replay_grant *grant =
+            add((void **)&story->grants, &story->grant_count, &story->grant_room, sizeof *grant);
+        if (grant)
+            *grant = (struct replay_grant){.node = reading->node,
+                                           .session = number_of(line, "session"),
+                                           .fence = fence,
+                                           .begun = reading->last,
+                                           .ended = CV_NEVER,
+                                           .shared = json_is_true(json_object_get(line, "shared"))};
+        return grant ? 0 : CV_ENOMEM;
+    }
+    for (size_t i = story->grant_count; i-- > 0;)
+        if (story->grants[i].fence == fence && story->grants[i].node == reading->node) {
+            story->grants[i].ended = reading->last;
+            return 0;
+        }
+    return complain(reading, "expected the end of something granted");
+}
+
+/* Numbers of views begin anew when all nodes have been down; their bases never do. */
+static int note_base(struct replay *replay, uint64_t base)
+{
+    size_t place = replay->base_count;
+    while (place > 0 && replay->bases[place - 1] > base)
+        place--;
+    if (place > 0 && replay->bases[place - 1] == base)
+        return 0;
+    uint64_t *bases = realloc(replay->bases, (replay->base_count + 1) * sizeof *bases);
+    if (!bases)
+        return CV_ENOMEM;
+    memmove(bases + place + 1, bases + place, (replay->base_count - place) * sizeof *bases);
+    bases[place] = base;
+    replay->bases = bases;
+    replay->base_count++;
+    return 0;
+}
+
+static int read_view(struct reading *reading, const json_t *line)
+{
+    struct replay *replay = reading->replay;
+    const uint64_t view = number_of(line, "view");
+    reading->base = number_of(line, "base");
+    if (view == 1 || (replay->coordinator == CV_NOBODY && !replay->views))
+        replay->coordinator = node_of(replay, json_object_get(line, "coordinator"));
+    if (view > replay->views)
+        replay->views = view;
+    return note_base(replay, reading->base);
+}
+
+/* ---- lines ---- */
+
+static int read_line(struct reading *reading, const json_t *line)
+{
+    const char *type = text_of(line, "type"), *name = text_of(line, "event");
+    const char *algorithm_name = text_of(line, "algorithm"), *subject = text_of(line, "subject");
+    enum cv_event_type event;
+    if (type && strcmp(type, "live") == 0)
+        return read_header(reading, line);
+    if (!reading->begun)
+        return complain(reading, "expected the header of a live recording");
+    if (type && strcmp(type, "end") == 0) {
+        reading->ended = true;
+        reading->last = number_of(line, "time");
+        return 0;
+    }
+    reading->last = number_of(line, "time");
+    if (!name || reading->last == 0)
+        return complain(reading, "expected an event and its time");
+    if (strcmp(name, "view") == 0)
+        return read_view(reading, line);
+    const struct cv_algorithm *algorithm = algorithm_name ? cv_algorithm_find(algorithm_name) : NULL;
+    if (!algorithm || !subject || !text_of(line, "name"))
+        return complain(reading, "expected a subject, a name and a known algorithm");
+    struct replay_story *story = story_of(reading->replay, subject, text_of(line, "name"), algorithm);
+    if (!story)
+        return CV_ENOMEM;
+    if (strcmp(name, "grant") == 0 || strcmp(name, "end") == 0)
+        return read_grant(reading, line, story, *name == 'g');
+    if (!find_type(name, &event))
+        return complain(reading, "expected a known event");
+    return read_event(reading, line, story, event);
+}
+
+/* The last line of a node that was killed may be cut short. */
+static int read_lines(struct reading *reading, FILE *file)
+{
+    char *text = NULL;
+    size_t room = 0;
+    int error = 0;
+    for (ssize_t length; !error && (length = getline(&text, &room, file)) > 0;) {
+        json_error_t why;
+        reading->line++;
+        json_t *line = json_loadb(text, (size_t)length, 0, &why);
+        if (line)
+            error = read_line(reading, line);
+        else if (text[length - 1] == '\n')
+            error = complain(reading, "expected JSON");
+        json_decref(line);
+    }
+    free(text);
+    return error;
+}
+
+int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint)
+{
+    struct reading reading = {.replay = replay, .path = path, .complaint = complaint};
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        cv_complain(complaint, "%s: %s", cv_brief(path).text, strerror(errno));
+        return CV_EFILE;
+    }
+    int error = read_lines(&reading, file);
+    fclose(file);
+    if (!error && !reading.begun)
+        return complain(&reading, "expected the header of a live recording");
+    if (!error)
+        error = note_break(replay,
+                           (struct replay_break){.node = reading.node, .asked = reading.ended, .time = reading.last});
+    if (reading.last > replay->last)
+        replay->last = reading.last;
+    return error;
+}
+
+/* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
+void replay_close(struct replay *replay)
+{
+    const uint64_t together_us = 5000000;
+    size_t kept = 0;
+    replay->curtain = CV_NEVER;
+    for (size_t i = 0; i < replay->break_count; i++) {
+        const struct replay_break it = replay->breaks[i];
+        const bool last_of_all = it.asked && replay->last - it.time < together_us;
+        if (last_of_all && it.time < replay->curtain)
+            replay->curtain = it.time;
+        if (!last_of_all)
+            replay->breaks[kept++] = it;
+    }
+    replay->break_count = kept;
+    if (replay->base_count > replay->views)
+        replay->views = replay->base_count;
+}
+
+void replay_free(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->story_count; i++) {
+        struct replay_story *story = replay->stories[i];
+        replay_forget(story);
+        for (size_t j = 0; j < story->count; j++)
+            free((void *)(uintptr_t)story->events[j].content);
+        free(story->events);
+        free(story->grants);
+        free(story->subject);
+        free(story->name);
+        free(story);
+    }
+    free(replay->stories);
+    free(replay->breaks);
+    free(replay->bases);
+    free(replay->ids);
+    free(replay->attributes);
 }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "cli/ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LARGEST_REPLY ((size_t)256 << 20)
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- connecting ---- */
+
+static bool find_address(const char *text, struct sockaddr_storage *address, socklen_t *length)
+{
+    if (strchr(text, '/')) {
+        struct sockaddr_un *path = (void *)address;
+        if (strlen(text) >= sizeof path->sun_path)
+            return false;
+        *path = (struct sockaddr_un){.sun_family = AF_UNIX};
+        memcpy(path->sun_path, text, strlen(text));
+        *length = sizeof *path;
+        return true;
+    }
+    const char *colon = strrchr(text, ':');
+    char host[256];
+    if (!colon || (size_t)(colon - text) >= sizeof host)
+        return false;
+    memcpy(host, text, (size_t)(colon - text));
+    host[colon - text] = '\0';
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    if (getaddrinfo(*host ? host : "127.0.0.1", colon + 1, &hints, &found) || !found)
+        return false;
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    *length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}
+
+static bool await(int fd, short what, int64_t until)
+{
+    for (;;) {
+        const int64_t left = until < 0 ? -1 : until - now_ms();
+        struct pollfd poll_it = {.fd = fd, .events = what};
+        const int ready = poll(&poll_it, 1, until < 0 ? -1 : left > 0 ? (int)left : 0);
+        if (ready > 0)
+            return true;
+        if (ready == 0 || errno != EINTR)
+            return false;
+    }
+}
+
+static bool connect_to(struct ask *ask, const char *address, int64_t until)
+{
+    struct sockaddr_storage where;
+    socklen_t length;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (!find_address(address, &where, &length))
+        return false;
+    ask->fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (ask->fd < 0)
+        return false;
+    if (connect(ask->fd, (const struct sockaddr *)&where, length) && errno != EINPROGRESS)
+        return false;
+    if (!await(ask->fd, POLLOUT, until) || getsockopt(ask->fd, SOL_SOCKET, SO_ERROR, &error, &size) || error)
+        return false;
+    setsockopt(ask->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    return true;
+}
+
+bool ask_open(struct ask *ask, const char *address, int timeout_ms)
+{
+    struct cv_text reply;
+    *ask = (struct ask){.fd = -1};
+    cv_resp_begin(&ask->out, 1 << 20);
+    if (connect_to(ask, address, now_ms() + timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
+        return true;
+    ask_close(ask);
+    return false;
+}
+
+void ask_close(struct ask *ask)
+{
+    if (ask->fd >= 0)
+        close(ask->fd);
+    free(ask->in);
+    cv_resp_end(&ask->out);
+    *ask = (struct ask){.fd = -1};
+}
+
+const char *ask_servers(const char *given)
+{
+    const char *environment = getenv("CONCLAVE_SERVER");
+    return given ? given : environment && *environment ? environment : "127.0.0.1:7700";
+}
+
+bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms)
+{
+    struct cv_text rest = cv_text(servers), one;
+    while (cv_text_take(&rest, ',', &one)) {
+        char *address = strndup(one.start, one.length);
+        const bool open = address && ask_open(ask, address, timeout_ms);
+        free(address);
+        if (open)
+            return true;
+    }
+    return false;
+}
+
+/* ---- talking ---- */
+
+bool ask_say(struct ask *ask, const char *line)
+{
+    struct cv_text rest = cv_text(line), word;
+    size_t words = 1;
+    for (const char *at = line; *at; at++)
+        words += *at == ' ';
+    ask->out.length = 0;
+    cv_resp_array(&ask->out, words);
+    while (cv_text_take(&rest, ' ', &word))
+        cv_resp_bulk(&ask->out, word);
+    for (size_t sent = 0; sent < ask->out.length;) {
+        const ssize_t count = send(ask->fd, ask->out.bytes + sent, ask->out.length - sent, MSG_NOSIGNAL);
+        if (count > 0)
+            sent += (size_t)count;
+        else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, now_ms() + 1000) : errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+static bool read_more(struct ask *ask, int64_t until)
+{
+    if (ask->used == ask->room) {
+        const size_t room = ask->room ? 2 * ask->room : 4096;
+        char *in = room <= LARGEST_REPLY ? realloc(ask->in, room) : NULL;
+        if (!in)
+            return false;
+        ask->in = in;
+        ask->room = room;
+    }
+    for (;;) {
+        const ssize_t count = recv(ask->fd, ask->in + ask->used, ask->room - ask->used, 0);
+        if (count > 0) {
+            ask->used += (size_t)count;
+            return true;
+        }
+        if (count == 0 || (errno != EAGAIN && errno != EINTR) || !await(ask->fd, POLLIN, until))
+            return false;
+    }
+}
+
+bool ask_hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
+{
+    const int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    struct cv_resp_scan scan = {0};
+    /* What the last reply was is behind us now. */
+    if (ask->taken) {
+        ask->used -= ask->taken;
+        memmove(ask->in, ask->in + ask->taken, ask->used);
+        ask->taken = 0;
+    }
+    long length;
+    while ((length = cv_resp_scan(&scan, ask->in, ask->used)) == CV_RESP_MORE)
+        if (!read_more(ask, until))
+            return false;
+    if (length == CV_RESP_BROKEN)
+        return false;
+    ask->taken = (size_t)length;
+    *reply = (struct cv_text){ask->in, (size_t)length};
+    return true;
+}
+
+bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply)
+{
+    if (!ask_say(ask, line))
+        return false;
+    do
+        if (!ask_hear(ask, timeout_ms, reply))
+            return false;
+    while (reply->start[0] == CV_RESP_PUSH);
+    return true;
+}
+
+/* ---- understanding ---- */
+
+struct cv_text ask_value(struct cv_text map, const char *key)
+{
+    struct cv_resp_item item;
+    if (!cv_resp_next(&map, &item) || item.kind != CV_RESP_MAP)
+        return (struct cv_text){"", 0};
+    for (int64_t pair = 0; pair < item.number; pair++) {
+        struct cv_resp_item name;
+        if (!cv_resp_next(&map, &name))
+            break;
+        const struct cv_text value = map;
+        if (!cv_resp_skip(&map))
+            break;
+        if (name.kind == CV_RESP_BULK && cv_text_is(name.text, key))
+            return (struct cv_text){value.start, value.length - map.length};
+    }
+    return (struct cv_text){"", 0};
+}
+
+int64_t ask_number(struct cv_text reply)
+{
+    struct cv_resp_item item;
+    return cv_resp_next(&reply, &item) && item.kind == CV_RESP_INTEGER ? item.number : -1;
+}
+
+struct cv_text ask_text(struct cv_text reply)
+{
+    struct cv_resp_item item;
+    const bool text = cv_resp_next(&reply, &item) &&
+                      (item.kind == CV_RESP_BULK || item.kind == CV_RESP_STATUS || item.kind == CV_RESP_ERROR);
+    return text ? item.text : (struct cv_text){"", 0};
+}
+
+bool ask_each(struct cv_text *array, uint64_t *left, struct cv_text *item)
+{
+    if (*left == UINT64_MAX) {
+        struct cv_resp_item head;
+        if (!cv_resp_next(array, &head) || (head.kind != CV_RESP_ARRAY && head.kind != CV_RESP_PUSH))
+            return false;
+        *left = (uint64_t)head.number;
+    }
+    const struct cv_text before = *array;
+    if (!*left || !cv_resp_skip(array))
+        return false;
+    --*left;
+    *item = (struct cv_text){before.start, before.length - array->length};
+    return true;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/* Asks a node something and waits for the answer: for the commands that show, start and try out clusters. */
+#ifndef CONCLAVE_CLI_ASK_H
+#define CONCLAVE_CLI_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "service/resp.h"
+
+/* Zeroed, with `fd` = -1, while closed. */
+struct ask {
+    int fd;
+    char *in;
+    size_t used, room, taken;
+    struct cv_resp_writer out;
+};
+
+/* Connects to host:port or the path of a socket, and speaks RESP3 from then on. False if nobody answers in that time.
+ */
+bool ask_open(struct ask *ask, const char *address, int timeout_ms);
+void ask_close(struct ask *ask);
+
+/* Says the words of a line, separated by single spaces. False if the connection is gone. */
+bool ask_say(struct ask *ask, const char *line);
+/* Waits for the next reply; it stays where it is until the next one is waited for. Negative: for ever. */
+bool ask_hear(struct ask *ask, int timeout_ms, struct cv_text *reply);
+/* Both. Pushes are passed over. */
+bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply);
+
+/* The value of a key in a map, with all that belongs to it; empty if there is none. */
+struct cv_text ask_value(struct cv_text map, const char *key);
+/* A reply that is a number, or a text; -1 and "" if it is not. */
+int64_t ask_number(struct cv_text reply);
+struct cv_text ask_text(struct cv_text reply);
+/* Takes the next item of an array; begins with an array's whole reply, *left of UINT64_MAX. */
+bool ask_each(struct cv_text *array, uint64_t *left, struct cv_text *item);
+
+/* Where clients look for nodes: what is given, else CONCLAVE_SERVER, else the default. A list, separated by commas. */
+const char *ask_servers(const char *given);
+/* Connects to the first of them that answers. */
+bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "cli/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/parse.h"
+#include "view/json.h"
+
+static cv_id id_of(const struct record *record, cv_node node)
+{
+    return record->settings->members[node].id;
+}
+
+static const char *subject_name(const struct cv_instance *instance)
+{
+    return instance->subject == CV_SUBJECT_GROUP ? "group" : instance->subject == CV_SUBJECT_LOCK ? "lock" : "election";
+}
+
+static void end_line(struct record *record, struct cv_json *json)
+{
+    cv_json_close(json, '}');
+    putc('\n', record->file);
+}
+
+static void write_message(struct record *record, struct cv_json *json, const struct cv_instance *instance,
+                          const struct cv_event *event)
+{
+    const struct cv_message *message = event->content;
+    const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
+    const uint32_t *words = cv_body(message);
+    const uint64_t head = kind->list && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    cv_json_count(json, "message", event->message);
+    cv_json_count(json, event->type == CV_EVENT_SEND ? "to" : "from", id_of(record, event->peer));
+    cv_json_text(json, "kind", kind->name);
+    cv_json_open(json, "body", '[');
+    for (uint64_t i = 0; i < head; i++)
+        cv_json_count(json, NULL, words[i]);
+    cv_json_close(json, ']');
+    if (!kind->list)
+        return;
+    cv_json_open(json, "list", '[');
+    for (uint64_t i = head; i < message->words; i++)
+        cv_json_count(json, NULL, words[i]);
+    cv_json_close(json, ']');
+}
+
+static void write_subject(struct cv_json *json, const struct cv_instance *instance)
+{
+    cv_json_text(json, "subject", subject_name(instance));
+    cv_json_text(json, "name", instance->name);
+    cv_json_text(json, "algorithm", instance->policy->algorithm->name);
+    cv_json_count(json, "round", instance->round);
+}
+
+static void write_event(void *context, const struct cv_instance *instance, const struct cv_event *event)
+{
+    struct record *record = context;
+    struct cv_json json = {.out = record->file};
+    if (instance->subject == CV_SUBJECT_BALLOT)
+        return; /* candidates come and go: the properties of one election do not say what many in a row must do */
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "time", event->time);
+    cv_json_text(&json, "event", cv_event_name(event->type));
+    cv_json_count(&json, "node", id_of(record, event->node));
+    cv_json_count(&json, "lamport", event->clock);
+    write_subject(&json, instance);
+    if (event->content)
+        write_message(record, &json, instance, event);
+    else if (event->peer != CV_NOBODY)
+        cv_json_count(&json, "peer", id_of(record, event->peer));
+    if (event->type == CV_EVENT_ELECTED)
+        cv_json_count(&json, "leader", event->detail);
+    if (event->type == CV_EVENT_ENTER)
+        cv_json_count(&json, "fence", event->detail);
+    if (event->type == CV_EVENT_CALL && event->detail)
+        cv_json_truth(&json, "recalled", true);
+    if (event->type == CV_EVENT_NOTE && event->detail)
+        cv_json_text(&json, "broken", event->text);
+    else if (event->text)
+        cv_json_text(&json, event->type == CV_EVENT_TIMEOUT ? "timer" : "text", event->text);
+    end_line(record, &json);
+}
+
+static void write_view(void *context, const struct cv_view *view)
+{
+    struct record *record = context;
+    struct cv_json json = {.out = record->file};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "time", cv_loop_now());
+    cv_json_text(&json, "event", "view");
+    cv_json_count(&json, "node", record->settings->id);
+    cv_json_count(&json, "view", view->epoch);
+    cv_json_count(&json, "base", view->base);
+    cv_json_count(&json, "coordinator", id_of(record, view->coordinator));
+    cv_json_open(&json, "members", '[');
+    for (cv_node node = 0; node < record->settings->member_count; node++)
+        if (cv_set_has(view->members, node))
+            cv_json_count(&json, NULL, id_of(record, node));
+    cv_json_close(&json, ']');
+    end_line(record, &json);
+}
+
+static void write_grant(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session,
+                        bool shared, bool begins)
+{
+    struct record *record = context;
+    struct cv_json json = {.out = record->file};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "time", cv_loop_now());
+    cv_json_text(&json, "event", begins ? "grant" : "end");
+    cv_json_count(&json, "node", record->settings->id);
+    write_subject(&json, instance);
+    cv_json_count(&json, "session", session);
+    cv_json_count(&json, "fence", fence);
+    if (shared)
+        cv_json_truth(&json, "shared", true);
+    end_line(record, &json);
+}
+
+static void write_header(struct record *record)
+{
+    const struct cv_settings *settings = record->settings;
+    struct cv_json json = {.out = record->file};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_text(&json, "type", "live");
+    cv_json_count(&json, "node", settings->id);
+    cv_json_count(&json, "started", cv_loop_now());
+    cv_json_open(&json, "nodes", '[');
+    for (uint32_t i = 0; i < settings->member_count; i++)
+        cv_json_count(&json, NULL, settings->members[i].id);
+    cv_json_close(&json, ']');
+    cv_json_open(&json, "attributes", '[');
+    for (uint32_t i = 0; i < settings->member_count; i++)
+        cv_json_count(&json, NULL, settings->members[i].attribute);
+    cv_json_close(&json, ']');
+    end_line(record, &json);
+}
+
+/* A node that comes back under its name goes on in the same file. */
+int record_open(struct record *record, const char *path, const struct cv_settings *settings,
+                struct cv_complaint *complaint)
+{
+    record->settings = settings;
+    record->file = fopen(path, "ae");
+    if (!record->file) {
+        cv_complain(complaint, "--record %s: %s", cv_brief(path).text, strerror(errno));
+        return CV_EFILE;
+    }
+    setvbuf(record->file, NULL, _IOLBF, 1 << 16);
+    record->recorder =
+        (struct cv_recorder){.event = write_event, .view = write_view, .grant = write_grant, .context = record};
+    write_header(record);
+    return 0;
+}
+
+/* Without this line the node has died. */
+void record_close(struct record *record)
+{
+    if (!record->file)
+        return;
+    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)cv_loop_now());
+    fclose(record->file);
+    record->file = NULL;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A live run written down as it happens, line by line, so that what a killed node did is there to the end: a header,
+ * then the events in the schema of `conclave sim --trace`, each with the name it is about; besides them what clients
+ * got
+ * ("grant", "end"), and the views. Times are microseconds of the machine's clock that never goes back.
+ */
+#ifndef CONCLAVE_CLI_RECORD_H
+#define CONCLAVE_CLI_RECORD_H
+
+#include <stdio.h>
+
+#include "live/member.h"
+#include "live/settings.h"
+
+struct record {
+    FILE *file;
+    const struct cv_settings *settings;
+    struct cv_recorder recorder;
+};
+
+int record_open(struct record *record, const char *path, const struct cv_settings *settings,
+                struct cv_complaint *complaint);
+void record_close(struct record *record);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What live nodes wrote down, put together: for each name the events of all nodes in the order of time, as a run that
+ * the properties can judge and the diagrams can draw.
+ */
+#ifndef CONCLAVE_CLI_REPLAY_H
+#define CONCLAVE_CLI_REPLAY_H
+
+#include "core/event.h"
+#include "core/scenario.h"
+#include "property/run.h"
+
+/* What a client got, and when it was over. */
+struct replay_grant {
+    cv_node node;
+    uint64_t session, fence;
+    uint64_t begun, ended; /* CV_NEVER: not yet */
+    bool shared, died;
+};
+
+/* One name. */
+struct replay_story {
+    char *subject, *name;
+    const struct cv_algorithm *algorithm;
+    struct cv_event *events; /* `message` of an entry is the base of its view */
+    size_t count, room;
+    struct replay_grant *grants;
+    size_t grant_count, grant_room;
+
+    /* Filled in by replay_tell(). */
+    struct cv_scenario scenario;
+    struct cv_run run;
+    struct cv_standing *standings;
+    struct cv_entry *entries;
+};
+
+/* A node stopped writing without saying so, or began again. */
+struct replay_break {
+    cv_node node;
+    bool back;
+    bool asked; /* it was asked to end */
+    uint64_t time;
+};
+
+struct replay {
+    cv_id *ids;
+    uint32_t *attributes;
+    uint32_t nodes;
+    struct replay_story **stories;
+    size_t story_count;
+    struct replay_break *breaks;
+    size_t break_count;
+    uint64_t views;  /* how often the room changed, or the highest number of a view, whichever is more */
+    uint64_t *bases; /* of the views, rising */
+    size_t base_count;
+    cv_node coordinator; /* of the first view, or CV_NOBODY */
+    uint64_t last;       /* the time of the last event */
+    uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */
+};
+
+/* Reads one node's file; all of a run together make the replay. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
+int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint);
+/* All files are read: when did the run end? */
+void replay_close(struct replay *replay);
+/* The story of a name as a run: of its nodes, or of its clients (mutual exclusion alone). */
+int replay_tell(const struct replay *replay, struct replay_story *story, bool clients);
+void replay_forget(struct replay_story *story);
+void replay_free(struct replay *replay);
+
+#endif

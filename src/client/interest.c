@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/* What a session holds, leads or observes, how it is renewed, and what becomes of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/session.h"
+
+#define RETRY_MS 50        /* between looks for another server */
+#define LOOK_AGAIN_MS 2000 /* an observed election is asked for anew: a server that hangs pushes nothing */
+
+struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name)
+{
+    const size_t size = strlen(name) + 1;
+    struct cv_client_interest *interest = calloc(1, sizeof *interest + size);
+    if (!interest) {
+        cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    interest->kind = kind;
+    interest->ends_ms = interest->renew_ms = CV_CLIENT_NEVER;
+    memcpy(interest->name, name, size);
+    interest->next = session->interests;
+    session->interests = interest;
+    return interest;
+}
+
+struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence)
+{
+    for (struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->kind != CV_CLIENT_OBSERVED && strcmp(each->name, name) == 0 && (each->fence == fence || !fence))
+            return each;
+    return NULL;
+}
+
+void cv_client_forget(struct conclave *session, struct cv_client_interest *interest)
+{
+    struct cv_client_interest **place = &session->interests;
+    while (*place != interest)
+        place = &(*place)->next;
+    *place = interest->next;
+    for (struct cv_client_question *each = session->first_question; each; each = each->next)
+        if (each->about == interest)
+            each->about = NULL;
+    free(interest);
+}
+
+void cv_client_extend(struct cv_client_interest *interest, int64_t asked_ms, int64_t left_ms)
+{
+    interest->ends_ms = left_ms < 0 ? CV_CLIENT_NEVER : asked_ms + left_ms;
+    interest->renew_ms = left_ms < 0 ? CV_CLIENT_NEVER : asked_ms + left_ms / 3;
+}
+
+/* ---- events ---- */
+
+static void copy_text(char *to, size_t size, struct cv_text text)
+{
+    const size_t length = text.length < size ? text.length : size - 1;
+    if (length)
+        memcpy(to, text.start, length);
+    to[length] = '\0';
+}
+
+/* A lack of memory shows as a missing event and as the session's error; there is nobody else to tell. */
+static void tell(struct conclave *session, enum conclave_event_kind kind, const char *name, uint64_t fence,
+                 const char *leader)
+{
+    struct cv_client_event *event = calloc(1, sizeof *event);
+    if (!event) {
+        cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        return;
+    }
+    event->event.kind = kind;
+    event->event.fence = fence;
+    copy_text(event->event.name, sizeof event->event.name, cv_text(name));
+    copy_text(event->event.leader, sizeof event->event.leader, cv_text(leader));
+    *session->last_event = event;
+    session->last_event = &event->next;
+}
+
+static void lose(struct conclave *session, struct cv_client_interest *interest)
+{
+    tell(session, CONCLAVE_EVENT_LOST, interest->name, interest->fence, "");
+    cv_client_forget(session, interest);
+}
+
+static void see_leader(struct conclave *session, struct cv_client_interest *interest,
+                       const struct conclave_leader *leader)
+{
+    /* After a change of servers the present leader is told again. */
+    if (leader->fence == interest->leader.fence && strcmp(leader->leader, interest->leader.leader) == 0)
+        return;
+    interest->leader = *leader;
+    tell(session, CONCLAVE_EVENT_LEADER, interest->name, leader->fence, leader->leader);
+}
+
+void cv_client_disconnected(struct conclave *session)
+{
+    struct cv_client_interest *next;
+    for (struct cv_client_interest *each = session->interests; each; each = next) {
+        next = each->next;
+        if (each->kind == CV_CLIENT_OBSERVED || each->ttl_ms)
+            each->renew_ms = 0;
+        else
+            lose(session, each);
+    }
+    session->retry_ms = 0;
+}
+
+/* `lost name fence` and `leader name leader|nil fence`. Other pushes are for programs that know them. */
+void cv_client_pushed(struct conclave *session, struct cv_text push)
+{
+    struct cv_resp_item head, kind, name, leader = {0}, fence;
+    char text[CONCLAVE_NAME_BYTES + 1];
+    if (!cv_resp_next(&push, &head) || !cv_resp_next(&push, &kind) || !cv_resp_next(&push, &name))
+        return;
+    const bool lost = cv_resp_is(kind.text, "lost"), changed = cv_resp_is(kind.text, "leader");
+    if ((!lost && !changed) || (changed && !cv_resp_next(&push, &leader)) || !cv_resp_next(&push, &fence))
+        return;
+    copy_text(text, sizeof text, name.text);
+    if (lost) {
+        struct cv_client_interest *held = cv_client_find(session, text, (uint64_t)fence.number);
+        if (held)
+            lose(session, held);
+        return;
+    }
+    struct conclave_leader now = {.fence = leader.kind == CV_RESP_NIL ? 0 : (uint64_t)fence.number};
+    copy_text(now.leader, sizeof now.leader, leader.text);
+    for (struct cv_client_interest *each = session->interests; each; each = each->next)
+        if (each->kind == CV_CLIENT_OBSERVED && strcmp(each->name, text) == 0)
+            see_leader(session, each, &now);
+}
+
+int cv_client_read_leader(struct conclave *session, struct cv_text answer, struct conclave_leader *leader)
+{
+    struct cv_resp_item head, name, fence;
+    *leader = (struct conclave_leader){0};
+    if (!cv_resp_next(&answer, &head))
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer without a leader");
+    if (head.kind == CV_RESP_NIL)
+        return 0;
+    if (head.kind != CV_RESP_ARRAY || head.number < 2 || !cv_resp_next(&answer, &name) ||
+        !cv_resp_next(&answer, &fence) || fence.kind != CV_RESP_INTEGER)
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer without a leader");
+    copy_text(leader->leader, sizeof leader->leader, name.text);
+    leader->fence = (uint64_t)fence.number;
+    return 0;
+}
+
+void cv_client_answered(struct conclave *session, const struct cv_client_question *question, struct cv_text answer)
+{
+    struct cv_client_interest *about = question->about;
+    struct conclave_leader leader;
+    struct cv_resp_item item;
+    struct cv_text rest = answer;
+    if (!about || !cv_resp_next(&rest, &item) || item.kind == CV_RESP_ERROR)
+        return; /* a server in trouble may be better when it is asked again */
+    if (about->kind == CV_CLIENT_OBSERVED) {
+        if (cv_client_read_leader(session, answer, &leader) == 0)
+            see_leader(session, about, &leader);
+    } else if (item.kind == CV_RESP_INTEGER) {
+        cv_client_extend(about, question->asked_ms, item.number);
+    } else if (item.kind == CV_RESP_NIL) {
+        lose(session, about);
+    }
+}
+
+/* ---- what is due ---- */
+
+static int ask_again(struct conclave *session, struct cv_client_interest *interest, int64_t now_ms)
+{
+    char fence[24];
+    snprintf(fence, sizeof fence, "%" PRIu64, interest->fence);
+    const struct cv_client_words renew = {3, {"RENEW", interest->name, fence}};
+    const struct cv_client_words look = {2, {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
+    const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
+    /* If no answer comes, ask again before it is too late. */
+    interest->renew_ms = observed  ? now_ms + LOOK_AGAIN_MS
+                         : endless ? CV_CLIENT_NEVER
+                                   : now_ms + (interest->ends_ms - now_ms) / 3 + 1;
+    return cv_client_mention(session, observed ? &look : &renew, interest);
+}
+
+/* Does a question stay unanswered for too long? That is said only if another server could do better: what ends with the
+   session would be lost with this one. */
+static bool server_hangs(const struct conclave *session, int64_t now_ms)
+{
+    const struct cv_client_question *oldest = session->first_question;
+    int64_t patience_ms = session->timeout_ms;
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next) {
+        if (each->kind != CV_CLIENT_OBSERVED && !each->ttl_ms)
+            return false;
+        if (each->ttl_ms && (int64_t)each->ttl_ms / 4 < patience_ms)
+            patience_ms = (int64_t)each->ttl_ms / 4;
+    }
+    return oldest && now_ms - oldest->asked_ms >= patience_ms;
+}
+
+static int do_what_is_due(struct conclave *session)
+{
+    struct cv_client_interest *next;
+    int64_t now_ms = cv_client_now_ms();
+    if (session->fd >= 0 && server_hangs(session, now_ms)) {
+        cv_client_disconnect(session);
+        session->turn++;
+    }
+    if (session->fd < 0 && session->interests && now_ms >= session->retry_ms) {
+        const int error = cv_client_connect(session);
+        now_ms = cv_client_now_ms();
+        session->retry_ms = now_ms + RETRY_MS;
+        if (error == CONCLAVE_INTERRUPTED || error == CONCLAVE_NO_MEMORY)
+            return error;
+    }
+    for (struct cv_client_interest *each = session->interests; each; each = next) {
+        next = each->next;
+        if (now_ms >= each->ends_ms) {
+            lose(session, each);
+        } else if (session->fd >= 0 && now_ms >= each->renew_ms) {
+            const int error = ask_again(session, each, now_ms);
+            if (error)
+                return error;
+        }
+    }
+    return 0;
+}
+
+static int64_t next_due_ms(const struct conclave *session)
+{
+    int64_t due_ms = session->fd < 0 && session->interests ? session->retry_ms : CV_CLIENT_NEVER;
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next) {
+        const int64_t renew_ms = session->fd < 0 ? CV_CLIENT_NEVER : each->renew_ms;
+        const int64_t first_ms = renew_ms < each->ends_ms ? renew_ms : each->ends_ms;
+        due_ms = first_ms < due_ms ? first_ms : due_ms;
+    }
+    return due_ms;
+}
+
+int conclave_next_ms(const struct conclave *session)
+{
+    const int64_t due_ms = next_due_ms(session), now_ms = cv_client_now_ms();
+    if (session->first_event || due_ms <= now_ms)
+        return 0;
+    if (due_ms == CV_CLIENT_NEVER)
+        return -1;
+    return due_ms - now_ms < INT32_MAX ? (int)(due_ms - now_ms) : INT32_MAX;
+}
+
+static bool take_event(struct conclave *session, struct conclave_event *event)
+{
+    struct cv_client_event *first = session->first_event;
+    if (!first)
+        return false;
+    *event = first->event;
+    session->first_event = first->next;
+    if (!first->next)
+        session->last_event = &session->first_event;
+    free(first);
+    return true;
+}
+
+int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms)
+{
+    const int64_t until_ms = timeout_ms < 0 ? CV_CLIENT_NEVER : cv_client_now_ms() + timeout_ms;
+    for (bool last = false;;) {
+        int error = do_what_is_due(session);
+        if (!error && session->fd >= 0)
+            cv_client_exchange(session); /* if that fails, something is due */
+        if (take_event(session, event))
+            return 1;
+        if (error)
+            return error;
+        if (session->fd < 0 && !session->interests)
+            return CONCLAVE_NO_SERVER;
+        if (last)
+            return 0;
+        const int64_t due_ms = next_due_ms(session);
+        error = cv_client_wait(session, due_ms < until_ms ? due_ms : until_ms);
+        if (error)
+            return error;
+        last = cv_client_now_ms() >= until_ms;
+    }
+}

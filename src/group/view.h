@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* Who is in the room. */
+#ifndef CONCLAVE_GROUP_VIEW_H
+#define CONCLAVE_GROUP_VIEW_H
+
+#include <conclave/algorithm.h>
+
+#define CV_MAX_MEMBERS 64u /* of a live group: a set of them is a word */
+
+/* Sets of nodes: bit i is node i. */
+typedef uint64_t cv_set;
+
+static inline cv_set cv_set_of(cv_node node)
+{
+    return 1ull << node;
+}
+
+static inline bool cv_set_has(cv_set set, cv_node node)
+{
+    return set >> node & 1;
+}
+
+static inline cv_set cv_set_first(uint32_t count)
+{
+    return count < 64 ? (1ull << count) - 1 : UINT64_MAX;
+}
+
+static inline uint32_t cv_set_count(cv_set set)
+{
+    return (uint32_t)__builtin_popcountll(set);
+}
+
+/* The whole group, as every member's configuration has it. Nodes stand in the order of their ids. */
+struct cv_roster {
+    uint32_t count;
+    cv_node me;
+    cv_id ids[CV_MAX_MEMBERS];
+    uint32_t attributes[CV_MAX_MEMBERS];
+    const char *addresses[CV_MAX_MEMBERS]; /* where peers connect; NULL in a group of one */
+    const char *clients[CV_MAX_MEMBERS];   /* where clients do, or NULL: not told */
+};
+
+/*
+ * A view: a numbered list of members within which nobody dies. Whoever begins one gives it a base for its fences, so
+ * high that all fences of earlier views are lower.
+ */
+struct cv_view {
+    uint64_t epoch; /* 0: not in a view yet */
+    uint64_t base;
+    cv_set members;
+    cv_node coordinator;
+};
+
+/*
+ * The base of a view that begins now. Without a disk the only thing that is higher after a restart is the time of day:
+ * milliseconds, each worth 2^22 fences, more than any member can hand out in one. If the clock is set back across a
+ * restart, fences may repeat; `group raft` keeps its epochs on disk instead.
+ */
+static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
+{
+    const uint64_t first_ms = 1735689600000ull; /* 2025-01-01, so that the number stays positive until 2094 */
+    const uint64_t base = (unix_ms > first_ms ? unix_ms - first_ms : 1) << 22;
+    return base > last_base ? base : last_base + (1ull << 22);
+}
+
+/* A client's fence: the algorithm's own count in this view, and the place among the grants of that entry. */
+#define CV_GRANT_BITS 10u
+
+static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t entry_fence, uint32_t grant)
+{
+    const uint64_t count = entry_fence & ((1ull << 40) - 1);
+    return view->base + (count << CV_GRANT_BITS) + grant;
+}
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Hosts algorithms as the simulator does, for one node: an instance per name, created when somebody first uses the
+ * name. No I/O: messages for others go out through a call, those for oneself are delivered here.
+ *
+ * An instance lives in a round: a mutex in the view it was begun in, an election in a term. Messages of another round
+ * never reach it.
+ */
+#ifndef CONCLAVE_LIVE_HOST_H
+#define CONCLAVE_LIVE_HOST_H
+
+#include "core/alarm.h"
+#include "core/event.h"
+#include "core/graph.h"
+#include "core/parse.h"
+#include "core/quorum.h"
+#include "core/random.h"
+#include "group/view.h"
+
+/* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
+enum cv_subject {
+    CV_SUBJECT_GROUP,  /* the election of the coordinator */
+    CV_SUBJECT_LOCK,   /* a critical section */
+    CV_SUBJECT_LEADER, /* the same: who is inside leads */
+    CV_SUBJECT_BALLOT, /* an election among candidates: who wins may try to enter */
+    CV_SUBJECTS
+};
+
+#define CV_NAME_BYTES 512u
+#define CV_TERM_BITS 32u /* of a ballot's round; in front of them the view */
+
+/* Which names are served by which algorithm. */
+struct cv_policy {
+    char *pattern; /* as fnmatch(3) reads it; NULL: the group's own election */
+    const struct cv_algorithm *algorithm;
+    int64_t *parameters;
+    uint32_t fingerprint; /* of the algorithm and its parameters: all members must mean the same */
+    uint32_t kinds, timers;
+    struct cv_group group;
+    struct cv_graph graph; /* complete, for an algorithm that wants one */
+    struct cv_quorums quorums;
+};
+
+struct cv_host;
+struct cv_instance;
+
+struct cv_timer {
+    struct cv_alarm alarm;
+    struct cv_instance *instance;
+};
+
+enum cv_instance_flag {
+    CV_KNOWS = 1u << 0, /* `leader` is known */
+    CV_CALLING = 1u << 1,
+    CV_WANTS = 1u << 2, /* has requested, is not inside */
+    CV_INSIDE = 1u << 3,
+    CV_FRESH = 1u << 4 /* just opened: it starts with its first step */
+};
+
+struct cv_instance {
+    struct cv_host *host;
+    struct cv_policy *policy;
+    struct cv_group *group;    /* the policy's; a ballot has its own */
+    uint32_t *attributes;      /* of a ballot: what each node's candidate has, 0 if it has none */
+    struct cv_instance *chain; /* with the same place in the table */
+    size_t place;              /* among all instances */
+    void *user;                /* the service's */
+    uint64_t hash;
+    uint64_t clock;
+    uint64_t round;
+    uint64_t fence; /* of the last entry */
+    cv_node holder; /* while a view begins: who is inside */
+    uint32_t flags; /* enum cv_instance_flag */
+    cv_id leader;
+    enum cv_subject subject;
+    struct cv_timer timers[CV_MAX_TIMERS];
+    struct cv_timer rest; /* a message that goes round for ever pauses here while nobody wants it */
+    struct cv_parcel *resting;
+    unsigned char *state;
+    size_t state_bytes;
+    size_t name_length;
+    char name[]; /* and a NUL */
+};
+
+static inline bool cv_instance_is_section(const struct cv_instance *instance)
+{
+    return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
+}
+
+static inline struct cv_text cv_instance_name(const struct cv_instance *instance)
+{
+    return (struct cv_text){instance->name, instance->name_length};
+}
+
+/* A message on its way, with what the runtime knows of it. */
+struct cv_parcel {
+    struct cv_instance *instance;
+    uint64_t number; /* for the record */
+    uint64_t hops;   /* made in a row without an entry, of a message that goes round for ever */
+    const struct cv_message *message;
+};
+
+/* What the host needs, and what it tells. */
+struct cv_host_calls {
+    /* Takes a message to another node; returns its number. */
+    uint64_t (*send)(void *context, const struct cv_parcel *parcel);
+    void (*entered)(void *context, struct cv_instance *instance);
+    void (*elected)(void *context, struct cv_instance *instance); /* a leader is known, or is not any more */
+    /* A new instance of which the others have to know, since it begins by itself. */
+    void (*opened)(void *context, struct cv_instance *instance);
+    void (*destroyed)(void *context, struct cv_instance *instance); /* `user` is to be freed */
+    void (*crowded)(void *context); /* there are many names, perhaps idle ones; the next view forgets those */
+    void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* or NULL */
+    uint64_t (*now)(void);
+    void *context;
+};
+
+struct cv_host_counts {
+    uint64_t sent[CV_MAX_KINDS], received[CV_MAX_KINDS];
+};
+
+struct cv_host {
+    struct cv_self self;
+    struct cv_host_calls calls;
+    struct cv_alarms *alarms;
+    const struct cv_roster *roster;
+    struct cv_policy *policies;    /* the first is the group's election; then locks, the first that fits counts */
+    struct cv_host_counts *counts; /* per policy */
+    uint32_t policy_count;
+    uint64_t tick_us;
+
+    struct cv_view view;
+    cv_node members[CV_MAX_MEMBERS];
+    uint32_t attributes[CV_MAX_MEMBERS];
+    cv_set suspected;
+
+    struct cv_instance **table; /* by hash */
+    size_t table_size;
+    struct cv_instance **all;
+    size_t count, capacity, most; /* `most`: no more than so many names */
+    size_t crowd;                 /* so many are enough to look for idle ones */
+    unsigned char *mail;          /* to oneself */
+    size_t mail_at, mail_used, mail_room;
+    uint64_t serial;
+    uint64_t hops; /* of the message being handled, UINT64_MAX if none is */
+    struct cv_random random;
+    bool settling;
+    bool frozen; /* between two views */
+};
+
+/* Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
+ */
+int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed);
+void cv_host_free(struct cv_host *host);
+
+/* ---- names ---- */
+
+struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject subject, struct cv_text name);
+/* Finds it, or begins it; NULL if there are too many or no memory. */
+struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
+void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
+/* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
+uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name);
+
+/* ---- steps ---- */
+
+/* May anything be requested now? While a view is being prepared nothing may. */
+static inline bool cv_host_ready(const struct cv_host *host)
+{
+    return host->view.epoch && !host->frozen;
+}
+
+void cv_host_request(struct cv_host *host, struct cv_instance *instance);
+void cv_host_release(struct cv_host *host, struct cv_instance *instance);
+void cv_host_call(struct cv_host *host, struct cv_instance *instance, bool recovers); /* the election */
+void cv_host_tell(struct cv_host *host, struct cv_instance *instance, cv_node node, bool gone);
+/* Is the message one the instance's algorithm can take? */
+bool cv_host_accepts(const struct cv_instance *instance, const struct cv_message *message);
+void cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel);
+/* Delivers what nodes have sent to themselves. */
+void cv_host_settle(struct cv_host *host);
+
+/* ---- rounds ---- */
+
+/* A fresh state for a new term. */
+int cv_host_restart(struct cv_host *host, struct cv_instance *instance, uint64_t round);
+/* Nobody gets mail any more until the next view begins. */
+void cv_host_freeze(struct cv_host *host);
+/*
+ * A view begins. Before, `holder` and `fence` of the instances say who is inside; those that `keep` does not want, and
+ * nobody is inside, end. Afterwards cv_host_start() each once those who want to enter have said so again.
+ */
+int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)(const struct cv_instance *instance));
+/* Only the first time in a view, and for instances that begin by themselves. */
+void cv_host_start(struct cv_host *host, struct cv_instance *instance);
+void cv_host_suspect(struct cv_host *host, cv_set suspected);
+
+/* ---- host.c, for the other files of the host ---- */
+
+extern const struct cv_runtime cv_host_runtime;
+void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, uint64_t detail,
+                    const char *text);
+void cv_host_timeout(struct cv_alarm *alarm);
+void cv_host_wake(struct cv_alarm *alarm);
+void cv_host_void_mail(struct cv_host *host, const struct cv_instance *instance);
+
+/* host_names.c */
+void cv_host_expect_crowd(struct cv_host *host);
+
+/* host_views.c */
+void cv_host_quiet(struct cv_host *host, struct cv_instance *instance);
+void cv_host_adopt(struct cv_host *host, struct cv_instance *instance);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The node's loop and its byte streams: TCP or Unix sockets, whatever is said over them. All that is written during one
+ * turn of the loop goes out at its end, one system call per stream.
+ */
+#ifndef CONCLAVE_LIVE_LOOP_H
+#define CONCLAVE_LIVE_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "core/alarm.h"
+#include "core/error.h"
+
+struct cv_stream;
+
+struct cv_loop {
+    uv_loop_t uv;
+    uv_prepare_t before; /* waiting for something to happen */
+    uv_check_t after;
+    uv_timer_t timer;
+    uv_signal_t signals[2];
+    uint64_t timer_due;
+    struct cv_alarms alarms; /* in microseconds of cv_loop_now() */
+    struct cv_stream *dirty; /* has something to write; the others follow by `next_dirty` */
+    bool open;
+};
+
+int cv_loop_open(struct cv_loop *loop);
+/* Until INT or TERM. */
+void cv_loop_run(struct cv_loop *loop);
+/* Does what can be done now, without waiting. */
+void cv_loop_turn(struct cv_loop *loop);
+/* Closes every stream and listener, too; their `closed` is called. The alarms stay, for others who have some. */
+void cv_loop_close(struct cv_loop *loop);
+
+/* Microseconds of a clock that never goes back; the same for all processes of a machine. */
+static inline uint64_t cv_loop_now(void)
+{
+    return uv_hrtime() / 1000;
+}
+
+static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uint64_t delay_us)
+{
+    cv_alarm_set(&loop->alarms, alarm, cv_loop_now() + delay_us);
+}
+
+/* ---- streams ---- */
+
+struct cv_stream_calls {
+    void (*received)(struct cv_stream *stream); /* something new lies in `in` */
+    void (*flush)(struct cv_stream *stream);    /* the turn ends: cv_stream_write() what is to go out */
+    void (*closed)(struct cv_stream *stream);   /* it is gone, and may be freed */
+    void (*connected)(struct cv_stream *stream, int status);
+};
+
+/* Zeroed, but for what the owner sets before it opens it: `calls` and `in_most`. */
+struct cv_stream {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    uv_connect_t connect;
+    uv_write_t write;
+    struct cv_loop *loop;
+    const struct cv_stream_calls *calls;
+
+    char *in; /* what has arrived and is not yet taken */
+    size_t in_used, in_room, in_most;
+    char *pending; /* what the kernel did not take at once */
+    size_t pending_room;
+    bool writing; /* pending is on its way */
+    bool reading;
+    bool closing;
+    bool marked; /* among the dirty */
+    struct cv_stream *next_dirty;
+};
+
+int cv_stream_accept(struct cv_stream *stream, struct cv_loop *loop, uv_stream_t *listener);
+/* `connected` is called later, with 0 or a negative status. */
+int cv_stream_connect(struct cv_stream *stream, struct cv_loop *loop, const struct sockaddr *address);
+void cv_stream_close(struct cv_stream *stream);
+
+/* Asks for `flush` at the end of the turn. */
+void cv_stream_mark(struct cv_stream *stream);
+/* How many of the bytes were taken: all, or none while earlier ones are still on their way; then `flush` is called
+ * again once they are gone. */
+size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t length);
+
+/* The first bytes of `in` have been dealt with. */
+void cv_stream_take(struct cv_stream *stream, size_t length);
+/* Back-pressure: nothing more is read until it goes on. A stream whose `in` is full of what nobody takes pauses itself.
+ */
+void cv_stream_pause(struct cv_stream *stream);
+void cv_stream_resume(struct cv_stream *stream);
+
+/* ---- listeners ---- */
+
+struct cv_listener {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    struct cv_loop *loop;
+    void (*knock)(struct cv_listener *listener); /* somebody wants to connect: cv_stream_accept() */
+    void *context;
+};
+
+/* `address` is "host:port" or the path of a Unix socket. 0, or CV_EINPUT with a complaint that begins with `what`. */
+int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
+              struct cv_complaint *complaint);
+/* "host:port"; an empty host is 127.0.0.1, * is any. */
+int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
+                     struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The coordinator's election, and what holds the member together.
+ *
+ * An election is numbered by its term. Algorithms that can cope with crashes stay in theirs and are told who is gone
+ * and who is back; those that cannot begin a new term whenever that changes. A higher term heard of is joined with a
+ * fresh state, so that no ballot of an older one counts.
+ */
+#include "live/member.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "live/settings.h"
+
+#define TICK_US 1000u
+#define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
+
+cv_node cv_member_leader(const struct cv_member *member)
+{
+    const struct cv_instance *election = member->election;
+    for (cv_node node = 0; election && election->flags & CV_KNOWS && node < member->roster.count; node++)
+        if (member->roster.ids[node] == election->leader && !cv_set_has(member->peers.suspected, node))
+            return node;
+    return CV_NOBODY;
+}
+
+static void update_council(struct cv_member *member)
+{
+    const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
+    if (!member->begun)
+        return;
+    if (cv_council_update(&member->council, cv_member_leader(member), alive))
+        cv_member_reconsider(member);
+}
+
+/* Not at a fixed time: of two who get in each other's way one shall be first. */
+void cv_member_reconsider(struct cv_member *member)
+{
+    if (!member->reconsider.place)
+        cv_loop_set(&member->loop, &member->reconsider,
+                    member->bound_us / 2 + cv_random_below(&member->host.random, member->bound_us / 2 + 1));
+}
+
+static void reconsider(struct cv_alarm *alarm)
+{
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, reconsider);
+    cv_council_consider(&member->council);
+}
+
+/* ---- terms ---- */
+
+static void join_term(struct cv_member *member, uint64_t term)
+{
+    if (cv_host_restart(&member->host, member->election, term))
+        return;
+    member->term = member->peers.term = term;
+}
+
+static void new_term(struct cv_member *member)
+{
+    join_term(member, member->term + 1);
+    member->elections++;
+    cv_host_call(&member->host, member->election, false);
+}
+
+static void elected(void *context, struct cv_instance *instance)
+{
+    struct cv_member *member = context;
+    if (instance == member->election)
+        update_council(member);
+    else
+        member->user.elected(member->user.context, instance);
+}
+
+/* ---- ballots: terms of their own in every view ---- */
+
+/* Whoever hears of a change begins a new term, so that in the last one everybody has heard of all. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute)
+{
+    if (ballot->attributes[node] == attribute)
+        return;
+    ballot->attributes[node] = attribute;
+    if (cv_host_restart(&member->host, ballot, ballot->round + 1) == 0)
+        cv_host_call(&member->host, ballot, false);
+}
+
+/* ---- beginning ---- */
+
+static uint64_t patience_us(const struct cv_member *member)
+{
+    return PATIENCE_BOUNDS * member->bound_us + member->peers.least_us;
+}
+
+static void begin_election(struct cv_alarm *alarm)
+{
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
+    if (member->begun)
+        return;
+    member->begun = true;
+    member->elections++;
+    cv_alarm_cancel(&member->loop.alarms, &member->begin);
+    /* Where there has been an election before, this node comes back to the result of one. */
+    const bool recovers = member->term && !(member->election->policy->algorithm->assumes & CV_NO_CRASH);
+    join_term(member, recovers ? member->term : member->term + 1);
+    cv_host_call(&member->host, member->election, recovers);
+    cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
+    update_council(member);
+    cv_mail_catch_up(member);
+}
+
+/* Ballots that come before this node has begun wait: it may not know everybody yet. */
+void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    if (!member->begun) {
+        cv_mail_keep(member, from, frame);
+        return;
+    }
+    if (frame->round > member->term) {
+        join_term(member, frame->round);
+        /* Where only those who call can win, everybody has to. */
+        if (!(member->election->policy->algorithm->claims & CV_ANY_CALLER))
+            cv_host_call(&member->host, member->election, false);
+    }
+    if (frame->round == member->term)
+        cv_mail_ballot(member, from, frame);
+}
+
+/* Is there a leader, a view under it, and everybody in it? */
+static bool all_is_well(const struct cv_member *member, cv_node leader)
+{
+    const struct cv_view *view = &member->council.view;
+    if (leader == CV_NOBODY || member->council.frozen || view->coordinator != leader)
+        return false;
+    return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
+}
+
+/* Twice in a row something was wrong: whatever it is, a new view or another election mends it. */
+static void look_after(struct cv_alarm *alarm)
+{
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, watchdog);
+    const cv_node leader = cv_member_leader(member);
+    const bool content = all_is_well(member, leader);
+    if (!content && !member->content) {
+        if (leader == member->roster.me)
+            cv_council_renew(&member->council);
+        else
+            new_term(member);
+        update_council(member);
+    }
+    member->content = content;
+    cv_loop_set(&member->loop, alarm, patience_us(member));
+}
+
+/* ---- what peers tell ---- */
+
+/* Two sides that have been apart may each have a leader: where the algorithm does not care, an election settles it. */
+static void tell_election(struct cv_member *member, cv_node node, bool gone)
+{
+    cv_host_tell(&member->host, member->election, node, gone);
+    if (!gone && !member->election->policy->algorithm->trust)
+        cv_host_call(&member->host, member->election, true);
+}
+
+static void peer_changed(void *context, cv_node node, bool gone)
+{
+    struct cv_member *member = context;
+    cv_host_suspect(&member->host, member->peers.suspected);
+    if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
+        new_term(member);
+    else if (member->begun)
+        tell_election(member, node, gone);
+    update_council(member);
+}
+
+static void peer_renewed(void *context, cv_node node)
+{
+    struct cv_member *member = context;
+    cv_council_renew(&member->council);
+    peer_changed(member, node, true);
+    peer_changed(member, node, false);
+}
+
+static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
+{
+    struct cv_member *member = context;
+    const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
+    member->met |= cv_set_of(node);
+    if (beat->epoch == member->council.view.epoch)
+        member->astray &= ~cv_set_of(node);
+    else
+        member->astray |= cv_set_of(node);
+    if (beat->term > member->term && member->begun) {
+        join_term(member, beat->term);
+        cv_host_call(&member->host, member->election, true);
+    } else if (beat->term > member->term) {
+        member->term = beat->term;
+    }
+    if (beat->epoch > member->council.highest)
+        member->council.highest = beat->epoch;
+    if (!member->begun && member->met == others)
+        cv_loop_set(&member->loop, &member->begin, 0);
+}
+
+/* ---- putting it together ---- */
+
+static void entered(void *context, struct cv_instance *instance)
+{
+    const struct cv_member *member = context;
+    member->user.entered(instance);
+}
+
+static void destroyed(void *context, struct cv_instance *instance)
+{
+    const struct cv_member *member = context;
+    if (member->user.destroyed)
+        member->user.destroyed(instance);
+}
+
+static void record(void *context, const struct cv_instance *instance, const struct cv_event *event)
+{
+    const struct cv_member *member = context;
+    member->recorder.event(member->recorder.context, instance, event);
+}
+
+static void draw_roster(struct cv_member *member, const struct cv_settings *settings)
+{
+    struct cv_roster *roster = &member->roster;
+    roster->count = settings->member_count;
+    for (uint32_t i = 0; i < settings->member_count; i++) {
+        roster->ids[i] = settings->members[i].id;
+        roster->attributes[i] = settings->members[i].attribute;
+        roster->addresses[i] = settings->members[i].address;
+        roster->clients[i] = settings->members[i].client;
+        if (roster->ids[i] == settings->id)
+            roster->me = i;
+    }
+}
+
+static int make_policies(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    struct cv_host *host = &member->host;
+    host->policy_count = settings->rule_count + 1;
+    host->policies = calloc(host->policy_count, sizeof *host->policies);
+    if (!host->policies)
+        return CV_ENOMEM;
+    for (uint32_t i = 0; i < host->policy_count; i++) {
+        const struct cv_rule *rule = i ? &settings->rules[i - 1] : &settings->election;
+        host->policies[i].pattern = rule->pattern;
+        host->policies[i].algorithm = rule->algorithm;
+        const int error = cv_rule_parameters(rule, settings, &host->policies[i].parameters, complaint);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int open_host(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    struct cv_host *host = &member->host;
+    uint64_t seed = 0;
+    host->calls = (struct cv_host_calls){.send = cv_mail_send,
+                                         .entered = entered,
+                                         .elected = elected,
+                                         .opened = cv_mail_opened,
+                                         .destroyed = destroyed,
+                                         .crowded = cv_views_crowded,
+                                         .event = member->recorder.event ? record : NULL,
+                                         .now = cv_loop_now,
+                                         .context = member};
+    host->alarms = &member->loop.alarms;
+    host->roster = &member->roster;
+    host->tick_us = TICK_US;
+    host->most = settings->most_names;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = cv_loop_now();
+    int error = make_policies(member, settings, complaint);
+    if (!error)
+        error = cv_host_init(host, settings->bound_ms, seed);
+    if (!error && !(member->election = cv_host_open(host, CV_SUBJECT_GROUP, (struct cv_text){"", 0})))
+        error = CV_ENOMEM;
+    return error;
+}
+
+static int open_peers(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    struct cv_peers *peers = &member->peers;
+    peers->calls = (struct cv_peers_calls){
+        .changed = peer_changed, .renewed = peer_renewed, .beat = peer_beat, .frame = cv_mail_frame, .context = member};
+    peers->loop = &member->loop;
+    peers->roster = &member->roster;
+    peers->heartbeat_us = settings->heartbeat_ms * 1000;
+    peers->least_us = settings->timeout_ms * 1000;
+    peers->most_us = settings->longest_timeout_ms * 1000;
+    if (member->roster.count < 2)
+        return 0;
+    const int error = cv_peers_open(peers, settings->peers, complaint);
+    cv_host_suspect(&member->host, peers->suspected);
+    return error;
+}
+
+int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    member->early_end = &member->early;
+    member->bound_us = settings->bound_ms * 1000;
+    member->try_us = 2 * member->bound_us;
+    member->started_us = cv_loop_now();
+    draw_roster(member, settings);
+    int error = cv_loop_open(&member->loop);
+    if (!error)
+        error = cv_alarms_reserve(&member->loop.alarms, 3);
+    if (!error)
+        error = open_host(member, settings, complaint);
+    if (error)
+        return error;
+    struct cv_council_calls calls = cv_views_calls;
+    calls.context = member;
+    cv_council_init(&member->council, member->roster.me, &calls);
+    member->begin.ring = begin_election;
+    member->reconsider.ring = reconsider;
+    member->watchdog.ring = look_after;
+    error = open_peers(member, settings, complaint);
+    /* Alone, a member need not wait for the others. */
+    cv_loop_set(&member->loop, &member->begin, member->roster.count > 1 ? member->peers.least_us : 0);
+    return error;
+}
+
+void cv_member_close(struct cv_member *member)
+{
+    cv_loop_close(&member->loop);
+    if (member->host.policies)
+        cv_host_free(&member->host);
+    cv_alarms_free(&member->loop.alarms);
+    for (uint32_t i = 0; member->host.policies && i < member->host.policy_count; i++)
+        free(member->host.policies[i].parameters);
+    free(member->host.policies);
+    cv_peers_free(&member->peers);
+    cv_mail_free(member);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One member of a group, put together: the algorithms it hosts, the peers it talks to, the council that makes views.
+ * What clients want comes from outside, the service.
+ */
+#ifndef CONCLAVE_LIVE_MEMBER_H
+#define CONCLAVE_LIVE_MEMBER_H
+
+#include "group/council.h"
+#include "live/host.h"
+#include "live/loop.h"
+#include "live/peers.h"
+
+struct cv_settings;
+
+/* What members tell each other about a name, besides what its algorithm does. */
+enum cv_notice_kind {
+    CV_NOTICE_LEADS,  /* an election: this session of the sender leads, with this fence */
+    CV_NOTICE_LED,    /* and does not any more */
+    CV_NOTICE_UNLOCK, /* a client of the sender wants to end a hold that is not the sender's; answered with its ticket
+                       */
+    CV_NOTICE_RENEW,
+    CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
+    CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
+    CV_NOTICE_KINDS
+};
+
+struct cv_notice {
+    enum cv_notice_kind kind;
+    uint64_t session; /* or the ticket */
+    uint64_t fence;
+    uint64_t value;
+};
+
+/* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
+struct cv_member_calls {
+    void (*entered)(struct cv_instance *instance);
+    void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
+    void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
+    bool (*keep)(const struct cv_instance *instance);
+    void (*destroyed)(struct cv_instance *instance);
+    void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
+                  const struct cv_notice *notice);
+    void *context;
+};
+
+/* Whoever keeps a record. */
+struct cv_recorder {
+    void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event);
+    void (*view)(void *context, const struct cv_view *view);
+    void (*grant)(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
+                  bool begins);
+    void *context;
+};
+
+/* A frame of a view that has not begun here yet. */
+struct cv_early {
+    struct cv_early *next;
+    cv_node from;
+    size_t size;
+    unsigned char bytes[];
+};
+
+struct cv_member {
+    struct cv_loop loop;
+    struct cv_roster roster;
+    struct cv_host host;
+    struct cv_peers peers;
+    struct cv_council council;
+    struct cv_member_calls user;
+    struct cv_recorder recorder;
+
+    struct cv_instance *election; /* of the group's coordinator */
+    uint64_t term;
+    struct cv_alarm begin;      /* everybody has had time to connect */
+    struct cv_alarm reconsider; /* a new view is called for, but not urgent */
+    struct cv_alarm watchdog;   /* no leader, or no view, for long */
+    bool begun;
+    bool content;  /* the last time the watchdog looked */
+    cv_set met;    /* peers whose first heartbeat has come */
+    cv_set astray; /* peers that are in another view, by their last heartbeat */
+    uint64_t bound_us, try_us;
+    uint64_t elections;     /* called, or seen to be called anew */
+    uint64_t disagreements; /* letters of another algorithm than ours */
+
+    struct cv_early *early, **early_end;
+    size_t early_bytes;
+    uint64_t started_us, began_us; /* when the process started, when the last view began */
+};
+
+/* 0, CV_ENOMEM, or CV_EINPUT with a complaint. `user` and `recorder` are set before, the rest is zero. */
+int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint);
+void cv_member_close(struct cv_member *member);
+
+/* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
+cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
+                        const struct cv_notice *notice);
+
+static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
+                                          uint64_t fence, uint64_t session, bool shared, bool begins)
+{
+    if (member->recorder.grant)
+        member->recorder.grant(member->recorder.context, instance, fence, session, shared, begins);
+}
+
+/* What a candidate of that node has from now on: a new term of the ballot begins. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
+
+/* Whom this node takes for the coordinator, or CV_NOBODY. */
+cv_node cv_member_leader(const struct cv_member *member);
+
+/* ---- mail.c ---- */
+
+uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel);
+void cv_mail_opened(void *context, struct cv_instance *instance);
+void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame);
+/* A letter of the group's election, of this term. */
+void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+/* It has come too early. */
+void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+/* What came early may have its time now. */
+void cv_mail_catch_up(struct cv_member *member);
+void cv_mail_free(struct cv_member *member);
+
+/* ---- views.c ---- */
+
+extern const struct cv_council_calls cv_views_calls;
+void cv_views_crowded(void *context);
+void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+
+/* ---- member.c ---- */
+
+/* Has the council think again in a while. */
+void cv_member_reconsider(struct cv_member *member);
+/* A letter of the group's election. */
+void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+#include "live/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <xxhash.h>
+
+#include "live/wire.h"
+
+#define FIRST_REDIAL_US 20000u
+#define LONGEST_REDIAL_US 500000u
+
+static uint64_t new_stream(struct cv_peers *peers)
+{
+    return peers->incarnation << 32 | ++peers->streams;
+}
+
+static bool same_process(uint64_t one_stream, uint64_t other_stream)
+{
+    return one_stream >> 32 == other_stream >> 32;
+}
+
+/* ---- the failure detector ---- */
+
+static void suspect(struct cv_peer *peer)
+{
+    struct cv_peers *peers = peer->peers;
+    if (peer->suspected)
+        return;
+    peer->suspected = true;
+    peer->greeted = false;
+    peers->suspected |= cv_set_of(peer->node);
+    cv_detector_suspect(&peer->detector, cv_loop_now());
+    cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
+    cv_link_begin(&peer->link, new_stream(peers));
+    if (peer->wire)
+        cv_stream_close(&peer->wire->stream);
+    peers->calls.changed(peers->calls.context, peer->node, true);
+}
+
+static void watch(struct cv_peer *peer)
+{
+    cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
+}
+
+/* Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. */
+static void deadline_passed(struct cv_alarm *alarm)
+{
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, deadline);
+    const uint64_t now = cv_loop_now(), patience = peer->detector.least_us / 2;
+    if (now > alarm->due + patience)
+        cv_alarm_set(&peer->peers->loop->alarms, alarm, now + patience);
+    else
+        suspect(peer);
+}
+
+static void send_beat(struct cv_peer *peer)
+{
+    const struct cv_peers *peers = peer->peers;
+    const struct cv_frame beat = {.type = CV_FRAME_BEAT,
+                                  .expects = peer->link.expects,
+                                  .term = peers->term,
+                                  .epoch = peers->epoch,
+                                  .sent_at = cv_loop_now()};
+    if (peer->greeted)
+        cv_wire_say(peer->wire, &beat);
+}
+
+void cv_peers_beat(struct cv_peers *peers)
+{
+    if (!peers->list)
+        return; /* alone */
+    for (cv_node node = 0; node < peers->roster->count; node++)
+        if (node != peers->roster->me)
+            send_beat(&peers->list[node]);
+    cv_loop_set(peers->loop, &peers->beat, peers->heartbeat_us);
+}
+
+static void time_to_beat(struct cv_alarm *alarm)
+{
+    cv_peers_beat(cv_alarm_owner(alarm, struct cv_peers, beat));
+}
+
+/* ---- connections ---- */
+
+static void dial(struct cv_peer *peer)
+{
+    struct cv_peers *peers = peer->peers;
+    struct cv_wire *wire = cv_wire_new(peers);
+    if (!wire) {
+        cv_loop_set(peers->loop, &peer->redial, LONGEST_REDIAL_US);
+        return;
+    }
+    wire->peer = peer;
+    peer->wire = wire;
+    cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&peer->address);
+}
+
+static void time_to_dial(struct cv_alarm *alarm)
+{
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, redial);
+    if (!peer->wire)
+        dial(peer);
+}
+
+static bool dials(const struct cv_peer *peer)
+{
+    return peer->peers->roster->me < peer->node;
+}
+
+struct cv_frame cv_peer_hello(const struct cv_peer *peer)
+{
+    const struct cv_roster *roster = peer->peers->roster;
+    return (struct cv_frame){.type = CV_FRAME_HELLO,
+                             .group = peer->peers->group,
+                             .from = roster->ids[roster->me],
+                             .to = roster->ids[peer->node],
+                             .stream = peer->link.stream,
+                             .heard = peer->link.heard,
+                             .expects = peer->link.expects};
+}
+
+/* The connection is gone; who refuses a new one is dead, or as good as dead. */
+void cv_peer_hung_up(struct cv_peer *peer, bool refused)
+{
+    struct cv_peers *peers = peer->peers;
+    const bool was_greeted = peer->greeted;
+    peer->wire = NULL;
+    peer->greeted = false;
+    if (refused)
+        suspect(peer);
+    if (dials(peer)) {
+        peer->redial_us = was_greeted                                ? 0
+                          : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
+                          : peer->redial_us >= LONGEST_REDIAL_US / 2 ? LONGEST_REDIAL_US
+                                                                     : 2 * peer->redial_us;
+        cv_loop_set(peers->loop, &peer->redial, peer->redial_us);
+    } else if (!peer->suspected) {
+        /* It is for the other to connect again, and it does so at once if it can. */
+        const uint64_t soon = cv_loop_now() + 2 * peers->heartbeat_us;
+        if (soon < peer->deadline.due || !peer->deadline.place)
+            cv_alarm_set(&peers->loop->alarms, &peer->deadline, soon);
+    }
+}
+
+bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello)
+{
+    const bool forgotten = cv_link_forgotten(&peer->link, hello);
+    if (forgotten)
+        cv_link_begin(&peer->link, new_stream(peer->peers));
+    return forgotten;
+}
+
+void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
+{
+    struct cv_peers *peers = peer->peers;
+    const uint64_t heard = peer->link.heard, now = cv_loop_now();
+    const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
+    peer->greeted = true;
+    peer->redial_us = 0;
+    cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
+    peer->suspected = false;
+    peers->suspected &= ~cv_set_of(peer->node);
+    watch(peer);
+    send_beat(peer);
+    cv_stream_mark(&peer->wire->stream);
+    if (was_suspected)
+        peers->calls.changed(peers->calls.context, peer->node, false);
+    else if (fresh)
+        peers->calls.renewed(peers->calls.context, peer->node);
+}
+
+/* False if the peer says what it cannot say. */
+bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
+{
+    struct cv_peers *peers = peer->peers;
+    if (frame->type == CV_FRAME_BEAT) {
+        const uint64_t now = cv_loop_now();
+        cv_detector_heard(&peer->detector, now);
+        peer->behind_us = now > frame->sent_at ? now - frame->sent_at : 0;
+        watch(peer);
+        cv_link_acknowledged(&peer->link, frame->expects);
+        peers->calls.beat(peers->calls.context, peer->node, frame);
+        return true;
+    }
+    bool gap;
+    if (!cv_frame_numbered(frame->type))
+        return false;
+    if (cv_link_take(&peer->link, frame->sequence, &gap))
+        peers->calls.frame(peers->calls.context, peer->node, frame);
+    return !gap;
+}
+
+struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello)
+{
+    const struct cv_roster *roster = peers->roster;
+    if (hello->group != peers->group || hello->to != roster->ids[roster->me])
+        return NULL;
+    for (cv_node node = 0; node < roster->me; node++)
+        if (roster->ids[node] == hello->from)
+            return &peers->list[node];
+    return NULL;
+}
+
+/* ---- sending ---- */
+
+/* 6 bits of each end, 6 of the stream, 35 of the number: unique for a recording, and exact as a JSON number. */
+static uint64_t number(cv_node from, cv_node to, uint64_t stream, uint64_t sequence)
+{
+    return ((uint64_t)from << 12 | (uint64_t)to << 6 | (stream & 63)) << 35 | (sequence & ((1ull << 35) - 1));
+}
+
+uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame)
+{
+    struct cv_peer *peer = &peers->list[node];
+    if (peer->suspected)
+        return 0;
+    if (cv_link_write(&peer->link, frame)) {
+        /* It has not listened for so long that nothing more can be kept for it: suspected, once this step is over. */
+        cv_alarm_set(&peers->loop->alarms, &peer->deadline, cv_loop_now());
+        return 0;
+    }
+    if (peer->greeted)
+        cv_stream_mark(&peer->wire->stream);
+    return number(peers->roster->me, node, peer->link.stream, frame->sequence);
+}
+
+uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame)
+{
+    return number(from, peers->roster->me, peers->list[from].link.heard, frame->sequence);
+}
+
+/* ---- opening ---- */
+
+static uint64_t fingerprint(const struct cv_roster *roster)
+{
+    uint64_t hash = XXH3_64bits(roster->ids, roster->count * sizeof *roster->ids);
+    return XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
+}
+
+static void open_peer(struct cv_peers *peers, cv_node node)
+{
+    struct cv_peer *peer = &peers->list[node];
+    peer->peers = peers;
+    peer->node = node;
+    peer->suspected = true;
+    peer->deadline.ring = deadline_passed;
+    peer->redial.ring = time_to_dial;
+    cv_link_begin(&peer->link, new_stream(peers));
+    cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
+    if (dials(peer))
+        cv_loop_set(peers->loop, &peer->redial, 0);
+}
+
+int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint)
+{
+    const struct cv_roster *roster = peers->roster;
+    uint32_t incarnation = 0;
+    peers->list = calloc(roster->count, sizeof *peers->list);
+    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 2 * (size_t)roster->count + 1))
+        return CV_ENOMEM;
+    if (getrandom(&incarnation, sizeof incarnation, 0) != sizeof incarnation || !incarnation)
+        incarnation = (uint32_t)cv_loop_now() | 1;
+    peers->incarnation = incarnation;
+    peers->group = fingerprint(roster);
+    peers->suspected = cv_set_first(roster->count) & ~cv_set_of(roster->me);
+    for (cv_node node = 0; node < roster->count; node++) {
+        if (node == roster->me)
+            continue;
+        const int error = cv_address_parse(roster->addresses[node], &peers->list[node].address, "peer", complaint);
+        if (error)
+            return error;
+        open_peer(peers, node);
+    }
+    peers->beat.ring = time_to_beat;
+    cv_loop_set(peers->loop, &peers->beat, 0);
+    peers->listener.context = peers;
+    peers->listener.knock = cv_wire_knock;
+    return cv_listen(&peers->listener, peers->loop, "peers", address, complaint);
+}
+
+void cv_peers_free(struct cv_peers *peers)
+{
+    for (cv_node node = 0; peers->list && node < peers->roster->count; node++)
+        cv_link_free(&peers->list[node].link);
+    free(peers->list);
+}

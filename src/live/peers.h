@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The other members: a connection to each, made by whoever comes first in the group's order and made again when it
+ * breaks; numbered frames that arrive once and in order; heartbeats, and who is suspected for want of them.
+ *
+ * A suspicion ends the stream: what was on its way is lost, and when the peer is back both begin a new one.
+ */
+#ifndef CONCLAVE_LIVE_PEERS_H
+#define CONCLAVE_LIVE_PEERS_H
+
+#include "core/detector.h"
+#include "core/link.h"
+#include "group/view.h"
+#include "live/loop.h"
+
+struct cv_wire;
+
+struct cv_peer {
+    struct cv_peers *peers;
+    struct cv_alarm deadline; /* silence until then is not suspicious */
+    struct cv_alarm redial;
+    struct cv_wire *wire; /* NULL: not connected */
+    struct cv_link link;
+    struct cv_detector detector;
+    struct sockaddr_storage address;
+    uint64_t redial_us;
+    uint64_t behind_us; /* how late its last heartbeat came, by its own clock and ours */
+    cv_node node;
+    bool suspected;
+    bool greeted; /* the connection is made, and both have said who they are */
+};
+
+struct cv_peers_calls {
+    void (*changed)(void *context, cv_node node, bool gone);
+    void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
+    void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
+    void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
+    void *context;
+};
+
+struct cv_peers {
+    struct cv_peers_calls calls;
+    struct cv_loop *loop;
+    const struct cv_roster *roster;
+    struct cv_peer *list; /* one for each node, this one's own unused */
+    struct cv_listener listener;
+    struct cv_alarm beat;
+    uint64_t heartbeat_us, least_us, most_us;
+    uint64_t group;       /* a fingerprint of the roster */
+    uint64_t incarnation; /* this process's: the upper half of its streams */
+    uint64_t streams;
+    uint64_t term, epoch; /* told with every heartbeat */
+    cv_set suspected;
+    uint32_t strangers; /* connections that have not said who they are */
+    uint64_t refused;   /* connections ended for what they said */
+    uint64_t bytes_in, bytes_out;
+};
+
+/* The zeroed peers' `calls`, `loop`, `roster` and times are set before. Everybody is suspected until heard of. */
+int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint);
+void cv_peers_free(struct cv_peers *peers);
+
+/* Sends a numbered frame, unless the node is suspected. Returns a number for the record, 0 if it was not sent. */
+uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame);
+/* The same number, for whoever receives the frame. */
+uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
+/* Tells everybody at once what else goes with the next heartbeat. */
+void cv_peers_beat(struct cv_peers *peers);
+
+#endif

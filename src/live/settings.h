@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* What a node is told to be: by a file, or for want of one by defaults. */
+#ifndef CONCLAVE_LIVE_SETTINGS_H
+#define CONCLAVE_LIVE_SETTINGS_H
+
+#include "core/error.h"
+#include "group/view.h"
+
+#define CV_MOST_LISTENERS 4u
+#define CV_DEFAULT_PORT 7700u
+
+/* A parameter of an algorithm, as it was written. */
+struct cv_setting {
+    struct cv_setting *next;
+    char *key, *value;
+};
+
+/* Which names go by which algorithm: [lock PATTERN], [election PATTERN]. */
+struct cv_rule {
+    char *pattern;
+    enum cv_problem problem;
+    const struct cv_algorithm *algorithm;
+    struct cv_setting *parameters;
+};
+
+/* A line of [members]. */
+struct cv_member_setting {
+    cv_id id;
+    uint32_t attribute;
+    char *address; /* for its peers */
+    char *client;  /* for clients, or NULL: it is not told */
+};
+
+struct cv_settings {
+    cv_id id;
+    bool has_id;
+    char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
+    uint32_t listen_count;
+    char *peers; /* where the other members connect; by default what [members] has for this id */
+    uint32_t member_count;
+    struct cv_member_setting members[CV_MAX_MEMBERS];
+    struct cv_rule election; /* of the coordinator */
+    struct cv_rule *rules;
+    uint32_t rule_count;
+    uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
+    uint64_t most_names, most_sessions;
+};
+
+/* Finds an algorithm by name; the settings know no registry. */
+typedef const struct cv_algorithm *cv_settings_find(const char *name);
+
+void cv_settings_init(struct cv_settings *settings, cv_settings_find *find);
+void cv_settings_free(struct cv_settings *settings);
+/* Reads a file. CV_EFILE or CV_EINPUT with a complaint that names the file and the line. */
+int cv_settings_read(struct cv_settings *settings, const char *path, cv_settings_find *find,
+                     struct cv_complaint *complaint);
+/* One of them; `section` and `key` as in the file. */
+int cv_settings_set(struct cv_settings *settings, const char *section, const char *key, const char *value,
+                    cv_settings_find *find, struct cv_complaint *complaint);
+/* What is missing gets its default; what does not fit together is complained about. */
+int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint);
+
+/* The values of an algorithm's parameters, in its order, to be freed. */
+int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,
+                       struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/loop.h"
+
+#define FIRST_INPUT 4096u
+
+/* ---- input ---- */
+
+static bool grow_input(struct cv_stream *stream)
+{
+    size_t room = stream->in_room ? 2 * stream->in_room : FIRST_INPUT;
+    if (room > stream->in_most)
+        room = stream->in_most;
+    char *in = room > stream->in_room ? realloc(stream->in, room) : NULL;
+    if (!in)
+        return false;
+    stream->in = in;
+    stream->in_room = room;
+    return true;
+}
+
+static void offer_room(uv_handle_t *handle, size_t wish, uv_buf_t *buffer)
+{
+    struct cv_stream *stream = handle->data;
+    (void)wish;
+    if (stream->in_used == stream->in_room && !grow_input(stream)) {
+        *buffer = uv_buf_init(NULL, 0); /* a reader that neither takes nor pauses: told by UV_ENOBUFS */
+        return;
+    }
+    *buffer = uv_buf_init(stream->in + stream->in_used, (unsigned)(stream->in_room - stream->in_used));
+}
+
+static void bytes_came(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
+{
+    struct cv_stream *stream = handle->data;
+    (void)buffer;
+    if (count == UV_ENOBUFS) {
+        cv_stream_pause(stream);
+    } else if (count < 0) {
+        cv_stream_close(stream);
+    } else if (count > 0) {
+        stream->in_used += (size_t)count;
+        stream->calls->received(stream);
+    }
+}
+
+void cv_stream_take(struct cv_stream *stream, size_t length)
+{
+    stream->in_used -= length;
+    if (stream->in_used)
+        memmove(stream->in, stream->in + length, stream->in_used);
+}
+
+void cv_stream_pause(struct cv_stream *stream)
+{
+    if (stream->reading)
+        uv_read_stop(&stream->uv.stream);
+    stream->reading = false;
+}
+
+void cv_stream_resume(struct cv_stream *stream)
+{
+    if (!stream->reading && !stream->closing)
+        stream->reading = uv_read_start(&stream->uv.stream, offer_room, bytes_came) == 0;
+}
+
+/* ---- output ---- */
+
+void cv_stream_mark(struct cv_stream *stream)
+{
+    if (stream->marked || stream->closing)
+        return;
+    stream->marked = true;
+    stream->next_dirty = stream->loop->dirty;
+    stream->loop->dirty = stream;
+}
+
+static void written(uv_write_t *request, int status)
+{
+    struct cv_stream *stream = request->data;
+    stream->writing = false;
+    if (stream->closing)
+        return;
+    if (status < 0)
+        cv_stream_close(stream);
+    else
+        cv_stream_mark(stream);
+}
+
+static bool keep_pending(struct cv_stream *stream, const char *bytes, size_t length)
+{
+    if (length > stream->pending_room) {
+        char *pending = realloc(stream->pending, length);
+        if (!pending)
+            return false;
+        stream->pending = pending;
+        stream->pending_room = length;
+    }
+    memcpy(stream->pending, bytes, length);
+    return true;
+}
+
+size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t length)
+{
+    if (stream->writing || stream->closing || !length)
+        return 0;
+    const uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
+    const int sent = uv_try_write(&stream->uv.stream, &buffer, 1);
+    if (sent < 0 && sent != UV_EAGAIN) {
+        cv_stream_close(stream);
+        return 0;
+    }
+    const size_t gone = sent < 0 ? 0 : (size_t)sent;
+    if (gone == length)
+        return length;
+    stream->write.data = stream;
+    uv_buf_t rest;
+    if (!keep_pending(stream, (const char *)bytes + gone, length - gone)) {
+        cv_stream_close(stream);
+        return 0;
+    }
+    rest = uv_buf_init(stream->pending, (unsigned)(length - gone));
+    if (uv_write(&stream->write, &stream->uv.stream, &rest, 1, written))
+        cv_stream_close(stream);
+    else
+        stream->writing = true;
+    return length;
+}
+
+/* ---- opening and closing ---- */
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct cv_stream *stream = handle->data;
+    free(stream->in);
+    free(stream->pending);
+    stream->in = stream->pending = NULL;
+    stream->in_used = stream->in_room = stream->pending_room = 0;
+    stream->calls->closed(stream);
+}
+
+static void unmark(struct cv_stream *stream)
+{
+    for (struct cv_stream **at = &stream->loop->dirty; *at; at = &(*at)->next_dirty)
+        if (*at == stream) {
+            *at = stream->next_dirty;
+            break;
+        }
+    stream->marked = false;
+}
+
+void cv_stream_close(struct cv_stream *stream)
+{
+    if (stream->closing)
+        return;
+    if (stream->marked)
+        unmark(stream);
+    stream->closing = true;
+    stream->reading = false;
+    uv_close(&stream->uv.handle, handle_closed);
+}
+
+int cv_stream_accept(struct cv_stream *stream, struct cv_loop *loop, uv_stream_t *listener)
+{
+    stream->loop = loop;
+    if (listener->type == UV_NAMED_PIPE)
+        uv_pipe_init(&loop->uv, &stream->uv.pipe, 0);
+    else
+        uv_tcp_init(&loop->uv, &stream->uv.tcp);
+    stream->uv.handle.data = stream;
+    const int error = uv_accept(listener, &stream->uv.stream);
+    if (error) {
+        cv_stream_close(stream);
+        return CV_EFILE;
+    }
+    if (listener->type != UV_NAMED_PIPE)
+        uv_tcp_nodelay(&stream->uv.tcp, 1);
+    cv_stream_resume(stream);
+    return 0;
+}
+
+static void connect_done(uv_connect_t *request, int status)
+{
+    struct cv_stream *stream = request->data;
+    if (stream->closing)
+        return;
+    if (status == 0) {
+        uv_tcp_nodelay(&stream->uv.tcp, 1);
+        cv_stream_resume(stream);
+    }
+    stream->calls->connected(stream, status);
+}
+
+int cv_stream_connect(struct cv_stream *stream, struct cv_loop *loop, const struct sockaddr *address)
+{
+    stream->loop = loop;
+    uv_tcp_init(&loop->uv, &stream->uv.tcp);
+    stream->uv.handle.data = stream;
+    stream->connect.data = stream;
+    if (uv_tcp_connect(&stream->connect, &stream->uv.tcp, address, connect_done)) {
+        cv_stream_close(stream);
+        return CV_EFILE;
+    }
+    return 0;
+}

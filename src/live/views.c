@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/* The council's decisions, carried out: the view ends, holders are reported and told of, the next view begins. */
+#include <time.h>
+
+#include "live/member.h"
+
+static void send_motion(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+                        const struct cv_instance *instance, const uint64_t body[3])
+{
+    struct cv_frame frame = {.type = CV_FRAME_COUNCIL, .kind = motion, .round = epoch, .words = 6, .body = body};
+    if (instance) {
+        frame.subject = instance->subject;
+        frame.fingerprint = instance->policy->fingerprint;
+        frame.name = cv_instance_name(instance);
+    }
+    cv_peers_send(&member->peers, to, &frame);
+}
+
+static void put_forward(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view)
+{
+    const uint64_t body[3] = {view->members, view->base, view->coordinator};
+    send_motion(context, to, motion, view->epoch, NULL, body);
+}
+
+/* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
+static void freeze(void *context)
+{
+    struct cv_member *member = context;
+    const bool leads = member->council.promised_to == member->roster.me;
+    cv_host_freeze(&member->host);
+    for (size_t i = 0; i < member->host.count; i++) {
+        struct cv_instance *instance = member->host.all[i];
+        instance->holder = leads && instance->flags & CV_INSIDE ? member->roster.me : CV_NOBODY;
+    }
+}
+
+static void report(void *context, cv_node to, uint64_t epoch)
+{
+    struct cv_member *member = context;
+    for (size_t i = 0; i < member->host.count; i++) {
+        const struct cv_instance *instance = member->host.all[i];
+        const uint64_t body[3] = {member->roster.me, instance->fence};
+        if (cv_instance_is_section(instance) && instance->flags & CV_INSIDE)
+            send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+    }
+}
+
+static void tell(void *context, cv_node to, uint64_t epoch)
+{
+    struct cv_member *member = context;
+    for (size_t i = 0; i < member->host.count; i++) {
+        const struct cv_instance *instance = member->host.all[i];
+        const uint64_t body[3] = {instance->holder, instance->fence};
+        if (instance->holder != CV_NOBODY)
+            send_motion(member, to, CV_MOTION_HELD, epoch, instance, body);
+    }
+}
+
+/* If two say they are inside, the view of one of them is the later one. */
+static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node holder)
+{
+    const uint64_t fence = cv_frame_number(frame, 1);
+    if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
+        return;
+    struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
+    if (!instance || holder >= member->roster.count)
+        return;
+    if (instance->holder != CV_NOBODY && instance->fence >= fence)
+        return;
+    instance->holder = holder;
+    instance->fence = fence;
+}
+
+static void install(void *context, const struct cv_view *view)
+{
+    struct cv_member *member = context;
+    struct cv_host *host = &member->host;
+    if (cv_host_begin(host, view, member->user.keep))
+        return; /* out of memory: it stays outside, and tries again with the next view */
+    member->peers.epoch = view->epoch;
+    member->began_us = cv_loop_now();
+    if (member->recorder.view)
+        member->recorder.view(member->recorder.context, view);
+    for (size_t i = 0; i < host->count; i++)
+        if (cv_instance_is_section(host->all[i]))
+            member->user.resume(host->all[i]);
+    for (size_t i = 0; i < host->count; i++)
+        if (cv_instance_is_section(host->all[i]))
+            cv_host_start(host, host->all[i]);
+    cv_mail_catch_up(member);
+    cv_peers_beat(&member->peers);
+}
+
+/* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
+void cv_views_crowded(void *context)
+{
+    struct cv_member *member = context;
+    const struct cv_view *view = &member->host.view;
+    if (!cv_host_ready(&member->host))
+        return;
+    if (view->coordinator != member->roster.me) {
+        put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
+        return;
+    }
+    cv_council_renew(&member->council);
+    cv_member_reconsider(member);
+}
+
+static uint64_t unix_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+const struct cv_council_calls cv_views_calls = {
+    .send = put_forward, .freeze = freeze, .report = report, .tell = tell, .install = install, .unix_ms = unix_ms};
+
+void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    const enum cv_motion motion = frame->kind;
+    const struct cv_view view = {.epoch = frame->round,
+                                 .members = cv_frame_number(frame, 0) & cv_set_first(member->roster.count),
+                                 .base = cv_frame_number(frame, 1),
+                                 .coordinator = (cv_node)cv_frame_number(frame, 2)};
+    if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
+        if (cv_council_awaits(&member->council, motion, from, frame->round))
+            on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
+    } else if (motion <= CV_MOTION_RENEW &&
+               (motion != CV_MOTION_INSTALL ||
+                (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
+        if (cv_council_hear(&member->council, from, motion, &view))
+            cv_member_reconsider(member);
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "live/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STRANGERS 64u
+#define POLITE_US 2000000u
+#define MOST_AT_ONCE ((size_t)256 << 10)
+
+static struct cv_wire *wire_of(struct cv_stream *stream)
+{
+    return (struct cv_wire *)(void *)stream;
+}
+
+/* ---- output ---- */
+
+static bool make_room(struct cv_wire *wire, size_t bytes)
+{
+    if (wire->room - wire->used >= bytes)
+        return true;
+    size_t room = wire->room ? wire->room : 4096;
+    while (room - wire->used < bytes)
+        room *= 2;
+    unsigned char *out = realloc(wire->out, room);
+    if (!out)
+        return false;
+    wire->out = out;
+    wire->room = room;
+    return true;
+}
+
+void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame)
+{
+    const size_t size = cv_frame_size(frame);
+    if (wire->stream.closing || wire->used > MOST_AT_ONCE || !make_room(wire, size))
+        return; /* a heartbeat more or less */
+    cv_frame_write(wire->out + wire->used, frame);
+    wire->used += size;
+    cv_stream_mark(&wire->stream);
+}
+
+static void flush(struct cv_stream *stream)
+{
+    struct cv_wire *wire = wire_of(stream);
+    struct cv_peer *peer = wire->peer;
+    if (stream->writing)
+        return;
+    struct cv_text more = {NULL, 0};
+    if (peer && peer->greeted && peer->wire == wire)
+        more = cv_link_unsent(&peer->link, MOST_AT_ONCE);
+    if (more.length && make_room(wire, more.length)) {
+        memcpy(wire->out + wire->used, more.start, more.length);
+        wire->used += more.length;
+        cv_link_sent(&peer->link, more.length);
+        if (peer->link.sent < peer->link.end)
+            cv_stream_mark(stream);
+    }
+    wire->peers->bytes_out += wire->used;
+    if (wire->used && cv_stream_write(stream, wire->out, wire->used) == wire->used)
+        wire->used = 0;
+}
+
+/* ---- input ---- */
+
+static void refuse(struct cv_wire *wire)
+{
+    wire->peers->refused++;
+    cv_stream_close(&wire->stream);
+}
+
+static void meet(struct cv_wire *wire, const struct cv_frame *hello)
+{
+    struct cv_peers *peers = wire->peers;
+    const bool dialled = wire->peer != NULL;
+    struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
+    const struct cv_roster *roster = peers->roster;
+    if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
+        hello->to != roster->ids[roster->me] || hello->group != peers->group) {
+        refuse(wire);
+        return;
+    }
+    cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
+    if (cv_peer_renew(peer, hello) && dialled) {
+        cv_stream_close(&wire->stream); /* it was greeted with the old one: connect again */
+        return;
+    }
+    if (!dialled) {
+        peers->strangers--;
+        if (peer->wire) { /* the old connection is dead, though nobody has told us */
+            peer->wire->peer = NULL;
+            peers->strangers++;
+            cv_stream_close(&peer->wire->stream);
+        }
+        wire->peer = peer;
+        peer->wire = wire;
+        const struct cv_frame answer = cv_peer_hello(peer);
+        cv_wire_say(wire, &answer);
+    }
+    cv_peer_greeted(peer, hello);
+}
+
+static void received(struct cv_stream *stream)
+{
+    struct cv_wire *wire = wire_of(stream);
+    size_t at = 0;
+    while (!stream->closing && at < stream->in_used) {
+        struct cv_frame frame;
+        const char *wrong;
+        const long size = cv_frame_read(stream->in + at, stream->in_used - at, &frame, &wrong);
+        if (size == CV_FRAME_MORE)
+            break;
+        if (size == CV_FRAME_BROKEN) {
+            refuse(wire);
+            return;
+        }
+        at += (size_t)size;
+        if (frame.type == CV_FRAME_HELLO)
+            meet(wire, &frame);
+        else if (!wire->peer || !wire->peer->greeted || !cv_peer_hear(wire->peer, &frame))
+            refuse(wire);
+    }
+    wire->peers->bytes_in += at;
+    if (!stream->closing && at)
+        cv_stream_take(stream, at);
+}
+
+/* ---- coming and going ---- */
+
+static void impolite(struct cv_alarm *alarm)
+{
+    struct cv_wire *wire = cv_alarm_owner(alarm, struct cv_wire, polite);
+    refuse(wire);
+}
+
+static void connected(struct cv_stream *stream, int status)
+{
+    struct cv_wire *wire = wire_of(stream);
+    if (status) {
+        wire->refused = status == UV_ECONNREFUSED;
+        cv_stream_close(stream);
+        return;
+    }
+    const struct cv_frame hello = cv_peer_hello(wire->peer);
+    cv_wire_say(wire, &hello);
+}
+
+static void closed(struct cv_stream *stream)
+{
+    struct cv_wire *wire = wire_of(stream);
+    struct cv_peers *peers = wire->peers;
+    cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
+    cv_alarms_release(&peers->loop->alarms, 1);
+    if (!wire->peer)
+        peers->strangers--;
+    else if (wire->peer->wire == wire)
+        cv_peer_hung_up(wire->peer, wire->refused);
+    free(wire->out);
+    free(wire);
+}
+
+static const struct cv_stream_calls calls = {
+    .received = received, .flush = flush, .closed = closed, .connected = connected};
+
+struct cv_wire *cv_wire_new(struct cv_peers *peers)
+{
+    struct cv_wire *wire = calloc(1, sizeof *wire);
+    if (!wire || cv_alarms_reserve(&peers->loop->alarms, 1)) {
+        free(wire);
+        return NULL;
+    }
+    wire->peers = peers;
+    wire->polite.ring = impolite;
+    wire->stream.calls = &calls;
+    wire->stream.in_most = 4 * CV_FRAME_BYTES;
+    cv_loop_set(peers->loop, &wire->polite, POLITE_US);
+    return wire;
+}
+
+/* Too many strangers at once: the newest has to wait at the door, where the kernel keeps it. */
+void cv_wire_knock(struct cv_listener *listener)
+{
+    struct cv_peers *peers = listener->context;
+    struct cv_wire *wire = cv_wire_new(peers);
+    if (!wire)
+        return;
+    peers->strangers++;
+    if (cv_stream_accept(&wire->stream, peers->loop, &listener->uv.stream))
+        return;
+    if (peers->strangers > MOST_STRANGERS)
+        refuse(wire);
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/* What clients may say. */
+#include <stdlib.h>
+
+#include "service/service.h"
+
+#define LONGEST_MS ((uint64_t)1 << 40)
+
+typedef const struct cv_resp_command *words;
+
+static struct cv_brief brief(struct cv_text text)
+{
+    return cv_brief_text(text);
+}
+
+/* ---- names and numbers ---- */
+
+static bool is_name(struct cv_session *session, struct cv_text name)
+{
+    if (name.length > CV_NAME_BYTES) {
+        cv_resp_error(&session->out, "TOOBIG a name of %zu bytes, expected at most %u", name.length, CV_NAME_BYTES);
+        return false;
+    }
+    for (size_t i = 0; i < name.length; i++)
+        if ((unsigned char)name.start[i] < ' ' || name.start[i] == 127) {
+            cv_resp_error(&session->out, "ERR name '%s': expected no control characters", brief(name).text);
+            return false;
+        }
+    if (!name.length)
+        cv_resp_error(&session->out, "ERR name '': expected 1 to %u bytes", CV_NAME_BYTES);
+    return name.length;
+}
+
+static bool is_number(struct cv_session *session, const char *what, struct cv_text text, uint64_t *number)
+{
+    if (cv_parse_number(text, LONGEST_MS, number))
+        return true;
+    cv_resp_error(&session->out, "ERR %s '%s': expected a number of 0 to %llu", what, brief(text).text,
+                  (unsigned long long)LONGEST_MS);
+    return false;
+}
+
+static bool is_fence(struct cv_session *session, struct cv_text text, uint64_t *fence)
+{
+    if (cv_parse_number(text, INT64_MAX, fence))
+        return true;
+    cv_resp_error(&session->out, "ERR fence '%s': expected the number that LOCK gave", brief(text).text);
+    return false;
+}
+
+/* The higher the better; those who do not say have 0. */
+static bool is_priority(struct cv_session *session, struct cv_text text, int64_t *priority)
+{
+    const bool negative = text.length && text.start[0] == '-';
+    uint64_t size;
+    if (!cv_parse_number((struct cv_text){text.start + negative, text.length - negative}, INT32_MAX, &size)) {
+        cv_resp_error(&session->out, "ERR PRIORITY '%s': expected a number of %d to %d", brief(text).text, -INT32_MAX,
+                      INT32_MAX);
+        return false;
+    }
+    *priority = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
+/* ---- LOCK, CAMPAIGN ---- */
+
+struct wish {
+    uint64_t wait_ms, ttl_ms;
+    int64_t priority;
+    bool waits_for_ever, shared;
+};
+
+/* Options stand behind the name in any order. */
+static bool read_wish(struct cv_session *session, words command, bool leads, struct wish *wish)
+{
+    *wish = (struct wish){.waits_for_ever = true};
+    for (uint32_t i = 2; i < command->count; i++) {
+        const struct cv_text option = command->word[i];
+        const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
+        bool good;
+        if (cv_resp_is(option, "WAIT")) {
+            good = is_number(session, "WAIT", value, &wish->wait_ms);
+            wish->waits_for_ever = false;
+            i++;
+        } else if (!leads && cv_resp_is(option, "TTL")) {
+            good = is_number(session, "TTL", value, &wish->ttl_ms);
+            if (good && !wish->ttl_ms) {
+                cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
+                return false;
+            }
+            i++;
+        } else if (leads && cv_resp_is(option, "PRIORITY")) {
+            good = is_priority(session, value, &wish->priority);
+            i++;
+        } else if (!leads && cv_resp_is(option, "SHARED")) {
+            good = wish->shared = true;
+        } else {
+            cv_resp_error(&session->out, "ERR '%s': expected %s", brief(option).text,
+                          leads ? "PRIORITY number or WAIT ms" : "WAIT ms, TTL ms or SHARED");
+            return false;
+        }
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool holds_already(const struct cv_session *session, const struct cv_lock *lock)
+{
+    for (const struct cv_hold *hold = lock->holds; hold; hold = hold->next)
+        if (hold->session == session)
+            return true;
+    return false;
+}
+
+/* A try gives the other members the time to answer, where there are others. */
+static uint64_t patience_us(const struct cv_service *service, const struct wish *wish)
+{
+    if (wish->wait_ms)
+        return wish->wait_ms * 1000;
+    return cv_set_count(service->host->view.members) > 1 ? service->member->try_us : 0;
+}
+
+static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
+{
+    struct cv_service *service = session->service;
+    struct cv_wait *wait = &session->wait;
+    struct wish wish;
+    if (!is_name(session, command->word[1]) || !read_wish(session, command, subject == CV_SUBJECT_LEADER, &wish))
+        return;
+    struct cv_lock *lock = cv_lock_open(service, subject, command->word[1]);
+    if (!lock) {
+        cv_resp_error(&session->out, "BUSY too many names");
+        return;
+    }
+    if (holds_already(session, lock)) {
+        cv_resp_error(&session->out, "HELD this connection has it already");
+        return;
+    }
+    const bool tries = !wish.waits_for_ever && !wish.wait_ms;
+    if (tries && !cv_host_ready(service->host)) {
+        cv_resp_error(&session->out, "LOADING the node is not in a view yet");
+        return;
+    }
+    wait->ttl_ms = wish.ttl_ms;
+    wait->shared = wish.shared;
+    wait->priority = wish.priority;
+    cv_lock_wait(lock, wait);
+    if (!wait->lock || wish.waits_for_ever)
+        return;
+    const uint64_t patience = patience_us(service, &wish);
+    if (patience && !(tries && lock->holds)) {
+        cv_alarm_set(service->alarms, &wait->alarm, service->host->calls.now() + patience);
+        return;
+    }
+    cv_lock_give_up(wait);
+    cv_resp_nil(&session->out);
+}
+
+static void run_lock(struct cv_session *session, words command)
+{
+    queue_up(session, command, CV_SUBJECT_LOCK);
+}
+
+static void run_campaign(struct cv_session *session, words command)
+{
+    queue_up(session, command, CV_SUBJECT_LEADER);
+}
+
+/* ---- UNLOCK, RENEW, RESIGN ---- */
+
+/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews)
+{
+    const struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LOCK, name);
+    const struct cv_lock *lead = renews ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
+    struct cv_hold *hold = lock ? cv_lock_hold(lock, fence) : NULL;
+    return hold || !lead ? hold : cv_lock_hold(lead, fence);
+}
+
+int64_t cv_command_end(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    cv_lock_end(hold);
+    return 1;
+}
+
+/* What lasts as long as its session has no end: INT64_MAX milliseconds. */
+int64_t cv_command_renew(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    const struct cv_service *service = hold->lock->service;
+    if (!hold->ttl_ms)
+        return INT64_MAX;
+    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    return (int64_t)hold->ttl_ms;
+}
+
+/* Whoever knows the fence may end or renew the hold, by whichever member. */
+static void run_on_hold(struct cv_session *session, words command, bool renews)
+{
+    uint64_t fence;
+    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &fence))
+        return;
+    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, renews);
+    if (hold)
+        cv_errand_answer(session, renews, renews ? cv_command_renew(hold) : cv_command_end(hold));
+    else
+        cv_errand_run(session, command->word[1], fence, renews);
+}
+
+static void run_unlock(struct cv_session *session, words command)
+{
+    run_on_hold(session, command, false);
+}
+
+static void run_renew(struct cv_session *session, words command)
+{
+    run_on_hold(session, command, true);
+}
+
+static void run_resign(struct cv_session *session, words command)
+{
+    if (!is_name(session, command->word[1]))
+        return;
+    const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
+    struct cv_hold *hold = lock ? lock->holds : NULL;
+    const bool mine = hold && hold->session == session;
+    if (mine)
+        cv_lock_end(hold);
+    cv_resp_integer(&session->out, mine);
+}
+
+/* ---- LEADER, OBSERVE, UNOBSERVE ---- */
+
+static void run_leader(struct cv_session *session, words command)
+{
+    if (is_name(session, command->word[1]))
+        cv_facts_leader(session, cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
+}
+
+static void run_observe(struct cv_session *session, words command)
+{
+    if (!is_name(session, command->word[1]))
+        return;
+    struct cv_lock *lock = cv_lock_open(session->service, CV_SUBJECT_LEADER, command->word[1]);
+    struct cv_watch *watch = lock ? calloc(1, sizeof *watch) : NULL;
+    if (!watch) {
+        cv_resp_error(&session->out, "BUSY too many names");
+        return;
+    }
+    *watch = (struct cv_watch){.session = session, .lock = lock, .next = lock->watches, .more = session->watches};
+    if (watch->next)
+        watch->next->previous = watch;
+    lock->watches = session->watches = watch;
+    cv_facts_leader(session, lock);
+}
+
+static void run_unobserve(struct cv_session *session, words command)
+{
+    uint64_t ended = 0;
+    for (struct cv_watch **at = &session->watches, *watch; (watch = *at);) {
+        const struct cv_text name = cv_instance_name(watch->lock->instance);
+        if (command->count > 1 &&
+            (name.length != command->word[1].length || memcmp(name.start, command->word[1].start, name.length) != 0)) {
+            at = &watch->more;
+            continue;
+        }
+        *at = watch->more;
+        *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
+        if (watch->next)
+            watch->next->previous = watch->previous;
+        free(watch);
+        ended++;
+    }
+    cv_resp_integer(&session->out, (int64_t)ended);
+}
+
+/* ---- the connection itself ---- */
+
+static void run_ping(struct cv_session *session, words command)
+{
+    if (command->count > 1)
+        cv_resp_bulk(&session->out, command->word[1]);
+    else
+        cv_resp_status(&session->out, "PONG");
+}
+
+static void run_hello(struct cv_session *session, words command)
+{
+    struct cv_resp_writer *out = &session->out;
+    const struct cv_host *host = session->service->host;
+    if (command->count > 1) {
+        uint64_t protocol;
+        if (!cv_parse_number(command->word[1], 9, &protocol) || protocol < 2 || protocol > 3) {
+            cv_resp_error(out, "NOPROTO unsupported protocol version '%s': expected 2 or 3",
+                          brief(command->word[1]).text);
+            return;
+        }
+        out->protocol = (uint32_t)protocol;
+    }
+    cv_resp_map(out, 6);
+    cv_resp_word(out, "server");
+    cv_resp_word(out, "conclave");
+    cv_resp_word(out, "version");
+    cv_resp_word(out, CONCLAVE_VERSION);
+    cv_resp_word(out, "proto");
+    cv_resp_integer(out, out->protocol);
+    cv_resp_word(out, "id");
+    cv_resp_integer(out, host->roster->ids[host->roster->me]);
+    cv_resp_word(out, "mode");
+    cv_resp_word(out, host->roster->count > 1 ? "static" : "single");
+    cv_resp_word(out, "epoch");
+    cv_resp_integer(out, (int64_t)host->view.epoch);
+}
+
+static void run_auth(struct cv_session *session, words command)
+{
+    (void)command;
+    cv_resp_error(&session->out, "ERR Client sent AUTH, but no password is set");
+}
+
+static void run_quit(struct cv_session *session, words command)
+{
+    (void)command;
+    cv_resp_status(&session->out, "OK");
+    session->leaving = true;
+}
+
+/* Clients of Redis ask this when they connect. */
+static void run_command(struct cv_session *session, words command)
+{
+    (void)command;
+    cv_resp_array(&session->out, 0);
+}
+
+static void run_client(struct cv_session *session, words command)
+{
+    if (command->count > 1 && cv_resp_is(command->word[1], "ID"))
+        cv_resp_integer(&session->out, (int64_t)session->number);
+    else
+        cv_resp_status(&session->out, "OK");
+}
+
+/* ---- the table ---- */
+
+enum { NO_LIMIT = CV_RESP_WORDS };
+
+static const struct {
+    const char *name;
+    uint32_t least, most; /* words, its own included */
+    void (*run)(struct cv_session *session, words command);
+    bool while_observing; /* a RESP2 connection that observes can say nothing else */
+} commands[] = {
+    {"LOCK", 2, 7, run_lock, false},
+    {"UNLOCK", 3, 3, run_unlock, false},
+    {"RENEW", 3, 3, run_renew, false},
+    {"CAMPAIGN", 2, 6, run_campaign, false},
+    {"RESIGN", 2, 2, run_resign, false},
+    {"LEADER", 2, 2, run_leader, false},
+    {"OBSERVE", 2, 2, run_observe, true},
+    {"UNOBSERVE", 1, 2, run_unobserve, true},
+    {"LOCKS", 1, 2, cv_facts_locks, false},
+    {"VIEW", 1, 1, cv_facts_view, false},
+    {"INFO", 1, 2, cv_facts_info, false},
+    {"PING", 1, 2, run_ping, true},
+    {"HELLO", 1, 7, run_hello, false},
+    {"AUTH", 2, 3, run_auth, false},
+    {"QUIT", 1, 1, run_quit, true},
+    {"COMMAND", 1, NO_LIMIT, run_command, false},
+    {"CLIENT", 1, NO_LIMIT, run_client, false},
+};
+
+void cv_command_run(struct cv_session *session, words command)
+{
+    struct cv_resp_writer *out = &session->out;
+    session->service->commands++;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (!cv_resp_is(command->word[0], commands[i].name))
+            continue;
+        if (command->count < commands[i].least || command->count > commands[i].most)
+            cv_resp_error(out, "ERR wrong number of arguments for '%s'", commands[i].name);
+        else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
+            cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
+                          commands[i].name);
+        else
+            commands[i].run(session, command);
+        return;
+    }
+    cv_resp_error(out, "ERR unknown command '%s'", brief(command->word[0]).text);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "service/lock.h"
+
+#include <stdlib.h>
+
+#include "service/service.h"
+
+/* ---- names ---- */
+
+static struct cv_lock *lock_of(const struct cv_instance *instance)
+{
+    return instance->user;
+}
+
+struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
+{
+    const struct cv_instance *instance = cv_host_find(service->host, subject, name);
+    return instance ? lock_of(instance) : NULL;
+}
+
+struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject, struct cv_text name)
+{
+    struct cv_instance *instance = cv_host_open(service->host, subject, name);
+    if (!instance || lock_of(instance))
+        return instance ? lock_of(instance) : NULL;
+    struct cv_lock *lock = calloc(1, sizeof *lock);
+    if (!lock)
+        return NULL;
+    *lock = (struct cv_lock){.service = service, .instance = instance};
+    lock->balloted = subject == CV_SUBJECT_LEADER &&
+                     cv_host_policy(service->host, CV_SUBJECT_BALLOT, instance->name) < service->host->policy_count;
+    instance->user = lock;
+    return lock;
+}
+
+bool cv_lock_keep(const struct cv_instance *instance)
+{
+    const struct cv_lock *lock = lock_of(instance);
+    return lock && (lock->first || lock->holds || lock->watches);
+}
+
+void cv_lock_destroyed(struct cv_instance *instance)
+{
+    struct cv_lock *lock = lock_of(instance);
+    free(lock);
+    instance->user = NULL;
+}
+
+/* ---- who waits ---- */
+
+static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
+{
+    struct cv_wait *behind = lock->last;
+    while (behind && behind->priority < wait->priority)
+        behind = behind->previous;
+    wait->lock = lock;
+    wait->previous = behind;
+    wait->next = behind ? behind->next : lock->first;
+    *(behind ? &behind->next : &lock->first) = wait;
+    *(wait->next ? &wait->next->previous : &lock->last) = wait;
+    lock->waiting++;
+}
+
+static void dequeue(struct cv_wait *wait)
+{
+    struct cv_lock *lock = wait->lock;
+    *(wait->previous ? &wait->previous->next : &lock->first) = wait->next;
+    *(wait->next ? &wait->next->previous : &lock->last) = wait->previous;
+    wait->lock = NULL;
+    lock->waiting--;
+    cv_alarm_cancel(lock->service->alarms, &wait->alarm);
+}
+
+/* ---- who holds ---- */
+
+static void expired(struct cv_alarm *alarm)
+{
+    struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
+    cv_session_lost(hold);
+    cv_lock_end(hold);
+}
+
+static struct cv_hold *new_hold(struct cv_service *service)
+{
+    struct cv_hold *hold = service->spare;
+    if (hold) {
+        service->spare = hold->next;
+        return hold;
+    }
+    if (cv_alarms_reserve(service->alarms, 1))
+        return NULL;
+    hold = calloc(1, sizeof *hold);
+    if (!hold)
+        cv_alarms_release(service->alarms, 1);
+    return hold;
+}
+
+static void forget(struct cv_hold *hold)
+{
+    struct cv_lock *lock = hold->lock;
+    struct cv_service *service = lock->service;
+    *(hold->previous ? &hold->previous->next : &lock->holds) = hold->next;
+    if (hold->next)
+        hold->next->previous = hold->previous;
+    lock->holding--;
+    cv_session_drop(hold);
+    cv_alarm_cancel(service->alarms, &hold->alarm);
+    hold->next = service->spare;
+    service->spare = hold;
+}
+
+struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
+{
+    struct cv_hold *hold = lock->holds;
+    while (hold && hold->fence != fence)
+        hold = hold->next;
+    return hold;
+}
+
+/* ---- letting in ---- */
+
+/* The whole group hears who leads. */
+static void announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads)
+{
+    if (lock->instance->subject != CV_SUBJECT_LEADER)
+        return;
+    cv_lock_lead(lock, &(struct cv_leader){.node = lock->service->host->roster->me,
+                                           .leads = leads,
+                                           .session = hold->owner,
+                                           .fence = hold->fence});
+    cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
+                     &(struct cv_notice){.kind = leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
+                                         .session = hold->owner,
+                                         .fence = hold->fence});
+}
+
+static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)
+{
+    struct cv_service *service = lock->service;
+    dequeue(wait);
+    *hold = (struct cv_hold){.alarm.ring = expired,
+                             .session = wait->session,
+                             .lock = lock,
+                             .fence = lock->first_fence + lock->grants++,
+                             .ttl_ms = wait->ttl_ms,
+                             .next = lock->holds,
+                             .shared = wait->shared};
+    if (lock->holds)
+        lock->holds->previous = hold;
+    lock->holds = hold;
+    lock->holding++;
+    if (hold->ttl_ms)
+        cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    cv_session_granted(wait, hold);
+    announce(lock, hold, true);
+}
+
+/* May the first in the queue join or follow those inside? */
+static bool admits(const struct cv_lock *lock)
+{
+    if (!lock->first)
+        return false;
+    if (lock->holds)
+        return lock->holds->shared && lock->first->shared && lock->grants < (1u << CV_GRANT_BITS) - 1;
+    return lock->balloted ? !lock->grants && cv_ballot_won(lock) : lock->grants < CV_HANDOFFS;
+}
+
+void cv_lock_serve(struct cv_lock *lock)
+{
+    struct cv_service *service = lock->service;
+    struct cv_instance *instance = lock->instance;
+    if (!cv_host_ready(service->host))
+        return;
+    cv_ballot_update(lock);
+    if (instance->flags & CV_INSIDE) {
+        struct cv_hold *hold;
+        while (admits(lock) && (hold = new_hold(service)))
+            grant(lock, lock->first, hold);
+        if (lock->holds)
+            return;
+        cv_host_release(service->host, instance);
+    }
+    if (lock->first && !(instance->flags & (CV_WANTS | CV_INSIDE)) && cv_ballot_won(lock))
+        cv_host_request(service->host, instance);
+}
+
+void cv_lock_entered(struct cv_instance *instance)
+{
+    struct cv_lock *lock = lock_of(instance);
+    lock->first_fence = cv_view_fence(&instance->host->view, instance->fence, 0);
+    lock->grants = 0;
+    cv_lock_serve(lock);
+}
+
+void cv_lock_wait(struct cv_lock *lock, struct cv_wait *wait)
+{
+    enqueue(lock, wait);
+    cv_lock_serve(lock);
+}
+
+void cv_lock_give_up(struct cv_wait *wait)
+{
+    struct cv_lock *lock = wait->lock;
+    dequeue(wait);
+    cv_lock_serve(lock); /* it may have kept others from sharing */
+}
+
+void cv_lock_end(struct cv_hold *hold)
+{
+    struct cv_lock *lock = hold->lock;
+    announce(lock, hold, false);
+    forget(hold);
+    cv_lock_serve(lock);
+}
+
+/* A holder that the new view does not know of has lost what it held. */
+void cv_lock_resume(struct cv_instance *instance)
+{
+    struct cv_lock *lock = lock_of(instance);
+    if (!lock)
+        return;
+    lock->ballot = NULL; /* it ended with its view */
+    while (lock->holds && !(instance->flags & CV_INSIDE)) {
+        struct cv_hold *hold = lock->holds;
+        cv_session_lost(hold);
+        announce(lock, hold, false);
+        forget(hold);
+    }
+    if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
+        cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
+    if (lock->holds)
+        announce(lock, lock->holds, true); /* members that are new here have not heard */
+    cv_lock_serve(lock);
+}
+
+/* ---- elections ---- */
+
+/* News of different nodes come in any order; the fences tell which is the latest. */
+void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader)
+{
+    const struct cv_leader *known = &lock->leader;
+    if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
+        return;
+    lock->leader = *leader;
+    for (struct cv_watch *watch = lock->watches; watch; watch = watch->next)
+        cv_session_observe(watch);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The named things clients ask for, on this node: who waits, who holds. A lock and the leadership of an election are
+ * the same here: a critical section, entered by the node through the name's algorithm and then given to its own clients
+ * one after the other.
+ *
+ * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again behind the other nodes: a
+ * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever.
+ * Where an election chooses between candidates, a node asks to enter only while its own candidate is the elected one,
+ * and lets in one of them at a time. Clients that share hold it together, as long as the first in the queue wants to
+ * share, too.
+ */
+#ifndef CONCLAVE_SERVICE_LOCK_H
+#define CONCLAVE_SERVICE_LOCK_H
+
+#include "live/host.h"
+
+#define CV_HANDOFFS 16u
+
+struct cv_lock;
+struct cv_session;
+struct cv_service;
+
+/* A client that waits: part of its session, which does one thing at a time. */
+struct cv_wait {
+    struct cv_alarm alarm; /* it waits no longer */
+    struct cv_session *session;
+    struct cv_lock *lock; /* NULL: it does not wait */
+    struct cv_wait *next, *previous;
+    uint64_t ttl_ms; /* 0: as long as the session lasts */
+    int64_t priority;
+    bool shared;
+};
+
+/* A client that has been let in. */
+struct cv_hold {
+    struct cv_alarm alarm;      /* the time to live */
+    struct cv_session *session; /* NULL: it has gone, and left the lock to its time to live */
+    uint64_t owner;             /* the session's number */
+    struct cv_lock *lock;
+    uint64_t fence;
+    uint64_t ttl_ms;
+    struct cv_hold *next, *previous; /* with the same lock */
+    struct cv_hold *more, *less;     /* of the same session */
+    bool shared;
+};
+
+/* Somebody who wants to know who leads. */
+struct cv_watch {
+    struct cv_session *session;
+    struct cv_lock *lock;
+    struct cv_watch *next, *previous; /* of the same name */
+    struct cv_watch *more;            /* of the same session */
+};
+
+/* Who leads, or has led. */
+struct cv_leader {
+    cv_node node;
+    bool leads;
+    uint64_t session;
+    uint64_t fence;
+};
+
+struct cv_lock {
+    struct cv_service *service;
+    struct cv_instance *instance;
+    struct cv_wait *first, *last;
+    struct cv_hold *holds;
+    struct cv_watch *watches;
+    uint64_t waiting, holding;
+    uint64_t first_fence; /* of this entry's grants */
+    uint32_t grants;
+
+    struct cv_leader leader; /* elections: the latest this node has heard of */
+
+    /* Elections whose candidates are chosen from by an algorithm: [election PATTERN]. */
+    struct cv_instance *ballot; /* of this view, once somebody stands */
+    bool balloted;
+};
+
+/* The lock of that name; NULL if there are too many names. */
+struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject, struct cv_text name);
+struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name);
+
+/* Queues up; the answer comes to cv_session_granted(), perhaps before this returns. */
+void cv_lock_wait(struct cv_lock *lock, struct cv_wait *wait);
+void cv_lock_give_up(struct cv_wait *wait);
+/* Gives to clients what can be given, asks for what cannot. */
+void cv_lock_serve(struct cv_lock *lock);
+/* Ends a hold, whoever's turn it is then is served. */
+void cv_lock_end(struct cv_hold *hold);
+struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
+
+/* ---- ballot.c ---- */
+
+/* Tells the others if this node has a better candidate now, or a worse one, or none. */
+void cv_ballot_update(struct cv_lock *lock);
+/* Has this node's candidate been elected? */
+bool cv_ballot_won(const struct cv_lock *lock);
+/* Another node has a candidate, or has none any more. */
+void cv_ballot_heard(struct cv_lock *lock, cv_node from, uint32_t attribute);
+void cv_ballot_elected(void *context, struct cv_instance *ballot);
+
+/* ---- what the member tells ---- */
+
+void cv_lock_entered(struct cv_instance *instance);
+void cv_lock_resume(struct cv_instance *instance); /* in a new view */
+bool cv_lock_keep(const struct cv_instance *instance);
+void cv_lock_destroyed(struct cv_instance *instance);
+/* Somebody leads from now on, or does not any more. */
+void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A connection. Its commands are answered in order; while one waits, those behind it stay in the buffer. What it holds
+ * ends with it, unless that has a time to live.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "service/service.h"
+
+#define ALARMS_EACH 2u
+
+static struct cv_session *session_of(struct cv_stream *stream)
+{
+    return (struct cv_session *)(void *)stream;
+}
+
+/* ---- input ---- */
+
+static bool may_go_on(const struct cv_session *session)
+{
+    return !session->wait.lock && !session->errand.awaited && !session->leaving && !session->crowded &&
+           !session->stream.closing;
+}
+
+static void listen_to(struct cv_session *session)
+{
+    struct cv_stream *stream = &session->stream;
+    struct cv_resp_command command;
+    while (may_go_on(session) && session->read < stream->in_used) {
+        const long length = cv_resp_read_command(stream->in + session->read, stream->in_used - session->read, &command);
+        if (length == CV_RESP_MORE)
+            break;
+        if (length == CV_RESP_BROKEN) {
+            cv_resp_error(&session->out, "ERR Protocol error: %s", command.wrong);
+            session->leaving = true;
+            break;
+        }
+        session->read += (size_t)length;
+        if (command.count)
+            cv_command_run(session, &command);
+        session->crowded = session->out.length > CV_SESSION_HIGH_WATER;
+    }
+    if (session->read) {
+        cv_stream_take(stream, session->read);
+        session->read = 0;
+    }
+    if ((session->wait.lock || session->errand.awaited) && stream->in_used == CV_SESSION_INPUT_BYTES) {
+        cv_resp_error(&session->out, "BUSY too much behind a command that waits");
+        session->leaving = true;
+    }
+    if (session->crowded || session->leaving)
+        cv_stream_pause(stream);
+}
+
+static void received(struct cv_stream *stream)
+{
+    listen_to(session_of(stream));
+    cv_stream_mark(stream);
+}
+
+/* ---- output ---- */
+
+static void flush(struct cv_stream *stream)
+{
+    struct cv_session *session = session_of(stream);
+    struct cv_resp_writer *out = &session->out;
+    if (stream->in_used && may_go_on(session))
+        listen_to(session);
+    if (out->length)
+        cv_resp_sent(out, cv_stream_write(stream, out->bytes, out->length));
+    if (out->full || (session->leaving && !out->length && !stream->writing)) {
+        cv_stream_close(stream);
+    } else if (session->crowded && !out->length && !stream->writing) {
+        session->crowded = false;
+        cv_stream_resume(stream);
+        cv_stream_mark(stream); /* what it said meanwhile lies in the buffer */
+    }
+}
+
+void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold)
+{
+    struct cv_session *session = wait->session;
+    hold->owner = session->number;
+    hold->more = session->holds;
+    hold->less = NULL;
+    if (session->holds)
+        session->holds->less = hold;
+    session->holds = hold;
+    cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
+                           true);
+    cv_resp_integer(&session->out, (int64_t)hold->fence);
+    cv_stream_mark(&session->stream);
+}
+
+void cv_session_lost(struct cv_hold *hold)
+{
+    struct cv_session *session = hold->session;
+    if (!session || session->out.protocol < 3)
+        return;
+    cv_resp_push(&session->out, 3);
+    cv_resp_word(&session->out, "lost");
+    cv_resp_bulk(&session->out, cv_instance_name(hold->lock->instance));
+    cv_resp_integer(&session->out, (int64_t)hold->fence);
+    cv_stream_mark(&session->stream);
+}
+
+void cv_session_drop(struct cv_hold *hold)
+{
+    cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
+                           false);
+    if (!hold->session)
+        return;
+    *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
+    if (hold->more)
+        hold->more->less = hold->less;
+    hold->session = NULL;
+}
+
+void cv_session_observe(const struct cv_watch *watch)
+{
+    struct cv_session *session = watch->session;
+    const struct cv_lock *lock = watch->lock;
+    char name[48];
+    snprintf(name, sizeof name, "%u/%llu", lock->instance->host->roster->ids[lock->leader.node],
+             (unsigned long long)lock->leader.session);
+    cv_resp_push(&session->out, 4);
+    cv_resp_word(&session->out, "leader");
+    cv_resp_bulk(&session->out, cv_instance_name(lock->instance));
+    if (lock->leader.leads)
+        cv_resp_word(&session->out, name);
+    else
+        cv_resp_nil(&session->out);
+    cv_resp_integer(&session->out, (int64_t)lock->leader.fence);
+    cv_stream_mark(&session->stream);
+}
+
+static void waited_too_long(struct cv_alarm *alarm)
+{
+    struct cv_wait *wait = cv_alarm_owner(alarm, struct cv_wait, alarm);
+    struct cv_session *session = wait->session;
+    cv_lock_give_up(wait);
+    cv_resp_nil(&session->out);
+    cv_stream_mark(&session->stream);
+}
+
+/* ---- coming and going ---- */
+
+/* With a time to live a lock outlasts its session. */
+static void let_go(struct cv_session *session)
+{
+    if (session->wait.lock)
+        cv_lock_give_up(&session->wait);
+    cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
+    for (struct cv_hold *hold = session->holds, *more; hold; hold = more) {
+        more = hold->more;
+        if (hold->ttl_ms) {
+            hold->session = NULL;
+        } else {
+            cv_lock_end(hold);
+        }
+    }
+    session->holds = NULL;
+    for (struct cv_watch *watch = session->watches, *more; watch; watch = more) {
+        more = watch->more;
+        *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
+        if (watch->next)
+            watch->next->previous = watch->previous;
+        free(watch);
+    }
+    session->watches = NULL;
+}
+
+static void closed(struct cv_stream *stream)
+{
+    struct cv_session *session = session_of(stream);
+    struct cv_service *service = session->service;
+    let_go(session);
+    *(session->previous ? &session->previous->next : &service->sessions) = session->next;
+    if (session->next)
+        session->next->previous = session->previous;
+    service->session_count--;
+    cv_alarms_release(service->alarms, ALARMS_EACH);
+    cv_resp_end(&session->out);
+    free(session);
+}
+
+static const struct cv_stream_calls calls = {.received = received, .flush = flush, .closed = closed};
+
+static void refused(struct cv_stream *stream)
+{
+    free(session_of(stream));
+}
+
+static const struct cv_stream_calls refusal = {.closed = refused};
+
+static void knock(struct cv_listener *listener)
+{
+    struct cv_service *service = listener->context;
+    struct cv_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return;
+    session->stream.calls = &refusal;
+    session->stream.in_most = CV_SESSION_INPUT_BYTES;
+    if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
+        if (!cv_stream_accept(&session->stream, service->loop, &listener->uv.stream))
+            cv_stream_close(&session->stream);
+        return;
+    }
+    session->stream.calls = &calls;
+    session->service = service;
+    session->number = ++service->session_total;
+    session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
+    session->errand.alarm.ring = cv_errand_in_vain;
+    cv_resp_begin(&session->out, CV_SESSION_OUTPUT_BYTES);
+    session->next = service->sessions;
+    if (session->next)
+        session->next->previous = session;
+    service->sessions = session;
+    service->session_count++;
+    cv_stream_accept(&session->stream, service->loop, &listener->uv.stream);
+}
+
+int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
+{
+    struct cv_listener *listener = &service->listeners[service->listener_count++];
+    listener->knock = knock;
+    listener->context = service;
+    return cv_listen(listener, service->loop, what, address, complaint);
+}
+
+void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
+{
+    service->member = member;
+    service->host = &member->host;
+    service->loop = &member->loop;
+    service->alarms = &member->loop.alarms;
+    service->most_sessions = most_sessions;
+    member->user = (struct cv_member_calls){.entered = cv_lock_entered,
+                                            .elected = cv_ballot_elected,
+                                            .resume = cv_lock_resume,
+                                            .keep = cv_lock_keep,
+                                            .destroyed = cv_lock_destroyed,
+                                            .heard = cv_errand_heard,
+                                            .context = service};
+}
+
+/* What the clients hold is given back while there is still somebody to tell. */
+void cv_service_close(struct cv_service *service)
+{
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        cv_stream_close(&session->stream);
+    if (service->sessions)
+        cv_loop_turn(service->loop);
+}
+
+void cv_service_free(struct cv_service *service)
+{
+    while (service->spare) {
+        struct cv_hold *hold = service->spare;
+        service->spare = hold->next;
+        free(hold);
+    }
+}
