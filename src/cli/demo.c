@@ -167,7 +167,7 @@ static void show_theory(const struct cv_algorithm *algorithm)
     struct cv_expectation expected = {0};
     struct cv_complaint complaint;
     if (cv_plan_build(&plan, &scenario, &complaint) == 0 &&
-        cv_theory_expect(&scenario, CV_MESSAGES, &expected, &complaint) == 0 && expected.cost)
+        cv_theory_expect(&scenario, 0, CV_MESSAGES, &expected, &complaint) == 0 && expected.cost)
         printf("%s%s = %.10g", expected.cost->exact ? "" : "at most ", expected.cost->formula, expected.value);
     else if (algorithm->costs && algorithm->costs[0].label)
         printf("%s each (%s)", algorithm->costs[0].formula, algorithm->costs[0].label);
