@@ -97,7 +97,7 @@ static int show(const struct check_report *report, struct cv_complaint *complain
     if (!error)
         error = sim_outputs_finish(&outputs, &result, complaint);
     if (!error && report->result->trail.loop != CV_NEVER && !pictures.json)
-        printf("from step %llu on it repeats for ever\n\n", (unsigned long long)report->result->trail.loop + 1);
+        printf("from t=%llu on it repeats for ever\n\n", (unsigned long long)report->result->trail.loop + 1);
     sim_outputs_close(&outputs);
     cv_replay_free(replay);
     return error;
