@@ -43,7 +43,7 @@ static const char help[] =
     "                           bits by which states are told apart (64)\n"
     "Output\n"
     "      --json               the result as JSON\n"
-    "      --trace FILE         keep a counterexample for conclave sim --replay FILE\n"
+    "      --trace FILE         keep a counterexample, for conclave sim to replay\n"
     "      --diagram            draw it in the terminal\n"
     "      --svg FILE           draw it to keep\n"
     "\n"
