@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -44,8 +44,12 @@ test: packages build asan ## all tests, and the quick ones again under the sanit
 test-quick: build ## the quick tests of the ordinary build
 	@scripts/run-tests $(BUILD):quick
 
-bench: build ## speed, beside SimGrid where that is installed
+bench: build ## speed, beside SimGrid and SPIN where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/sim
+	@CONCLAVE=$(BUILD)/conclave python3 bench/check
+
+verify: build ## check every algorithm and write docs/verified.md; an hour, up to 16 GB
+	@CONCLAVE=$(BUILD)/conclave scripts/verify
 
 bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py

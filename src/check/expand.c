@@ -542,6 +542,21 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     timeouts(expander, nodes);
 }
 
+void expand_expect(const struct expander *expander, const uint32_t *state, bool again)
+{
+    const struct model *model = expander->model;
+    const uint32_t parts = model->parts, alive = model_alive(model, state);
+    for (uint32_t part = model->setting.nodes + 1; part < parts; part++) {
+        if (!state[part])
+            continue;
+        const uint32_t place = state[model->to[part]], message = model_contents(model, state[part])->first;
+        if (again)
+            stepper_expect_outcome(&expander->stepper, place, message, alive);
+        else
+            stepper_expect(&expander->stepper, place, message, alive);
+    }
+}
+
 const char *wrong_name(enum wrong wrong)
 {
     static const char *const names[] = {"",          "exclusion", "fences-rise", "one-election",

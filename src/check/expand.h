@@ -79,6 +79,9 @@ static inline void expand_clear(struct expander *expander)
  */
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes);
 
+/* Has the cache fetch what expanding these states will need: a first look, or a second one some time later. */
+void expand_expect(const struct expander *expander, const uint32_t *state, bool again);
+
 /* Writes a successor of the state over it. */
 static inline void expand_apply(const struct expander *expander, const struct successor *successor, uint32_t *state)
 {

@@ -41,6 +41,12 @@ static inline uint64_t memo_find(const struct memo *memo, uint64_t one, uint64_t
     }
 }
 
+/* Has the line of the cache fetched that will be asked for. */
+static inline void memo_expect(const struct memo *memo, uint64_t one, uint64_t other)
+{
+    __builtin_prefetch(&memo->entries[memo_place(memo, one, other)]);
+}
+
 /* 0 or CV_ENOMEM. */
 int memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result);
 

@@ -63,6 +63,20 @@ void stepper_free(struct stepper *stepper);
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                        uint32_t argument, uint32_t alive);
 
+/* Two looks ahead, so that what a step will need is in the cache by then: the memory of it, then the outcome. */
+static inline void stepper_expect(const struct stepper *stepper, uint32_t place, uint32_t message, uint32_t alive)
+{
+    memo_expect(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
+}
+
+static inline void stepper_expect_outcome(const struct stepper *stepper, uint32_t place, uint32_t message,
+                                          uint32_t alive)
+{
+    const uint64_t known =
+        memo_find(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
+    __builtin_prefetch((const void *)(uintptr_t)known);
+}
+
 /* NULL if memory ran out. `argument`: the message of DELIVER, the timer, the node told of. */
 static inline const struct outcome *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                                  uint32_t argument, uint32_t alive)

@@ -43,7 +43,7 @@ static const char help[] =
     "                           bits by which states are told apart (64)\n"
     "Output\n"
     "      --json               the result as JSON\n"
-    "      --trace FILE         keep a counterexample for conclave sim --replay FILE\n"
+    "      --trace FILE         keep a counterexample, for conclave sim to replay\n"
     "      --diagram            draw it in the terminal\n"
     "      --svg FILE           draw it to keep\n"
     "\n"
@@ -97,7 +97,7 @@ static int show(const struct check_report *report, struct cv_complaint *complain
     if (!error)
         error = sim_outputs_finish(&outputs, &result, complaint);
     if (!error && report->result->trail.loop != CV_NEVER && !pictures.json)
-        printf("from step %llu on it repeats for ever\n\n", (unsigned long long)report->result->trail.loop + 1);
+        printf("from t=%llu on it repeats for ever\n\n", (unsigned long long)report->result->trail.loop + 1);
     sim_outputs_close(&outputs);
     cv_replay_free(replay);
     return error;
