@@ -326,8 +326,13 @@ def leadership_moves():
         assert watcher.push() == ["leader", "boss", None, fence]
         news = watcher.push()
         assert news[2].startswith("2/") and news[3] == higher, news
+        other = cluster.client(1)
+        steady = other.ask("CAMPAIGN", "steady")
         cluster.kill(2)
         assert watcher.push() == ["leader", "boss", None, higher]
+        cluster.await_view([1, 3])
+        assert watcher.ask("LEADER", "steady")[1] == steady, "what is known of a leader outlasts the view"
+        other.close()
         third = cluster.client(1)
         assert third.ask("CAMPAIGN", "boss") > higher
         assert third.ask("RESIGN", "boss") == 1
