@@ -115,9 +115,13 @@ static struct cv_instance *create(struct cv_host *host, enum cv_subject subject,
     return instance;
 }
 
-static uint64_t first_round(const struct cv_host *host, enum cv_subject subject)
+/* A critical section needs a view to begin in: opened between two, it begins with the next. */
+static int begin_first(struct cv_host *host, struct cv_instance *instance)
 {
-    return host->view.epoch << (subject == CV_SUBJECT_BALLOT ? CV_TERM_BITS : 0);
+    const uint64_t epoch = host->view.epoch;
+    if (cv_instance_is_section(instance))
+        return cv_host_ready(host) ? cv_host_restart(host, instance, epoch) : 0;
+    return cv_host_restart(host, instance, instance->subject == CV_SUBJECT_BALLOT ? epoch << CV_TERM_BITS : 0);
 }
 
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name)
@@ -128,8 +132,7 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     if (host->count >= host->most || !make_room(host))
         return NULL;
     instance = create(host, subject, name);
-    if (!instance || !instance->policy || !make_group(host, instance) ||
-        cv_host_restart(host, instance, first_round(host, subject))) {
+    if (!instance || !instance->policy || !make_group(host, instance) || begin_first(host, instance)) {
         cv_alarms_release(host->alarms, ALARMS_EACH);
         if (instance)
             discard(instance);

@@ -155,24 +155,9 @@ static void on_vote(struct cv_member *member, cv_node from, const struct cv_fram
         deliver(member, from, ballot, frame);
 }
 
-static void for_instance(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_letter(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_host *host = &member->host;
-    const uint64_t epoch = frame->subject == CV_SUBJECT_BALLOT ? frame->round >> CV_TERM_BITS : frame->round;
-    if (epoch > host->view.epoch) {
-        cv_mail_keep(member, from, frame);
-        return;
-    }
-    if (epoch < host->view.epoch || !cv_host_ready(host) || !cv_set_has(host->view.members, from))
-        return;
-    if (frame->type == CV_FRAME_NOTICE) {
-        on_notice(member, from, frame);
-        return;
-    }
-    if (frame->subject == CV_SUBJECT_BALLOT) {
-        on_vote(member, from, frame);
-        return;
-    }
     struct cv_instance *instance = cv_host_open(host, frame->subject, frame->name);
     if (!instance)
         return;
@@ -184,6 +169,22 @@ static void for_instance(struct cv_member *member, cv_node from, const struct cv
         cv_host_start(host, instance);
 }
 
+/* What is about a name waits for the view it was said in. */
+static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    const struct cv_host *host = &member->host;
+    const uint64_t epoch = frame->subject == CV_SUBJECT_BALLOT ? frame->round >> CV_TERM_BITS : frame->round;
+    const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
+    if (epoch > host->view.epoch)
+        cv_mail_keep(member, from, frame);
+    else if (frame->type == CV_FRAME_NOTICE && (now || frame->kind != CV_NOTICE_STANDS))
+        on_notice(member, from, frame); /* that somebody leads no more is true in every view */
+    else if (now && frame->subject == CV_SUBJECT_BALLOT)
+        on_vote(member, from, frame);
+    else if (now)
+        on_letter(member, from, frame);
+}
+
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
 {
     struct cv_member *member = context;
@@ -191,12 +192,10 @@ void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
         cv_views_frame(member, from, frame);
     else if (frame->type == CV_FRAME_LETTER && frame->subject == CV_SUBJECT_GROUP)
         cv_member_ballot(member, from, frame);
-    else if (!has_name(frame))
-        member->disagreements++;
-    else if (frame->type == CV_FRAME_NOTICE && frame->kind != CV_NOTICE_STANDS)
-        on_notice(member, from, frame);
+    else if (has_name(frame))
+        about_name(member, from, frame);
     else
-        for_instance(member, from, frame);
+        member->disagreements++;
 }
 
 void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)

@@ -36,7 +36,7 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
 bool cv_lock_keep(const struct cv_instance *instance)
 {
     const struct cv_lock *lock = lock_of(instance);
-    return lock && (lock->first || lock->holds || lock->watches);
+    return lock && (lock->first || lock->holds || lock->watches || lock->leader.leads);
 }
 
 void cv_lock_destroyed(struct cv_instance *instance)
