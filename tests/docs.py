@@ -14,6 +14,7 @@ scenario` prints commands itself, so it comes last in its session. The commands 
 directory of the page's own, which has the repository's include, examples and scenarios.
 
     ```console long         runs only with --long: it takes more than a second or two
+    ```console live         real processes: every run has other numbers, and they may be wider
     ![text](PATH.svg)       a picture that one of the page's commands has written
     ```c PATH               an excerpt: these lines stand in that file, one after the other
     [text](PATH#heading)    exists
@@ -104,6 +105,11 @@ def without_end(lines):
     return lines
 
 
+def blurred(lines):
+    """Without numbers, and without what aligns them."""
+    return [" ".join(re.sub(r"\d+(\.\d+)?", "0", line).split()) for line in lines]
+
+
 def matches(shown, printed):
     """Is `shown` what was printed, but for what it leaves out?"""
     if LEFT_OUT not in shown:
@@ -160,7 +166,7 @@ def check_sessions(path, page, options):
                     continue
                 shown = without_end(page[output:behind])
                 printed = run(command, pathlib.Path(name))
-                if matches(shown, printed):
+                if matches(shown, printed) or (block.rest == "live" and matches(blurred(shown), blurred(printed))):
                     continue
                 wrong.append((path, start + 1, f"`{command}` prints something else:\n" + "\n".join(printed)))
                 written += page[copied:output] + abbreviated(shown, printed)
@@ -206,6 +212,17 @@ def mutex_table(folder):
     yield from table_of("mutex", "docs/mutex", folder)
 
 
+def synchronizer_table(folder):
+    """What every synchronizer adds to a round of the algorithm it hosts."""
+    yield row("algorithm", "messages a round", "time a round")
+    yield row("---", "---", "---")
+    for it in json.loads(ask("list", "--json"))["algorithms"]:
+        if it["problem"] == "synchronizer":
+            cost = {cost["measure"]: cost for cost in reversed(it["costs"]) if cost["case"].startswith("a round")}
+            yield row(link(it["name"], f"docs/synchronizers/{it['name']}.md", folder), cost["messages"]["formula"],
+                      ("" if cost["delay"]["relation"] == "=" else "at most ") + cost["delay"]["formula"])
+
+
 def scenario_table(folder):
     """Every scenario, its file and its title."""
     yield row("scenario", "story")
@@ -215,7 +232,8 @@ def scenario_table(folder):
         yield row(link(name, f"scenarios/{name}.scenario", folder), title)
 
 
-TABLES = {"algorithms": election_table, "mutexes": mutex_table, "scenarios": scenario_table}
+TABLES = {"algorithms": election_table, "mutexes": mutex_table, "synchronizers": synchronizer_table,
+          "scenarios": scenario_table}
 
 
 def check_tables(path, page):
