@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* So much that is remembered is not in the nearest cache any more. */
+#define WORTH_FETCHING ((size_t)1 << 19)
+
 enum action_kind { MUST_DELIVER = 1, MUST_DELIVER_ONE, MUST_LEAVE, MUST_FIRE, MUST_TELL };
 
 static uint32_t must(enum action_kind kind, uint32_t which)
@@ -61,11 +64,16 @@ static void set_place(struct expander *expander, struct successor *successor, cv
     set(expander, node, number);
 }
 
-static void set_world(struct expander *expander, struct successor *successor, const struct world *world)
+static void put_world(struct expander *expander, struct successor *successor, uint32_t number)
 {
-    const uint32_t part = expander->model->setting.nodes, number = model_add_world(expander->model, world);
+    const uint32_t part = expander->model->setting.nodes;
     add_print(successor, print_minus(model_print(number, true), model_print(expander->state[part], true)));
     set(expander, part, number);
+}
+
+static void set_world(struct expander *expander, struct successor *successor, const struct world *world)
+{
+    put_world(expander, successor, model_add_world(expander->model, world));
 }
 
 static inline void set_contents(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number)
@@ -180,11 +188,10 @@ static enum wrong enter(struct expander *expander, struct successor *successor, 
         return WRONG_EXCLUSION;
     if (counted && outcome->detail->fence <= before->highest)
         return WRONG_FENCE;
-    if (counted) {
-        struct world world = *before;
-        world.highest = outcome->detail->fence;
-        set_world(expander, successor, &world);
-    }
+    const uint32_t part = expander->model->setting.nodes;
+    if (counted)
+        put_world(expander, successor,
+                  stepper_raise(&expander->stepper, expander->state[part], outcome->detail->fence));
     return WRONG_NOTHING;
 }
 
@@ -545,6 +552,8 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
 void expand_expect(const struct expander *expander, const uint32_t *state, bool again)
 {
     const struct model *model = expander->model;
+    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING)
+        return;
     const uint32_t parts = model->parts, alive = model_alive(model, state);
     for (uint32_t part = model->setting.nodes + 1; part < parts; part++) {
         if (!state[part])

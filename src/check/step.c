@@ -15,7 +15,7 @@ int stepper_init(struct stepper *stepper, struct model *model)
     stepper->scratch = calloc(1, largest);
     const int error = host_init(&stepper->host, &model->setting);
     if (error || memo_init(&stepper->steps) || memo_init(&stepper->puts) || memo_init(&stepper->takes) ||
-        memo_init(&stepper->aged))
+        memo_init(&stepper->aged) || memo_init(&stepper->raised))
         return CV_ENOMEM;
     return stepper->scratch ? 0 : CV_ENOMEM;
 }
@@ -32,6 +32,7 @@ void stepper_free(struct stepper *stepper)
     memo_free(&stepper->puts);
     memo_free(&stepper->takes);
     memo_free(&stepper->aged);
+    memo_free(&stepper->raised);
     if (stepper->model)
         host_free(&stepper->host);
     free(stepper->scratch);
@@ -221,6 +222,19 @@ uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place
         return (uint32_t)known;
     const uint32_t result = model_take(stepper->model, contents, place);
     if (memo_add(&stepper->takes, contents, place, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_raise(struct stepper *stepper, uint32_t world, uint64_t fence)
+{
+    const uint64_t known = memo_find(&stepper->raised, world, fence);
+    if (__builtin_expect(known != 0, 1))
+        return (uint32_t)(known - 1);
+    struct world raised = *model_world(stepper->model, world);
+    raised.highest = fence;
+    const uint32_t result = model_add_world(stepper->model, &raised);
+    if (memo_add(&stepper->raised, world, fence, (uint64_t)result + 1))
         stepper->model->out_of_memory = true;
     return result;
 }

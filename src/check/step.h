@@ -49,7 +49,7 @@ struct outcome {
 struct stepper {
     struct model *model;
     struct host host;
-    struct memo steps, puts, takes, aged;
+    struct memo steps, puts, takes, aged, raised;
     struct outcome *all;
     struct place *scratch;
     uint64_t calls; /* of handlers */
@@ -95,6 +95,9 @@ static inline uint32_t stepper_put(struct stepper *stepper, uint32_t contents, u
     return __builtin_expect(known != 0, 1) ? (uint32_t)known : stepper_put_anew(stepper, contents, message);
 }
 uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place);
+
+/* The world when somebody has entered with that fence. */
+uint32_t stepper_raise(struct stepper *stepper, uint32_t world, uint64_t fence);
 
 /* The node when so much time has passed. */
 uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time);

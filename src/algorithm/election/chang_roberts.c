@@ -80,9 +80,10 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank)))
         return;
-    if (ballot->rank > mine && !is_old_news(me, ballot->rank)) {
-        follow(me, ballot->rank);
-        pass_on(me, ELECTED, ballot->rank);
+    if (ballot->rank > mine) {
+        if (!is_old_news(me, ballot->rank))
+            follow(me, ballot->rank);
+        pass_on(me, ELECTED, ballot->rank); /* whom I follow may be dead: others may be waiting for this one */
     } else if (ballot->rank < mine) {
         call(me); /* it has come back since that ballot passed its place */
     }
