@@ -122,13 +122,15 @@ class Cluster:
     def find(self):
         """Process ids by node number."""
         pids = {}
-        listing = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True,
-                                 text=True, check=False).stdout
-        for line in listing.splitlines():
-            pid, _, args = line.strip().partition(" ")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+                arguments = (process / "cmdline").read_bytes().decode().split("\0")
+            except (OSError, ValueError):
+                continue  # it has gone meanwhile
             for index in range(1, self.count + 1):
-                if f"{self.directory}/node{index}.conf" in args:
-                    pids[index] = int(pid)
+                if parent == self.process.pid and f"{self.directory}/node{index}.conf" in arguments:
+                    pids[index] = int(process.name)
         return pids
 
     def address(self, index):
