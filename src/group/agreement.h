@@ -107,7 +107,7 @@ uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement);
 struct cv_agreement_status {
     uint64_t leader, term; /* as told last */
     bool leads;
-    uint64_t committed, stored; /* indexes */
+    uint64_t committed, applied, stored; /* indexes */
 };
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
 /* The present members, at most `limit` of them. Returns how many there are. */

@@ -240,6 +240,7 @@ struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreem
         .term = agreement->raft.current_term,
         .leads = fit(agreement) == 0,
         .committed = agreement->raft.commit_index,
+        .applied = agreement->raft.last_applied,
         .stored = agreement->raft.last_stored,
     };
 }

@@ -26,7 +26,8 @@ enum cv_motion {
     CV_MOTION_REPORT,
     CV_MOTION_REFUSE,
     CV_MOTION_HELD,
-    CV_MOTION_INSTALL
+    CV_MOTION_INSTALL,
+    CV_MOTION_STEP_DOWN /* `group raft`: to the leader; somebody else is to coordinate */
 };
 
 struct cv_council_calls {

@@ -25,12 +25,20 @@ cv_node cv_member_leader(const struct cv_member *member)
     return CV_NOBODY;
 }
 
-static void update_council(struct cv_member *member)
+const char *cv_member_mode(const struct cv_member *member)
+{
+    return member->raft ? "raft" : member->roster.count > 1 ? "static" : "single";
+}
+
+/* Whoever makes the views hears who is alive and who is elected. */
+static void update_group(struct cv_member *member)
 {
     const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
     if (!member->begun)
         return;
-    if (cv_council_update(&member->council, cv_member_leader(member), alive))
+    if (member->raft)
+        cv_raft_update(member->raft);
+    else if (cv_council_update(&member->council, cv_member_leader(member), alive))
         cv_member_reconsider(member);
 }
 
@@ -67,7 +75,7 @@ static void new_term(struct cv_member *member)
 static void elected(void *context, struct cv_instance *instance)
 {
     (void)instance;
-    update_council(context);
+    update_group(context);
 }
 
 /* ---- beginning ---- */
@@ -90,7 +98,7 @@ static void begin_election(struct cv_alarm *alarm)
     join_term(member, recovers ? member->term : member->term + 1);
     cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
-    update_council(member);
+    update_group(member);
     cv_mail_catch_up(member);
 }
 
@@ -111,18 +119,25 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
         cv_mail_ballot(member, from, frame);
 }
 
+static bool is_content(const struct cv_member *member, cv_node leader)
+{
+    if (member->raft)
+        return leader != CV_NOBODY; /* views are not its business */
+    return leader != CV_NOBODY && !member->council.frozen && member->council.view.coordinator == leader;
+}
+
 /* Twice in a row without a leader, or without a view under it: whatever went wrong, another election mends it. */
 static void look_after(struct cv_alarm *alarm)
 {
     struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, watchdog));
     const cv_node leader = cv_member_leader(member);
-    const bool content = leader != CV_NOBODY && !member->council.frozen && member->council.view.coordinator == leader;
+    const bool content = is_content(member, leader);
     if (!content && !member->content) {
         if (leader == member->roster.me)
             cv_council_renew(&member->council);
         else
             new_term(member);
-        update_council(member);
+        update_group(member);
     }
     member->content = content;
     cv_loop_set(&member->loop, alarm, patience_us(member));
@@ -142,17 +157,22 @@ static void peer_changed(void *context, cv_node node, bool gone)
 {
     struct cv_member *member = context;
     cv_host_suspect(&member->host, member->peers.suspected);
+    if (member->raft && cv_set_has(member->peers.suspected, node))
+        cv_raft_gone(member->raft, node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
         tell_election(member, node, gone);
-    update_council(member);
+    update_group(member);
 }
 
 static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;
-    cv_council_renew(&member->council);
+    if (member->raft)
+        cv_raft_renewed(member->raft, node);
+    else
+        cv_council_renew(&member->council);
     peer_changed(member, node, true);
     peer_changed(member, node, false);
 }
@@ -162,6 +182,8 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     struct cv_member *member = context;
     const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
     member->met |= cv_set_of(node);
+    if (member->raft)
+        cv_raft_beat(member->raft, node, beat);
     if (beat->term > member->term && member->begun) {
         join_term(member, beat->term);
         cv_host_call(&member->host, member->election, true);
@@ -170,7 +192,7 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     }
     if (beat->epoch > member->council.highest)
         member->council.highest = beat->epoch;
-    if (!member->begun && member->met == others)
+    if (!member->begun && member->met == others && !member->raft)
         cv_loop_set(&member->loop, &member->begin, 0);
 }
 
@@ -292,12 +314,16 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->watchdog.ring = look_after;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
-    cv_loop_set(&member->loop, &member->begin, member->roster.count > 1 ? member->peers.least_us : 0);
+    uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0;
+    if (!error)
+        error = cv_raft_open(&member->raft, member, settings, &begin_us, complaint);
+    cv_loop_set(&member->loop, &member->begin, begin_us);
     return error;
 }
 
 void cv_member_close(struct cv_member *member)
 {
+    cv_raft_close(member->raft);
     cv_loop_close(&member->loop);
     if (member->host.policies)
         cv_host_free(&member->host);
@@ -307,4 +333,5 @@ void cv_member_close(struct cv_member *member)
     free(member->host.policies);
     cv_peers_free(&member->peers);
     cv_mail_free(member);
+    cv_raft_free(member->raft);
 }

@@ -10,6 +10,7 @@
 #include "live/host.h"
 #include "live/loop.h"
 #include "live/peers.h"
+#include "live/raft.h"
 
 struct cv_settings;
 
@@ -25,6 +26,7 @@ struct cv_member_calls {
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
     void (*destroyed)(struct cv_instance *instance);
+    void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
     void (*heard)(void *context, cv_node from, struct cv_instance *instance, const struct cv_notice *notice);
     void *context;
 };
@@ -51,7 +53,8 @@ struct cv_member {
     struct cv_roster roster;
     struct cv_host host;
     struct cv_peers peers;
-    struct cv_council council;
+    struct cv_council council; /* `group static` */
+    struct cv_raft *raft;      /* `group raft`, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
@@ -61,6 +64,7 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
+    bool failed;  /* it cannot go on */
     bool content; /* the last time the watchdog looked */
     cv_set met;   /* peers whose first heartbeat has come */
     uint64_t bound_us, try_us;
@@ -89,6 +93,15 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
 
+/* "raft", "static" or "single". */
+const char *cv_member_mode(const struct cv_member *member);
+
+/* May clients be given anything at this very moment? */
+static inline bool cv_member_serves(const struct cv_member *member)
+{
+    return cv_host_ready(&member->host) && (!member->raft || cv_raft_leased(member->raft));
+}
+
 /* ---- mail.c ---- */
 
 uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel);
@@ -105,7 +118,10 @@ void cv_mail_free(struct cv_member *member);
 /* ---- views.c ---- */
 
 extern const struct cv_council_calls cv_views_calls;
+extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propose` */
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+/* Asks the log's leader for another coordinator. */
+void cv_views_ask_step_down(struct cv_member *member, cv_node leader, cv_node to);
 
 /* ---- member.c ---- */
 

@@ -35,12 +35,15 @@ struct cv_settings {
     bool has_id;
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
     uint32_t listen_count;
-    char *peers; /* where the other members connect; by default what [members] has for this id */
+    char *directory; /* what has to outlast the process; NULL: nothing */
+    char *peers;     /* where the other members connect; by default what [members] has for this id */
     uint32_t member_count;
     struct cv_member_setting members[CV_MAX_MEMBERS];
     struct cv_rule election; /* of the coordinator */
     struct cv_rule *rules;
     uint32_t rule_count;
+    bool raft, mode_given; /* views are agreed by Raft */
+    uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;
 };

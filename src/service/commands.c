@@ -124,6 +124,10 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         return;
     }
     const bool tries = !wish.waits_for_ever && !wish.wait_ms;
+    if (service->member->raft && service->member->raft->without) {
+        cv_resp_error(&session->out, CV_NO_QUORUM);
+        return;
+    }
     if (tries && !cv_host_ready(service->host)) {
         cv_resp_error(&session->out, "LOADING the node is not in a view yet");
         return;
@@ -182,6 +186,16 @@ static struct cv_hold *find_leadership(const struct cv_session *session, words c
     return lock && cv_parse_number(command->word[2], INT64_MAX, &fence) ? cv_lock_hold(lock, fence) : NULL;
 }
 
+/* How long it surely lasts: as the lease of this node does, and no longer than its own time to live; -1: for ever. */
+static int64_t left_ms(const struct cv_member *member, const struct cv_hold *hold)
+{
+    const int64_t ttl_ms = hold->ttl_ms ? (int64_t)hold->ttl_ms : -1;
+    if (!member->raft)
+        return ttl_ms;
+    const int64_t lease_ms = cv_raft_left_ms(member->raft);
+    return ttl_ms >= 0 && ttl_ms < lease_ms ? ttl_ms : lease_ms;
+}
+
 static void run_renew(struct cv_session *session, words command)
 {
     bool good;
@@ -197,7 +211,7 @@ static void run_renew(struct cv_session *session, words command)
     const struct cv_service *service = session->service;
     if (hold->ttl_ms)
         cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
-    cv_resp_integer(&session->out, hold->ttl_ms ? (int64_t)hold->ttl_ms : -1);
+    cv_resp_integer(&session->out, left_ms(service->member, hold));
 }
 
 static void run_resign(struct cv_session *session, words command)
@@ -257,6 +271,35 @@ static void run_unobserve(struct cv_session *session, words command)
     cv_resp_integer(&session->out, (int64_t)ended);
 }
 
+/* ---- STEPDOWN ---- */
+
+/* [id]: asks for another coordinator. Whether it comes to that VIEW tells. */
+static void run_step_down(struct cv_session *session, words command)
+{
+    const struct cv_member *member = session->service->member;
+    const struct cv_roster *roster = &member->roster;
+    cv_node to = CV_NOBODY;
+    if (!member->raft) {
+        cv_resp_error(&session->out, "ERR STEPDOWN: the group's election decides where the views are not agreed");
+        return;
+    }
+    if (command->count > 1) {
+        uint64_t id = UINT64_MAX;
+        cv_parse_number(command->word[1], UINT32_MAX, &id);
+        for (to = 0; to < roster->count && roster->ids[to] != id; to++)
+            continue;
+        if (to == roster->count) {
+            cv_resp_error(&session->out, "ERR STEPDOWN '%s': expected the id of a member",
+                          brief(command->word[1]).text);
+            return;
+        }
+    }
+    if (cv_raft_step_down(member->raft, to))
+        cv_resp_status(&session->out, "OK");
+    else
+        cv_resp_error(&session->out, "NOQUORUM nobody can take over now");
+}
+
 /* ---- the connection itself ---- */
 
 static void run_ping(struct cv_session *session, words command)
@@ -290,7 +333,7 @@ static void run_hello(struct cv_session *session, words command)
     cv_resp_word(out, "id");
     cv_resp_integer(out, host->roster->ids[host->roster->me]);
     cv_resp_word(out, "mode");
-    cv_resp_word(out, host->roster->count > 1 ? "static" : "single");
+    cv_resp_word(out, cv_member_mode(session->service->member));
     cv_resp_word(out, "epoch");
     cv_resp_integer(out, (int64_t)host->view.epoch);
 }
@@ -344,6 +387,7 @@ static const struct {
     {"LOCKS", 1, 2, cv_facts_locks, false},
     {"VIEW", 1, 1, cv_facts_view, false},
     {"INFO", 1, 2, cv_facts_info, false},
+    {"STEPDOWN", 1, 2, run_step_down, false},
     {"PING", 1, 2, run_ping, true},
     {"HELLO", 1, 7, run_hello, false},
     {"AUTH", 2, 3, run_auth, false},
@@ -356,6 +400,8 @@ void cv_command_run(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;
+    if (session->service->member->raft)
+        cv_raft_look(session->service->member->raft);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!cv_resp_is(command->word[0], commands[i].name))
             continue;

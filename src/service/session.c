@@ -132,6 +132,12 @@ void cv_session_observe(const struct cv_watch *watch)
     cv_stream_mark(&session->stream);
 }
 
+void cv_session_no_quorum(struct cv_wait *wait)
+{
+    cv_resp_error(&wait->session->out, CV_NO_QUORUM);
+    cv_stream_mark(&wait->session->stream);
+}
+
 static void waited_too_long(struct cv_alarm *alarm)
 {
     struct cv_wait *wait = (void *)alarm;
@@ -233,6 +239,19 @@ static void heard(void *context, cv_node from, struct cv_instance *instance, con
                          .node = from, .leads = notice->leads, .session = notice->session, .fence = notice->fence});
 }
 
+/* The lease has come, or has run out; then what clients have is over before anything else happens. */
+static void leased(void *context, bool leased)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++) {
+        struct cv_lock *lock = service->host->all[i]->user;
+        if (lock && leased)
+            cv_lock_serve(lock);
+        else if (lock)
+            cv_lock_abandon(lock);
+    }
+}
+
 void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
 {
     service->member = member;
@@ -244,6 +263,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,
+                                            .leased = leased,
                                             .heard = heard,
                                             .context = service};
 }
