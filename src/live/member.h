@@ -27,6 +27,7 @@ struct cv_member_calls {
     bool (*keep)(const struct cv_instance *instance);
     void (*destroyed)(struct cv_instance *instance);
     void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
+    void (*hopeless)(void *context);            /* nor is there any use in waiting */
     void (*heard)(void *context, cv_node from, struct cv_instance *instance, const struct cv_notice *notice);
     void *context;
 };

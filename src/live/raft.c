@@ -29,7 +29,7 @@ static cv_node node_of(const struct cv_raft *raft, uint64_t seat)
 static void lapse(struct cv_raft *raft)
 {
     raft->leased = false;
-    raft->without = true;
+    raft->patience_us = cv_loop_boot() + raft->lease.terms.length_us;
     raft->lapses++;
     raft->member->user.leased(raft->member->user.context, false);
 }
@@ -257,7 +257,7 @@ static void time_passes(struct cv_alarm *alarm)
     cv_assembly_tick(&raft->assembly, cv_loop_boot());
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
-        member->user.leased(member->user.context, false);
+        member->user.hopeless(member->user.context);
     }
     cv_loop_set(&raft->member->loop, alarm, raft->tick_us);
 }

@@ -33,11 +33,11 @@ struct cv_raft {
     uv_async_t wake;     /* the disk has done something */
     bool wakes;
     uint64_t tick_us, margin_us;
-    uint64_t usable_us; /* the lease ends then, less the margin; by cv_loop_boot() */
-    bool leased;        /* as the service was told */
-    bool without;       /* no lease, and not only for a moment: it had one, or has waited long for one */
-    uint64_t patience_us;
-    uint64_t floor; /* what was on disk at the start: with all that agreed again, no entry is forgotten */
+    uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
+    bool leased;          /* as the service was told */
+    bool without;         /* no lease, and not only for a moment: those who wait are told */
+    uint64_t patience_us; /* until then it is only for a moment */
+    uint64_t floor;       /* what was on disk at the start: with all that agreed again, no entry is forgotten */
     bool remembers;
     struct cv_backlog backlog[CV_RAFT_BACKLOG];
     uint32_t backlog_count;

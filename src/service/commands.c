@@ -107,6 +107,13 @@ static uint64_t patience_us(const struct cv_service *service, const struct wish 
     return cv_set_count(service->host->view.members) > 1 ? service->member->try_us : 0;
 }
 
+/* Who only tries is told so as soon as the lease is over, who waits a little later. */
+static bool is_without_quorum(const struct cv_member *member, bool tries)
+{
+    const struct cv_raft *raft = member->raft;
+    return raft && (raft->without || (tries && raft->lapses && !cv_raft_leased(raft)));
+}
+
 static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
 {
     struct cv_service *service = session->service;
@@ -124,7 +131,7 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         return;
     }
     const bool tries = !wish.waits_for_ever && !wish.wait_ms;
-    if (service->member->raft && service->member->raft->without) {
+    if (is_without_quorum(service->member, tries)) {
         cv_resp_error(&session->out, CV_NO_QUORUM);
         return;
     }

@@ -234,17 +234,21 @@ void cv_lock_abandon(struct cv_lock *lock)
 {
     struct cv_instance *instance = lock->instance;
     lose_all(lock);
-    while (lock->first) {
-        struct cv_wait *wait = lock->first;
-        dequeue(wait);
-        cv_session_no_quorum(wait);
-    }
     if (!(instance->flags & CV_INSIDE))
         return;
     if (cv_host_ready(instance->host))
         cv_host_release(instance->host, instance);
     else
         instance->flags &= ~(uint32_t)CV_INSIDE;
+}
+
+void cv_lock_disperse(struct cv_lock *lock)
+{
+    while (lock->first) {
+        struct cv_wait *wait = lock->first;
+        dequeue(wait);
+        cv_session_no_quorum(wait);
+    }
 }
 
 /* A holder that the new view does not know of has lost what it held. */

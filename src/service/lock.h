@@ -87,7 +87,8 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
 void cv_lock_entered(struct cv_instance *instance);
 void cv_lock_resume(struct cv_instance *instance); /* in a new view */
 void cv_lock_serve(struct cv_lock *lock);          /* now that it may */
-void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold or hope for anything here */
+void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything here */
+void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_destroyed(struct cv_instance *instance);
 /* Somebody leads from now on, or does not any more. */

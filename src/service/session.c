@@ -252,6 +252,14 @@ static void leased(void *context, bool leased)
     }
 }
 
+static void hopeless(void *context)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            cv_lock_disperse(service->host->all[i]->user);
+}
+
 void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
 {
     service->member = member;
@@ -264,6 +272,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,
                                             .leased = leased,
+                                            .hopeless = hopeless,
                                             .heard = heard,
                                             .context = service};
 }
