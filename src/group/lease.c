@@ -12,29 +12,25 @@ void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us)
         lease->asked_us[voter] = asked_us;
 }
 
-/* The latest time such that a majority has granted what was asked then or later. */
+/* What a majority has granted: the middle of all, the latest first. */
 uint64_t cv_lease_end(const struct cv_lease *lease)
 {
-    uint64_t best = 0;
-    for (cv_node voter = 0; voter < CV_MAX_MEMBERS; voter++) {
-        cv_set as_late = 0;
-        const uint64_t asked = lease->asked_us[voter];
-        if (!cv_set_has(lease->voters, voter) || asked <= best)
-            continue;
-        for (cv_node other = 0; other < CV_MAX_MEMBERS; other++)
-            if (lease->asked_us[other] >= asked)
-                as_late |= cv_set_of(other);
-        if (cv_majority(as_late, lease->voters))
-            best = asked;
+    uint64_t asked_us[CV_MAX_MEMBERS];
+    uint32_t count = 0;
+    for (cv_set rest = lease->voters; rest; rest &= rest - 1) {
+        const uint64_t asked = lease->asked_us[__builtin_ctzll(rest)];
+        uint32_t place = count++;
+        for (; place > 0 && asked_us[place - 1] < asked; place--)
+            asked_us[place] = asked_us[place - 1];
+        asked_us[place] = asked;
     }
-    return best ? best + cv_lease_short(&lease->terms, lease->terms.length_us) : 0;
+    const uint64_t agreed = count ? asked_us[count / 2] : 0;
+    return agreed ? agreed + cv_lease_short(&lease->terms, lease->terms.length_us) : 0;
 }
 
-void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms, bool returns, uint64_t now_us)
+void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms)
 {
     *grants = (struct cv_grants){.terms = *terms};
-    if (returns)
-        grants->unknown_until_us = now_us + cv_lease_long(terms, terms->length_us);
 }
 
 void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members)
@@ -60,13 +56,8 @@ bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uin
 uint64_t cv_grants_left(const struct cv_grants *grants, cv_set members, uint64_t now_us)
 {
     uint64_t until = now_us;
-    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
-        if (!cv_set_has(members, node))
-            continue;
-        const uint64_t one =
-            grants->until_us[node] > grants->unknown_until_us ? grants->until_us[node] : grants->unknown_until_us;
-        if (one > until)
-            until = one;
-    }
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(members, node) && grants->until_us[node] > until)
+            until = grants->until_us[node];
     return until - now_us;
 }

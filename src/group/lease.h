@@ -11,6 +11,9 @@
  *     member   asks |------------ L (1 - drift) ------------|
  *     voter              |------------------ L (1 + drift) ------------------|
  *
+ * A node that returns from a crash has forgotten what it granted, and what it was granted: it takes no part in a view
+ * before all that is over.
+ *
  * A voter grants to those who are in the last entry it knows to be agreed, and have been in all since the view they are
  * in: who was left out once has to begin a new view first. Whoever prepares a view hears from all its voters, a
  * majority, how long what they have granted to those left out still lasts, and waits for that.
@@ -62,11 +65,9 @@ struct cv_grants {
     uint64_t epoch;                    /* of the last entry */
     uint64_t since[CV_MAX_MEMBERS];    /* the first of all entries in a row, up to the last, that have it; 0: none */
     uint64_t until_us[CV_MAX_MEMBERS]; /* that what it was granted lasts */
-    uint64_t unknown_until_us;         /* who knows what was granted in an earlier life? */
 };
 
-/* `returns`: there may have been an earlier life. */
-void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms, bool returns, uint64_t now_us);
+void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms);
 /* An entry is agreed. */
 void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members);
 /* A member that is in the view of that epoch asks; is it granted? */

@@ -331,7 +331,7 @@ static void come_back(struct cv_raft *raft, uint64_t *begin_us)
     const struct cv_lease_terms *terms = &raft->lease.terms;
     const bool returns = status.stored > 1 || status.term > 1;
     const uint64_t until = cv_lease_long(terms, terms->length_us);
-    cv_grants_init(&raft->assembly.grants, terms, returns, cv_loop_boot());
+    cv_grants_init(&raft->assembly.grants, terms);
     raft->floor = status.stored;
     if (returns && *begin_us < until)
         *begin_us = until;
