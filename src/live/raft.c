@@ -42,7 +42,7 @@ void cv_raft_look(struct cv_raft *raft)
 
 static void lease_ends(struct cv_alarm *alarm)
 {
-    cv_raft_look((struct cv_raft *)(void *)((char *)alarm - offsetof(struct cv_raft, end)));
+    cv_raft_look(cv_alarm_owner(alarm, struct cv_raft, end));
 }
 
 int64_t cv_raft_left_ms(const struct cv_raft *raft)
@@ -240,13 +240,22 @@ bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
         return cv_assembly_step_down(&raft->assembly, to, cv_loop_boot());
     if (leader == CV_NOBODY || cv_set_has(member->peers.suspected, leader))
         return false;
-    cv_views_ask_step_down(raft->member, leader, to);
+    cv_views_ask(raft->member, leader, CV_MOTION_STEP_DOWN, to);
     return true;
+}
+
+void cv_raft_crowded(struct cv_raft *raft)
+{
+    const cv_node leader = node_of(raft, raft->leader);
+    if (leader == raft->member->roster.me)
+        cv_assembly_renew(&raft->assembly, cv_loop_boot());
+    else if (leader != CV_NOBODY)
+        cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
 }
 
 static void time_passes(struct cv_alarm *alarm)
 {
-    struct cv_raft *raft = (struct cv_raft *)(void *)((char *)alarm - offsetof(struct cv_raft, tick));
+    struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
     const struct cv_member *member = raft->member;
     const cv_node me = member->roster.me;
     cv_raft_look(raft);

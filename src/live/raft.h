@@ -77,6 +77,8 @@ void cv_raft_look(struct cv_raft *raft);
 /* Milliseconds until a view without this member may begin. */
 int64_t cv_raft_left_ms(const struct cv_raft *raft);
 
+/* There are many names: a new view keeps those that somebody uses. */
+void cv_raft_crowded(struct cv_raft *raft);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
 

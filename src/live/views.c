@@ -28,9 +28,9 @@ static void put_motion(void *context, cv_node to, enum cv_motion motion, uint64_
     send_motion(context, to, motion, epoch, NULL, body);
 }
 
-void cv_views_ask_step_down(struct cv_member *member, cv_node leader, cv_node to)
+void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number)
 {
-    put_motion(member, leader, CV_MOTION_STEP_DOWN, 0, to);
+    put_motion(member, leader, motion, member->host.view.epoch, number);
 }
 
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
@@ -107,6 +107,25 @@ static void install(void *context, const struct cv_view *view)
     cv_peers_beat(&member->peers);
 }
 
+/* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
+void cv_views_crowded(void *context)
+{
+    struct cv_member *member = context;
+    const struct cv_view *view = &member->host.view;
+    if (!cv_host_ready(&member->host))
+        return;
+    if (member->raft) {
+        cv_raft_crowded(member->raft);
+        return;
+    }
+    if (view->coordinator != member->roster.me) {
+        put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
+        return;
+    }
+    cv_council_renew(&member->council);
+    cv_member_reconsider(member);
+}
+
 static uint64_t unix_ms(void)
 {
     struct timespec now;
@@ -125,9 +144,10 @@ static void on_assembly(struct cv_member *member, cv_node from, const struct cv_
     struct cv_assembly *assembly = &member->raft->assembly;
     const enum cv_motion motion = frame->kind;
     const uint64_t number = cv_frame_number(frame, 0);
-    cv_raft_look(member->raft);
     if (motion == CV_MOTION_STEP_DOWN)
         cv_assembly_step_down(assembly, number < member->roster.count ? (cv_node)number : CV_NOBODY, cv_loop_boot());
+    else if (motion == CV_MOTION_RENEW && frame->round == member->host.view.epoch)
+        cv_assembly_renew(assembly, cv_loop_boot());
     else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
         cv_assembly_hear(assembly, from, motion, frame->round, number, cv_loop_boot());
     else if (cv_assembly_awaits(assembly, motion, from, frame->round))
@@ -148,7 +168,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
         if (cv_council_awaits(&member->council, motion, from, frame->round))
             on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
-    } else if (motion <= CV_MOTION_INSTALL &&
+    } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
         if (cv_council_hear(&member->council, from, motion, &view))
