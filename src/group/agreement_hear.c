@@ -109,6 +109,26 @@ static void limit_commit(const struct raft *raft, struct raft_append_entries *ap
         append->leader_commit = raft->last_stored;
 }
 
+/*
+ * Whoever is asked has a vote, Raft says, also if it has not heard yet that it has: those who have may need it to tell
+ * it so. libraft looks up its own seat before it votes; and nowhere else while it is asked.
+ */
+static void receive_as_voter(struct cv_agreement *agreement, struct raft_message *message)
+{
+    struct raft_server *seat = NULL;
+    const struct raft_configuration *members = &agreement->raft.configuration;
+    for (unsigned i = 0; i < members->n; i++) {
+        if (members->servers[i].id == agreement->options.id)
+            seat = &members->servers[i];
+    }
+    const int role = seat ? seat->role : RAFT_SPARE;
+    if (seat)
+        seat->role = RAFT_VOTER;
+    agreement->receive(&agreement->io, message);
+    if (seat)
+        seat->role = role;
+}
+
 /* A voter has confirmed that this member leads: it is silent for so long, and so is this member itself. */
 static void count_contact(struct cv_agreement *agreement, struct peer *peer, uint64_t stamp)
 {
@@ -144,7 +164,10 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
         return;
     }
     catch_up(agreement, message, envelope->term);
-    agreement->receive(&agreement->io, message);
+    if (type == RAFT_IO_REQUEST_VOTE)
+        receive_as_voter(agreement, message);
+    else
+        agreement->receive(&agreement->io, message);
     if (raft->state != RAFT_FOLLOWER || raft->follower_state.current_leader.id != peer->id ||
         raft->current_term != term || (type != RAFT_IO_APPEND_ENTRIES && type != RAFT_IO_INSTALL_SNAPSHOT))
         return;
