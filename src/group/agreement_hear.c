@@ -135,9 +135,9 @@ static void count_contact(struct cv_agreement *agreement, struct peer *peer, uin
     if (stamp <= peer->contact_ms || stamp > agreement->calls.now_ms(agreement->calls.context))
         return;
     peer->contact_ms = stamp;
-    const uint64_t heard_ms = cv_agreement_heard_ms(agreement);
-    if (heard_ms > 0 && heard_ms + agreement->options.election_ms > agreement->quiet_until_ms)
-        agreement->quiet_until_ms = heard_ms + agreement->options.election_ms;
+    const uint64_t contact_ms = cv_agreement_contact_ms(agreement);
+    if (contact_ms > 0 && contact_ms + agreement->options.election_ms > agreement->quiet_until_ms)
+        agreement->quiet_until_ms = contact_ms + agreement->options.election_ms;
 }
 
 static void receive(struct cv_agreement *agreement, struct peer *peer, const struct envelope *envelope,

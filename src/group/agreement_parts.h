@@ -143,6 +143,8 @@ struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);
 /* Does all that the last call has brought about. */
 void cv_agreement_finish(struct cv_agreement *agreement);
 
+/* A time at which a majority of voters knew that this member leads, also if it is not fit to yet; or 0. */
+uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement);
 /* Goes on with a transfer. */
 void cv_agreement_yield(struct cv_agreement *agreement);
 /* Starts libraft again, from the mirror, as after a crash. */

@@ -239,14 +239,11 @@ static uint64_t contact_with(const struct cv_agreement *agreement, raft_id id)
     return 0;
 }
 
-uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
+uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement)
 {
     const struct raft_configuration *members = &agreement->raft.configuration;
     uint64_t contacts[CV_RAFT_MAX_SERVERS];
     size_t voters = 0;
-    /* Whoever lets another lead has broken the silence itself. */
-    if (fit(agreement) != 0 || agreement->transfer_number != 0)
-        return 0;
     for (unsigned i = 0; i < members->n && voters < CV_RAFT_MAX_SERVERS; i++) {
         if (members->servers[i].role == RAFT_VOTER)
             contacts[voters++] = contact_with(agreement, members->servers[i].id);
@@ -255,6 +252,12 @@ uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
         return 0;
     qsort(contacts, voters, sizeof *contacts, later_first);
     return contacts[voters / 2];
+}
+
+uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
+{
+    /* Whoever lets another lead has broken the silence itself. */
+    return fit(agreement) != 0 || agreement->transfer_number != 0 ? 0 : cv_agreement_contact_ms(agreement);
 }
 
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement)
