@@ -19,6 +19,12 @@ static uint64_t below(struct world *world, uint64_t limit)
     return cv_random_below(&world->random, limit);
 }
 
+static void pass(struct world *world, uint32_t ms)
+{
+    while (ms-- > 0)
+        world_step(world);
+}
+
 /* ---- what goes wrong ---- */
 
 /* Cuts the side off from the rest; one way: it can hear, but not be heard. */
@@ -189,6 +195,128 @@ static bool tell_story(uint64_t seed, struct world *world, uint64_t totals[8])
     return world->wrong[0] == '\0';
 }
 
+/* ---- examples ---- */
+
+/* Three members, all well, of whom one leads. */
+static struct node *begin(struct world *world)
+{
+    world_open(world, 1, 3, 0);
+    world->delay_ms = 1;
+    world_heal(world);
+    pass(world, 1000);
+    struct node *leader = world_leader(world);
+    if (!leader)
+        world_wrong(world, "nobody leads");
+    return leader ? leader : &world->nodes[0];
+}
+
+/* Pre-vote: whoever was cut off for a while does not disturb the others when it is back. */
+static void a_return_changes_nothing(struct world *world)
+{
+    const struct node *leader = begin(world);
+    const uint64_t term = cv_agreement_status(leader->agreement).term;
+    cut_off(world, 1u << ((leader->number + 1) % 3), false);
+    pass(world, 1000);
+    world_heal(world);
+    pass(world, 500);
+    if (world_leader(world) != leader || cv_agreement_status(leader->agreement).term != term)
+        world_wrong(world, "a return has deposed the leader");
+}
+
+/* A member that restarts has forgotten whom it has heard, and must not help a third against the leader. */
+static void a_restart_breaks_no_promise(struct world *world)
+{
+    const struct node *leader = begin(world);
+    const uint32_t forgetful = (leader->number + 1) % 3, third = (leader->number + 2) % 3;
+    world->cut[leader->number][third] = world->cut[third][leader->number] = true;
+    for (uint32_t round = 0; round < 200; round++) {
+        pass(world, 25);
+        world_crash(world, forgetful);
+        world_start(world, forgetful);
+        world->nodes[forgetful].disk_chance = 100;
+    }
+}
+
+/* Figure 8 of the paper, (c): an entry of an earlier term is with a majority, and its leader has none of its own yet.
+ */
+static void earlier_terms_are_not_counted(struct world *world)
+{
+    struct node *leader = begin(world);
+    /* The entry reaches nobody; its leader is killed when it has it on disk, and comes back. */
+    cut_off(world, 1u << leader->number, false);
+    world_propose(leader);
+    pass(world, 5);
+    world_crash(world, leader->number);
+    world_start(world, leader->number);
+    cut_off(world, 1u << ((leader->number + 1) % 3), false);
+    for (uint32_t ms = 0; ms < 1000; ms++) {
+        const uint64_t term = leader->highest_term;
+        leader->disk_chance = 100;
+        pass(world, 1);
+        /* Its vote for itself is on disk, and nothing else will be for a while. */
+        if (leader->highest_term > term) {
+            leader->disk_chance = 0;
+            pass(world, 60);
+        }
+    }
+    world_heal(world);
+    pass(world, 1000);
+}
+
+/* A disk that is full is the end for its owner, and for nobody else. */
+static void a_full_disk_ends_one(struct world *world)
+{
+    struct node *leader = begin(world);
+    leader->disk.fail_in = 1;
+    leader->disk.failure = ENOSPC;
+    world_propose(leader);
+    pass(world, 1000);
+    uint64_t number;
+    if (!leader->failed || cv_agreement_status(leader->agreement).leads || cv_agreement_heard_ms(leader->agreement) ||
+        cv_agreement_propose(leader->agreement, "x", 1, &number) != CV_EFILE)
+        world_wrong(world, "a full disk is not the end");
+    if (!world_leader(world) || world_leader(world) == leader)
+        world_wrong(world, "nobody takes over");
+}
+
+/* Both who are left must have missed the leader, so most failovers take 1.3 to 2 times the election timeout. */
+static void failover_is_fast(struct world *world)
+{
+    uint32_t fast = 0;
+    begin(world);
+    for (uint32_t round = 0; round < 40 && world->wrong[0] == '\0'; round++) {
+        const uint32_t dead = world_leader(world)->number;
+        const uint64_t killed_ms = world->now_ms;
+        world_crash(world, dead);
+        while (!world_leader(world) && world->now_ms < killed_ms + 5000)
+            pass(world, 1);
+        fast += world->now_ms - killed_ms <= 2 * world->election_ms;
+        world_heal(world);
+        pass(world, 500);
+        if (!world_leader(world))
+            world_wrong(world, "nobody takes over");
+    }
+    if (fast < 30)
+        world_wrong(world, "only %u of 40 failovers are fast", fast);
+}
+
+static uint64_t tell_examples(struct world *world)
+{
+    static void (*const examples[])(struct world *) = {a_return_changes_nothing, a_restart_breaks_no_promise,
+                                                       earlier_terms_are_not_counted, a_full_disk_ends_one,
+                                                       failover_is_fast};
+    uint64_t failures = 0;
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        examples[i](world);
+        world_close(world);
+        if (world->wrong[0] != '\0') {
+            printf("example %zu: %s\n", i + 1, world->wrong);
+            failures++;
+        }
+    }
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t stories = 600, seed = 1, totals[8] = {0};
@@ -200,7 +328,7 @@ int main(int argc, char **argv)
         }
     }
     struct world *world = malloc(sizeof *world);
-    uint64_t failures = 0;
+    uint64_t failures = tell_examples(world);
     for (uint64_t i = 0; i < stories && failures < 5; i++)
         failures += !tell_story(seed + i, world, totals);
     free(world);

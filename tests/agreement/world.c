@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "group/raft_codec.h"
+#include "group/agreement_parts.h"
 
-#define ENVELOPE_BYTES 32u
+#define ENVELOPE_BYTES sizeof(struct envelope)
 
 void world_wrong(struct world *world, const char *format, ...)
 {
@@ -55,6 +55,43 @@ static void check_leader(struct world *world, uint32_t leader, uint64_t term)
     }
 }
 
+/* Terms of entries, also of those that are still on their way to the disk; 0 if they are not in the log. */
+static uint64_t term_at(const struct node *node, uint64_t index)
+{
+    const struct cv_journal *log = &node->agreement->mirror;
+    return log->count > 0 && index >= log->first && index < cv_journal_next(log) ? log->entries[index - log->first].term
+                                                                                 : 0;
+}
+
+/* Whoever tells a leader that it has all up to an index must have what the leader has. */
+static void check_answer(struct world *world, const struct node *node, const struct node *leader,
+                         const struct raft_append_entries_result *result)
+{
+    if (result->rejected != 0 || !leader->agreement || leader->agreement->raft.state != RAFT_LEADER ||
+        leader->agreement->raft.current_term != result->term)
+        return;
+    for (uint64_t index = 1; index <= result->last_log_index; index++) {
+        const uint64_t mine = term_at(node, index), yours = term_at(leader, index);
+        if (mine != yours && mine != 0 && yours != 0)
+            world_wrong(world, "%u tells %u that it has %llu, but %llu is of term %llu, not %llu", node->number + 1,
+                        leader->number + 1, (unsigned long long)result->last_log_index, (unsigned long long)index,
+                        (unsigned long long)mine, (unsigned long long)yours);
+    }
+}
+
+/* A leader counts who has an entry of its own term, and never one of an earlier term. */
+static void check_commit(struct world *world, struct node *node)
+{
+    const struct raft *raft = &node->agreement->raft;
+    const bool leads = raft->state == RAFT_LEADER;
+    if (leads && raft->current_term == node->led_term && raft->commit_index > node->led_commit &&
+        term_at(node, raft->commit_index) != raft->current_term)
+        world_wrong(world, "%u commits %llu, of an earlier term", node->number + 1,
+                    (unsigned long long)raft->commit_index);
+    node->led_term = leads ? raft->current_term : 0;
+    node->led_commit = raft->commit_index;
+}
+
 /* What a member says must agree with all it has said before, also before a crash. */
 static void check_message(struct world *world, uint32_t from, uint32_t to, const void *bytes, size_t length)
 {
@@ -81,6 +118,8 @@ static void check_message(struct world *world, uint32_t from, uint32_t to, const
         check_vote(world, from, term, to);
     else if (message.type == RAFT_IO_APPEND_ENTRIES || message.type == RAFT_IO_INSTALL_SNAPSHOT)
         check_leader(world, from, term);
+    if (message.type == RAFT_IO_APPEND_ENTRIES_RESULT)
+        check_answer(world, node, &world->nodes[to], &message.append_entries_result);
     world->snapshots_sent += message.type == RAFT_IO_INSTALL_SNAPSHOT;
     node->highest_term = term;
     cv_raft_discard(&message);
@@ -145,8 +184,12 @@ static void on_committed(void *context, uint64_t index, const void *bytes, size_
 static void on_leader(void *context, uint64_t leader, uint64_t term)
 {
     struct node *node = context;
-    if (leader != 0 && term < MAX_TERMS && node->world->count > 1)
-        check_leader(node->world, (uint32_t)leader - 1, term);
+    struct world *world = node->world;
+    if (leader == 0 || term >= MAX_TERMS)
+        return;
+    check_leader(world, (uint32_t)leader - 1, term);
+    if (leader == node->number + 1 && term > world->acknowledged_term && node->last_index < world->acknowledged_index)
+        world_wrong(world, "%u leads, but does not know all that is agreed on", node->number + 1);
 }
 
 static void on_decided(void *context, uint64_t number, bool done)
@@ -156,6 +199,8 @@ static void on_decided(void *context, uint64_t number, bool done)
     if (entry == 0 || !done)
         return;
     node->world->acknowledged[entry] = true;
+    node->world->acknowledged_index = node->last_index;
+    node->world->acknowledged_term = cv_agreement_status(node->agreement).term;
     node->world->acknowledgements++;
     if (!node->world->seen[entry])
         world_wrong(node->world, "%u takes %llu for done, which it was not told", node->number + 1,
@@ -266,6 +311,7 @@ static void run_node(struct world *world, struct node *node)
         node->tick_ms = world->now_ms + 5;
         cv_agreement_tick(node->agreement);
     }
+    check_commit(world, node);
     const uint64_t heard = cv_agreement_heard_ms(node->agreement);
     if (heard > 0 && heard + world->election_ms > node->claim_ms) {
         node->claim_ms = heard + world->election_ms;

@@ -40,6 +40,7 @@ struct node {
     uint64_t last_index;      /* told in this life */
     uint64_t claim_ms;        /* until when nobody else can lead in a later term */
     uint64_t claim_term;
+    uint64_t led_term, led_commit; /* when it was looked at last, if it led */
     struct proposal {
         uint64_t number, entry;
     } pending[16]; /* in this life, by number modulo 16 */
@@ -61,8 +62,9 @@ struct world {
     uint64_t entries[MAX_INDEX]; /* by index: what everybody must be told */
     uint64_t highest_index;
     uint64_t proposed;
-    bool acknowledged[MAX_INDEX]; /* by entry */
-    bool seen[MAX_INDEX];         /* by entry: told to somebody as committed */
+    bool acknowledged[MAX_INDEX];                   /* by entry */
+    uint64_t acknowledged_index, acknowledged_term; /* the highest, and of whom */
+    bool seen[MAX_INDEX];                           /* by entry: told to somebody as committed */
     uint64_t acknowledgements, elections, crashes, restarts, snapshots_sent, changes, transfers;
     char wrong[256];
 };
