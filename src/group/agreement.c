@@ -58,7 +58,9 @@ static void tell_leader(struct cv_agreement *agreement)
     raft_id leader = 0;
     const char *address;
     const bool leads = raft_state(&agreement->raft) == RAFT_LEADER;
-    if (!agreement->failed && (!leads || agreement->ready))
+    /* A follower that goes to a higher term keeps its leader, for libraft. */
+    const bool known = leads ? agreement->ready : agreement->heard_term == agreement->raft.current_term;
+    if (!agreement->failed && known)
         raft_leader(&agreement->raft, &leader, &address);
     if (leader == agreement->told_leader && (leader == 0 || agreement->raft.current_term == agreement->told_term))
         return;
@@ -82,6 +84,44 @@ void cv_agreement_fail(struct cv_agreement *agreement, const char *why)
     agreement->failed = true;
 }
 
+/* ---- libraft ---- */
+
+static int launch(struct cv_agreement *agreement)
+{
+    const struct cv_agreement_options *options = &agreement->options;
+    struct raft *raft = &agreement->raft;
+    char address[ADDRESS_BYTES];
+    snprintf(address, sizeof address, "%llu", (unsigned long long)options->id);
+    int error = raft_init(raft, &agreement->io, &agreement->fsm, options->id, address);
+    if (error != 0) {
+        cv_agreement_fail(agreement, raft_strerror(error));
+        return CV_ENOMEM;
+    }
+    raft_set_election_timeout(raft, options->election_ms);
+    raft_set_heartbeat_timeout(raft, options->heartbeat_ms);
+    raft_set_install_snapshot_timeout(raft, 10 * options->election_ms);
+    raft_set_snapshot_threshold(raft, SNAPSHOT_THRESHOLD);
+    raft_set_snapshot_trailing(raft, SNAPSHOT_TRAILING);
+    raft_set_pre_vote(raft, true);
+    error = raft_start(raft);
+    agreement->launched = error == 0;
+    if (error == 0)
+        return 0;
+    cv_agreement_fail(agreement, raft_strerror(error));
+    raft_close(raft, NULL);
+    return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
+}
+
+/* What libraft takes for stored is still on its way to the disk, so nothing is said before it is there. */
+void cv_agreement_begin_anew(struct cv_agreement *agreement)
+{
+    raft_close(&agreement->raft, NULL);
+    agreement->launched = agreement->ready = false;
+    agreement->vote_ticket = agreement->last_ticket;
+    agreement->quiet_until_ms = agreement->calls.now_ms(agreement->calls.context) + agreement->options.election_ms;
+    launch(agreement);
+}
+
 /* ---- leading ---- */
 
 static void opened(struct raft_barrier *barrier, int status)
@@ -101,8 +141,16 @@ static void notice_leadership(struct cv_agreement *agreement)
         cv_agreement_fail(agreement, raft_errmsg(raft));
     if (raft_state(raft) != RAFT_LEADER || raft->current_term == agreement->led_term)
         return;
+    /* libraft lets the only voter lead without an election, again and again in the same term. */
+    if (raft->current_term != agreement->stood_term) {
+        cv_agreement_io_stand(agreement);
+        cv_agreement_begin_anew(agreement);
+        agreement->more = true;
+        return;
+    }
     agreement->led_term = raft->current_term;
     agreement->ready = false;
+    agreement->counted_since_ms = agreement->calls.now_ms(agreement->calls.context);
     for (size_t i = 0; i < agreement->peer_count; i++)
         agreement->peers[i].contact_ms = 0;
     agreement->opening.barrier.data = &agreement->opening;
@@ -120,8 +168,10 @@ void cv_agreement_finish(struct cv_agreement *agreement)
         return;
     agreement->telling = true;
     while (agreement->more && !agreement->failed) {
+        agreement->more = false;
         notice_leadership(agreement);
-        agreement->more = cv_agreement_io_answer(agreement);
+        cv_agreement_yield(agreement);
+        agreement->more |= cv_agreement_io_answer(agreement);
         cv_agreement_io_release(agreement);
         agreement->more |= tell_next(agreement);
         if (!agreement->more)
@@ -134,85 +184,7 @@ void cv_agreement_finish(struct cv_agreement *agreement)
     agreement->telling = false;
 }
 
-/* ---- hearing ---- */
-
-struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
-{
-    for (size_t i = 0; i < agreement->peer_count; i++) {
-        if (agreement->peers[i].id == id)
-            return &agreement->peers[i];
-    }
-    if (agreement->peer_count == CV_RAFT_MAX_SERVERS)
-        return NULL;
-    struct peer *peer = &agreement->peers[agreement->peer_count++];
-    *peer = (struct peer){.id = id};
-    return peer;
-}
-
-/* Is there a reason not to show libraft this message? */
-static bool unwelcome(const struct cv_agreement *agreement, uint64_t from, const struct raft_message *message)
-{
-    const struct raft *raft = &agreement->raft;
-    const uint64_t now = agreement->calls.now_ms(agreement->calls.context);
-    if (agreement->installing)
-        return true;
-    switch (message->type) {
-    case RAFT_IO_APPEND_ENTRIES:
-    case RAFT_IO_INSTALL_SNAPSHOT:
-        /* A second leader in one term cannot be, and libraft does not check. */
-        return raft->state == RAFT_LEADER && cv_raft_term(message) == raft->current_term;
-    case RAFT_IO_REQUEST_VOTE:
-        return message->request_vote.candidate_id != from ||
-               (now < agreement->quiet_until_ms && !message->request_vote.disrupt_leader);
-    default:
-        return false;
-    }
-}
-
-/* libraft would take entries for committed that are still on their way to the disk, and members with them. */
-static void limit_commit(const struct raft *raft, struct raft_append_entries *append)
-{
-    const raft_index last = append->prev_log_index + append->n_entries;
-    if (last <= raft_last_index((struct raft *)(uintptr_t)raft) && append->leader_commit > raft->last_stored)
-        append->leader_commit = raft->last_stored;
-}
-
-int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length)
-{
-    struct raft *raft = &agreement->raft;
-    struct raft_message message;
-    struct cv_cursor cursor = cv_cursor(bytes, length);
-    const uint64_t stamp = cv_take_64(&cursor), echo = cv_take_64(&cursor);
-    if (agreement->failed)
-        return CV_EFILE;
-    if (cursor.broken || from == 0 || from == agreement->options.id)
-        return CV_EINPUT;
-    const int error = cv_raft_decode(cursor.at, cursor.left, &message);
-    if (error != 0)
-        return error;
-    struct peer *peer = cv_agreement_peer(agreement, from);
-    if (!peer || unwelcome(agreement, from, &message)) {
-        cv_raft_discard(&message);
-        return 0;
-    }
-    const raft_term term = cv_raft_term(&message);
-    const unsigned short type = message.type;
-    if (type == RAFT_IO_APPEND_ENTRIES_RESULT && raft->state == RAFT_LEADER && term == raft->current_term &&
-        echo > peer->contact_ms && echo <= agreement->calls.now_ms(agreement->calls.context))
-        peer->contact_ms = echo;
-    if (type == RAFT_IO_APPEND_ENTRIES)
-        limit_commit(raft, &message.append_entries);
-    char address[ADDRESS_BYTES];
-    snprintf(address, sizeof address, "%llu", (unsigned long long)from);
-    message.server_id = from;
-    message.server_address = address;
-    agreement->receive(&agreement->io, &message);
-    if (raft->state == RAFT_FOLLOWER && raft->follower_state.current_leader.id == from && raft->current_term == term &&
-        (type == RAFT_IO_APPEND_ENTRIES || type == RAFT_IO_INSTALL_SNAPSHOT) && stamp > peer->heard_stamp)
-        peer->heard_stamp = stamp;
-    cv_agreement_finish(agreement);
-    return 0;
-}
+/* ---- time and the disk ---- */
 
 void cv_agreement_tick(struct cv_agreement *agreement)
 {
@@ -239,15 +211,15 @@ bool cv_agreement_work(struct cv_agreement *agreement)
 
 /* The journal's checks hold, so only a program that is not ours, or another version of it, can have written nonsense.
  */
-static bool readable(const struct cv_journal *found)
+static bool readable(const struct cv_journal *mirror)
 {
-    for (size_t i = 0; i < found->count; i++) {
-        const struct cv_entry *entry = &found->entries[i];
+    for (size_t i = 0; i < mirror->count; i++) {
+        const struct cv_entry *entry = &mirror->entries[i];
         const bool change = entry->type == RAFT_CHANGE;
-        if (entry->size == 0 || entry->term == 0 || entry->term > found->term ||
+        if (entry->size == 0 || entry->term == 0 || entry->term > mirror->term ||
             (!change && entry->type != RAFT_COMMAND && entry->type != RAFT_BARRIER) ||
             (change && cv_raft_configuration(entry->bytes, entry->size, NULL) != 0) ||
-            (!change && found->first + i == 1))
+            (!change && mirror->first + i == 1))
             return false;
     }
     return true;
@@ -264,42 +236,19 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
         .wake = agreement->calls.wake,
         .wake_data = agreement->calls.context,
     };
-    struct cv_journal *found = &agreement->found;
-    int error = cv_disk_open(&agreement->disk, &disk, found, complaint);
+    struct cv_journal *mirror = &agreement->mirror;
+    const int error = cv_disk_open(&agreement->disk, &disk, mirror, complaint);
     if (error != 0)
         return error;
+    mirror->id = options->id;
+    if (!readable(mirror))
+        return cv_complain(complaint, "%.300s/journal: holds entries that make no sense", options->directory);
     /* Also if a crash has left the beginning half done. */
-    const bool new = found->count == 0 && found->snapshot_index == 0 && found->term <= 1 && found->vote == 0;
+    const bool new = mirror->count == 0 && mirror->snapshot_index == 0 && mirror->term <= 1 && mirror->vote == 0;
     if (!new)
         agreement->quiet_until_ms = agreement->calls.now_ms(agreement->calls.context) + options->election_ms;
-    if (new && options->seat_count > 0)
-        error = cv_agreement_io_begin(agreement);
-    if (error == 0 && !readable(found))
-        return cv_complain(complaint, "%.300s/journal: holds entries that make no sense", options->directory);
-    cv_put_bytes(&agreement->snapshot, found->snapshot, found->snapshot_size);
-    agreement->snapshot_index = found->snapshot_index;
-    agreement->snapshot_term = found->snapshot_term;
-    agreement->next_index = cv_journal_next(found);
-    if (error != 0)
-        cv_complain(complaint, "the group: %s", cv_error_text(error));
-    return error;
-}
-
-static int start(struct cv_agreement *agreement, struct cv_complaint *complaint)
-{
-    const struct cv_agreement_options *options = &agreement->options;
-    struct raft *raft = &agreement->raft;
-    raft_set_election_timeout(raft, options->election_ms);
-    raft_set_heartbeat_timeout(raft, options->heartbeat_ms);
-    raft_set_install_snapshot_timeout(raft, 10 * options->election_ms);
-    raft_set_snapshot_threshold(raft, SNAPSHOT_THRESHOLD);
-    raft_set_snapshot_trailing(raft, SNAPSHOT_TRAILING);
-    raft_set_pre_vote(raft, true);
-    const int error = raft_start(raft);
-    if (error != 0) {
-        cv_complain(complaint, "%.300s/journal: %s", options->directory, raft_errmsg(raft));
-        return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
-    }
+    else if (options->seat_count > 0 && cv_agreement_io_begin(agreement) != 0)
+        return cv_complain(complaint, "the members of the group are not distinct, or one has id 0");
     return 0;
 }
 
@@ -311,7 +260,7 @@ static void forget(struct cv_agreement *agreement)
         agreement->events = event->next;
         free(event);
     }
-    cv_agreement_io_free(agreement);
+    cv_journal_free(&agreement->mirror);
     free(agreement->last.bytes);
     free(agreement);
 }
@@ -325,7 +274,7 @@ int cv_agreement_open(struct cv_agreement **opening, const struct cv_agreement_o
     agreement->options = *options;
     agreement->calls = *calls;
     agreement->events_end = &agreement->events;
-    agreement->opening.agreement = agreement;
+    agreement->opening.agreement = agreement->farewell.agreement = agreement;
     if (options->election_ms == 0)
         agreement->options.election_ms = CV_AGREEMENT_ELECTION_MS;
     if (options->heartbeat_ms == 0)
@@ -334,16 +283,8 @@ int cv_agreement_open(struct cv_agreement **opening, const struct cv_agreement_o
     cv_agreement_io_init(agreement);
     cv_agreement_state_init(agreement);
     int error = open_disk(agreement, complaint);
-    if (error == 0) {
-        char address[ADDRESS_BYTES];
-        snprintf(address, sizeof address, "%llu", (unsigned long long)options->id);
-        if (raft_init(&agreement->raft, &agreement->io, &agreement->fsm, options->id, address) != 0) {
-            error = CV_ENOMEM;
-        } else if ((error = start(agreement, complaint)) != 0) {
-            cv_agreement_close(agreement);
-            return error;
-        }
-    }
+    if (error == 0 && (error = launch(agreement)) != 0)
+        cv_complain(complaint, "%.300s/journal: %.100s", options->directory, agreement->complaint.text);
     if (error != 0) {
         forget(agreement);
         return error;
@@ -355,6 +296,7 @@ int cv_agreement_open(struct cv_agreement **opening, const struct cv_agreement_o
 
 void cv_agreement_close(struct cv_agreement *agreement)
 {
-    raft_close(&agreement->raft, NULL);
+    if (agreement->launched)
+        raft_close(&agreement->raft, NULL);
     forget(agreement);
 }

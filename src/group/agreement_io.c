@@ -8,8 +8,6 @@
 
 #include "group/agreement_parts.h"
 
-#define ENVELOPE_BYTES 16u /* when it left, and the last such time heard of whom it goes to */
-
 static struct cv_agreement *agreement_of(struct raft_io *io)
 {
     return io->impl;
@@ -18,9 +16,8 @@ static struct cv_agreement *agreement_of(struct raft_io *io)
 /* ---- from the disk ---- */
 
 /* The body of a snapshot: where its members were agreed on 8, length 4, members, state. */
-static int read_snapshot(const struct cv_buffer *body, struct raft_snapshot *snapshot)
+static int read_snapshot(struct cv_cursor cursor, struct raft_snapshot *snapshot)
 {
-    struct cv_cursor cursor = cv_cursor(body->bytes, body->length);
     snapshot->configuration_index = cv_take_64(&cursor);
     const size_t length = cv_take_32(&cursor);
     const unsigned char *members = cv_take_bytes(&cursor, length);
@@ -55,18 +52,19 @@ static void write_snapshot(struct cv_buffer *body, const struct raft_snapshot *s
     raft_free(members.base);
 }
 
-/* A copy of the last snapshot for libraft, or NULL if there is none or no memory. */
+/* A copy of the last snapshot for libraft, or NULL if there is none. */
 static int copy_snapshot(const struct cv_agreement *agreement, struct raft_snapshot **copy)
 {
+    const struct cv_journal *mirror = &agreement->mirror;
     *copy = NULL;
-    if (agreement->snapshot_index == 0)
+    if (mirror->snapshot_index == 0)
         return 0;
     struct raft_snapshot *snapshot = raft_calloc(1, sizeof *snapshot);
     if (!snapshot)
         return RAFT_NOMEM;
-    snapshot->index = agreement->snapshot_index;
-    snapshot->term = agreement->snapshot_term;
-    const int error = read_snapshot(&agreement->snapshot, snapshot);
+    snapshot->index = mirror->snapshot_index;
+    snapshot->term = mirror->snapshot_term;
+    const int error = read_snapshot(cv_cursor(mirror->snapshot, mirror->snapshot_size), snapshot);
     if (error != 0)
         raft_free(snapshot);
     else
@@ -74,14 +72,14 @@ static int copy_snapshot(const struct cv_agreement *agreement, struct raft_snaps
     return error;
 }
 
-static int copy_entries(const struct cv_journal *found, struct raft_entry **entries)
+static int copy_entries(const struct cv_journal *mirror, struct raft_entry **entries)
 {
     *entries = NULL;
-    if (found->count == 0)
+    if (mirror->count == 0)
         return 0;
-    *entries = raft_calloc(found->count, sizeof **entries);
-    for (size_t i = 0; i < found->count; i++) {
-        const struct cv_entry *entry = &found->entries[i];
+    *entries = raft_calloc(mirror->count, sizeof **entries);
+    for (size_t i = 0; i < mirror->count; i++) {
+        const struct cv_entry *entry = &mirror->entries[i];
         void *bytes = *entries ? raft_malloc(entry->size + 1u) : NULL;
         if (!bytes) {
             while (i-- > 0)
@@ -100,14 +98,14 @@ static int load(struct raft_io *io, raft_term *term, raft_id *vote, struct raft_
                 struct raft_entry *entries[], size_t *count)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    const struct cv_journal *found = &agreement->found;
-    *term = agreement->term = found->term;
-    *vote = found->vote;
-    *start = found->count > 0 ? found->first : found->snapshot_index + 1;
-    *count = found->count;
+    const struct cv_journal *mirror = &agreement->mirror;
+    *term = mirror->term;
+    *vote = mirror->vote;
+    *start = mirror->count > 0 ? mirror->first : mirror->snapshot_index + 1;
+    *count = mirror->count;
     int error = copy_snapshot(agreement, snapshot);
     if (error == 0)
-        error = copy_entries(found, entries);
+        error = copy_entries(mirror, entries);
     return error;
 }
 
@@ -115,28 +113,43 @@ static int load(struct raft_io *io, raft_term *term, raft_id *vote, struct raft_
 
 static uint64_t submit(struct cv_agreement *agreement, enum cv_record kind, struct cv_buffer *body, void *tag)
 {
+    if (body->broken || cv_journal_play(&agreement->mirror, kind, body->bytes, body->length) != 0)
+        cv_agreement_fail(agreement, cv_error_text(CV_ENOMEM));
     return agreement->last_ticket = cv_disk_submit(agreement->disk, kind, body, tag);
 }
 
-static int set_vote(struct raft_io *io, raft_id vote)
+static int put_vote(struct cv_agreement *agreement, raft_term term, raft_id vote)
 {
-    struct cv_agreement *agreement = agreement_of(io);
     struct cv_buffer body = {0};
-    cv_journal_put_vote(&body, agreement->term, vote);
+    cv_journal_put_vote(&body, term, vote);
+    if (vote == agreement->options.id)
+        agreement->stood_term = term;
     agreement->vote_ticket = submit(agreement, CV_RECORD_VOTE, &body, NULL);
     return 0;
 }
 
 static int set_term(struct raft_io *io, raft_term term)
 {
-    agreement_of(io)->term = term;
-    return set_vote(io, 0);
+    return put_vote(agreement_of(io), term, 0);
+}
+
+void cv_agreement_io_stand(struct cv_agreement *agreement)
+{
+    put_vote(agreement, agreement->mirror.term + 1, agreement->options.id);
+}
+
+/* Of the term that was set last; libraft itself believes in it only later. */
+static int set_vote(struct raft_io *io, raft_id vote)
+{
+    struct cv_agreement *agreement = agreement_of(io);
+    return put_vote(agreement, agreement->mirror.term, vote);
 }
 
 static struct flight *depart(struct cv_agreement *agreement)
 {
     struct flight *flight = calloc(1, sizeof *flight);
     if (flight) {
+        flight->term = agreement->mirror.term;
         *agreement->flights_end = flight;
         agreement->flights_end = &flight->next;
     }
@@ -161,20 +174,23 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
                                       .size = (uint32_t)entries[i].buf.len,
                                       .bytes = entries[i].buf.base};
     struct cv_buffer body = {0};
-    cv_journal_put_entries(&body, agreement->next_index, copies, count);
+    cv_journal_put_entries(&body, cv_journal_next(&agreement->mirror), copies, count);
     free(copies);
-    agreement->next_index += count;
     submit(agreement, CV_RECORD_ENTRIES, &body, flight);
+    flight->last_index = cv_journal_next(&agreement->mirror) - 1;
     return 0;
+}
+
+void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index)
+{
+    struct cv_buffer body = {0};
+    cv_journal_put_cut(&body, index);
+    submit(agreement, CV_RECORD_CUT, &body, NULL);
 }
 
 static int truncate_log(struct raft_io *io, raft_index index)
 {
-    struct cv_agreement *agreement = agreement_of(io);
-    struct cv_buffer body = {0};
-    cv_journal_put_cut(&body, index);
-    agreement->next_index = index;
-    submit(agreement, CV_RECORD_CUT, &body, NULL);
+    cv_agreement_io_cut(agreement_of(io), index);
     return 0;
 }
 
@@ -187,18 +203,15 @@ static int snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io_sn
         return RAFT_NOMEM;
     flight->put = request;
     flight->kept = cb;
-    flight->snapshot_index = snapshot->index;
-    flight->snapshot_term = snapshot->term;
-    write_snapshot(&flight->snapshot, snapshot);
-    struct cv_buffer body = {.broken = flight->snapshot.broken};
-    cv_journal_put_snapshot(&body, snapshot->index, snapshot->term, trailing, flight->snapshot.bytes,
-                            flight->snapshot.length);
     flight->installs = trailing == 0;
-    if (flight->installs) {
-        agreement->installing++;
-        agreement->next_index = snapshot->index + 1;
-    }
+    agreement->installing += flight->installs;
+    struct cv_buffer bytes = {0}, body = {0};
+    write_snapshot(&bytes, snapshot);
+    cv_journal_put_snapshot(&body, snapshot->index, snapshot->term, trailing, bytes.bytes, bytes.length);
+    body.broken |= bytes.broken;
+    free(bytes.bytes);
     submit(agreement, CV_RECORD_SNAPSHOT, &body, flight);
+    flight->last_index = snapshot->index;
     return 0;
 }
 
@@ -232,19 +245,12 @@ int cv_agreement_io_begin(struct cv_agreement *agreement)
         return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
     const struct cv_entry entry = {
         .term = 1, .type = RAFT_CHANGE, .size = (uint32_t)encoded.len, .bytes = encoded.base};
-    struct cv_buffer vote = {0}, entries = {0};
-    cv_journal_put_vote(&vote, 1, 0);
-    cv_journal_put_entries(&entries, 1, &entry, 1);
+    struct cv_buffer body = {0};
+    cv_journal_put_entries(&body, 1, &entry, 1);
     raft_free(encoded.base);
-    if (agreement->found.id == 0)
-        agreement->found.id = agreement->options.id;
-    error = vote.broken || entries.broken ? CV_ENOMEM
-                                          : cv_journal_play(&agreement->found, CV_RECORD_VOTE, vote.bytes, vote.length);
-    if (error == 0)
-        error = cv_journal_play(&agreement->found, CV_RECORD_ENTRIES, entries.bytes, entries.length);
-    agreement->vote_ticket = submit(agreement, CV_RECORD_VOTE, &vote, NULL);
-    submit(agreement, CV_RECORD_ENTRIES, &entries, NULL);
-    return error;
+    put_vote(agreement, entry.term, 0);
+    submit(agreement, CV_RECORD_ENTRIES, &body, NULL);
+    return 0;
 }
 
 /* ---- what became of it ---- */
@@ -257,22 +263,6 @@ static struct flight *land(struct cv_agreement *agreement)
     return flight;
 }
 
-static void free_flight(struct flight *flight)
-{
-    free(flight->snapshot.bytes);
-    free(flight);
-}
-
-static void keep_snapshot(struct cv_agreement *agreement, struct flight *flight)
-{
-    free(agreement->snapshot.bytes);
-    agreement->snapshot = flight->snapshot;
-    flight->snapshot = (struct cv_buffer){0};
-    agreement->snapshot_index = flight->snapshot_index;
-    agreement->snapshot_term = flight->snapshot_term;
-    agreement->installing -= flight->installs;
-}
-
 void cv_agreement_io_settle(struct cv_agreement *agreement)
 {
     for (struct cv_disk_done done; !agreement->failed && cv_disk_take(agreement->disk, &done);) {
@@ -281,17 +271,20 @@ void cv_agreement_io_settle(struct cv_agreement *agreement)
             return;
         }
         agreement->done_ticket = done.ticket;
-        if (!done.tag)
+        if (done.ticket <= agreement->forgotten_ticket || !done.tag)
             continue;
         struct flight *flight = land(agreement);
         assert(flight == done.tag);
+        agreement->answers_muted = flight->term != agreement->raft.current_term;
+        agreement->agreed_index = flight->last_index;
         if (flight->append) {
             flight->appended(flight->append, 0);
         } else {
-            keep_snapshot(agreement, flight);
+            agreement->installing -= flight->installs;
             flight->kept(flight->put, 0);
         }
-        free_flight(flight);
+        agreement->answers_muted = false;
+        free(flight);
     }
 }
 
@@ -301,14 +294,23 @@ static int send_letter(struct raft_io *io, struct raft_io_send *request, const s
                        raft_io_send_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
+    /* It tells the leader it has now, if any, that it has stored what an earlier one sent: not to be counted. */
+    if (message->server_id == 0 || agreement->answers_muted)
+        return RAFT_NOCONNECTION;
     struct letter *letter = calloc(1, sizeof *letter);
     if (!letter)
         return RAFT_NOMEM;
     letter->to = message->server_id;
     letter->request = request;
     letter->sent = cb;
-    cv_put_bytes(&letter->bytes, (unsigned char[ENVELOPE_BYTES]){0}, ENVELOPE_BYTES);
-    cv_raft_encode(&letter->bytes, message);
+    /* It tells all that it has stored; but what it has beyond this message may be of another, earlier leader. */
+    struct raft_message limited = *message;
+    if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT &&
+        message->append_entries_result.last_log_index > agreement->agreed_index &&
+        message->append_entries_result.rejected == 0)
+        limited.append_entries_result.last_log_index = agreement->agreed_index;
+    cv_put_bytes(&letter->bytes, &(struct envelope){0}, sizeof(struct envelope));
+    cv_raft_encode(&letter->bytes, &limited);
     if (letter->bytes.broken) {
         free(letter->bytes.bytes);
         free(letter);
@@ -323,9 +325,13 @@ static int send_letter(struct raft_io *io, struct raft_io_send *request, const s
 static void stamp(struct cv_agreement *agreement, struct letter *letter)
 {
     const struct peer *peer = cv_agreement_peer(agreement, letter->to);
-    const uint64_t envelope[] = {htole64(agreement->calls.now_ms(agreement->calls.context)),
-                                 htole64(peer ? peer->heard_stamp : 0)};
-    memcpy(letter->bytes.bytes, envelope, sizeof envelope);
+    const struct envelope envelope = {
+        .stamp = htole64(agreement->calls.now_ms(agreement->calls.context)),
+        .echo = htole64(peer ? peer->heard_stamp : 0),
+        .term = htole64(agreement->raft.current_term),
+        .yields = htole64(agreement->transfer_number != 0),
+    };
+    memcpy(letter->bytes.bytes, &envelope, sizeof envelope);
     letter->after = agreement->vote_ticket;
     if (raft_state(&agreement->raft) == RAFT_LEADER && agreement->opening_ticket > letter->after)
         letter->after = agreement->opening_ticket;
@@ -397,8 +403,10 @@ static void close_io(struct raft_io *io, raft_io_close_cb cb)
             flight->appended(flight->append, 0);
         else
             flight->kept(flight->put, RAFT_CANCELED);
-        free_flight(flight);
+        free(flight);
     }
+    agreement->installing = 0;
+    agreement->forgotten_ticket = agreement->last_ticket;
     for (struct letter *letter; (letter = agreement->letters) != NULL;) {
         agreement->letters = letter->next;
         if (letter->sent)
@@ -418,7 +426,7 @@ static void close_io(struct raft_io *io, raft_io_close_cb cb)
 static int bootstrap(struct raft_io *io, const struct raft_configuration *members)
 {
     (void)io, (void)members;
-    return RAFT_CANTBOOTSTRAP; /* cv_agreement_io_begin has done it */
+    return RAFT_CANTBOOTSTRAP; /* cv_agreement_io_begin does it */
 }
 
 static raft_time now(struct raft_io *io)
@@ -455,10 +463,4 @@ void cv_agreement_io_init(struct cv_agreement *agreement)
         .time = now,
         .random = draw,
     };
-}
-
-void cv_agreement_io_free(struct cv_agreement *agreement)
-{
-    free(agreement->snapshot.bytes);
-    cv_journal_free(&agreement->found);
 }

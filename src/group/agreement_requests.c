@@ -170,12 +170,34 @@ int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *n
 
 /* ---- leading ---- */
 
+/* Contacts from before and during a transfer prove nothing: whoever answered then may still help another to lead. */
+static void end_transfer(struct cv_agreement *agreement)
+{
+    cv_agreement_tell_decision(agreement, agreement->transfer_number, raft_state(&agreement->raft) != RAFT_LEADER);
+    agreement->transfer_number = 0;
+    agreement->counted_since_ms = agreement->calls.now_ms(agreement->calls.context);
+}
+
 static void transferred(struct raft_transfer *transfer)
 {
-    struct cv_agreement *agreement = transfer->data;
-    const bool done = raft_state(&agreement->raft) != RAFT_LEADER;
-    cv_agreement_tell_decision(agreement, agreement->transfer_number, done);
-    agreement->transfer_number = 0;
+    end_transfer(transfer->data);
+}
+
+static void taken_leave(struct raft_barrier *barrier, int status)
+{
+    struct request *farewell = barrier->data;
+    farewell->agreement->transfer_due = status == 0;
+    if (status != 0)
+        end_transfer(farewell->agreement);
+}
+
+void cv_agreement_yield(struct cv_agreement *agreement)
+{
+    if (!agreement->transfer_due)
+        return;
+    agreement->transfer_due = false;
+    if (raft_transfer(&agreement->raft, &agreement->transfer, agreement->transfer_to, transferred) != 0)
+        end_transfer(agreement);
 }
 
 int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t *number)
@@ -186,14 +208,15 @@ int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t 
     if (error != 0)
         return error;
     agreement->transfer.data = agreement;
-    agreement->transfer_number = ++agreement->numbers;
-    const int refused = raft_transfer(&agreement->raft, &agreement->transfer, to, transferred);
-    if (refused != 0)
-        agreement->transfer_number = 0;
-    else
-        *number = agreement->numbers;
+    agreement->transfer_to = to;
+    agreement->farewell.barrier.data = &agreement->farewell;
+    error = raft_barrier(&agreement->raft, &agreement->farewell.barrier, taken_leave);
+    if (error == 0) {
+        agreement->quiet_until_ms = 0;
+        agreement->transfer_number = *number = ++agreement->numbers;
+    }
     cv_agreement_finish(agreement);
-    return result_of(refused);
+    return result_of(error);
 }
 
 /* ---- questions ---- */
@@ -209,20 +232,18 @@ static uint64_t contact_with(const struct cv_agreement *agreement, raft_id id)
     if (id == agreement->options.id)
         return agreement->calls.now_ms(agreement->calls.context);
     for (size_t i = 0; i < agreement->peer_count; i++) {
-        if (agreement->peers[i].id == id)
-            return agreement->peers[i].contact_ms;
+        const struct peer *peer = &agreement->peers[i];
+        if (peer->id == id && peer->contact_ms > agreement->counted_since_ms)
+            return peer->contact_ms;
     }
     return 0;
 }
 
-uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
+uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement)
 {
     const struct raft_configuration *members = &agreement->raft.configuration;
     uint64_t contacts[CV_RAFT_MAX_SERVERS];
     size_t voters = 0;
-    /* Whoever lets another lead has broken the silence itself. */
-    if (fit(agreement) != 0 || agreement->transfer_number != 0)
-        return 0;
     for (unsigned i = 0; i < members->n && voters < CV_RAFT_MAX_SERVERS; i++) {
         if (members->servers[i].role == RAFT_VOTER)
             contacts[voters++] = contact_with(agreement, members->servers[i].id);
@@ -231,6 +252,12 @@ uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
         return 0;
     qsort(contacts, voters, sizeof *contacts, later_first);
     return contacts[voters / 2];
+}
+
+uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
+{
+    /* Whoever lets another lead has broken the silence itself. */
+    return fit(agreement) != 0 || agreement->transfer_number != 0 ? 0 : cv_agreement_contact_ms(agreement);
 }
 
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement)

@@ -2,8 +2,11 @@
 /* The state machine that libraft feeds: it remembers the last entry and its index. A snapshot is these two. */
 #include "group/agreement_parts.h"
 
+/* What was told once is told again when libraft begins anew. */
 static int remember(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length)
 {
+    if (index <= agreement->last_index)
+        return 0;
     agreement->last.length = 0;
     cv_put_bytes(&agreement->last, bytes, length);
     agreement->last_index = index;
@@ -49,13 +52,10 @@ static int restore(struct raft_fsm *fsm, struct raft_buffer *part)
     const uint64_t index = cv_take_64(&cursor);
     if (cursor.broken || cursor.left > CV_AGREEMENT_ENTRY_BYTES)
         return RAFT_MALFORMED;
-    if (index > agreement->last_index) {
-        const int error = remember(agreement, index, cursor.at, cursor.left);
-        if (error != 0)
-            return error;
-    }
-    raft_free(part->base);
-    return 0;
+    const int error = remember(agreement, index, cursor.at, cursor.left);
+    if (error == 0)
+        raft_free(part->base);
+    return error;
 }
 
 void cv_agreement_state_init(struct cv_agreement *agreement)

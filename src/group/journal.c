@@ -86,7 +86,9 @@ static int play_vote(struct cv_journal *journal, struct cv_cursor body)
 
 static int add_entry(struct cv_journal *journal, struct cv_cursor *body)
 {
-    struct cv_entry entry = {.term = cv_take_64(body), .type = cv_take_32(body), .size = cv_take_32(body)};
+    struct cv_entry entry = {.term = cv_take_64(body)};
+    entry.type = cv_take_32(body);
+    entry.size = cv_take_32(body);
     const unsigned char *bytes = cv_take_bytes(body, entry.size);
     if (!bytes)
         return CV_EINPUT;

@@ -9,8 +9,8 @@
 
 /* ---- configurations ---- */
 
-/* As libraft has them: 1, the number of servers, and for each its id, its address and a NUL, its role; zeros up to a
- * multiple of eight. */
+/* As libraft has them: 1, the number of servers, and for each its id, its address and a NUL, its role; then anything up
+ * to a multiple of eight. */
 #define CONFIGURATION_FORMAT 1u
 
 static bool known(const raft_id *ids, size_t count, raft_id id)
@@ -57,13 +57,7 @@ static int take_configuration(struct cv_cursor cursor, struct raft_configuration
         if (known(ids, i, ids[i]))
             return CV_EINPUT;
     }
-    if (cursor.left >= 8)
-        return CV_EINPUT;
-    while (cursor.left > 0) {
-        if (cv_take_8(&cursor) != 0)
-            return CV_EINPUT;
-    }
-    return 0;
+    return cursor.left < 8 ? 0 : CV_EINPUT;
 }
 
 int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration)
@@ -126,7 +120,8 @@ static void put_entries(struct cv_buffer *bytes, const struct raft_append_entrie
 /* The next entry, its bytes where they lie. Terms never fall, and never exceed the leader's. */
 static bool take_entry(struct cv_cursor *cursor, raft_term least, raft_term most, struct raft_entry *entry)
 {
-    *entry = (struct raft_entry){.term = take_number(cursor), .type = cv_take_8(cursor)};
+    *entry = (struct raft_entry){.term = take_number(cursor)};
+    entry->type = cv_take_8(cursor);
     const unsigned char *bytes = take_sized(cursor, &entry->buf.len);
     if (!bytes || entry->buf.len == 0 || entry->term < least || entry->term > most)
         return false;
