@@ -258,7 +258,7 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
 
 bool cv_assembly_awaits(const struct cv_assembly *assembly, enum cv_motion motion, cv_node from, uint64_t epoch)
 {
-    if (epoch != assembly->epoch || !assembly->frozen)
+    if (epoch != assembly->epoch || !assembly->frozen || assembly->away)
         return false;
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_REPORT)
         return assembly->preparing && cv_set_has(assembly->agreed.members & ~assembly->reported, from);
