@@ -134,6 +134,25 @@ static void on_report(struct cv_assembly *assembly, cv_node from, uint64_t left_
     conclude(assembly, now_us);
 }
 
+/* How long what this node has granted to those left out still lasts. */
+static uint64_t left_us(const struct cv_assembly *assembly, uint64_t now_us)
+{
+    return cv_grants_left(&assembly->grants, everybody(assembly) & ~assembly->agreed.members, now_us);
+}
+
+static void prepare(struct cv_assembly *assembly, uint64_t now_us)
+{
+    assembly->proposing = assembly->stale = false;
+    assembly->wish = CV_NOBODY;
+    assembly->reported = 0;
+    assembly->free_us = now_us;
+    assembly->until_us = now_us + assembly->times.patience_us;
+    for (cv_node node = 0; node < assembly->roster->count; node++)
+        if (node != assembly->roster->me && cv_set_has(assembly->agreed.members, node))
+            assembly->calls.send(assembly->calls.context, node, CV_MOTION_PREPARE, assembly->epoch, 0);
+    on_report(assembly, assembly->roster->me, left_us(assembly, now_us), now_us);
+}
+
 /* Who is alive but has not answered is left out, the longer the more often that happens. */
 static void lose_patience(struct cv_assembly *assembly, uint64_t now_us)
 {
@@ -227,12 +246,22 @@ bool cv_assembly_step_down(struct cv_assembly *assembly, cv_node to, uint64_t no
 
 /* ---- everybody's part ---- */
 
+/* Once this node knows the entry and has been asked: only then does the other count what it is told. */
+static void report(struct cv_assembly *assembly, uint64_t now_us)
+{
+    const struct cv_assembly_calls *calls = &assembly->calls;
+    const cv_node to = assembly->agreed.proposer;
+    if (assembly->asked != assembly->epoch || assembly->away || !is_in(assembly->roster->me, assembly->agreed.members))
+        return;
+    calls->report(calls->context, to, assembly->epoch);
+    calls->send(calls->context, to, CV_MOTION_REPORT, assembly->epoch, left_us(assembly, now_us));
+}
+
 void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const struct cv_proposal *proposal,
                         uint64_t now_us)
 {
-    const cv_node me = assembly->roster->me;
     const struct cv_assembly_calls *calls = &assembly->calls;
-    const bool mine = proposal->proposer == me && assembly->leads && assembly->proposing;
+    const bool mine = proposal->proposer == assembly->roster->me && assembly->leads && assembly->proposing;
     if (epoch <= assembly->epoch)
         return;
     assembly->epoch = epoch;
@@ -241,18 +270,10 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
     assembly->preparing = mine;
     cv_grants_learn(&assembly->grants, epoch, proposal->members);
     calls->freeze(calls->context, mine);
-    const uint64_t left_us = cv_grants_left(&assembly->grants, everybody(assembly) & ~proposal->members, now_us);
-    if (mine) {
-        assembly->proposing = assembly->stale = false;
-        assembly->wish = CV_NOBODY;
-        assembly->reported = 0;
-        assembly->free_us = now_us;
-        assembly->until_us = now_us + assembly->times.patience_us;
-        on_report(assembly, me, left_us, now_us);
-    } else if (cv_set_has(proposal->members, me) && proposal->proposer != me && !assembly->away) {
-        calls->report(calls->context, proposal->proposer, epoch);
-        calls->send(calls->context, proposal->proposer, CV_MOTION_REPORT, epoch, left_us);
-    }
+    if (mine)
+        prepare(assembly, now_us);
+    else
+        report(assembly, now_us);
     consider(assembly, now_us);
 }
 
@@ -268,6 +289,11 @@ bool cv_assembly_awaits(const struct cv_assembly *assembly, enum cv_motion motio
 void cv_assembly_hear(struct cv_assembly *assembly, cv_node from, enum cv_motion motion, uint64_t epoch,
                       uint64_t number, uint64_t now_us)
 {
+    if (motion == CV_MOTION_PREPARE && epoch > assembly->asked) {
+        assembly->asked = epoch;
+        report(assembly, now_us);
+        return;
+    }
     if (!cv_assembly_awaits(assembly, motion, from, epoch))
         return;
     if (motion == CV_MOTION_REPORT)

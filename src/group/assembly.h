@@ -4,8 +4,9 @@
  *
  *     the log's leader                          member
  *     proposes an entry: members,
- *     coordinator; when it is agreed  ------>   stops granting; keeps what its clients hold
- *                                     <------   HOLDING for each name it is inside, then REPORT and
+ *     coordinator; when it is agreed            stops granting; keeps what its clients hold
+ *     and on its own disk: PREPARE   ------->
+ *                                    <-------   HOLDING for each name it is inside, then REPORT and
  *                                               how long leases last that it has granted to those left out
  *     with all reports in, and all
  *     those leases over: HELD for each
@@ -69,6 +70,7 @@ struct cv_assembly {
     struct cv_proposal agreed;
     struct cv_view view; /* the last that began here */
     bool frozen;
+    uint64_t asked;   /* for a report on that entry */
     bool away;        /* it has just returned, and cannot be counted on yet */
     uint64_t changes; /* views that began */
 
@@ -106,7 +108,7 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
 void cv_assembly_refused(struct cv_assembly *assembly);
 /* Is that an epoch whose HOLDING or HELD matter? */
 bool cv_assembly_awaits(const struct cv_assembly *assembly, enum cv_motion motion, cv_node from, uint64_t epoch);
-/* REPORT and INSTALL. */
+/* PREPARE, REPORT and INSTALL. */
 void cv_assembly_hear(struct cv_assembly *assembly, cv_node from, enum cv_motion motion, uint64_t epoch,
                       uint64_t number, uint64_t now_us);
 /* Somebody else is to coordinate: that node, or CV_NOBODY for the next best. False if this node does not lead, or there

@@ -200,8 +200,8 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     }
     if (beat->epoch > member->council.highest)
         member->council.highest = beat->epoch;
-    if (!member->begun && member->met == others && !member->raft)
-        cv_loop_set(&member->loop, &member->begin, 0);
+    if (!member->begun && member->met == others)
+        cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
 /* ---- putting it together ---- */
@@ -323,10 +323,11 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->watchdog.ring = look_after;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
-    uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0;
+    uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
     if (!error)
-        error = cv_raft_open(&member->raft, member, settings, &begin_us, complaint);
-    cv_loop_set(&member->loop, &member->begin, begin_us);
+        error = cv_raft_open(&member->raft, member, settings, &away_us, complaint);
+    member->earliest_us = cv_loop_now() + away_us;
+    cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;
 }
 

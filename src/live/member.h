@@ -88,6 +88,7 @@ struct cv_member {
 
     struct cv_early *early, **early_end;
     size_t early_bytes;
+    uint64_t earliest_us;          /* it begins no earlier, even if all are there */
     uint64_t started_us, began_us; /* when the process started, when the last view began */
 };
 

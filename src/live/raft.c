@@ -334,20 +334,18 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
 }
 
 /* Whoever returns may have granted leases, and had one itself, until just now. */
-static void come_back(struct cv_raft *raft, uint64_t *begin_us)
+static void come_back(struct cv_raft *raft, uint64_t *away_us)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     const struct cv_lease_terms *terms = &raft->lease.terms;
     const bool returns = status.stored > 1 || status.term > 1;
-    const uint64_t until = cv_lease_long(terms, terms->length_us);
     cv_grants_init(&raft->assembly.grants, terms);
     raft->floor = status.stored;
-    if (returns && *begin_us < until)
-        *begin_us = until;
+    *away_us = returns ? cv_lease_long(terms, terms->length_us) : 0;
 }
 
 int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struct cv_settings *settings,
-                 uint64_t *begin_us, struct cv_complaint *complaint)
+                 uint64_t *away_us, struct cv_complaint *complaint)
 {
     if (!settings->raft)
         return 0;
@@ -362,7 +360,7 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
     const int error = open_agreement(raft, settings, complaint);
     if (error)
         return error;
-    come_back(raft, begin_us);
+    come_back(raft, away_us);
     take_entries(raft);
     cv_loop_set(&member->loop, &raft->tick, raft->tick_us);
     return 0;

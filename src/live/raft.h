@@ -48,9 +48,9 @@ struct cv_raft {
     char *directory;
 };
 
-/* NULL with 0: the settings want none. `begin_us` says when this member may begin at the earliest, from now. */
-int cv_raft_open(struct cv_raft **raft, struct cv_member *member, const struct cv_settings *settings,
-                 uint64_t *begin_us, struct cv_complaint *complaint);
+/* NULL with 0: the settings want none. For `away_us` from now on the member must not begin. */
+int cv_raft_open(struct cv_raft **raft, struct cv_member *member, const struct cv_settings *settings, uint64_t *away_us,
+                 struct cv_complaint *complaint);
 void cv_raft_close(struct cv_raft *raft); /* before the loop */
 void cv_raft_free(struct cv_raft *raft);  /* after it */
 
