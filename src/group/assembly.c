@@ -58,7 +58,7 @@ static cv_node choose(const struct cv_assembly *assembly, cv_set members, uint64
             !is_in(elected, members) || now_us < assembly->alive_since_us[elected] + assembly->times.hold_off_us;
         return waits || assembly->agreed.pinned ? present : elected;
     }
-    return is_in(elected, members) ? elected : best_of(assembly, members);
+    return best_of(assembly, members); /* as the election will find, which takes longer */
 }
 
 /* ---- the leader's part ---- */

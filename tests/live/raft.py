@@ -226,7 +226,7 @@ def all_restarted():
         last = 0
         for turn in range(4):
             for node in group.members:
-                fence, _ = lock_once(group, node, f"name-{node % 2}")
+                fence, _ = lock_once(group, node)
                 assert fence > last, (fence, last)
                 last = fence
             group.kill(*group.members) if turn % 2 else [group.kill(node) for node in (2, 3, 1)]
