@@ -77,7 +77,7 @@ static void consider(struct cv_assembly *assembly, uint64_t now_us)
     const cv_set members = fit_members(assembly, now_us);
     if (!assembly->leads || assembly->proposing || !cv_majority(members, assembly->voters))
         return;
-    if (now_us < assembly->times.begin_us && members != everybody(assembly))
+    if (!assembly->view.epoch && now_us < assembly->times.begin_us && members != everybody(assembly))
         return;
     const cv_node coordinator = choose(assembly, members, now_us);
     const bool gone = assembly->agreed.members & ~members;

@@ -53,6 +53,11 @@ bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uin
     return true;
 }
 
+void cv_grants_forget(struct cv_grants *grants, cv_node member)
+{
+    grants->until_us[member] = 0;
+}
+
 uint64_t cv_grants_left(const struct cv_grants *grants, cv_set members, uint64_t now_us)
 {
     uint64_t until = now_us;

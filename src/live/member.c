@@ -229,6 +229,7 @@ static void draw_roster(struct cv_member *member, const struct cv_settings *sett
 {
     struct cv_roster *roster = &member->roster;
     roster->count = settings->member_count;
+    roster->voters = cv_settings_voters(settings);
     for (uint32_t i = 0; i < settings->member_count; i++) {
         roster->ids[i] = settings->members[i].id;
         roster->attributes[i] = settings->members[i].attribute;

@@ -55,7 +55,7 @@ static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
 {
     const uint64_t now = cv_loop_boot();
     cv_raft_look(raft); /* what comes too late does not undo that it is over */
-    if (asked_us > now)
+    if (asked_us > now || raft->gone)
         return;
     cv_lease_granted(&raft->lease, voter, asked_us);
     const uint64_t end = cv_lease_end(&raft->lease);
@@ -253,6 +253,27 @@ void cv_raft_crowded(struct cv_raft *raft)
         cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
 }
 
+/* Whoever leads the log lets another do so first. */
+void cv_raft_leave(struct cv_raft *raft)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    uint64_t number;
+    raft->gone = true;
+    raft->leased = false;
+    raft->usable_us = 0;
+    cv_agreement_transfer(raft->agreement, 0, &number);
+    for (cv_node node = 0; node < roster->count; node++)
+        if (node != roster->me)
+            cv_views_ask(raft->member, node, CV_MOTION_LEAVE, 0);
+}
+
+void cv_raft_left(struct cv_raft *raft, cv_node node)
+{
+    cv_grants_forget(&raft->assembly.grants, node);
+    cv_raft_gone(raft, node);
+    cv_raft_update(raft);
+}
+
 static void time_passes(struct cv_alarm *alarm)
 {
     struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
@@ -287,7 +308,8 @@ static int open_agreement(struct cv_raft *raft, const struct cv_settings *settin
     const struct cv_roster *roster = &raft->member->roster;
     struct cv_seat seats[CV_MAX_MEMBERS];
     for (cv_node node = 0; node < roster->count; node++)
-        seats[node] = (struct cv_seat){seat_of(raft, node), node < CV_MOST_VOTERS ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
+        seats[node] =
+            (struct cv_seat){seat_of(raft, node), cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
     const uint32_t election_ms = settings->lease_ms > 40 ? (uint32_t)settings->lease_ms / 2 : 20;
     const struct cv_agreement_options options = {
         .id = seat_of(raft, roster->me),
@@ -323,8 +345,7 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
                                                       .settle_us = settings->bound_ms * 1000,
                                                       .hold_off_us = settings->hold_off_ms * 1000,
                                                       .patience_us = PATIENCE_LEASES * terms.length_us};
-    cv_assembly_init(&raft->assembly, &calls, &member->roster,
-                     cv_set_first(member->roster.count < CV_MOST_VOTERS ? member->roster.count : CV_MOST_VOTERS));
+    cv_assembly_init(&raft->assembly, &calls, &member->roster, member->roster.voters);
     cv_lease_init(&raft->lease, &terms, raft->assembly.voters);
     raft->assembly.away = true;
     raft->margin_us = terms.length_us / 8;

@@ -10,7 +10,6 @@
 #include "group/assembly.h"
 #include "live/loop.h"
 
-#define CV_MOST_VOTERS 7u /* the first so many by id; the others get every entry, and have no vote */
 #define CV_RAFT_BACKLOG 16u
 
 struct cv_member;
@@ -41,6 +40,7 @@ struct cv_raft {
     bool remembers;
     struct cv_backlog backlog[CV_RAFT_BACKLOG];
     uint32_t backlog_count;
+    bool gone;      /* it has left, and is granted nothing any more */
     cv_set ready;   /* peers that have begun */
     cv_set renewed; /* peers that have lost something, and have yet to say whether they begin anew */
     uint64_t leader, term;
@@ -63,6 +63,11 @@ void cv_raft_gone(struct cv_raft *raft, cv_node node);
 void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *beat);
 /* AGREEMENT, GRANT. */
 void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame);
+
+/* This node goes, in order, and nobody holds anything here: the others need not wait for its lease. */
+void cv_raft_leave(struct cv_raft *raft);
+/* A peer has done so. */
+void cv_raft_left(struct cv_raft *raft, cv_node node);
 
 /* ---- the lease ---- */
 

@@ -133,7 +133,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                        cv_brief(key).text);
 }
 
-/* "host:port", then maybe "client host:port" and "attribute NUMBER". */
+/* "host:port", then maybe "client host:port", "attribute NUMBER" and "standby". */
 static int read_member(struct cv_member_setting *member, const char *value)
 {
     struct cv_text rest = cv_text(value), word, what = {NULL, 0};
@@ -143,7 +143,10 @@ static int read_member(struct cv_member_setting *member, const char *value)
         if (!word.length)
             continue;
         if (!what.start && member->address) {
-            what = word;
+            if (cv_text_is(word, "standby"))
+                member->standby = true;
+            else
+                what = word;
             continue;
         }
         if (what.start && cv_text_is(what, "attribute")) {
@@ -179,8 +182,10 @@ static int add_member(struct cv_settings *settings, const char *key, const char 
     const int error = read_member(&settings->members[place], value);
     if (error != CV_EINPUT)
         return error;
-    return cv_complain(complaint, "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER]", key,
-                       cv_brief(value).text);
+    return cv_complain(complaint,
+                       "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER] "
+                       "[standby]",
+                       key, cv_brief(value).text);
 }
 
 static int set_mode(struct cv_settings *settings, const char *value, struct cv_complaint *complaint)
@@ -318,6 +323,15 @@ static int check_member(struct cv_settings *settings, struct cv_complaint *compl
     return cv_complain(complaint, "[node] id = %u: expected one of [members]", settings->id);
 }
 
+cv_set cv_settings_voters(const struct cv_settings *settings)
+{
+    cv_set voters = 0;
+    for (uint32_t i = 0; i < settings->member_count && cv_set_count(voters) < CV_MOST_VOTERS; i++)
+        if (!settings->members[i].standby)
+            voters |= cv_set_of(i);
+    return voters;
+}
+
 /* Several agree by Raft unless told otherwise; one alone does so if it has a place to remember its epochs. */
 static int check_raft(struct cv_settings *settings, struct cv_complaint *complaint)
 {
@@ -327,6 +341,8 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
         return 0;
     if (!settings->directory)
         return cv_complain(complaint, "[node] directory: expected, for what `mode = raft` has to remember");
+    if (!cv_settings_voters(settings))
+        return cv_complain(complaint, "[members]: expected one at least that is no standby");
     if (settings->lease_ms < 3 * settings->heartbeat_ms)
         return cv_complain(complaint, "[group] lease = %llu: expected at least three heartbeats, %llu",
                            (unsigned long long)settings->lease_ms, 3 * (unsigned long long)settings->heartbeat_ms);

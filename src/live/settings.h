@@ -28,6 +28,7 @@ struct cv_member_setting {
     uint32_t attribute;
     char *address; /* for its peers */
     char *client;  /* for clients, or NULL: it is not told */
+    bool standby;  /* has no vote */
 };
 
 struct cv_settings {
@@ -61,6 +62,10 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
                     cv_settings_find *find, struct cv_complaint *complaint);
 /* What is missing gets its default; what does not fit together is complained about. */
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint);
+
+/* Who has a vote, by their places among the members: the first few by id that are no standbys. */
+#define CV_MOST_VOTERS 7u
+cv_set cv_settings_voters(const struct cv_settings *settings);
 
 /* The values of an algorithm's parameters, in its order, to be freed. */
 int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,

@@ -273,9 +273,24 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .context = service};
 }
 
-/* What the clients hold is given back while there is still somebody to tell. */
+static bool anybody_holds(const struct cv_service *service)
+{
+    for (size_t i = 0; i < service->host->count; i++) {
+        const struct cv_lock *lock = service->host->all[i]->user;
+        if (lock && lock->holds)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What the clients hold is given back while there is still somebody to tell. Who holds something may go on until the
+ * node's lease is over, so that is given up only if nobody does.
+ */
 void cv_service_close(struct cv_service *service)
 {
+    if (service->member->raft && service->member->raft->agreement && !anybody_holds(service))
+        cv_raft_leave(service->member->raft);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     if (service->sessions)

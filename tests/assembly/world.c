@@ -333,10 +333,22 @@ static void die(struct node *node)
         lose_stream(world, node->roster.me, other);
 }
 
+/* In order, with nobody holding anything: the others are told not to wait for the lease. */
+static void leave(struct node *node)
+{
+    struct world *world = node->world;
+    if (!node->up || node->paused || node->holds || node->world->now < node->ghost_until)
+        return;
+    for (cv_node other = 0; other < world->count; other++)
+        if (other != node->roster.me && !world->cut[node->roster.me][other])
+            cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
+    die(node);
+}
+
 static void disturb(struct world *world)
 {
     struct node *node = &world->nodes[draw(world, world->count)];
-    switch (draw(world, 8)) {
+    switch (draw(world, 9)) {
     case 0:
         if (node->up)
             die(node);
@@ -361,6 +373,9 @@ static void disturb(struct world *world)
     }
     case 4: /* a false suspicion */
         node->heard[draw(world, world->count)] = 0;
+        break;
+    case 5:
+        leave(node);
         break;
     default:
         memset(world->cut, 0, sizeof world->cut);
