@@ -26,6 +26,7 @@ static const char help[] =
     "  --dir DIR               for configurations, sockets and logs (a temporary one)\n"
     "  --algorithm A           mutual exclusion by this algorithm; PATTERN=A: of names like that; may be repeated "
     "(central)\n"
+    "  --group raft|static     how the nodes agree on who is there: see conclave-node(1) (raft)\n"
     "  --election E            the coordinator is elected by this algorithm (bully)\n"
     "  --set SECTION.KEY=VALUE a setting of all nodes; may be repeated\n"
     "  --record DIR            each node writes down what happens, as DIR/node<i>.jsonl, for conclave judge\n"
@@ -75,6 +76,14 @@ static int set_port(struct request *request, const char *text)
     return command_refuse("--port %s: expected 0, or a port up to %u", cv_brief(text).text, 65535 - CV_MAX_MEMBERS);
 }
 
+static int set_group(struct request *request, const char *text)
+{
+    request->cluster.group = text;
+    if (strcmp(text, "raft") == 0 || strcmp(text, "static") == 0)
+        return EXIT_HELD;
+    return command_refuse("--group %s: expected raft or static", cv_brief(text).text);
+}
+
 static int set_election(struct request *request, const char *text)
 {
     const struct cv_algorithm *algorithm = cv_algorithm_find(text);
@@ -84,11 +93,12 @@ static int set_election(struct request *request, const char *text)
     return EXIT_HELD;
 }
 
-enum choice { PORT = 256, DIRECTORY, ALGORITHM, ELECTION, SET, RECORD, RESTART, HELP };
+enum choice { PORT = 256, DIRECTORY, GROUP, ALGORITHM, ELECTION, SET, RECORD, RESTART, HELP };
 
 static const struct option options[] = {
     {"port", required_argument, NULL, PORT},
     {"dir", required_argument, NULL, DIRECTORY},
+    {"group", required_argument, NULL, GROUP},
     {"algorithm", required_argument, NULL, ALGORITHM},
     {"election", required_argument, NULL, ELECTION},
     {"set", required_argument, NULL, SET},
@@ -108,6 +118,8 @@ static int take_option(struct request *request, int option)
         return EXIT_HELD;
     case ALGORITHM:
         return add_rule(request, optarg);
+    case GROUP:
+        return set_group(request, optarg);
     case ELECTION:
         return set_election(request, optarg);
     case SET:

@@ -13,6 +13,7 @@ struct cluster {
     uint64_t port;              /* of the first node's clients; 0: sockets alone */
     const char *directory;      /* for configurations and sockets */
     const char *record;         /* a directory for recordings, or NULL */
+    const char *group;          /* "raft" or "static"; NULL: the default */
     const char *election;       /* NULL: the default */
     const char **rules;         /* "PATTERN=ALGORITHM", ended by NULL; or NULL */
     const char **settings;      /* "SECTION.KEY=VALUE", ended by NULL; or NULL */

@@ -75,6 +75,8 @@ static int write_configuration(const struct cluster *cluster, uint32_t index, co
         return CV_EFILE;
     }
     fprintf(file, "[node]\nid = %u\nlisten = %s\n", index + 1, cluster->sockets[index]);
+    if (!cluster->group || strcmp(cluster->group, "static") != 0)
+        fprintf(file, "directory = %s/node%u\n", cluster->directory, index + 1);
     if (cluster->port)
         fprintf(file, "listen = 127.0.0.1:%llu\n", (unsigned long long)cluster->port + index);
     fprintf(file, "\n[members]\n");
@@ -85,8 +87,11 @@ static int write_configuration(const struct cluster *cluster, uint32_t index, co
         else
             fprintf(file, "%s\n", cluster->sockets[i]);
     }
+    fprintf(file, "\n[group]\n");
+    if (cluster->group)
+        fprintf(file, "mode = %s\n", cluster->group);
     if (cluster->election)
-        fprintf(file, "\n[group]\nelection = %s\n", cluster->election);
+        fprintf(file, "election = %s\n", cluster->election);
     write_rules(file, cluster);
     const bool failed = ferror(file) | (fclose(file) != 0);
     if (failed)
@@ -167,7 +172,7 @@ static bool look(const char *address, int64_t *epoch, int64_t *coordinator, uint
         *coordinator = ask_number(ask_value(view, "coordinator"));
         members = ask_value(view, "members");
         while (ask_each(&members, &left, &member))
-            *alive += !cv_text_is(ask_text(ask_value(member, "state")), "suspected");
+            *alive += ask_number(ask_value(member, "member")) == 1;
     }
     ask_close(&ask);
     return told && *coordinator > 0;
@@ -270,14 +275,23 @@ char *cluster_make_directory(void)
     return NULL;
 }
 
+static void remove_files(int directory, const char *path, const char *prefix)
+{
+    const int self = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = self < 0 ? NULL : fdopendir(self);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        if (unlinkat(self, entry->d_name, 0) && errno == EISDIR)
+            remove_files(self, entry->d_name, ""); /* a node's directory */
+    }
+    if (entries)
+        closedir(entries);
+    unlinkat(directory, path, AT_REMOVEDIR);
+}
+
 /* Only what nodes leave behind. */
 void cluster_remove(const char *directory)
 {
-    DIR *entries = opendir(directory);
-    for (const struct dirent *entry; entries && (entry = readdir(entries));)
-        if (strncmp(entry->d_name, "node", 4) == 0)
-            unlinkat(dirfd(entries), entry->d_name, 0);
-    if (entries)
-        closedir(entries);
-    rmdir(directory);
+    remove_files(AT_FDCWD, directory, "node");
 }

@@ -32,6 +32,7 @@ int command_node(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_scenario(int argc, char **argv);
 int command_status(int argc, char **argv);
+int command_step_down(int argc, char **argv);
 int command_tour(int argc, char **argv);
 
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */

@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"elect", "run a command while this process leads, or watch who does", command_elect},
     {"cluster", "start nodes on this machine, to try things out", command_cluster},
     {"status", "show a cluster: members, locks, messages", command_status},
+    {"step-down", "have another node coordinate", command_step_down},
     {"judge", "judge what live nodes have recorded", command_judge},
     {"demo", "five processes elect, fail over and take turns", command_demo},
     {"tour", "a short tour of the texts' examples", command_tour},

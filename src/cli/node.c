@@ -128,6 +128,8 @@ static int serve(struct node *node)
     cv_service_close(&node->service);
     cv_member_close(&node->member);
     cv_service_free(&node->service);
+    if (!error && node->member.failed)
+        return EXIT_VIOLATED;
     return error ? command_fail(error, &complaint) : EXIT_HELD;
 }
 

@@ -124,13 +124,28 @@ static void show_messages(const struct status *status)
     printf("\n");
 }
 
+static void show_raft(const struct status *status)
+{
+    if (status->raft_leader >= 0)
+        printf("group raft: node %lld leads the log in term %lld\n", (long long)status->raft_leader,
+               (long long)status->raft_term);
+    else
+        printf("group raft: nobody is known to lead the log\n");
+    for (uint32_t i = 0; i < status->member_count; i++)
+        if (status->members[i].answers && status->members[i].lease_ms == 0)
+            printf("node %lld has no lease: it grants nothing\n", (long long)status->members[i].id);
+}
+
 static void show(const struct status *status)
 {
     if (status->coordinator >= 0)
-        printf("view %lld, node %lld coordinates, elected by %s\n\n", (long long)status->epoch,
+        printf("view %lld, node %lld coordinates, elected by %s\n", (long long)status->epoch,
                (long long)status->coordinator, status->election);
     else
-        printf("no view now: a coordinator is being elected by %s\n\n", status->election);
+        printf("no view now: a coordinator is being elected by %s\n", status->election);
+    if (strcmp(status->mode, "raft") == 0)
+        show_raft(status);
+    putchar('\n');
     show_members(status);
     show_locks(status);
     show_messages(status);
@@ -153,6 +168,8 @@ static void write_members(struct cv_json *json, const struct status *status)
             cv_json_null(json, "last_heard_ms");
         cv_json_truth(json, "answers", it->answers);
         cv_json_count(json, "epoch", it->answers ? (uint64_t)it->epoch : 0);
+        if (it->lease_ms >= 0)
+            cv_json_count(json, "lease_ms", (uint64_t)it->lease_ms);
         cv_json_count(json, "clients", it->clients);
         cv_json_count(json, "suspicions", it->suspicions);
         cv_json_count(json, "mistakes", it->mistakes);
@@ -193,6 +210,11 @@ static void write_json(const struct status *status)
     else
         cv_json_null(&json, "coordinator");
     cv_json_text(&json, "election", status->election);
+    cv_json_text(&json, "mode", status->mode);
+    if (status->raft_leader >= 0) {
+        cv_json_count(&json, "raft_leader", (uint64_t)status->raft_leader);
+        cv_json_count(&json, "raft_term", (uint64_t)status->raft_term);
+    }
     write_members(&json, status);
     write_locks(&json, status);
     cv_json_open(&json, "messages", '{');

@@ -13,6 +13,7 @@ struct status_member {
     int64_t last_heard_ms;
     bool answers;
     int64_t epoch, coordinator; /* as it says itself */
+    int64_t lease_ms;           /* -1: it has none, or needs none */
     uint64_t clients, suspicions, mistakes;
 };
 
@@ -31,7 +32,8 @@ struct status_kind {
 
 struct status {
     int64_t epoch, coordinator;
-    char election[32];
+    char election[32], mode[16];
+    int64_t raft_leader, raft_term; /* of `group raft` */
     struct status_member members[CV_MAX_MEMBERS];
     uint32_t member_count;
     struct status_lock *locks; /* by name */

@@ -20,10 +20,14 @@ static void read_view(struct status *status, struct cv_text view)
     uint64_t left = UINT64_MAX;
     status->epoch = ask_number(ask_value(view, "epoch"));
     status->coordinator = ask_number(ask_value(view, "coordinator"));
+    status->raft_leader = ask_number(ask_value(view, "raft_leader"));
+    status->raft_term = ask_number(ask_value(view, "raft_term"));
+    copy(status->mode, sizeof status->mode, ask_text(ask_value(view, "mode")));
     copy(status->election, sizeof status->election, ask_text(ask_value(view, "election")));
     while (status->member_count < CV_MAX_MEMBERS && ask_each(&members, &left, &member)) {
         struct status_member *it = &status->members[status->member_count++];
         it->id = ask_number(ask_value(member, "id"));
+        it->lease_ms = -1;
         it->last_heard_ms = ask_number(ask_value(member, "last_heard_ms"));
         copy(it->address, sizeof it->address, ask_text(ask_value(member, "address")));
         copy(it->state, sizeof it->state, ask_text(ask_value(member, "state")));
@@ -135,6 +139,7 @@ static void ask_member(struct status *status, struct status_member *member, stru
         return;
     member->answers = true;
     member->epoch = ask_number(ask_value(reply, "epoch"));
+    member->lease_ms = ask_number(ask_value(reply, "lease_ms"));
     member->coordinator = ask_number(ask_value(reply, "coordinator"));
     if (ask_command(ask, "LOCKS", ANSWER_MS, &reply))
         while (ask_each(&reply, &left, &lock) && add_lock(status, lock))

@@ -7,7 +7,9 @@
     X(CV_EINPUT, -1, "bad input")                                                                                      \
     X(CV_ENOMEM, -2, "out of memory")                                                                                  \
     X(CV_EFILE, -3, "file error")                                                                                      \
-    X(CV_EINTERRUPTED, -4, "interrupted")
+    X(CV_EINTERRUPTED, -4, "interrupted")                                                                              \
+    X(CV_ENOTLEADER, -5, "not the leader")                                                                             \
+    X(CV_EBUSY, -6, "busy with another")
 
 enum cv_errors {
 #define X(name, number, text) name = number,

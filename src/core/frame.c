@@ -9,6 +9,7 @@
 #define LENGTH_BYTES 4u
 #define HELLO_BYTES 49u
 #define BEAT_BYTES 33u
+#define GRANT_BYTES 17u
 #define HEAD_BYTES 40u
 
 /* ---- numbers ---- */
@@ -36,6 +37,8 @@ size_t cv_frame_size(const struct cv_frame *frame)
         return LENGTH_BYTES + HELLO_BYTES;
     if (frame->type == CV_FRAME_BEAT)
         return LENGTH_BYTES + BEAT_BYTES;
+    if (frame->type == CV_FRAME_GRANT)
+        return LENGTH_BYTES + GRANT_BYTES;
     return LENGTH_BYTES + HEAD_BYTES + frame->name.length + (size_t)frame->words * 4;
 }
 
@@ -78,6 +81,10 @@ void cv_frame_write(unsigned char *bytes, const struct cv_frame *frame)
     case CV_FRAME_BEAT:
         at = put(at, frame->expects, 8);
         at = put(at, frame->term, 8);
+        at = put(at, frame->epoch, 8);
+        put(at, frame->sent_at, 8);
+        break;
+    case CV_FRAME_GRANT:
         at = put(at, frame->epoch, 8);
         put(at, frame->sent_at, 8);
         break;
@@ -137,7 +144,8 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
         return broken(wrong, "a frame that is too long");
     if (frame->type == 0 || frame->type >= CV_FRAME_TYPES)
         return broken(wrong, "a frame of no known type");
-    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES) || (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES))
+    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES) ||
+        (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
         return broken(wrong, "a frame of the wrong length");
     if (length - LENGTH_BYTES < size)
         return CV_FRAME_MORE;
@@ -147,6 +155,9 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
     } else if (frame->type == CV_FRAME_BEAT) {
         frame->expects = get(&at, 8);
         frame->term = get(&at, 8);
+        frame->epoch = get(&at, 8);
+        frame->sent_at = get(&at, 8);
+    } else if (frame->type == CV_FRAME_GRANT) {
         frame->epoch = get(&at, 8);
         frame->sent_at = get(&at, 8);
     } else if (!read_head(at, size, frame)) {

@@ -6,6 +6,7 @@
  *
  *     HELLO      magic 4, version 4, group 8, from 4, to 4, stream 8, heard 8, expects 8
  *     BEAT       expects 8, term 8, epoch 8, sent at 8
+ *     GRANT      epoch 8, sent at 8
  *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8, clock
  * 8, name, body
  *
@@ -31,13 +32,15 @@ enum cv_frame_type {
     CV_FRAME_OPEN,      /* a name is in use that everybody has to know of */
     CV_FRAME_COUNCIL,   /* a new view is being made; `kind` says how far it is */
     CV_FRAME_NOTICE,    /* who leads */
+    CV_FRAME_AGREEMENT, /* Raft's own; `clock` bytes of the body */
+    CV_FRAME_GRANT,     /* the answer to a heartbeat: so much longer the view is yours */
     CV_FRAME_TYPES
 };
 
-/* Frames from CV_FRAME_LETTER on are numbered, and arrive once and in order. */
+/* Frames from CV_FRAME_LETTER on, but for grants, are numbered, and arrive once and in order. */
 static inline bool cv_frame_numbered(uint32_t type)
 {
-    return type >= CV_FRAME_LETTER;
+    return type >= CV_FRAME_LETTER && type != CV_FRAME_GRANT;
 }
 
 struct cv_frame {
@@ -50,7 +53,7 @@ struct cv_frame {
     uint64_t heard;    /* the last stream that the sender knows of the receiver, or 0 */
     uint64_t expects;  /* HELLO, BEAT: the next number of that stream */
 
-    /* BEAT */
+    /* BEAT, GRANT: `epoch` is the view that the sender of the heartbeat is in, `sent_at` its time when it sent it */
     uint64_t term, epoch, sent_at;
 
     /* The rest */

@@ -27,7 +27,9 @@ enum cv_motion {
     CV_MOTION_REFUSE,
     CV_MOTION_HELD,
     CV_MOTION_INSTALL,
-    CV_MOTION_RENEW
+    CV_MOTION_RENEW,
+    CV_MOTION_STEP_DOWN, /* `group raft`: to the leader; somebody else is to coordinate */
+    CV_MOTION_LEAVE      /* the same: I go, nobody holds anything here, and my lease is nobody's concern */
 };
 
 struct cv_council_calls {

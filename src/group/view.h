@@ -38,6 +38,7 @@ struct cv_roster {
     uint32_t attributes[CV_MAX_MEMBERS];
     const char *addresses[CV_MAX_MEMBERS]; /* where peers connect; NULL in a group of one */
     const char *clients[CV_MAX_MEMBERS];   /* where clients do, or NULL: not told */
+    cv_set voters;                         /* `group raft` */
 };
 
 /*

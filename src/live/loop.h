@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 #include <uv.h>
 
 #include "core/alarm.h"
@@ -39,6 +40,15 @@ void cv_loop_close(struct cv_loop *loop);
 static inline uint64_t cv_loop_now(void)
 {
     return uv_hrtime() / 1000;
+}
+
+/* Microseconds of a clock that runs on while the machine sleeps, for leases; the same for all processes of a machine.
+ */
+static inline uint64_t cv_loop_boot(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uint64_t delay_us)

@@ -185,11 +185,23 @@ static void about_name(struct cv_member *member, cv_node from, const struct cv_f
         on_letter(member, from, frame);
 }
 
+static void on_raft(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    if (member->raft)
+        cv_raft_frame(member->raft, from, frame);
+    else
+        member->disagreements++;
+}
+
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
 {
     struct cv_member *member = context;
+    if (member->raft)
+        cv_raft_look(member->raft); /* it may have been stopped, and this may be from before */
     if (frame->type == CV_FRAME_COUNCIL)
         cv_views_frame(member, from, frame);
+    else if (frame->type == CV_FRAME_AGREEMENT || frame->type == CV_FRAME_GRANT)
+        on_raft(member, from, frame);
     else if (frame->type == CV_FRAME_LETTER && frame->subject == CV_SUBJECT_GROUP)
         cv_member_ballot(member, from, frame);
     else if (has_name(frame))

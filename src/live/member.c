@@ -25,12 +25,20 @@ cv_node cv_member_leader(const struct cv_member *member)
     return CV_NOBODY;
 }
 
-static void update_council(struct cv_member *member)
+const char *cv_member_mode(const struct cv_member *member)
+{
+    return member->raft ? "raft" : member->roster.count > 1 ? "static" : "single";
+}
+
+/* Whoever makes the views hears who is alive and who is elected. */
+static void update_group(struct cv_member *member)
 {
     const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
     if (!member->begun)
         return;
-    if (cv_council_update(&member->council, cv_member_leader(member), alive))
+    if (member->raft)
+        cv_raft_update(member->raft);
+    else if (cv_council_update(&member->council, cv_member_leader(member), alive))
         cv_member_reconsider(member);
 }
 
@@ -68,7 +76,7 @@ static void elected(void *context, struct cv_instance *instance)
 {
     struct cv_member *member = context;
     if (instance == member->election)
-        update_council(member);
+        update_group(member);
     else
         member->user.elected(member->user.context, instance);
 }
@@ -105,7 +113,7 @@ static void begin_election(struct cv_alarm *alarm)
     join_term(member, recovers ? member->term : member->term + 1);
     cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
-    update_council(member);
+    update_group(member);
     cv_mail_catch_up(member);
 }
 
@@ -126,10 +134,12 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
         cv_mail_ballot(member, from, frame);
 }
 
-/* Is there a leader, a view under it, and everybody in it? */
+/* Is there a leader, a view under it, and everybody in it? Views that are agreed look after themselves. */
 static bool all_is_well(const struct cv_member *member, cv_node leader)
 {
     const struct cv_view *view = &member->council.view;
+    if (member->raft)
+        return leader != CV_NOBODY;
     if (leader == CV_NOBODY || member->council.frozen || view->coordinator != leader)
         return false;
     return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
@@ -146,7 +156,7 @@ static void look_after(struct cv_alarm *alarm)
             cv_council_renew(&member->council);
         else
             new_term(member);
-        update_council(member);
+        update_group(member);
     }
     member->content = content;
     cv_loop_set(&member->loop, alarm, patience_us(member));
@@ -166,17 +176,22 @@ static void peer_changed(void *context, cv_node node, bool gone)
 {
     struct cv_member *member = context;
     cv_host_suspect(&member->host, member->peers.suspected);
+    if (member->raft && cv_set_has(member->peers.suspected, node))
+        cv_raft_gone(member->raft, node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
         tell_election(member, node, gone);
-    update_council(member);
+    update_group(member);
 }
 
 static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;
-    cv_council_renew(&member->council);
+    if (member->raft)
+        cv_raft_renewed(member->raft, node);
+    else
+        cv_council_renew(&member->council);
     peer_changed(member, node, true);
     peer_changed(member, node, false);
 }
@@ -186,6 +201,8 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     struct cv_member *member = context;
     const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
     member->met |= cv_set_of(node);
+    if (member->raft)
+        cv_raft_beat(member->raft, node, beat);
     if (beat->epoch == member->council.view.epoch)
         member->astray &= ~cv_set_of(node);
     else
@@ -199,7 +216,7 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     if (beat->epoch > member->council.highest)
         member->council.highest = beat->epoch;
     if (!member->begun && member->met == others)
-        cv_loop_set(&member->loop, &member->begin, 0);
+        cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
 /* ---- putting it together ---- */
@@ -227,6 +244,7 @@ static void draw_roster(struct cv_member *member, const struct cv_settings *sett
 {
     struct cv_roster *roster = &member->roster;
     roster->count = settings->member_count;
+    roster->voters = cv_settings_voters(settings);
     for (uint32_t i = 0; i < settings->member_count; i++) {
         roster->ids[i] = settings->members[i].id;
         roster->attributes[i] = settings->members[i].attribute;
@@ -321,12 +339,17 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->watchdog.ring = look_after;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
-    cv_loop_set(&member->loop, &member->begin, member->roster.count > 1 ? member->peers.least_us : 0);
+    uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
+    if (!error)
+        error = cv_raft_open(&member->raft, member, settings, &away_us, complaint);
+    member->earliest_us = cv_loop_now() + away_us;
+    cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;
 }
 
 void cv_member_close(struct cv_member *member)
 {
+    cv_raft_close(member->raft);
     cv_loop_close(&member->loop);
     if (member->host.policies)
         cv_host_free(&member->host);
@@ -336,4 +359,5 @@ void cv_member_close(struct cv_member *member)
     free(member->host.policies);
     cv_peers_free(&member->peers);
     cv_mail_free(member);
+    cv_raft_free(member->raft);
 }

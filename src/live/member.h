@@ -10,6 +10,7 @@
 #include "live/host.h"
 #include "live/loop.h"
 #include "live/peers.h"
+#include "live/raft.h"
 
 struct cv_settings;
 
@@ -39,6 +40,8 @@ struct cv_member_calls {
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
     void (*destroyed)(struct cv_instance *instance);
+    void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
+    void (*hopeless)(void *context);            /* nor is there any use in waiting */
     void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                   const struct cv_notice *notice);
     void *context;
@@ -66,7 +69,8 @@ struct cv_member {
     struct cv_roster roster;
     struct cv_host host;
     struct cv_peers peers;
-    struct cv_council council;
+    struct cv_council council; /* `group static` */
+    struct cv_raft *raft;      /* `group raft`, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
@@ -76,6 +80,7 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
+    bool failed;   /* it cannot go on */
     bool content;  /* the last time the watchdog looked */
     cv_set met;    /* peers whose first heartbeat has come */
     cv_set astray; /* peers that are in another view, by their last heartbeat */
@@ -85,6 +90,7 @@ struct cv_member {
 
     struct cv_early *early, **early_end;
     size_t early_bytes;
+    uint64_t earliest_us;          /* it begins no earlier, even if all are there */
     uint64_t started_us, began_us; /* when the process started, when the last view began */
 };
 
@@ -109,6 +115,15 @@ void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_no
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
 
+/* "raft", "static" or "single". */
+const char *cv_member_mode(const struct cv_member *member);
+
+/* May clients be given anything at this very moment? */
+static inline bool cv_member_serves(const struct cv_member *member)
+{
+    return cv_host_ready(&member->host) && (!member->raft || cv_raft_leased(member->raft));
+}
+
 /* ---- mail.c ---- */
 
 uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel);
@@ -125,8 +140,11 @@ void cv_mail_free(struct cv_member *member);
 /* ---- views.c ---- */
 
 extern const struct cv_council_calls cv_views_calls;
+extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propose` */
 void cv_views_crowded(void *context);
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+/* Asks the log's leader for something. */
+void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);
 
 /* ---- member.c ---- */
 

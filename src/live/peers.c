@@ -62,7 +62,7 @@ static void send_beat(struct cv_peer *peer)
                                   .expects = peer->link.expects,
                                   .term = peers->term,
                                   .epoch = peers->epoch,
-                                  .sent_at = cv_loop_now()};
+                                  .sent_at = cv_loop_boot()};
     if (peer->greeted)
         cv_wire_say(peer->wire, &beat);
 }
@@ -176,18 +176,16 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
 {
     struct cv_peers *peers = peer->peers;
     if (frame->type == CV_FRAME_BEAT) {
-        const uint64_t now = cv_loop_now();
-        cv_detector_heard(&peer->detector, now);
+        const uint64_t now = cv_loop_boot();
+        cv_detector_heard(&peer->detector, cv_loop_now());
         peer->behind_us = now > frame->sent_at ? now - frame->sent_at : 0;
         watch(peer);
         cv_link_acknowledged(&peer->link, frame->expects);
         peers->calls.beat(peers->calls.context, peer->node, frame);
         return true;
     }
-    bool gap;
-    if (!cv_frame_numbered(frame->type))
-        return false;
-    if (cv_link_take(&peer->link, frame->sequence, &gap))
+    bool gap = false;
+    if (frame->type == CV_FRAME_GRANT || cv_link_take(&peer->link, frame->sequence, &gap))
         peers->calls.frame(peers->calls.context, peer->node, frame);
     return !gap;
 }
@@ -224,6 +222,13 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
     if (peer->greeted)
         cv_stream_mark(&peer->wire->stream);
     return number(peers->roster->me, node, peer->link.stream, frame->sequence);
+}
+
+void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame)
+{
+    const struct cv_peer *peer = &peers->list[node];
+    if (peer->greeted)
+        cv_wire_say(peer->wire, frame);
 }
 
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame)

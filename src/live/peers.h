@@ -64,6 +64,8 @@ void cv_peers_free(struct cv_peers *peers);
 uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame);
 /* The same number, for whoever receives the frame. */
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
+/* Sends a frame that is not numbered, and may be lost. */
+void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
 /* Tells everybody at once what else goes with the next heartbeat. */
 void cv_peers_beat(struct cv_peers *peers);
 

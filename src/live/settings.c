@@ -23,6 +23,9 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .timeout_ms = 300,
                                      .longest_timeout_ms = 3000,
                                      .bound_ms = 50,
+                                     .lease_ms = 300,
+                                     .drift_ppm = 10000,
+                                     .hold_off_ms = 2000,
                                      .most_names = 1000000,
                                      .most_sessions = 10000};
     settings->election.algorithm = find("bully");
@@ -56,6 +59,7 @@ void cv_settings_free(struct cv_settings *settings)
     free_rule(&settings->election);
     free(settings->rules);
     free(settings->peers);
+    free(settings->directory);
 }
 
 /* ---- values ---- */
@@ -119,14 +123,17 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
     }
     if (strcmp(key, "peers") == 0)
         return set_text(&settings->peers, value);
+    if (strcmp(key, "directory") == 0)
+        return set_text(&settings->directory, value);
     if (strcmp(key, "names") == 0)
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
     if (strcmp(key, "clients") == 0)
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
-    return cv_complain(complaint, "[node] %s: expected id, listen, peers, names or clients", cv_brief(key).text);
+    return cv_complain(complaint, "[node] %s: expected id, listen, peers, directory, names or clients",
+                       cv_brief(key).text);
 }
 
-/* "host:port", then maybe "client host:port" and "attribute NUMBER". */
+/* "host:port", then maybe "client host:port", "attribute NUMBER" and "standby". */
 static int read_member(struct cv_member_setting *member, const char *value)
 {
     struct cv_text rest = cv_text(value), word, what = {NULL, 0};
@@ -136,7 +143,10 @@ static int read_member(struct cv_member_setting *member, const char *value)
         if (!word.length)
             continue;
         if (!what.start && member->address) {
-            what = word;
+            if (cv_text_is(word, "standby"))
+                member->standby = true;
+            else
+                what = word;
             continue;
         }
         if (what.start && cv_text_is(what, "attribute")) {
@@ -172,17 +182,38 @@ static int add_member(struct cv_settings *settings, const char *key, const char 
     const int error = read_member(&settings->members[place], value);
     if (error != CV_EINPUT)
         return error;
-    return cv_complain(complaint, "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER]", key,
-                       cv_brief(value).text);
+    return cv_complain(complaint,
+                       "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER] "
+                       "[standby]",
+                       key, cv_brief(value).text);
+}
+
+static int set_mode(struct cv_settings *settings, const char *value, struct cv_complaint *complaint)
+{
+    settings->raft = strcmp(value, "raft") == 0;
+    settings->mode_given = true;
+    if (settings->raft || strcmp(value, "static") == 0)
+        return 0;
+    return cv_complain(complaint, "[group] mode = %s: expected static or raft", cv_brief(value).text);
+}
+
+/* A percentage, with or without its sign. */
+static int set_drift(struct cv_settings *settings, const char *value, struct cv_complaint *complaint)
+{
+    char *end;
+    const double percent = strtod(value, &end);
+    end += *end == '%';
+    if (end == value || *end || !(percent >= 0 && percent <= 20))
+        return cv_complain(complaint, "[group] drift = %s: expected a percentage of 0 to 20", cv_brief(value).text);
+    settings->drift_ppm = (uint64_t)(percent * 10000 + 0.5);
+    return 0;
 }
 
 static int set_group(struct cv_settings *settings, const char *key, const char *value, cv_settings_find *find,
                      struct cv_complaint *complaint)
 {
     if (strcmp(key, "mode") == 0)
-        return strcmp(value, "static") == 0
-                   ? 0
-                   : cv_complain(complaint, "[group] mode = %s: expected static", cv_brief(value).text);
+        return set_mode(settings, value, complaint);
     if (strcmp(key, "election") == 0)
         return set_algorithm(&settings->election, CV_ELECTION, "group", key, value, find, complaint);
     if (strcmp(key, "heartbeat") == 0)
@@ -191,6 +222,12 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
         return set_number(&settings->timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "longest-timeout") == 0)
         return set_number(&settings->longest_timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
+    if (strcmp(key, "lease") == 0)
+        return set_number(&settings->lease_ms, 20, LARGEST_MS, "group", key, value, complaint);
+    if (strcmp(key, "drift") == 0)
+        return set_drift(settings, value, complaint);
+    if (strcmp(key, "hold-off") == 0)
+        return set_number(&settings->hold_off_ms, 0, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "bound") == 0)
         return set_number(&settings->bound_ms, 1, LARGEST_MS, "group", key, value, complaint);
     return add_parameter(&settings->election, key, value); /* a parameter of the election's own */
@@ -293,6 +330,32 @@ static int check_member(struct cv_settings *settings, struct cv_complaint *compl
     return cv_complain(complaint, "[node] id = %u: expected one of [members]", settings->id);
 }
 
+cv_set cv_settings_voters(const struct cv_settings *settings)
+{
+    cv_set voters = 0;
+    for (uint32_t i = 0; i < settings->member_count && cv_set_count(voters) < CV_MOST_VOTERS; i++)
+        if (!settings->members[i].standby)
+            voters |= cv_set_of(i);
+    return voters;
+}
+
+/* Several agree by Raft unless told otherwise; one alone does so if it has a place to remember its epochs. */
+static int check_raft(struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    if (!settings->mode_given)
+        settings->raft = settings->member_count > 1 || settings->directory;
+    if (!settings->raft)
+        return 0;
+    if (!settings->directory)
+        return cv_complain(complaint, "[node] directory: expected, for what `mode = raft` has to remember");
+    if (!cv_settings_voters(settings))
+        return cv_complain(complaint, "[members]: expected one at least that is no standby");
+    if (settings->lease_ms < 3 * settings->heartbeat_ms)
+        return cv_complain(complaint, "[group] lease = %llu: expected at least three heartbeats, %llu",
+                           (unsigned long long)settings->lease_ms, 3 * (unsigned long long)settings->heartbeat_ms);
+    return 0;
+}
+
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint)
 {
     int error = check_member(settings, complaint);
@@ -301,6 +364,8 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)
         return cv_complain(complaint, "[group] timeout = %llu: expected at least two heartbeats, %llu",
                            (unsigned long long)settings->timeout_ms, 2 * (unsigned long long)settings->heartbeat_ms);
+    if ((error = check_raft(settings, complaint)))
+        return error;
     if (settings->longest_timeout_ms < settings->timeout_ms)
         settings->longest_timeout_ms = settings->timeout_ms;
     if (!settings->listen_count) {

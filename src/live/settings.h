@@ -29,6 +29,7 @@ struct cv_member_setting {
     uint32_t attribute;
     char *address; /* for its peers */
     char *client;  /* for clients, or NULL: it is not told */
+    bool standby;  /* has no vote */
 };
 
 struct cv_settings {
@@ -36,12 +37,15 @@ struct cv_settings {
     bool has_id;
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
     uint32_t listen_count;
-    char *peers; /* where the other members connect; by default what [members] has for this id */
+    char *directory; /* what has to outlast the process; NULL: nothing */
+    char *peers;     /* where the other members connect; by default what [members] has for this id */
     uint32_t member_count;
     struct cv_member_setting members[CV_MAX_MEMBERS];
     struct cv_rule election; /* of the coordinator */
     struct cv_rule *rules;
     uint32_t rule_count;
+    bool raft, mode_given; /* views are agreed by Raft */
+    uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;
 };
@@ -59,6 +63,10 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
                     cv_settings_find *find, struct cv_complaint *complaint);
 /* What is missing gets its default; what does not fit together is complained about. */
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint);
+
+/* Who has a vote, by their places among the members: the first few by id that are no standbys. */
+#define CV_MOST_VOTERS 7u
+cv_set cv_settings_voters(const struct cv_settings *settings);
 
 /* The values of an algorithm's parameters, in its order, to be freed. */
 int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,

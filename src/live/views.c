@@ -22,16 +22,32 @@ static void put_forward(void *context, cv_node to, enum cv_motion motion, const 
     send_motion(context, to, motion, view->epoch, NULL, body);
 }
 
+static void put_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+{
+    const uint64_t body[3] = {number};
+    send_motion(context, to, motion, epoch, NULL, body);
+}
+
+void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number)
+{
+    put_motion(member, leader, motion, member->host.view.epoch, number);
+}
+
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
-static void freeze(void *context)
+static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
-    const bool leads = member->council.promised_to == member->roster.me;
     cv_host_freeze(&member->host);
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
-        instance->holder = leads && instance->flags & CV_INSIDE ? member->roster.me : CV_NOBODY;
+        instance->holder = prepares && instance->flags & CV_INSIDE ? member->roster.me : CV_NOBODY;
     }
+}
+
+static void freeze(void *context)
+{
+    const struct cv_member *member = context;
+    end_view(context, member->council.promised_to == member->roster.me);
 }
 
 static void report(void *context, cv_node to, uint64_t epoch)
@@ -98,6 +114,10 @@ void cv_views_crowded(void *context)
     const struct cv_view *view = &member->host.view;
     if (!cv_host_ready(&member->host))
         return;
+    if (member->raft) {
+        cv_raft_crowded(member->raft);
+        return;
+    }
     if (view->coordinator != member->roster.me) {
         put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
         return;
@@ -116,9 +136,33 @@ static uint64_t unix_ms(void)
 const struct cv_council_calls cv_views_calls = {
     .send = put_forward, .freeze = freeze, .report = report, .tell = tell, .install = install, .unix_ms = unix_ms};
 
+const struct cv_assembly_calls cv_views_assembly_calls = {
+    .send = put_motion, .freeze = end_view, .report = report, .tell = tell, .install = install};
+
+static void on_assembly(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    struct cv_assembly *assembly = &member->raft->assembly;
+    const enum cv_motion motion = frame->kind;
+    const uint64_t number = cv_frame_number(frame, 0);
+    if (motion == CV_MOTION_STEP_DOWN)
+        cv_assembly_step_down(assembly, number < member->roster.count ? (cv_node)number : CV_NOBODY, cv_loop_boot());
+    else if (motion == CV_MOTION_LEAVE)
+        cv_raft_left(member->raft, from);
+    else if (motion == CV_MOTION_RENEW && frame->round == member->host.view.epoch)
+        cv_assembly_renew(assembly, cv_loop_boot());
+    else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
+        cv_assembly_hear(assembly, from, motion, frame->round, number, cv_loop_boot());
+    else if (cv_assembly_awaits(assembly, motion, from, frame->round))
+        on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)number);
+}
+
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const enum cv_motion motion = frame->kind;
+    if (member->raft) {
+        on_assembly(member, from, frame);
+        return;
+    }
     const struct cv_view view = {.epoch = frame->round,
                                  .members = cv_frame_number(frame, 0) & cv_set_first(member->roster.count),
                                  .base = cv_frame_number(frame, 1),

@@ -121,6 +121,13 @@ static uint64_t patience_us(const struct cv_service *service, const struct wish 
     return cv_set_count(service->host->view.members) > 1 ? service->member->try_us : 0;
 }
 
+/* Who only tries is told so as soon as the lease is over, who waits a little later. */
+static bool is_without_quorum(const struct cv_member *member, bool tries)
+{
+    const struct cv_raft *raft = member->raft;
+    return raft && (raft->without || (tries && raft->lapses && !cv_raft_leased(raft)));
+}
+
 static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
 {
     struct cv_service *service = session->service;
@@ -138,6 +145,10 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         return;
     }
     const bool tries = !wish.waits_for_ever && !wish.wait_ms;
+    if (is_without_quorum(service->member, tries)) {
+        cv_resp_error(&session->out, CV_NO_QUORUM);
+        return;
+    }
     if (tries && !cv_host_ready(service->host)) {
         cv_resp_error(&session->out, "LOADING the node is not in a view yet");
         return;
@@ -186,16 +197,19 @@ int64_t cv_command_end(struct cv_hold *hold)
     return 1;
 }
 
-/* What lasts as long as its session has no end: INT64_MAX milliseconds. */
+/* How long it surely lasts: as this node's lease does, where it has one, and no longer than its own time to live.
+ * Without either it has no end: INT64_MAX milliseconds. */
 int64_t cv_command_renew(struct cv_hold *hold)
 {
     if (!hold)
         return -1;
     const struct cv_service *service = hold->lock->service;
+    const struct cv_raft *raft = service->member->raft;
+    const int64_t lease_ms = raft ? cv_raft_left_ms(raft) : INT64_MAX;
     if (!hold->ttl_ms)
-        return INT64_MAX;
+        return lease_ms;
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
-    return (int64_t)hold->ttl_ms;
+    return (int64_t)hold->ttl_ms < lease_ms ? (int64_t)hold->ttl_ms : lease_ms;
 }
 
 /* Whoever knows the fence may end or renew the hold, by whichever member. */
@@ -278,6 +292,35 @@ static void run_unobserve(struct cv_session *session, words command)
     cv_resp_integer(&session->out, (int64_t)ended);
 }
 
+/* ---- STEPDOWN ---- */
+
+/* [id]: asks for another coordinator. Whether it comes to that VIEW tells. */
+static void run_step_down(struct cv_session *session, words command)
+{
+    const struct cv_member *member = session->service->member;
+    const struct cv_roster *roster = &member->roster;
+    cv_node to = CV_NOBODY;
+    if (!member->raft) {
+        cv_resp_error(&session->out, "ERR STEPDOWN: the group's election decides where the views are not agreed");
+        return;
+    }
+    if (command->count > 1) {
+        uint64_t id = UINT64_MAX;
+        cv_parse_number(command->word[1], UINT32_MAX, &id);
+        for (to = 0; to < roster->count && roster->ids[to] != id; to++)
+            continue;
+        if (to == roster->count) {
+            cv_resp_error(&session->out, "ERR STEPDOWN '%s': expected the id of a member",
+                          brief(command->word[1]).text);
+            return;
+        }
+    }
+    if (cv_raft_step_down(member->raft, to))
+        cv_resp_status(&session->out, "OK");
+    else
+        cv_resp_error(&session->out, "NOQUORUM nobody can take over now");
+}
+
 /* ---- the connection itself ---- */
 
 static void run_ping(struct cv_session *session, words command)
@@ -311,7 +354,7 @@ static void run_hello(struct cv_session *session, words command)
     cv_resp_word(out, "id");
     cv_resp_integer(out, host->roster->ids[host->roster->me]);
     cv_resp_word(out, "mode");
-    cv_resp_word(out, host->roster->count > 1 ? "static" : "single");
+    cv_resp_word(out, cv_member_mode(session->service->member));
     cv_resp_word(out, "epoch");
     cv_resp_integer(out, (int64_t)host->view.epoch);
 }
@@ -365,6 +408,7 @@ static const struct {
     {"LOCKS", 1, 2, cv_facts_locks, false},
     {"VIEW", 1, 1, cv_facts_view, false},
     {"INFO", 1, 2, cv_facts_info, false},
+    {"STEPDOWN", 1, 2, run_step_down, false},
     {"PING", 1, 2, run_ping, true},
     {"HELLO", 1, 7, run_hello, false},
     {"AUTH", 2, 3, run_auth, false},
@@ -377,6 +421,8 @@ void cv_command_run(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;
+    if (session->service->member->raft)
+        cv_raft_look(session->service->member->raft);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!cv_resp_is(command->word[0], commands[i].name))
             continue;

@@ -21,6 +21,10 @@ void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fen
     struct cv_errand *errand = &session->errand;
     const struct cv_notice question = {
         .kind = renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK, .session = ++service->errands, .fence = fence};
+    if (service->member->raft && !cv_raft_leased(service->member->raft)) {
+        cv_resp_error(&session->out, CV_NO_QUORUM);
+        return;
+    }
     errand->ticket = question.session;
     errand->renews = renews;
     errand->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name, &question);

@@ -94,9 +94,11 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    cv_resp_map(out, 4);
+    cv_resp_map(out, 5);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
+    cv_resp_word(out, "member");
+    cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
     cv_resp_word(out, address ? address : "");
     cv_resp_word(out, "state");
@@ -105,19 +107,42 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     cv_resp_integer(out, last_heard_ms(member, node));
 }
 
+/* The id of who leads the log, or -1. */
+static int64_t log_leader(const struct cv_raft *raft)
+{
+    return (int64_t)raft->leader - 1;
+}
+
+static void write_raft(struct cv_resp_writer *out, const struct cv_member *member)
+{
+    cv_resp_word(out, "lease_ms");
+    cv_resp_integer(out, cv_raft_left_ms(member->raft));
+    cv_resp_word(out, "raft_leader");
+    if (member->raft->leader)
+        cv_resp_integer(out, log_leader(member->raft));
+    else
+        cv_resp_nil(out);
+    cv_resp_word(out, "raft_term");
+    cv_resp_integer(out, (int64_t)member->raft->term);
+}
+
 void cv_facts_view(struct cv_session *session, const struct cv_resp_command *command)
 {
     const struct cv_member *member = session->service->member;
     const struct cv_view *view = &member->host.view;
     struct cv_resp_writer *out = &session->out;
     (void)command;
-    cv_resp_map(out, 5);
+    cv_resp_map(out, member->raft ? 9 : 6);
+    cv_resp_word(out, "mode");
+    cv_resp_word(out, cv_member_mode(member));
+    if (member->raft)
+        write_raft(out, member);
     cv_resp_word(out, "epoch");
     cv_resp_integer(out, (int64_t)view->epoch);
     cv_resp_word(out, "id");
     cv_resp_integer(out, member->roster.ids[member->roster.me]);
     cv_resp_word(out, "coordinator");
-    if (cv_host_ready(&member->host))
+    if (cv_member_serves(member))
         cv_resp_integer(out, member->roster.ids[view->coordinator]);
     else
         cv_resp_nil(out);
@@ -141,9 +166,9 @@ static void write_server(FILE *file, const struct cv_service *service)
 {
     const struct cv_member *member = service->member;
     fprintf(file, "conclave_version:%s\r\nid:%u\r\nmode:%s\r\nuptime_in_seconds:%llu\r\nepoch:%llu\r\nviews:%llu\r\n",
-            CONCLAVE_VERSION, member->roster.ids[member->roster.me], member->roster.count > 1 ? "static" : "single",
+            CONCLAVE_VERSION, member->roster.ids[member->roster.me], cv_member_mode(member),
             (number)((cv_loop_now() - member->started_us) / 1000000), (number)member->host.view.epoch,
-            (number)member->council.changes);
+            (number)(member->raft ? member->raft->assembly.changes : member->council.changes));
     fprintf(file, "term:%llu\r\nelections:%llu\r\n", (number)member->term, (number)member->elections);
 }
 
@@ -164,6 +189,19 @@ static void write_peers(FILE *file, const struct cv_service *service)
             fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
                     state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
                     peers->list[node].link.end - peers->list[node].link.start);
+}
+
+/* `group raft` alone. */
+static void write_agreement(FILE *file, const struct cv_service *service)
+{
+    const struct cv_raft *raft = service->member->raft;
+    if (!raft)
+        return;
+    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
+    fprintf(file, "lease_ms:%lld\r\nlease_length_ms:%llu\r\nlapses:%llu\r\n", (long long)cv_raft_left_ms(raft),
+            (number)(raft->lease.terms.length_us / 1000), (number)raft->lapses);
+    fprintf(file, "raft_leader:%lld\r\nraft_term:%llu\r\nraft_committed:%llu\r\nraft_stored:%llu\r\n",
+            (long long)log_leader(raft), (number)raft->term, (number)status.committed, (number)status.stored);
 }
 
 static void write_locks(FILE *file, const struct cv_service *service)
@@ -215,6 +253,7 @@ static const struct {
     {"server", "Server", write_server},       {"clients", "Clients", write_clients},
     {"peers", "Peers", write_peers},          {"locks", "Locks", write_locks},
     {"messages", "Messages", write_messages}, {"detector", "Detector", write_detector},
+    {"raft", "Raft", write_agreement},
 };
 
 void cv_facts_info(struct cv_session *session, const struct cv_resp_command *command)

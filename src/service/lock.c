@@ -165,12 +165,18 @@ static bool admits(const struct cv_lock *lock)
     return lock->balloted ? !lock->grants && cv_ballot_won(lock) : lock->grants < CV_HANDOFFS;
 }
 
+/* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
 void cv_lock_serve(struct cv_lock *lock)
 {
     struct cv_service *service = lock->service;
     struct cv_instance *instance = lock->instance;
     if (!cv_host_ready(service->host))
         return;
+    if (!cv_member_serves(service->member)) {
+        if (instance->flags & CV_INSIDE && !lock->holds)
+            cv_host_release(service->host, instance);
+        return;
+    }
     cv_ballot_update(lock);
     if (instance->flags & CV_INSIDE) {
         struct cv_hold *hold;
@@ -213,6 +219,38 @@ void cv_lock_end(struct cv_hold *hold)
     cv_lock_serve(lock);
 }
 
+static void lose_all(struct cv_lock *lock)
+{
+    while (lock->holds) {
+        struct cv_hold *hold = lock->holds;
+        cv_session_lost(hold);
+        announce(lock, hold, false);
+        forget(hold);
+    }
+}
+
+/* What this node is inside of it leaves: its place in a view that is over is nothing to report. */
+void cv_lock_abandon(struct cv_lock *lock)
+{
+    struct cv_instance *instance = lock->instance;
+    lose_all(lock);
+    if (!(instance->flags & CV_INSIDE))
+        return;
+    if (cv_host_ready(instance->host))
+        cv_host_release(instance->host, instance);
+    else
+        instance->flags &= ~(uint32_t)CV_INSIDE;
+}
+
+void cv_lock_disperse(struct cv_lock *lock)
+{
+    while (lock->first) {
+        struct cv_wait *wait = lock->first;
+        dequeue(wait);
+        cv_session_no_quorum(wait);
+    }
+}
+
 /* A holder that the new view does not know of has lost what it held. */
 void cv_lock_resume(struct cv_instance *instance)
 {
@@ -220,12 +258,8 @@ void cv_lock_resume(struct cv_instance *instance)
     if (!lock)
         return;
     lock->ballot = NULL; /* it ended with its view */
-    while (lock->holds && !(instance->flags & CV_INSIDE)) {
-        struct cv_hold *hold = lock->holds;
-        cv_session_lost(hold);
-        announce(lock, hold, false);
-        forget(hold);
-    }
+    if (!(instance->flags & CV_INSIDE))
+        lose_all(lock);
     if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
         cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
     if (lock->holds)

@@ -7,6 +7,7 @@
 #include "service/lock.h"
 #include "service/resp.h"
 
+#define CV_NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
 #define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
 #define CV_SESSION_OUTPUT_BYTES ((size_t)64 << 20)
 #define CV_SESSION_HIGH_WATER ((size_t)256 << 10)
@@ -58,6 +59,8 @@ void cv_service_free(struct cv_service *service);
 
 void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold);
 void cv_session_lost(struct cv_hold *hold);
+/* Nothing is to be waited for now. */
+void cv_session_no_quorum(struct cv_wait *wait);
 /* The hold is over: it leaves its session's list. */
 void cv_session_drop(struct cv_hold *hold);
 void cv_session_observe(const struct cv_watch *watch);

@@ -135,6 +135,12 @@ void cv_session_observe(const struct cv_watch *watch)
     cv_stream_mark(&session->stream);
 }
 
+void cv_session_no_quorum(struct cv_wait *wait)
+{
+    cv_resp_error(&wait->session->out, CV_NO_QUORUM);
+    cv_stream_mark(&wait->session->stream);
+}
+
 static void waited_too_long(struct cv_alarm *alarm)
 {
     struct cv_wait *wait = cv_alarm_owner(alarm, struct cv_wait, alarm);
@@ -229,6 +235,27 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     return cv_listen(listener, service->loop, what, address, complaint);
 }
 
+/* The lease has come, or has run out; then what clients have is over before anything else happens. */
+static void leased(void *context, bool leased)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++) {
+        struct cv_lock *lock = service->host->all[i]->user;
+        if (lock && leased)
+            cv_lock_serve(lock);
+        else if (lock)
+            cv_lock_abandon(lock);
+    }
+}
+
+static void hopeless(void *context)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            cv_lock_disperse(service->host->all[i]->user);
+}
+
 void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
 {
     service->member = member;
@@ -241,13 +268,30 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,
+                                            .leased = leased,
+                                            .hopeless = hopeless,
                                             .heard = cv_errand_heard,
                                             .context = service};
 }
 
-/* What the clients hold is given back while there is still somebody to tell. */
+static bool anybody_holds(const struct cv_service *service)
+{
+    for (size_t i = 0; i < service->host->count; i++) {
+        const struct cv_lock *lock = service->host->all[i]->user;
+        if (lock && lock->holds)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What the clients hold is given back while there is still somebody to tell. Who holds something may go on until the
+ * node's lease is over, so that is given up only if nobody does.
+ */
 void cv_service_close(struct cv_service *service)
 {
+    if (service->member->raft && service->member->raft->agreement && !anybody_holds(service))
+        cv_raft_leave(service->member->raft);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     if (service->sessions)

@@ -10,12 +10,13 @@ ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts
              "multicast", "multicast-lean", "wireless"]
 MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting"]
 NODES = 4
+WORLD = ["--group", "static"]  # the textbook's, where nothing but the algorithm says how long it takes
 
 
 def elections():
     """The best one alive leads: at first, when it is killed, when it is back."""
     for election in ELECTIONS:
-        with Cluster(NODES, "--election", election, "--restart") as cluster:
+        with Cluster(NODES, *WORLD, "--election", election, "--restart") as cluster:
             cluster.await_view([1, 2, 3, 4], coordinator=4)
             cluster.kill(4)
             time.sleep(0.3)
@@ -45,7 +46,7 @@ def cost(algorithm, node):
 def mutexes_alone():
     """One entry after the other: exactly the texts' number of messages. Quorums of four are rows and columns: K = 3."""
     options = [word for algorithm in MUTEXES for word in ("--algorithm", f"{algorithm}={algorithm}")]
-    with Cluster(NODES, *options) as cluster:
+    with Cluster(NODES, *WORLD, *options) as cluster:
         for algorithm in MUTEXES:
             for node in (1, 4, 2):
                 enter(cluster, node, algorithm, 3)
@@ -66,7 +67,7 @@ def mutexes_contended():
     for algorithm in MUTEXES:
         if algorithm == "maekawa-plain":
             continue  # may deadlock: scenarios/maekawa-deadlock.scenario
-        with Cluster(NODES, "--algorithm", algorithm) as cluster:
+        with Cluster(NODES, *WORLD, "--algorithm", algorithm) as cluster:
             in_parallel(*[lambda node=node: enter(cluster, node, "x", 20) for node in (1, 2, 3, 4) * 2])
         cluster.check()
         report = cluster.judge()

@@ -164,7 +164,7 @@ def locks_held_over_restarts():
 def holder_stopped():
     """A stopped node does not know that it has lost the lock; the fence tells whoever the lock is for."""
     for stopped, other in ((1, 2), (2, 1), (3, 1)):  # a member, another, the coordinator
-        with Cluster(3) as cluster:
+        with Cluster(3, "--group", "static") as cluster:
             holder, rival = cluster.client(stopped), cluster.client(other)
             old = holder.ask("LOCK", "x")
             rival.say("LOCK", "x")
@@ -242,7 +242,7 @@ def two_hundred_names():
 
 def released_by_another_member():
     """Whoever knows the fence may renew and release, by any member."""
-    with Cluster(3) as cluster:
+    with Cluster(3, "--group", "static") as cluster:
         one, two = cluster.client(1), cluster.client(2)
         fence = one.ask("LOCK", "x", "TTL", 60000)
         one.close()
@@ -259,7 +259,7 @@ def released_by_another_member():
 
 def names_forgotten():
     """A member with many idle names asks for a view without them."""
-    with Cluster(3, "--set", "node.names=400") as cluster:
+    with Cluster(3, "--group", "static", "--set", "node.names=400") as cluster:
         client, holder = cluster.client(1), cluster.client(2)
         held = holder.ask("LOCK", "held")
         for turn in range(12):

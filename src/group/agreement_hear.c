@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/* What others say, and what libraft had better not be told of it. */
+#include <stdio.h>
+
+#include "group/agreement_parts.h"
+
+struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
+{
+    for (size_t i = 0; i < agreement->peer_count; i++) {
+        if (agreement->peers[i].id == id)
+            return &agreement->peers[i];
+    }
+    if (agreement->peer_count == CV_RAFT_MAX_SERVERS)
+        return NULL;
+    struct peer *peer = &agreement->peers[agreement->peer_count++];
+    *peer = (struct peer){.id = id};
+    return peer;
+}
+
+/* Is there a reason not to show libraft this message? */
+static bool unwelcome(const struct cv_agreement *agreement, uint64_t from, const struct raft_message *message)
+{
+    const struct raft *raft = &agreement->raft;
+    if (agreement->installing)
+        return true;
+    switch (message->type) {
+    case RAFT_IO_APPEND_ENTRIES:
+    case RAFT_IO_INSTALL_SNAPSHOT:
+        /* A second leader in one term cannot be, and libraft does not check. */
+        return raft->state == RAFT_LEADER && cv_raft_term(message) == raft->current_term;
+    case RAFT_IO_REQUEST_VOTE:
+        return message->request_vote.candidate_id != from ||
+               (!message->request_vote.disrupt_leader &&
+                agreement->calls.now_ms(agreement->calls.context) < agreement->quiet_until_ms);
+    default:
+        return false;
+    }
+}
+
+/*
+ * A candidate says that the leader wants it to win. A leader that has given up the attempt does not want that any more,
+ * and relies on those who know; so it is believed only if the last that was heard of the leader says so too.
+ */
+static bool leader_yields(struct cv_agreement *agreement)
+{
+    const struct raft *raft = &agreement->raft;
+    if (raft->state == RAFT_LEADER)
+        return agreement->transfer_number != 0;
+    if (raft->state != RAFT_FOLLOWER || raft->follower_state.current_leader.id == 0)
+        return false;
+    const struct peer *leader = cv_agreement_peer(agreement, raft->follower_state.current_leader.id);
+    return leader && leader->yields;
+}
+
+/*
+ * libraft's answers before an election repeat the term they were asked about. So two members, one of a higher term and
+ * the other with more entries, refuse each other for ever; unless the latter hears the term from somebody who asks for
+ * a vote that it cannot get.
+ */
+static void catch_up(struct cv_agreement *agreement, struct raft_message *about, raft_term term)
+{
+    const struct raft *raft = &agreement->raft;
+    const bool led =
+        raft->state == RAFT_LEADER || (raft->state == RAFT_FOLLOWER && raft->follower_state.current_leader.id != 0);
+    if (term <= raft->current_term || led ||
+        agreement->calls.now_ms(agreement->calls.context) < agreement->quiet_until_ms)
+        return;
+    struct raft_message message = {
+        .type = RAFT_IO_REQUEST_VOTE, .server_id = about->server_id, .server_address = about->server_address};
+    message.request_vote = (struct raft_request_vote){.term = term, .candidate_id = about->server_id};
+    agreement->receive(&agreement->io, &message);
+}
+
+/* The term of an entry in the log, or 0. */
+static raft_term term_at(const struct cv_journal *log, raft_index index)
+{
+    if (log->count > 0 && index >= log->first && index < log->first + log->count)
+        return log->entries[index - log->first].term;
+    return index == log->snapshot_index ? log->snapshot_term : 0;
+}
+
+/*
+ * The first entry that the message takes back, if a change of members goes with it, or 0. libraft looks for the members
+ * before the change in its log, and crashes if they are only in a snapshot; and after a restart it does not look at
+ * all.
+ */
+static raft_index undone_members(const struct cv_agreement *agreement, const struct raft_append_entries *append)
+{
+    const struct raft *raft = &agreement->raft;
+    const struct cv_journal *log = &agreement->mirror;
+    if (append->term < raft->current_term || term_at(log, append->prev_log_index) != append->prev_log_term)
+        return 0;
+    for (unsigned i = 0; i < append->n_entries; i++) {
+        const raft_index index = append->prev_log_index + 1 + i;
+        const raft_term term = term_at(log, index);
+        if (term == 0 || term == append->entries[i].term)
+            continue;
+        const bool change = raft->configuration_index >= index || raft->configuration_uncommitted_index >= index;
+        return change && index > raft->commit_index ? index : 0;
+    }
+    return 0;
+}
+
+/* libraft would take entries for committed that are still on their way to the disk, and members with them. */
+static void limit_commit(const struct raft *raft, struct raft_append_entries *append)
+{
+    const raft_index last = append->prev_log_index + append->n_entries;
+    if (last <= raft_last_index((struct raft *)(uintptr_t)raft) && append->leader_commit > raft->last_stored)
+        append->leader_commit = raft->last_stored;
+}
+
+/*
+ * Whoever is asked has a vote, Raft says, also if it has not heard yet that it has: those who have may need it to tell
+ * it so. libraft looks up its own seat before it votes; and nowhere else while it is asked.
+ */
+static void receive_as_voter(struct cv_agreement *agreement, struct raft_message *message)
+{
+    struct raft_server *seat = NULL;
+    const struct raft_configuration *members = &agreement->raft.configuration;
+    for (unsigned i = 0; i < members->n; i++) {
+        if (members->servers[i].id == agreement->options.id)
+            seat = &members->servers[i];
+    }
+    const int role = seat ? seat->role : RAFT_SPARE;
+    if (seat)
+        seat->role = RAFT_VOTER;
+    agreement->receive(&agreement->io, message);
+    if (seat)
+        seat->role = role;
+}
+
+/* A voter has confirmed that this member leads: it is silent for so long, and so is this member itself. */
+static void count_contact(struct cv_agreement *agreement, struct peer *peer, uint64_t stamp)
+{
+    if (stamp <= peer->contact_ms || stamp > agreement->calls.now_ms(agreement->calls.context))
+        return;
+    peer->contact_ms = stamp;
+    const uint64_t contact_ms = cv_agreement_contact_ms(agreement);
+    if (contact_ms > 0 && contact_ms + agreement->options.election_ms > agreement->quiet_until_ms)
+        agreement->quiet_until_ms = contact_ms + agreement->options.election_ms;
+}
+
+static void receive(struct cv_agreement *agreement, struct peer *peer, const struct envelope *envelope,
+                    struct raft_message *message)
+{
+    struct raft *raft = &agreement->raft;
+    const raft_term term = cv_raft_term(message);
+    const unsigned short type = message->type;
+    if (type == RAFT_IO_APPEND_ENTRIES) {
+        const raft_index lost = undone_members(agreement, &message->append_entries);
+        if (lost > 0) {
+            cv_agreement_io_cut(agreement, lost);
+            cv_agreement_begin_anew(agreement);
+        }
+        limit_commit(raft, &message->append_entries);
+        agreement->agreed_index = message->append_entries.prev_log_index + message->append_entries.n_entries;
+    } else if (type == RAFT_IO_APPEND_ENTRIES_RESULT && raft->state == RAFT_LEADER && term == raft->current_term) {
+        count_contact(agreement, peer, envelope->echo);
+    }
+    if (type == RAFT_IO_INSTALL_SNAPSHOT)
+        agreement->agreed_index = message->install_snapshot.last_index;
+    if (agreement->failed) {
+        cv_raft_discard(message);
+        return;
+    }
+    catch_up(agreement, message, envelope->term);
+    if (type == RAFT_IO_REQUEST_VOTE)
+        receive_as_voter(agreement, message);
+    else
+        agreement->receive(&agreement->io, message);
+    if (raft->state != RAFT_FOLLOWER || raft->follower_state.current_leader.id != peer->id ||
+        raft->current_term != term || (type != RAFT_IO_APPEND_ENTRIES && type != RAFT_IO_INSTALL_SNAPSHOT))
+        return;
+    agreement->heard_term = term;
+    if (envelope->stamp >= peer->heard_stamp) {
+        peer->heard_stamp = envelope->stamp;
+        peer->yields = envelope->yields;
+    }
+}
+
+int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length)
+{
+    struct raft_message message;
+    struct cv_cursor cursor = cv_cursor(bytes, length);
+    struct envelope envelope;
+    envelope.stamp = cv_take_64(&cursor);
+    envelope.echo = cv_take_64(&cursor);
+    envelope.term = cv_take_64(&cursor);
+    envelope.yields = cv_take_64(&cursor);
+    if (agreement->failed)
+        return CV_EFILE;
+    if (cursor.broken || from == 0 || from == agreement->options.id || envelope.yields > 1 ||
+        envelope.term > UINT64_MAX / 4)
+        return CV_EINPUT;
+    const int error = cv_raft_decode(cursor.at, cursor.left, &message);
+    if (error != 0)
+        return error;
+    struct peer *peer = cv_agreement_peer(agreement, from);
+    if (message.type == RAFT_IO_REQUEST_VOTE)
+        message.request_vote.disrupt_leader &= leader_yields(agreement);
+    if (!peer || unwelcome(agreement, from, &message)) {
+        cv_raft_discard(&message);
+        return 0;
+    }
+    char address[ADDRESS_BYTES];
+    snprintf(address, sizeof address, "%llu", (unsigned long long)from);
+    message.server_id = from;
+    message.server_address = address;
+    receive(agreement, peer, &envelope, &message);
+    cv_agreement_finish(agreement);
+    return 0;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "group/lease.h"
+
+void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, cv_set voters)
+{
+    *lease = (struct cv_lease){.terms = *terms, .voters = voters};
+}
+
+void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us)
+{
+    if (lease->asked_us[voter] < asked_us)
+        lease->asked_us[voter] = asked_us;
+}
+
+/* What a majority has granted: the middle of all, the latest first. */
+uint64_t cv_lease_end(const struct cv_lease *lease)
+{
+    uint64_t asked_us[CV_MAX_MEMBERS];
+    uint32_t count = 0;
+    for (cv_set rest = lease->voters; rest; rest &= rest - 1) {
+        const uint64_t asked = lease->asked_us[__builtin_ctzll(rest)];
+        uint32_t place = count++;
+        for (; place > 0 && asked_us[place - 1] < asked; place--)
+            asked_us[place] = asked_us[place - 1];
+        asked_us[place] = asked;
+    }
+    const uint64_t agreed = count ? asked_us[count / 2] : 0;
+    return agreed ? agreed + cv_lease_short(&lease->terms, lease->terms.length_us) : 0;
+}
+
+void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms)
+{
+    *grants = (struct cv_grants){.terms = *terms};
+}
+
+void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members)
+{
+    grants->epoch = epoch;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
+        if (!cv_set_has(members, node))
+            grants->since[node] = 0;
+        else if (!grants->since[node])
+            grants->since[node] = epoch;
+    }
+}
+
+bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uint64_t now_us)
+{
+    const uint64_t since = grants->since[member];
+    if (!since || epoch < since || epoch > grants->epoch)
+        return false;
+    grants->until_us[member] = now_us + cv_lease_long(&grants->terms, grants->terms.length_us);
+    return true;
+}
+
+void cv_grants_forget(struct cv_grants *grants, cv_node member)
+{
+    grants->until_us[member] = 0;
+}
+
+uint64_t cv_grants_left(const struct cv_grants *grants, cv_set members, uint64_t now_us)
+{
+    uint64_t until = now_us;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(members, node) && grants->until_us[node] > until)
+            until = grants->until_us[node];
+    return until - now_us;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A member's lease: until when no view without it can begin. Functions of times alone, in microseconds of each node's
+ * own clock, which runs on while the machine sleeps.
+ *
+ * A member asks all voters with every heartbeat; what a majority has granted lasts L from the moment the member
+ * *asked*, counted short (L - drift) by the member, and from the moment the voter was *asked*, counted long (L + drift)
+ * by the voter. So as long as every clock gains or loses less than `drift`, a member's lease is over before any voter
+ * that has granted it thinks so:
+ *
+ *     member   asks |------------ L (1 - drift) ------------|
+ *     voter              |------------------ L (1 + drift) ------------------|
+ *
+ * A node that returns from a crash has forgotten what it granted, and what it was granted: it takes no part in a view
+ * before all that is over.
+ *
+ * A voter grants to those who are in the last entry it knows to be agreed, and have been in all since the view they are
+ * in: who was left out once has to begin a new view first. Whoever prepares a view hears from all its voters, a
+ * majority, how long what they have granted to those left out still lasts, and waits for that.
+ */
+#ifndef CONCLAVE_GROUP_LEASE_H
+#define CONCLAVE_GROUP_LEASE_H
+
+#include "group/view.h"
+
+struct cv_lease_terms {
+    uint64_t length_us;
+    uint64_t drift_ppm; /* of every clock, at most: parts per million */
+};
+
+/* How much longer than `us` somebody has to wait to be sure that it has passed everywhere; and how much shorter. */
+static inline uint64_t cv_lease_long(const struct cv_lease_terms *terms, uint64_t us)
+{
+    return us + (us * terms->drift_ppm + 999999) / 1000000;
+}
+
+static inline uint64_t cv_lease_short(const struct cv_lease_terms *terms, uint64_t us)
+{
+    return us - (us * terms->drift_ppm + 999999) / 1000000;
+}
+
+/* Is that a majority of the voters? */
+static inline bool cv_majority(cv_set set, cv_set voters)
+{
+    return 2 * cv_set_count(set & voters) > cv_set_count(voters);
+}
+
+/* ---- the member's side ---- */
+
+struct cv_lease {
+    struct cv_lease_terms terms;
+    cv_set voters;
+    uint64_t asked_us[CV_MAX_MEMBERS]; /* when that was asked which each voter has granted last; 0: nothing */
+};
+
+void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, cv_set voters);
+void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us);
+/* When it ends; 0: there is none. */
+uint64_t cv_lease_end(const struct cv_lease *lease);
+
+/* ---- the voter's side ---- */
+
+struct cv_grants {
+    struct cv_lease_terms terms;
+    uint64_t epoch;                    /* of the last entry */
+    uint64_t since[CV_MAX_MEMBERS];    /* the first of all entries in a row, up to the last, that have it; 0: none */
+    uint64_t until_us[CV_MAX_MEMBERS]; /* that what it was granted lasts */
+};
+
+void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms);
+/* An entry is agreed. */
+void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members);
+/* A member that is in the view of that epoch asks; is it granted? */
+bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uint64_t now_us);
+/* It has given back what it was granted. */
+void cv_grants_forget(struct cv_grants *grants, cv_node member);
+/* How long what was granted to any of these still lasts. */
+uint64_t cv_grants_left(const struct cv_grants *grants, cv_set members, uint64_t now_us);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A member's part in `group raft`: its log, the assembly that makes views of the entries, its lease. Heartbeats ask for
+ * the lease, grants answer them; everything else goes with the peers' numbered frames.
+ */
+#ifndef CONCLAVE_LIVE_RAFT_H
+#define CONCLAVE_LIVE_RAFT_H
+
+#include "group/agreement.h"
+#include "group/assembly.h"
+#include "live/loop.h"
+
+#define CV_RAFT_BACKLOG 16u
+
+struct cv_member;
+struct cv_settings;
+struct cv_frame;
+
+/* An entry that is agreed, and not yet on this node's own disk. */
+struct cv_backlog {
+    uint64_t epoch;
+    struct cv_proposal proposal;
+};
+
+struct cv_raft {
+    struct cv_member *member;
+    struct cv_agreement *agreement;
+    struct cv_assembly assembly;
+    struct cv_lease lease;
+    struct cv_alarm tick;
+    struct cv_alarm end; /* of the lease, a margin before */
+    uv_async_t wake;     /* the disk has done something */
+    bool wakes;
+    uint64_t tick_us, margin_us;
+    uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
+    bool leased;          /* as the service was told */
+    bool without;         /* no lease, and not only for a moment: those who wait are told */
+    uint64_t patience_us; /* until then it is only for a moment */
+    uint64_t floor;       /* what was on disk at the start: with all that agreed again, no entry is forgotten */
+    bool remembers;
+    struct cv_backlog backlog[CV_RAFT_BACKLOG];
+    uint32_t backlog_count;
+    bool gone;      /* it has left, and is granted nothing any more */
+    cv_set ready;   /* peers that have begun */
+    cv_set renewed; /* peers that have lost something, and have yet to say whether they begin anew */
+    uint64_t leader, term;
+    uint64_t lapses; /* leases that ran out */
+    char *directory;
+};
+
+/* NULL with 0: the settings want none. For `away_us` from now on the member must not begin. */
+int cv_raft_open(struct cv_raft **raft, struct cv_member *member, const struct cv_settings *settings, uint64_t *away_us,
+                 struct cv_complaint *complaint);
+void cv_raft_close(struct cv_raft *raft); /* before the loop */
+void cv_raft_free(struct cv_raft *raft);  /* after it */
+
+/* ---- what the member tells ---- */
+
+/* Who is alive, who is elected, whether this node has begun. */
+void cv_raft_update(struct cv_raft *raft);
+void cv_raft_renewed(struct cv_raft *raft, cv_node node);
+void cv_raft_gone(struct cv_raft *raft, cv_node node);
+void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *beat);
+/* AGREEMENT, GRANT. */
+void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame);
+
+/* This node goes, in order, and nobody holds anything here: the others need not wait for its lease. */
+void cv_raft_leave(struct cv_raft *raft);
+/* A peer has done so. */
+void cv_raft_left(struct cv_raft *raft, cv_node node);
+
+/* ---- the lease ---- */
+
+/* Does it last at this very moment? */
+static inline bool cv_raft_leased(const struct cv_raft *raft)
+{
+    return cv_loop_boot() < raft->usable_us;
+}
+
+/* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
+void cv_raft_look(struct cv_raft *raft);
+/* Milliseconds until a view without this member may begin. */
+int64_t cv_raft_left_ms(const struct cv_raft *raft);
+
+/* There are many names: a new view keeps those that somebody uses. */
+void cv_raft_crowded(struct cv_raft *raft);
+/* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
+bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stories of a group whose views are agreed: at every step all that may grant are in one view, and at most one believes
+ * that it holds the lock. Then the same with something broken on purpose: it has to be found.
+ *
+ *     assembly [--stories N] [--seed S]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assembly/world.h"
+
+#define STORY_US 12000000u
+
+static const char *const names[SABOTAGES] = {
+    [CLOCKS_BEYOND] = "clocks that drift three times as much as stated",
+    [ENTRIES_FORGOT] = "a voter that forgets what was agreed",
+    [NO_QUARANTINE] = "a member that returns at once",
+    [BLIND_REPORT] = "a member that does not look at the clock",
+};
+
+static uint64_t number(int argc, char **argv, const char *name, uint64_t fallback)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return strtoull(argv[i + 1], NULL, 10);
+    return fallback;
+}
+
+static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
+{
+    uint64_t grants = 0, views = 0, lapses = 0, entries = 0;
+    for (uint64_t i = 0; i < stories; i++) {
+        world_play(world, seed + i, NOTHING_BROKEN, STORY_US);
+        if (world->violation) {
+            printf("seed %llu, %llu us: %s\n", (unsigned long long)(seed + i), (unsigned long long)world->now,
+                   world->violation);
+            return 1;
+        }
+        grants += world->grants;
+        views += world->views;
+        lapses += world->lapses;
+        entries += world->entry_count;
+    }
+    printf("%llu stories: %llu entries agreed, %llu times a member began a view, %llu grants, %llu lost in time\n",
+           (unsigned long long)stories, (unsigned long long)entries, (unsigned long long)views,
+           (unsigned long long)grants, (unsigned long long)lapses);
+    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0)
+        return 0;
+    printf("hardly anything happened\n");
+    return 1;
+}
+
+static int find_sabotage(struct world *world, enum sabotage sabotage, uint64_t seed, uint64_t stories)
+{
+    for (uint64_t i = 0; i < stories; i++) {
+        world_play(world, seed + i, sabotage, STORY_US);
+        if (!world->violation)
+            continue;
+        printf("%s: %s, in story %llu\n", names[sabotage], world->violation, (unsigned long long)i + 1);
+        return 0;
+    }
+    printf("%s: not found in %llu stories\n", names[sabotage], (unsigned long long)stories);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t seed = number(argc, argv, "--seed", 1), stories = number(argc, argv, "--stories", 100);
+    struct world *world = malloc(sizeof *world);
+    if (!world)
+        return 2;
+    int code = tell_stories(world, seed, stories);
+    for (enum sabotage sabotage = NOTHING_BROKEN + 1; sabotage < SABOTAGES; sabotage++)
+        code |= find_sabotage(world, sabotage, seed, 2000);
+    free(world);
+    return code;
+}

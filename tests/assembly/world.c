@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: MIT
+#include "world.h"
+
+#include <string.h>
+
+#define STEP_US 1000u
+#define BEAT_US 50000u
+#define TIMEOUT_US 300000u
+#define MARGIN_US 37500u
+
+static uint64_t draw(struct world *world, uint64_t below)
+{
+    return cv_random_below(&world->random, (uint32_t)below);
+}
+
+static bool chance(struct world *world, uint32_t of)
+{
+    return draw(world, of) == 0;
+}
+
+/* ---- time ---- */
+
+static uint64_t clock_of(const struct node *node)
+{
+    return node->offset_us + (uint64_t)((double)node->world->now * node->rate);
+}
+
+/* When that time of the node's clock is, by nobody's clock. */
+static uint64_t real(const struct node *node, uint64_t clock_us)
+{
+    return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
+}
+
+static uint64_t lease_end(const struct node *node)
+{
+    return cv_lease_end(&node->lease);
+}
+
+static bool may_grant(const struct node *node)
+{
+    const uint64_t end = lease_end(node);
+    return node->up && node->assembly.view.epoch && !node->assembly.frozen && clock_of(node) + MARGIN_US < end;
+}
+
+/* Does a client of this node, of this life or the last, believe that it holds the lock? */
+static bool believes(const struct node *node)
+{
+    return (node->up && node->holds && clock_of(node) < lease_end(node)) || node->world->now < node->ghost_until;
+}
+
+/* ---- what must hold ---- */
+
+static void judge(struct world *world)
+{
+    uint64_t epoch = 0;
+    uint32_t believers = 0;
+    for (cv_node i = 0; i < world->count; i++) {
+        const struct node *node = &world->nodes[i];
+        believers += believes(node);
+        if (!may_grant(node))
+            continue;
+        if (epoch && epoch != node->assembly.view.epoch)
+            world->violation = "two that may grant are in different views";
+        if (!cv_set_has(node->assembly.view.members, i))
+            world->violation = "one that may grant is not in its view";
+        epoch = node->assembly.view.epoch;
+    }
+    if (believers > 1)
+        world->violation = "two believe that they hold the lock";
+}
+
+/* ---- letters ---- */
+
+static void post(struct world *world, struct letter letter, bool reliable)
+{
+    const struct node *to = &world->nodes[letter.to];
+    if (world->letter_count == MOST_LETTERS || !to->up || world->cut[letter.from][letter.to])
+        return;
+    if (!reliable && chance(world, 20))
+        return;
+    letter.life = to->life;
+    letter.due = world->now + 100 + draw(world, chance(world, 50) ? 400000 : 5000);
+    /* In order, on one stream. */
+    for (uint32_t i = 0; reliable && i < world->letter_count; i++) {
+        const struct letter *other = &world->letters[i];
+        if (other->from == letter.from && other->to == letter.to && other->kind <= HELD_BY && other->due > letter.due)
+            letter.due = other->due;
+    }
+    world->letters[world->letter_count++] = letter;
+}
+
+static void lose_stream(struct world *world, cv_node a, cv_node b)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < world->letter_count; i++) {
+        const struct letter *it = &world->letters[i];
+        const bool theirs = (it->from == a && it->to == b) || (it->from == b && it->to == a);
+        if (!theirs || it->kind > HELD_BY)
+            world->letters[kept++] = *it;
+    }
+    world->letter_count = kept;
+}
+
+/* ---- the lock ---- */
+
+static void drop(struct node *node)
+{
+    struct world *world = node->world;
+    const struct cv_assembly *assembly = &node->assembly;
+    if (!node->holds)
+        return;
+    node->holds = false;
+    if (!assembly->frozen && assembly->view.epoch == world->mutex.epoch && world->mutex.holder == node->roster.me)
+        world->mutex.holder = CV_NOBODY;
+}
+
+/* Before anything else a node looks at its clock. */
+static void look(struct node *node)
+{
+    if (node->holds && clock_of(node) + MARGIN_US >= lease_end(node)) {
+        drop(node);
+        node->world->lapses++;
+    }
+}
+
+static void use_lock(struct node *node)
+{
+    struct world *world = node->world;
+    if (node->holds && chance(world, 100))
+        drop(node);
+    if (node->holds || !chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
+        world->mutex.holder != CV_NOBODY)
+        return;
+    world->mutex.holder = node->roster.me;
+    node->holds = true;
+    node->fence = node->assembly.view.base + ++world->mutex.count;
+    if (node->fence <= world->last_fence)
+        world->violation = "a fence that is not higher than the last";
+    world->last_fence = node->fence;
+    world->grants++;
+}
+
+/* ---- what the assembly wants ---- */
+
+static bool propose(void *context, const struct cv_proposal *proposal)
+{
+    const struct node *node = context;
+    struct world *world = node->world;
+    if (world->leader != node->roster.me)
+        return !chance(world, 2); /* it takes itself for the leader; nothing will come of it */
+    if (world->pending_due)
+        return false;
+    world->pending = *proposal;
+    world->pending_by = node->roster.me;
+    world->pending_due = world->now + 500 + draw(world, 20000);
+    return true;
+}
+
+static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+{
+    const struct node *node = context;
+    if (!cv_set_has(node->suspected, to))
+        post(node->world,
+             (struct letter){
+                 .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
+             true);
+}
+
+static void freeze(void *context, bool prepares)
+{
+    struct node *node = context;
+    if (node->world->sabotage != BLIND_REPORT)
+        look(node);
+    node->held_by = prepares && node->holds ? node->roster.me : CV_NOBODY;
+}
+
+static void send_held(const struct node *node, cv_node to, enum cv_motion motion, uint64_t epoch, cv_node holder)
+{
+    post(node->world,
+         (struct letter){
+             .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
+         true);
+}
+
+static void report(void *context, cv_node to, uint64_t epoch)
+{
+    const struct node *node = context;
+    if (node->holds)
+        send_held(node, to, CV_MOTION_HOLDING, epoch, node->roster.me);
+}
+
+static void tell(void *context, cv_node to, uint64_t epoch)
+{
+    const struct node *node = context;
+    if (node->held_by != CV_NOBODY)
+        send_held(node, to, CV_MOTION_HELD, epoch, node->held_by);
+}
+
+static void install(void *context, const struct cv_view *view)
+{
+    struct node *node = context;
+    struct world *world = node->world;
+    world->views++;
+    if (view->epoch > world->mutex.epoch) {
+        world->mutex.epoch = view->epoch;
+        world->mutex.holder = node->held_by;
+        world->mutex.count = 0;
+    } else if (view->epoch == world->mutex.epoch && node->held_by == node->roster.me && !node->holds) {
+        world->mutex.holder = CV_NOBODY; /* it has lost the lock since it reported it */
+    }
+    if (node->holds && node->held_by != node->roster.me) {
+        node->holds = false;
+        world->violation = "a holder that is in the new view has lost the lock";
+    }
+    node->next_beat = 0;
+}
+
+static const struct cv_assembly_calls calls = {
+    .propose = propose, .send = send_motion, .freeze = freeze, .report = report, .tell = tell, .install = install};
+
+/* ---- the log ---- */
+
+static bool reaches(const struct world *world, cv_node a, cv_node b)
+{
+    const struct node *from = &world->nodes[a], *to = &world->nodes[b];
+    return a == b || (from->up && to->up && !from->paused && !to->paused && !world->cut[a][b] && !world->cut[b][a]);
+}
+
+static cv_set reach(const struct world *world, cv_node node)
+{
+    cv_set set = 0;
+    for (cv_node other = 0; world->nodes[node].up && !world->nodes[node].paused && other < world->count; other++)
+        if (reaches(world, node, other))
+            set |= cv_set_of(other);
+    return set;
+}
+
+static void elect(struct world *world)
+{
+    const bool fine = world->leader != CV_NOBODY && cv_majority(reach(world, world->leader), world->voters);
+    if (fine && !chance(world, 3000)) {
+        world->leader_gone = world->now;
+        return;
+    }
+    if (!fine && world->now < world->leader_gone + 150000 + draw(world, 150000))
+        return;
+    const cv_node candidate = (cv_node)draw(world, world->count);
+    const struct node *node = &world->nodes[candidate];
+    if (!cv_set_has(world->voters, candidate) || node->stored != world->entry_count ||
+        !cv_majority(reach(world, candidate), world->voters))
+        return;
+    world->leader = candidate;
+    world->leader_gone = world->now;
+    world->pending_due = 0;
+}
+
+static void commit(struct world *world)
+{
+    if (!world->pending_due || world->now < world->pending_due || world->pending_by != world->leader)
+        return;
+    const cv_set reached = reach(world, world->leader);
+    world->pending_due = 0;
+    if (!cv_majority(reached, world->voters) || world->entry_count == MOST_ENTRIES) {
+        if (world->nodes[world->leader].up)
+            cv_assembly_refused(&world->nodes[world->leader].assembly);
+        return;
+    }
+    const uint64_t last = world->entry_count ? world->entries[world->entry_count - 1].epoch : 0;
+    world->entries[world->entry_count++] = (struct entry){last + 1 + draw(world, 3), world->pending};
+    for (cv_node i = 0; i < world->count; i++)
+        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || chance(world, 2)))
+            world->nodes[i].stored = world->entry_count;
+}
+
+static void apply(struct node *node)
+{
+    struct world *world = node->world;
+    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me))
+        return;
+    if (node->stored < world->entry_count && chance(world, 20))
+        node->stored = world->entry_count;
+    if (world->now < node->next_apply || node->applied == node->stored)
+        return;
+    const struct entry *entry = &world->entries[node->applied++];
+    node->next_apply = world->now + draw(world, chance(world, 10) ? 200000 : 4000);
+    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, clock_of(node));
+}
+
+/* ---- coming and going ---- */
+
+static void start(struct node *node, bool returns)
+{
+    struct world *world = node->world;
+    node->up = true;
+    node->paused = node->holds = false;
+    node->life++;
+    node->offset_us = draw(world, 1000000);
+    const bool remembers = world->sabotage == ENTRIES_FORGOT;
+    node->floor = remembers ? 0 : node->stored;
+    node->applied = node->stored ? (uint32_t)draw(world, node->stored + 1) : 0;
+    if (node->applied)
+        node->applied--; /* the last snapshot's entry is told again */
+    node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
+    node->ready = node->renewed = 0;
+    memset(&node->assembly, 0, sizeof node->assembly);
+    node->assembly.times = (struct cv_assembly_times){.begin_us = clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+                                                      .settle_us = 50000,
+                                                      .hold_off_us = 500000,
+                                                      .patience_us = 4 * world->terms.length_us};
+    struct cv_assembly_calls own = calls;
+    own.context = node;
+    cv_assembly_init(&node->assembly, &own, &node->roster, world->voters);
+    cv_lease_init(&node->lease, &world->terms, world->voters);
+    cv_grants_init(&node->assembly.grants, &world->terms);
+    node->assembly.away = true;
+    node->away_until_us = clock_of(node);
+    if (returns && world->sabotage != NO_QUARANTINE)
+        node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
+}
+
+static void die(struct node *node)
+{
+    struct world *world = node->world;
+    if (node->holds) {
+        const uint64_t until = real(node, lease_end(node));
+        node->ghost_until = until > node->ghost_until ? until : node->ghost_until;
+    }
+    if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
+        world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
+    node->up = node->holds = false;
+    node->down_until = world->now + 20000 + draw(world, 800000);
+    for (cv_node other = 0; other < world->count; other++)
+        lose_stream(world, node->roster.me, other);
+}
+
+/* In order, with nobody holding anything: the others are told not to wait for the lease. */
+static void leave(struct node *node)
+{
+    struct world *world = node->world;
+    if (!node->up || node->paused || node->holds || node->world->now < node->ghost_until)
+        return;
+    for (cv_node other = 0; other < world->count; other++)
+        if (other != node->roster.me && !world->cut[node->roster.me][other])
+            cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
+    die(node);
+}
+
+static void disturb(struct world *world)
+{
+    struct node *node = &world->nodes[draw(world, world->count)];
+    switch (draw(world, 9)) {
+    case 0:
+        if (node->up)
+            die(node);
+        break;
+    case 1:
+        node->paused = node->up;
+        node->paused_until = world->now + 50000 + draw(world, 1500000);
+        break;
+    case 2: /* a cut between two sides */
+        for (cv_node a = 0; a < world->count; a++)
+            for (cv_node b = 0; b < a; b++)
+                world->cut[a][b] = world->cut[b][a] = chance(world, 2) != chance(world, 2);
+        break;
+    case 3: { /* one node alone, or in one direction */
+        const cv_node alone = node->roster.me;
+        const bool both = chance(world, 2);
+        for (cv_node other = 0; other < world->count; other++) {
+            world->cut[alone][other] = true;
+            world->cut[other][alone] = both;
+        }
+        break;
+    }
+    case 4: /* a false suspicion */
+        node->heard[draw(world, world->count)] = 0;
+        break;
+    case 5:
+        leave(node);
+        break;
+    default:
+        memset(world->cut, 0, sizeof world->cut);
+    }
+}
+
+/* ---- the detector ---- */
+
+static void tell_alive(struct node *node)
+{
+    const cv_set me = cv_set_of(node->roster.me);
+    if (!node->assembly.away)
+        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, clock_of(node));
+}
+
+static void suspect(struct node *node, cv_node other)
+{
+    struct world *world = node->world;
+    node->suspected |= cv_set_of(other);
+    node->ready &= ~cv_set_of(other);
+    node->renewed &= ~cv_set_of(other);
+    lose_stream(world, node->roster.me, other);
+    tell_alive(node);
+}
+
+/* A connection is made anew; who has not noticed that it broke learns that something may be lost. */
+static void connect(struct world *world, cv_node a, cv_node b)
+{
+    if (!reaches(world, a, b))
+        return;
+    for (int side = 0; side < 2; side++) {
+        struct node *node = &world->nodes[side ? b : a];
+        const cv_node other = side ? a : b;
+        node->heard[other] = world->now;
+        if (cv_set_has(node->suspected, other)) {
+            node->suspected &= ~cv_set_of(other);
+            tell_alive(node);
+        } else {
+            node->renewed |= cv_set_of(other);
+        }
+    }
+}
+
+static void watch(struct node *node)
+{
+    struct world *world = node->world;
+    for (cv_node other = 0; other < world->count; other++) {
+        const cv_node me = node->roster.me;
+        if (other == me)
+            continue;
+        if (cv_set_has(node->suspected, other) && chance(world, 30))
+            connect(world, me, other);
+        else if (!cv_set_has(node->suspected, other) && world->now > node->heard[other] + TIMEOUT_US)
+            suspect(node, other);
+    }
+}
+
+/* ---- steps ---- */
+
+static bool remembers(const struct node *node)
+{
+    return node->applied >= node->floor;
+}
+
+static void on_beat(struct node *node, const struct letter *letter)
+{
+    const bool ready = letter->number >> 63, was_ready = cv_set_has(node->ready, letter->from);
+    const uint64_t asked = letter->number & (UINT64_MAX >> 1);
+    node->heard[letter->from] = node->world->now;
+    cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
+    if (letter->epoch && cv_set_has(node->world->voters, node->roster.me) && remembers(node) &&
+        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, clock_of(node)))
+        post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
+             false);
+    if (cv_set_has(node->suspected, letter->from))
+        return;
+    node->ready = ready ? node->ready | cv_set_of(letter->from) : node->ready & ~cv_set_of(letter->from);
+    if (ready != was_ready)
+        tell_alive(node);
+    if (cv_set_has(node->renewed, letter->from)) {
+        node->renewed &= ~cv_set_of(letter->from);
+        cv_assembly_renew(&node->assembly, clock_of(node));
+    }
+}
+
+static void receive(struct node *node, const struct letter *letter)
+{
+    if (node->world->sabotage != BLIND_REPORT)
+        look(node);
+    switch (letter->kind) {
+    case BEAT:
+        on_beat(node, letter);
+        break;
+    case GRANT:
+        cv_lease_granted(&node->lease, letter->from, letter->number);
+        break;
+    case MOTION:
+        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number, clock_of(node));
+        break;
+    case HELD_BY:
+        if (cv_assembly_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
+            node->held_by = (cv_node)letter->number;
+    }
+}
+
+static void beat(struct node *node)
+{
+    struct world *world = node->world;
+    const uint64_t now = clock_of(node), epoch = node->assembly.view.epoch;
+    const cv_node me = node->roster.me;
+    if (world->now < node->next_beat)
+        return;
+    node->next_beat = world->now + BEAT_US;
+    for (cv_node other = 0; other < world->count; other++)
+        if (other != me && !cv_set_has(node->suspected, other))
+            post(world,
+                 (struct letter){.kind = BEAT,
+                                 .from = me,
+                                 .to = other,
+                                 .epoch = epoch,
+                                 .number = now | (uint64_t)!node->assembly.away << 63},
+                 false);
+    if (epoch && cv_set_has(world->voters, me) && remembers(node) &&
+        cv_grants_ask(&node->assembly.grants, me, epoch, now))
+        cv_lease_granted(&node->lease, me, now);
+}
+
+static void step(struct node *node)
+{
+    struct world *world = node->world;
+    const uint64_t now = clock_of(node);
+    if (node->assembly.away && now >= node->away_until_us) {
+        node->assembly.away = false;
+        tell_alive(node);
+    }
+    if (world->sabotage != BLIND_REPORT || chance(world, 100))
+        look(node);
+    apply(node);
+    watch(node);
+    const bool leads = world->leader == node->roster.me && !node->assembly.away && node->applied == node->stored;
+    /* Who is cut off does not know at once that another leads now. */
+    if (leads != node->assembly.leads && (leads || reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
+        chance(world, 5))
+        cv_assembly_lead(&node->assembly, leads, now);
+    cv_assembly_tick(&node->assembly, now);
+    beat(node);
+    use_lock(node);
+}
+
+static void deliver(struct world *world)
+{
+    for (uint32_t i = 0; i < world->letter_count;) {
+        const struct letter letter = world->letters[i];
+        struct node *to = &world->nodes[letter.to];
+        if (letter.due > world->now || to->paused) {
+            i++;
+            continue;
+        }
+        memmove(&world->letters[i], &world->letters[i + 1], (--world->letter_count - i) * sizeof letter);
+        if (to->up && to->life == letter.life)
+            receive(to, &letter);
+    }
+}
+
+static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
+{
+    memset(world, 0, sizeof *world);
+    cv_random_seed(&world->random, seed, 7);
+    world->sabotage = sabotage;
+    world->now = 1;
+    world->count = 3 + (uint32_t)draw(world, 3);
+    world->voters = cv_set_first(world->count > 4 && chance(world, 3) ? 3 : world->count);
+    world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
+    world->leader = world->mutex.holder = CV_NOBODY;
+    for (cv_node i = 0; i < world->count; i++) {
+        struct node *node = &world->nodes[i];
+        const double drift = (double)world->terms.drift_ppm / 1e6 * (sabotage == CLOCKS_BEYOND ? 3 : 1);
+        node->world = world;
+        node->rate = chance(world, 2) ? 1 + drift : 1 - drift;
+        node->roster.count = world->count;
+        node->roster.me = i;
+        for (cv_node j = 0; j < world->count; j++)
+            node->roster.ids[j] = node->roster.attributes[j] = j + 1;
+        start(node, false);
+    }
+}
+
+void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us)
+{
+    begin(world, seed, sabotage);
+    for (; world->now < length_us && !world->violation; world->now += STEP_US) {
+        if (chance(world, 400))
+            disturb(world);
+        elect(world);
+        commit(world);
+        deliver(world);
+        const cv_node first = (cv_node)draw(world, world->count);
+        for (cv_node i = 0; i < world->count; i++) {
+            struct node *node = &world->nodes[(first + i) % world->count];
+            if (node->paused && world->now >= node->paused_until)
+                node->paused = false;
+            if (!node->up && world->now >= node->down_until)
+                start(node, true);
+            if (node->up && !node->paused)
+                step(node);
+            judge(world);
+        }
+    }
+}

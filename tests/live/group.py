@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Nodes started one by one, each with a directory of its own, whose peers speak through proxies that can be cut."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+from harness import CONCLAVE, PATIENCE, Client, Gone, Refused, free_port
+
+
+class Link:
+    """Between two members: what one of them dials. A cut loses nothing that TCP would not repeat."""
+
+    def __init__(self, low, high, target):
+        self.low, self.high, self.target = low, high, target
+        self.open = {(low, high): threading.Event(), (high, low): threading.Event()}
+        self.ended = False
+        self.join()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def cut(self, *directions):
+        for direction in directions or self.open:
+            self.open[direction].clear()
+
+    def join(self):
+        for event in self.open.values():
+            event.set()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.connect, args=(near,), daemon=True).start()
+
+    def connect(self, near):
+        for event in self.open.values():
+            event.wait()
+        try:
+            far = socket.create_connection(("127.0.0.1", self.target))
+        except OSError:
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # refused is refused
+            near.close()
+            return
+        for source, sink, direction in ((near, far, (self.low, self.high)), (far, near, (self.high, self.low))):
+            sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.pump, args=(source, sink, self.open[direction]), daemon=True).start()
+
+    @staticmethod
+    def pump(source, sink, event):
+        try:
+            while data := source.recv(65536):
+                event.wait()
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.join()
+        self.listener.close()
+
+
+class Group:
+    """`conclave node` for each member, in `group raft` unless told otherwise."""
+
+    def __init__(self, count, **settings):
+        self.members = list(range(1, count + 1))
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
+        self.settings = settings
+        self.processes = {}
+        self.stopped = set()
+        ports = {node: free_port() for node in self.members}
+        self.links = {(a, b): Link(a, b, ports[b]) for a in self.members for b in self.members if a < b}
+        for node in self.members:
+            self.configure(node, ports)
+
+    def configure(self, node, ports):
+        lines = ["[node]", f"id = {node}", f"listen = {self.address(node)}", f"peers = 127.0.0.1:{ports[node]}",
+                 f"directory = {self.directory}/{node}", "[members]"]
+        for other in self.members:
+            pair = (node, other)
+            lines.append(f"{other} = 127.0.0.1:{self.links[pair].port if pair in self.links else ports[other]}")
+        lines.append("[group]")
+        lines += [f"{key.replace('_', '-')} = {value}" for key, value in self.settings.items()]
+        (self.directory / f"{node}.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def start(self, *nodes):
+        for node in nodes or self.members:
+            with open(self.directory / f"{node}.log", "a", encoding="utf-8") as log:
+                self.processes[node] = subprocess.Popen(
+                    [CONCLAVE, "node", "--config", str(self.directory / f"{node}.conf")], stdout=log, stderr=log)
+
+    def kill(self, *nodes, which=signal.SIGKILL):
+        for node in nodes:
+            process = self.processes[node]
+            os.kill(process.pid, which)
+            if which == signal.SIGKILL:
+                process.wait()
+                del self.processes[node]
+                self.stopped.discard(node)
+            elif which == signal.SIGSTOP:
+                self.stopped.add(node)
+            elif which == signal.SIGCONT:
+                self.stopped.discard(node)
+
+    def split(self, *sides):
+        """Only those on the same side hear each other."""
+        for (a, b), link in self.links.items():
+            if any(a in side and b in side for side in sides):
+                link.join()
+            else:
+                link.cut()
+
+    def mute(self, node):
+        """Nobody hears it; it hears everybody."""
+        for (a, b), link in self.links.items():
+            if node in (a, b):
+                link.cut((node, b if node == a else a))
+
+    def heal(self):
+        for link in self.links.values():
+            link.join()
+
+    def address(self, node):
+        return f"{self.directory}/{node}.sock"
+
+    def client(self, node, **options):
+        return Client(self.address(node), **options)
+
+    def view(self, node):
+        client = self.client(node, timeout=2)
+        try:
+            return client.ask("VIEW")
+        finally:
+            client.close()
+
+    def await_view(self, members=None, patience=PATIENCE):
+        """Until all of them serve in one view, together and alone; returns it as the first of them tells it."""
+        members = sorted(members or self.processes)
+        end = time.monotonic() + patience
+        views = {}
+        while time.monotonic() < end:
+            try:
+                views = {node: self.view(node) for node in members}
+            except (OSError, Gone, Refused):
+                continue
+            inside = [sorted(m["id"] for m in view["members"] if m["member"]) for view in views.values()]
+            agreed = {(view["epoch"], view["coordinator"]) for view in views.values()}
+            if len(agreed) == 1 and all(one == members for one in inside) and next(iter(agreed))[1] in members:
+                return views[members[0]]
+            time.sleep(0.01)
+        raise AssertionError(f"no common view of {members}: {views}")
+
+    def __enter__(self):
+        self.start()
+        self.await_view()
+        return self
+
+    def __exit__(self, *_):
+        self.heal()
+        for node in list(self.stopped):
+            self.kill(node, which=signal.SIGCONT)
+        for process in self.processes.values():
+            process.terminate()
+        for node, process in self.processes.items():
+            assert process.wait(PATIENCE) == 0, (node, (self.directory / f"{node}.log").read_text())
+        for link in self.links.values():
+            link.close()
+        logs = "".join(path.read_text() for path in sorted(self.directory.glob("*.log")))
+        shutil.rmtree(self.directory, ignore_errors=True)
+        for sign in ("ssertion", "ERROR", "runtime error", "out of memory"):
+            assert sign not in logs, logs
