@@ -341,6 +341,15 @@ static void look_around(struct worker *worker)
                                                                                  .phase = "searching"});
 }
 
+static void free_chunks(struct chunk *chunk)
+{
+    while (chunk) {
+        struct chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+}
+
 /* Between two levels: one thread alone. */
 static void turn_over(struct crew *crew)
 {
@@ -358,6 +367,7 @@ static void turn_over(struct crew *crew)
     if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !crew->next;
+    free_chunks(crew->level); /* what was left when it had to stop */
     crew->level = crew->next;
     crew->next = NULL;
     search->depth += crew->level != NULL;
@@ -415,15 +425,6 @@ static int run_threads(struct crew *crew)
     for (uint32_t i = 1; !error && i < running; i++)
         pthread_join(threads[i], NULL);
     return error;
-}
-
-static void free_chunks(struct chunk *chunk)
-{
-    while (chunk) {
-        struct chunk *next = chunk->next;
-        free(chunk);
-        chunk = next;
-    }
 }
 
 static void add_up(struct crew *crew)

@@ -178,13 +178,14 @@ static void unpack(struct full *full, const unsigned char *in)
     full->missed = (uint32_t)rest[4];
 }
 
+/* The length comes first. */
 static uint64_t place_of(const unsigned char *packed, uint32_t length)
 {
     uint64_t hash = 14695981039346656037ull;
     for (uint32_t i = 0; i < length; i++)
         hash = (hash ^ packed[i]) * 1099511628211ull;
     for (uint64_t at = hash & (set_room - 1);; at = (at + 1) & (set_room - 1))
-        if (!set[at] || memcmp(set[at], packed, length) == 0)
+        if (!set[at] || (memcmp(set[at], packed, 4) == 0 && memcmp(set[at], packed, length) == 0))
             return at;
 }
 
