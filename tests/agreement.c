@@ -91,6 +91,11 @@ static void pause_somebody(struct world *world)
     world->nodes[number].paused_until_ms = world->now_ms + below(world, 4 * world->election_ms);
 }
 
+static void stall_a_disk(struct world *world)
+{
+    world->nodes[below(world, world->count)].stalled_until_ms = world->now_ms + below(world, 5 * world->election_ms);
+}
+
 static void break_a_disk(struct world *world)
 {
     struct node *node = &world->nodes[below(world, world->count)];
@@ -102,16 +107,17 @@ static void break_a_disk(struct world *world)
 
 static void change_members(struct world *world)
 {
+    static const enum cv_seat_role roles[] = {CV_SEAT_VOTER, CV_SEAT_STANDBY, CV_SEAT_SPARE};
     struct node *leader = world_leader(world);
     uint64_t number;
     if (!leader || world->count == world->voters)
         return;
-    /* Whoever was removed is not told; nobody is removed who would come back with an old memory. */
     const uint64_t id = world->voters + 1 + below(world, world->count - world->voters);
-    static const enum cv_seat_role roles[] = {CV_SEAT_VOTER, CV_SEAT_STANDBY, CV_SEAT_SPARE};
-    const int error = below(world, 3) == 0
-                          ? cv_agreement_add(leader->agreement, id, &number)
-                          : cv_agreement_assign(leader->agreement, id, roles[below(world, 3)], &number);
+    int error = cv_agreement_add(leader->agreement, id, &number);
+    if (error != 0 && below(world, 4) == 0)
+        error = cv_agreement_remove(leader->agreement, id, &number);
+    else if (error != 0)
+        error = cv_agreement_assign(leader->agreement, id, roles[below(world, 3)], &number);
     world->changes += error == 0;
 }
 
@@ -127,9 +133,9 @@ static void transfer(struct world *world)
 
 static void misbehave(struct world *world)
 {
-    static void (*const deeds[])(struct world *) = {partition,      partition,      partition,    crash_or_start,
-                                                    crash_or_start, pause_somebody, break_a_disk, change_members,
-                                                    change_members, transfer};
+    static void (*const deeds[])(struct world *) = {
+        partition,    partition,    partition, crash_or_start, crash_or_start, pause_somebody, stall_a_disk,
+        stall_a_disk, break_a_disk, transfer,  change_members, change_members, change_members, change_members};
     deeds[below(world, sizeof deeds / sizeof *deeds)](world);
 }
 
@@ -178,11 +184,30 @@ static void peace(struct world *world)
         world_wrong(world, "not everybody learns what is agreed on");
 }
 
+/* And who the members are. */
+static void check_seats(struct world *world)
+{
+    struct node *leader = world_leader(world);
+    struct cv_seat known[MAX_NODES], seats[MAX_NODES];
+    if (!leader)
+        return;
+    const size_t count = cv_agreement_seats(leader->agreement, known, MAX_NODES);
+    for (uint32_t i = 0; i < world->voters; i++) {
+        if (cv_agreement_seats(world->nodes[i].agreement, seats, MAX_NODES) != count)
+            world_wrong(world, "%u and %u do not agree on how many they are", leader->number + 1, i + 1);
+        for (size_t j = 0; j < count; j++) {
+            if (known[j].id != seats[j].id || known[j].role != seats[j].role)
+                world_wrong(world, "%u and %u do not agree on who they are", leader->number + 1, i + 1);
+        }
+    }
+}
+
 static bool tell_story(uint64_t seed, struct world *world, uint64_t totals[8])
 {
     world_open(world, seed, (uint32_t[]){3, 5, 3, 2, 1}[seed % 5], seed % 3 == 0 ? 2 : 0);
     chaos(world);
     peace(world);
+    check_seats(world);
     const uint64_t story[8] = {world->acknowledgements, world->elections,      world->crashes,  world->restarts,
                                world->changes,          world->snapshots_sent, world->transfers};
     for (uint32_t i = 0; i < 7; i++)

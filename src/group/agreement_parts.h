@@ -40,6 +40,7 @@ struct flight {
     raft_io_snapshot_put_cb kept;
     uint64_t term; /* in which it left */
     uint64_t last_index;
+    bool changes_members;
     bool installs; /* it replaces the log, which nobody may use meanwhile */
 };
 
