@@ -322,21 +322,32 @@ static void run_node(struct world *world, struct node *node)
 
 /* ---- the world ---- */
 
+static bool is_due(const struct world *world, const struct packet *packet)
+{
+    const struct node *node = &world->nodes[packet->to];
+    /* To whoever is paused it comes when it wakes, as from a socket. */
+    return packet->arrives_ms <= world->now_ms && (!node->agreement || node->paused_until_ms <= world->now_ms);
+}
+
+static void hand_over(struct world *world, struct packet packet)
+{
+    const struct node *node = &world->nodes[packet.to];
+    if (node->agreement && !node->failed &&
+        cv_agreement_hear(node->agreement, packet.from + 1, packet.bytes, packet.length) == CV_EINPUT)
+        world_wrong(world, "%u does not understand %u", packet.to + 1, packet.from + 1);
+    free(packet.bytes);
+}
+
 static void deliver(struct world *world)
 {
     for (size_t i = 0; i < world->packet_count;) {
-        const struct packet packet = world->packets[i];
-        struct node *node = &world->nodes[packet.to];
-        /* To whoever is paused it comes when it wakes, as from a socket. */
-        if (packet.arrives_ms > world->now_ms || (node->agreement && node->paused_until_ms > world->now_ms)) {
+        if (is_due(world, &world->packets[i])) {
+            const struct packet packet = world->packets[i];
+            world->packets[i] = world->packets[--world->packet_count];
+            hand_over(world, packet);
+        } else {
             i++;
-            continue;
         }
-        world->packets[i] = world->packets[--world->packet_count];
-        if (node->agreement && !node->failed &&
-            cv_agreement_hear(node->agreement, packet.from + 1, packet.bytes, packet.length) == CV_EINPUT)
-            world_wrong(world, "%u does not understand %u", packet.to + 1, packet.from + 1);
-        free(packet.bytes);
     }
 }
 
