@@ -152,6 +152,25 @@ static void count_contact(struct cv_agreement *agreement, struct peer *peer, uin
         agreement->quiet_until_ms = contact_ms + agreement->options.election_ms;
 }
 
+/*
+ * A message that begins with the first entry of all, which is no longer in the log: libraft would append it at the end.
+ * Leaves out what is known; false if that is all of it.
+ */
+static bool skip_known(const struct cv_agreement *agreement, struct raft_append_entries *append)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    const raft_index known = log->count > 0 ? log->first : log->snapshot_index;
+    if (append->prev_log_index > 0 || append->n_entries == 0 || log->snapshot_index == 0 || known <= 1)
+        return true;
+    if (append->n_entries <= known)
+        return false;
+    append->prev_log_index = known;
+    append->prev_log_term = append->entries[known - 1].term;
+    append->n_entries -= (unsigned)known;
+    memmove(append->entries, append->entries + known, append->n_entries * sizeof *append->entries);
+    return true;
+}
+
 static void receive(struct cv_agreement *agreement, struct peer *peer, const struct envelope *envelope,
                     struct raft_message *message)
 {
@@ -159,6 +178,10 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
     const raft_term term = cv_raft_term(message);
     const unsigned short type = message->type;
     if (type == RAFT_IO_APPEND_ENTRIES) {
+        if (!skip_known(agreement, &message->append_entries)) {
+            cv_raft_discard(message);
+            return;
+        }
         const raft_index lost = undone_members(agreement, &message->append_entries);
         if (lost > 0) {
             cv_agreement_io_cut(agreement, lost);
