@@ -105,7 +105,6 @@ void cv_ballot_elected(void *context, struct cv_instance *ballot);
 
 void cv_lock_entered(struct cv_instance *instance);
 void cv_lock_resume(struct cv_instance *instance); /* in a new view */
-void cv_lock_serve(struct cv_lock *lock);          /* now that it may */
 void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything here */
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
