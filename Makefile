@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live torment format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -49,6 +49,9 @@ bench: build ## speed, beside SimGrid where that is installed
 
 bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py
+
+torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
+	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix
