@@ -150,6 +150,7 @@ def calls():
 def no_progress():
     assert Story().tell(0, "driver", "run").violated() == {"progress"}
     assert good().heal(5, 40).violated() == {"progress"}
+    assert not good().heal(5, 40).violated(complete=False), "an interrupted run had no time for it"
     assert good().heal(5, 6, nodes=(1, 3)).violated() == {"progress"}
     assert good().heal(5, 6, names=()).violated() == {"progress"}
 

@@ -41,7 +41,7 @@ class Run:
         self.helpers = {}
         self.random = random.Random(f"{seed} {nodes} {name}")
         self.network = self.cluster = None
-        self.interrupted = False
+        self.started = self.interrupted = False
 
     # ---- starting ----
 
@@ -60,6 +60,7 @@ class Run:
         if not self.cluster.await_view(START_S):
             raise Unknown(f"the nodes did not find together within {START_S} s: {self.complaints()}")
         self.start_helpers()
+        self.started = True
 
     def complaints(self):
         """The last words of the nodes' logs."""
@@ -164,7 +165,7 @@ class Run:
                 status = self.helpers[name].wait(max(0.1, end - time.monotonic()))
             except subprocess.TimeoutExpired as error:
                 raise Unknown(f"{name} did not end") from error
-            if status:
+            if status and not self.interrupted:  # else it may not have begun
                 raise Unknown(f"{name} ended with status {status}")
         self.cluster.stop()
         register = self.helpers["register"]
@@ -173,7 +174,7 @@ class Run:
             raise Unknown("the register failed")
 
     def close(self):
-        for process in self.helpers.values():
+        for process in reversed(self.helpers.values()):  # the register last
             if process.poll() is None:
                 process.kill()
             process.wait()
@@ -187,14 +188,16 @@ class Run:
         """The run's report. An interrupted run is judged by what it saw until then."""
         problem = ""
         try:
-            self.start()
             try:
+                self.start()
                 self.torment(tell)
             except KeyboardInterrupt:
                 self.interrupted = True
+                problem = "interrupted"
+            if self.started:
                 self.cluster.repair()
                 self.network.change(set())
-            self.finish()
+                self.finish()
         except (Unknown, OSError, subprocess.SubprocessError) as error:
             problem = str(error)
         finally:
@@ -202,14 +205,15 @@ class Run:
         return self.report(problem)
 
     def report(self, problem):
+        """A run that did not come to its end is judged for safety alone, one that did not begin not at all."""
         judge = Judge(history.read(sorted(self.histories.glob("*.jsonl"))),
-                      Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded()))
-        verdicts = judge.judge()
+                      Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded(),
+                            complete=not problem))
+        verdicts = judge.judge() if self.started else []
         violated = any(verdict.verdict == "violated" for verdict in verdicts)
         return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name,
-                "verdict": "violated" if violated else "unknown" if problem or self.interrupted else "held",
-                "problem": problem or ("interrupted" if self.interrupted else ""), "numbers": judge.numbers(),
-                "properties": [vars(verdict) for verdict in verdicts],
+                "verdict": "violated" if violated else "unknown" if problem else "held", "problem": problem,
+                "numbers": judge.numbers(), "properties": [vars(verdict) for verdict in verdicts],
                 "repeat": self.options.repeat(self.seed, self.nodes, self.name)}
 
     def keep(self, path):

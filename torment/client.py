@@ -59,15 +59,19 @@ class Hold:
     def __init__(self, session, kind, name, grant):
         self.session, self.kind, self.name, self.fence = session, kind, name, grant.answer
         self.until_us = None  # None: for ever
-        self.renew_us = 0
+        self.asked_us = self.renew_us = 0
+        self.lost = False
         self.renewed(session.ask("RENEW", name, self.fence))
+        if self.lost:
+            raise Over("lost")
         self.history = session.history
         self.history.note("hold", name=name, kind=kind, fence=self.fence, node=session.node,
                           confirmed=self.asked_us, until=self.until_us)
 
     def renewed(self, call):
-        if not isinstance(call.answer, int):
-            raise Over("lost")
+        self.lost = not isinstance(call.answer, int)
+        if self.lost:
+            return
         self.asked_us = call.asked_us
         if call.answer >= 0:
             self.until_us = call.asked_us + int(call.answer * 1000 * SURE)
@@ -84,7 +88,7 @@ class Hold:
                 self.renew_us = sys.maxsize  # until the answer
                 self.session.say("RENEW", self.name, self.fence, answered=self.renewed)
             something = self.session.attend(min(end_us, self.renew_us, self.until_us or end_us))
-            if ["lost", self.name, self.fence] in self.session.pushes:
+            if self.lost or ["lost", self.name, self.fence] in self.session.pushes:
                 raise Over("lost")
             if not something and moment >= end_us:
                 return

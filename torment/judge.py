@@ -21,6 +21,7 @@ class Rules:
     names: list  # of the clients' locks
     fence_check: bool = True  # false: the register trusts deadlines
     bounded: bool = True  # the nodes' clocks keep their bound
+    complete: bool = True  # the run came to its end
     serve_s: float = SERVE_S
 
 
@@ -192,12 +193,12 @@ class Judge:
     # ---- all together ----
 
     def judge(self):
-        fenced, bounded = self.rules.fence_check, self.rules.bounded
+        fenced, bounded, complete = self.rules.fence_check, self.rules.bounded, self.rules.complete
         rules = [("fences-unique", self.fences_unique, True), ("fences-rise", self.fences_rise, bounded),
                  ("no-stale-fence", self.no_stale_fence, fenced),
                  ("no-lost-update", self.no_lost_update, fenced or bounded),
                  ("exclusion", self.exclusion, bounded), ("observed-in-order", self.observed_in_order, True),
-                 ("calls-end", self.calls_end, True), ("progress", self.progress, True),
+                 ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
                  ("nodes-survive", self.nodes_survive, True)]
         verdicts = []
         for name, rule, counts in rules:

@@ -112,5 +112,8 @@ class Loopback:
     def can_cut(self):
         return False
 
+    def change(self, cuts):
+        assert not cuts
+
     def close(self):
         pass
