@@ -39,8 +39,8 @@ class Namespaces:
     def add(self, node):
         name = f"n{node}"
         run("ip", "netns", "add", name)
-        self.built.append(name)
         run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+        self.built.append(name)
         run("ip", "link", "set", name, "master", "hub", "up")
         inside = f"addr add {self.host(node)}/24 dev eth0\nlink set eth0 up\nlink set lo up\n"
         run("ip", "-netns", name, "-batch", "-", text=inside)
@@ -82,7 +82,8 @@ class Namespaces:
             self.apply(node)
 
     def close(self):
-        for name in self.built:
+        for name in self.built:  # a namespace goes when the kernel finds time, its link at once
+            run("ip", "link", "del", name)
             run("ip", "netns", "del", name)
         self.built = []
         run("ip", "addr", "flush", "dev", "hub")
