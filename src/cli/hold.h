@@ -24,7 +24,7 @@ struct hold {
     const char *name, *servers;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
-    int64_t priority;
+    uint32_t priority;
     bool observe, json;
     char *const *command; /* NULL: none was given */
 };

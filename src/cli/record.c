@@ -89,6 +89,7 @@ static void write_view(void *context, const struct cv_view *view)
     cv_json_text(&json, "event", "view");
     cv_json_count(&json, "node", record->settings->id);
     cv_json_count(&json, "view", view->epoch);
+    cv_json_count(&json, "base", view->base);
     cv_json_count(&json, "coordinator", id_of(record, view->coordinator));
     cv_json_open(&json, "members", '[');
     for (cv_node node = 0; node < record->settings->member_count; node++)

@@ -94,7 +94,8 @@ struct cv_host_calls {
     void (*elected)(void *context, struct cv_instance *instance); /* a leader is known, or is not any more */
     /* A new instance of which the others have to know, since it begins by itself. */
     void (*opened)(void *context, struct cv_instance *instance);
-    void (*destroyed)(void *context, struct cv_instance *instance); /* NULL or: `user` is to be freed */
+    void (*destroyed)(void *context, struct cv_instance *instance); /* `user` is to be freed */
+    void (*crowded)(void *context); /* there are many names, perhaps idle ones; the next view forgets those */
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* or NULL */
     uint64_t (*now)(void);
     void *context;
@@ -123,6 +124,7 @@ struct cv_host {
     size_t table_size;
     struct cv_instance **all;
     size_t count, capacity, most; /* `most`: no more than so many names */
+    size_t crowd;                 /* so many are enough to look for idle ones */
     unsigned char *mail;          /* to oneself */
     size_t mail_at, mail_used, mail_room;
     uint64_t serial;
@@ -187,6 +189,9 @@ void cv_host_record(struct cv_host *host, const struct cv_instance *instance, en
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);
 void cv_host_void_mail(struct cv_host *host, const struct cv_instance *instance);
+
+/* host_names.c */
+void cv_host_expect_crowd(struct cv_host *host);
 
 /* host_views.c */
 void cv_host_quiet(struct cv_host *host, struct cv_instance *instance);

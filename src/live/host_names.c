@@ -10,6 +10,7 @@
 
 #define FIRST_TABLE 256u
 #define ALARMS_EACH (CV_MAX_TIMERS + 1)
+#define FIRST_CROWD 65536u
 
 /* ---- the table: chains, so that taking a name out is easy ---- */
 
@@ -110,11 +111,19 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     instance->chain = *place;
     *place = instance;
     if (subject != CV_SUBJECT_GROUP && cv_host_ready(host)) {
-        host->self.effects = 0;
         cv_host_adopt(host, instance);
         host->calls.opened(host->calls.context, instance);
     }
+    if (host->count == host->crowd)
+        host->calls.crowded(host->calls.context);
     return instance;
+}
+
+/* Each time twice as many as were needed the last time, so that looking costs little in the end. */
+void cv_host_expect_crowd(struct cv_host *host)
+{
+    const size_t least = host->most / 2 < FIRST_CROWD ? host->most / 2 : FIRST_CROWD;
+    host->crowd = 2 * host->count > least ? 2 * host->count : least;
 }
 
 void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
@@ -127,8 +136,7 @@ void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
     host->all[instance->place]->place = instance->place;
     cv_host_quiet(host, instance);
     cv_alarms_release(host->alarms, ALARMS_EACH);
-    if (host->calls.destroyed)
-        host->calls.destroyed(host->calls.context, instance);
+    host->calls.destroyed(host->calls.context, instance);
     free(instance->state);
     free(instance);
 }
@@ -163,6 +171,7 @@ static int init_policy(struct cv_host *host, struct cv_policy *policy, uint64_t 
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed)
 {
     host->self.runtime = &cv_host_runtime;
+    cv_host_expect_crowd(host);
     cv_random_seed(&host->random, seed, 1);
     host->table_size = FIRST_TABLE;
     host->table = calloc(host->table_size, sizeof(struct cv_instance *));

@@ -128,6 +128,7 @@ int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)
         else if (!error && !(error = cv_host_restart(host, instance, view->epoch)))
             cv_host_adopt(host, instance);
     }
+    cv_host_expect_crowd(host);
     host->frozen = error != 0;
     return error;
 }

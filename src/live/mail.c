@@ -27,11 +27,14 @@ uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel)
     return cv_peers_send(&member->peers, message->to, &frame);
 }
 
-static void tell_members(struct cv_member *member, struct cv_frame *frame)
+static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
 {
+    cv_set told = 0;
     for (cv_node node = 0; node < member->roster.count; node++)
-        if (node != member->roster.me && cv_set_has(member->host.view.members, node))
-            cv_peers_send(&member->peers, node, frame);
+        if (node != member->roster.me && cv_set_has(member->host.view.members, node) &&
+            cv_peers_send(&member->peers, node, frame))
+            told |= cv_set_of(node);
+    return told;
 }
 
 /* An algorithm that begins by itself, like a token ring, has to begin everywhere. */
@@ -46,16 +49,20 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
         tell_members(context, &frame);
 }
 
-void cv_member_notify(struct cv_member *member, const struct cv_instance *instance, const struct cv_notice *notice)
+cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
+                        const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->leads, notice->session, notice->fence};
+    const uint64_t body[] = {notice->session, notice->fence, notice->value};
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
-                             .subject = instance->subject,
+                             .kind = notice->kind,
+                             .subject = subject,
                              .round = member->host.view.epoch,
-                             .name = cv_instance_name(instance),
+                             .name = name,
                              .words = sizeof body / 4,
                              .body = body};
-    tell_members(member, &frame);
+    if (to == CV_NOBODY)
+        return tell_members(member, &frame);
+    return cv_peers_send(&member->peers, to, &frame) ? cv_set_of(to) : 0;
 }
 
 /* ---- in ---- */
@@ -141,13 +148,12 @@ static void for_instance(struct cv_member *member, cv_node from, const struct cv
 
 static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    const struct cv_notice notice = {.leads = cv_frame_number(frame, 0) != 0,
-                                     .session = cv_frame_number(frame, 1),
-                                     .fence = cv_frame_number(frame, 2)};
-    struct cv_instance *instance =
-        frame->subject == CV_SUBJECT_LEADER ? cv_host_open(&member->host, frame->subject, frame->name) : NULL;
-    if (instance && member->user.heard)
-        member->user.heard(member->user.context, from, instance, &notice);
+    const struct cv_notice notice = {.kind = frame->kind,
+                                     .session = cv_frame_number(frame, 0),
+                                     .fence = cv_frame_number(frame, 1),
+                                     .value = cv_frame_number(frame, 2)};
+    if (frame->kind < CV_NOTICE_KINDS)
+        member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
 }
 
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)

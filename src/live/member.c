@@ -44,7 +44,7 @@ void cv_member_reconsider(struct cv_member *member)
 
 static void reconsider(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, reconsider));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, reconsider);
     cv_council_consider(&member->council);
 }
 
@@ -79,7 +79,7 @@ static uint64_t patience_us(const struct cv_member *member)
 
 static void begin_election(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, begin));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
     member->begun = true;
@@ -111,12 +111,21 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
         cv_mail_ballot(member, from, frame);
 }
 
-/* Twice in a row without a leader, or without a view under it: whatever went wrong, another election mends it. */
+/* Is there a leader, a view under it, and everybody in it? */
+static bool all_is_well(const struct cv_member *member, cv_node leader)
+{
+    const struct cv_view *view = &member->council.view;
+    if (leader == CV_NOBODY || member->council.frozen || view->coordinator != leader)
+        return false;
+    return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
+}
+
+/* Twice in a row something was wrong: whatever it is, a new view or another election mends it. */
 static void look_after(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, watchdog));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, watchdog);
     const cv_node leader = cv_member_leader(member);
-    const bool content = leader != CV_NOBODY && !member->council.frozen && member->council.view.coordinator == leader;
+    const bool content = all_is_well(member, leader);
     if (!content && !member->content) {
         if (leader == member->roster.me)
             cv_council_renew(&member->council);
@@ -162,6 +171,10 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     struct cv_member *member = context;
     const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
     member->met |= cv_set_of(node);
+    if (beat->epoch == member->council.view.epoch)
+        member->astray &= ~cv_set_of(node);
+    else
+        member->astray |= cv_set_of(node);
     if (beat->term > member->term && member->begun) {
         join_term(member, beat->term);
         cv_host_call(&member->host, member->election, true);
@@ -236,6 +249,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
                                          .elected = elected,
                                          .opened = cv_mail_opened,
                                          .destroyed = destroyed,
+                                         .crowded = cv_views_crowded,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
                                          .context = member};

@@ -130,7 +130,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
 static int read_member(struct cv_member_setting *member, const char *value)
 {
     struct cv_text rest = cv_text(value), word, what = {NULL, 0};
-    char **place = &member->address;
+    char **place;
     uint64_t attribute;
     while (cv_text_take(&rest, ' ', &word)) {
         if (!word.length)

@@ -91,6 +91,21 @@ static void install(void *context, const struct cv_view *view)
     cv_peers_beat(&member->peers);
 }
 
+/* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
+void cv_views_crowded(void *context)
+{
+    struct cv_member *member = context;
+    const struct cv_view *view = &member->host.view;
+    if (!cv_host_ready(&member->host))
+        return;
+    if (view->coordinator != member->roster.me) {
+        put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
+        return;
+    }
+    cv_council_renew(&member->council);
+    cv_member_reconsider(member);
+}
+
 static uint64_t unix_ms(void)
 {
     struct timespec now;
@@ -111,7 +126,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
         if (cv_council_awaits(&member->council, motion, from, frame->round))
             on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
-    } else if (motion <= CV_MOTION_INSTALL &&
+    } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
         if (cv_council_hear(&member->council, from, motion, &view))

@@ -73,7 +73,7 @@ static void dequeue(struct cv_wait *wait)
 
 static void expired(struct cv_alarm *alarm)
 {
-    struct cv_hold *hold = (void *)alarm;
+    struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
     cv_session_lost(hold);
     cv_lock_end(hold);
 }
@@ -126,8 +126,10 @@ static void announce(struct cv_lock *lock, const struct cv_hold *hold, bool lead
                                            .leads = leads,
                                            .session = hold->owner,
                                            .fence = hold->fence});
-    cv_member_notify(lock->service->member, lock->instance,
-                     &(struct cv_notice){.leads = leads, .session = hold->owner, .fence = hold->fence});
+    cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
+                     &(struct cv_notice){.kind = leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
+                                         .session = hold->owner,
+                                         .fence = hold->fence});
 }
 
 static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)

@@ -17,10 +17,15 @@ from harness import CONCLAVE, Cluster, Node, main  # pylint: disable=wrong-impor
 from lock import Family, finish, guard_of, survivors, until  # pylint: disable=wrong-import-position
 
 
+started = []
+
+
 def start(command, servers, *arguments, **options):
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     servers = servers if isinstance(servers, str) else ",".join(servers)
-    return subprocess.Popen([CONCLAVE, command, *arguments], env={**os.environ, "CONCLAVE_SERVER": servers}, **options)
+    process = subprocess.Popen([CONCLAVE, command, *arguments], env={**os.environ, "CONCLAVE_SERVER": servers}, **options)
+    started.append(process)
+    return process
 
 
 def lock(servers, *arguments, **options):
@@ -142,6 +147,10 @@ def leaders_follow_one_another():
 
 if __name__ == "__main__":
     signal.alarm(110)
-    sys.exit(main([the_contract_holds_with_a_real_node, no_update_is_lost, the_next_begins_when_all_of_the_last_have_ended,
+    failed = main([the_contract_holds_with_a_real_node, no_update_is_lost, the_next_begins_when_all_of_the_last_have_ended,
                    a_killed_node_ends_the_command_and_frees_the_lock, who_waits_at_a_killed_node_waits_on_at_another,
-                   leaders_follow_one_another]))
+                   leaders_follow_one_another])
+    for each in started:
+        if each.poll() is None:
+            each.kill()
+    sys.exit(failed)

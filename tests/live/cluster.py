@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The commands that start, show and try out clusters, and what they say to wrong input."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Node, free_port, main
+
+
+def run(*words, **options):
+    return subprocess.run([CONCLAVE, *words], capture_output=True, text=True, check=False, timeout=60, **options)
+
+
+def gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().split(") ")[1][0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def await_gone(pids):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and not all(gone(pid) for pid in pids):
+        time.sleep(0.01)
+    assert all(gone(pid) for pid in pids), pids
+
+
+def ends_with_its_supervisor():
+    """INT and TERM end everything in order; even a supervisor that is killed leaves no node behind."""
+    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        cluster = Cluster(3, record=False)
+        cluster.__enter__()
+        pids = list(cluster.pids.values())
+        assert len(pids) == 3
+        cluster.process.send_signal(how)
+        code = cluster.process.wait(PATIENCE)
+        await_gone(pids)
+        cluster.process.stdout.close()
+        assert code == (0 if how != signal.SIGKILL else -9), code
+        cluster.remove()
+
+
+def a_port_for_each():
+    port = free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen([CONCLAVE, "cluster", "2", "--port", str(port), "--dir", directory],
+                                   stdout=subprocess.PIPE, text=True)
+        assert "ready" in process.stdout.readline()
+        for address in (f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}", f"{directory}/node2.sock"):
+            client = Client(address)
+            assert client.ask("PING") == "PONG"
+            client.close()
+        status = run("status", "--server", f"127.0.0.1:1,127.0.0.1:{port}", "--json")
+        report = json.loads(status.stdout)
+        assert [member["id"] for member in report["members"]] == [1, 2] and report["coordinator"] == 2
+        assert all(member["answers"] for member in report["members"])
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        process.stdout.close()
+
+
+def status_shows():
+    with Cluster(3, record=False) as cluster:
+        holder, waiting = cluster.client(1), cluster.client(2)
+        fence = holder.ask("LOCK", "shown")
+        waiting.say("LOCK", "shown")
+        time.sleep(0.1)
+        server = {"CONCLAVE_SERVER": cluster.address(3)}
+        text = run("status", env={**os.environ, **server}).stdout
+        assert "node 3 coordinates" in text and "shown" in text and str(fence) in text
+        report = json.loads(run("status", "--json", "--server", cluster.address(2)).stdout)
+        lock, = report["locks"]
+        assert lock["holder"].startswith("1/") and lock["fence"] == fence and lock["waiters"] == 1
+        assert sum(count for kind, count in report["messages"].items() if "request" in kind) == 2
+        cluster.kill(3)
+        cluster.await_view([1, 2])
+        report = json.loads(run("status", "--json", "--server", cluster.address(2)).stdout)
+        assert {m["id"]: m["state"] for m in report["members"]} == {1: "alive", 2: "self", 3: "suspected"}
+        watching = subprocess.Popen([CONCLAVE, "status", "--watch", "--server", cluster.address(1)],
+                                    stdout=subprocess.PIPE, text=True)
+        assert "coordinates" in watching.stdout.readline()
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(PATIENCE) == 0
+        watching.stdout.close()
+        holder.close()
+        waiting.close()
+
+
+def the_demo():
+    begun = time.monotonic()
+    result = run("demo")
+    assert result.returncode == 0, result
+    assert time.monotonic() - begun < 60
+    assert "one alive" in result.stdout and result.stdout.count("messages; the text:") == 7
+    assert "higher than the one before: held" in result.stdout
+
+
+def wrong_words():
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory)
+        files = {
+            "section": "[nodes]\nid = 1\n", "key": "[node]\nidd = 1\n", "id": "[node]\nid = x\n",
+            "members": "[node]\nid = 4\n[members]\n1 = 127.0.0.1:1\n", "twice": "[members]\n1 = a:1\n1 = b:1\n",
+            "noid": "[members]\n1 = a:1\n", "algorithm": "[lock *]\nalgorithm = bully\n",
+            "election": "[group]\nelection = central\n", "parameter": "[lock x]\nalgorithm = voting\nvotos = 3\n",
+            "value": "[lock x]\nalgorithm = voting\nvotes = many\n", "none": "[lock x]\nvotes = 3\n",
+            "text": "what is this\n", "timeout": "[group]\nheartbeat = 100\ntimeout = 150\n",
+            "address": "[node]\nlisten = nowhere\n", "member": "[members]\n1 = a:1 atribute 3\n",
+            "mode": "[group]\nmode = raft\n",
+        }
+        commands = [["node", "--config", str(path / "absent")], ["node", "--config"], ["node", "extra"],
+                    ["node", "--frob"], ["node", "--set", "x"], ["node", "--listen", "127.0.0.1:99999"],
+                    ["node", "--record", "/nonexistent/x"], ["cluster"], ["cluster", "0"], ["cluster", "65"],
+                    ["cluster", "x"], ["cluster", "3", "--algorithm", "bully"], ["cluster", "3", "--election", "x"],
+                    ["cluster", "3", "--port", "99999"], ["cluster", "3", "--dir", "/nonexistent/x"],
+                    ["cluster", "3", "--set", "x"], ["status", "x"], ["status", "--server", "127.0.0.1:1"],
+                    ["demo", "x"], ["judge"], ["judge", "/nonexistent"], ["judge", "--svg", "x", "y"],
+                    ["judge", "/dev/null"]]
+        for name, text in files.items():
+            (path / name).write_text(text)
+            commands.append(["node", "--config", str(path / name)])
+        for command in commands:
+            result = run(*command)
+            lines = result.stderr.splitlines()
+            assert result.returncode == 2 and len(lines) == 1 and lines[0].startswith("conclave: "), (command, result)
+
+
+def a_taken_port():
+    with Node() as node:
+        result = run("node", "--listen", node.address())
+        assert result.returncode == 2 and "address already in use" in result.stderr, result
+        client = node.client()
+        assert client.ask("PING") == "PONG"
+        client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main([ends_with_its_supervisor, a_port_for_each, status_shows, the_demo, wrong_words, a_taken_port]))

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Connections that mean no good, or no sense: neither crash a node nor keep it from serving others."""
+
+import random
+import re
+import socket
+import struct
+import sys
+import time
+
+from harness import Cluster, Gone, main
+
+HELLO, BEAT, LETTER = 1, 2, 3
+
+
+def peer_address(cluster, node):
+    text = (cluster.directory / f"node{node}.conf").read_text()
+    return "127.0.0.1", int(re.search(rf"^{node} = 127\.0\.0\.1:(\d+)", text, re.MULTILINE)[1])
+
+
+def frame(kind, body):
+    return struct.pack("<IB", len(body) + 1, kind) + body
+
+
+def hello(group=0, sender=1, to=3, magic=0x434c434e, version=1, stream=77):
+    return frame(HELLO, struct.pack("<IIQIIQQQ", magic, version, group, sender, to, stream, 0, 1))
+
+
+def letter(name, words, body, length=None):
+    head = struct.pack("<BBBHHIIQQQ", 1, 0, 0, len(name) if length is None else length, 0, 0, words, 1, 1, 0)
+    return frame(LETTER, head + name + body)
+
+
+def hang_up(connection, patience=6):
+    """Until the node ends the connection."""
+    connection.settimeout(patience)
+    try:
+        while connection.recv(4096):
+            pass
+    except ConnectionError:
+        pass
+
+
+def works(cluster):
+    """Everybody still serves, quickly, in the same view as ever."""
+    for node in (1, 2, 3):
+        client = cluster.client(node)
+        begun = time.monotonic()
+        fence = client.ask("LOCK", "x")
+        assert client.ask("UNLOCK", "x", fence) == 1
+        assert time.monotonic() - begun < 2
+        client.close()
+    assert cluster.await_view([1, 2, 3])[0] == cluster.first_view
+
+
+def start():
+    cluster = Cluster(3, record=False)
+    cluster.__enter__()
+    cluster.first_view = cluster.await_view([1, 2, 3])[0]
+    return cluster
+
+
+def peers_port():
+    """Random bytes, wrong greetings, oversized and half frames: the connection ends, nothing else."""
+    cluster = start()
+    try:
+        address = peer_address(cluster, 3)
+        dice = random.Random(1)
+        offers = [dice.randbytes(dice.randrange(1, 3000)) for _ in range(100)]
+        offers += [hello(), hello(sender=9), hello(to=1), hello(magic=1), hello(version=2), hello(stream=0),
+                   frame(BEAT, bytes(32)), letter(b"x", 0, b""), letter(b"x", 9, b""), letter(b"x", 0, b"", 600),
+                   struct.pack("<I", 1 << 31) + b"\3", struct.pack("<IB", 0, 1), b"GET / HTTP/1.0\r\n\r\n",
+                   frame(HELLO, bytes(48)) + bytes(100000), bytes(200000)]
+        for offer in offers:
+            with socket.create_connection(address, 5) as connection:
+                try:
+                    connection.sendall(offer)
+                    if len(offer) > 60:
+                        hang_up(connection)
+                except ConnectionError:
+                    pass
+        works(cluster)
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
+def slow_strangers():
+    """Many that connect and say nothing, or a byte at a time: they are shown out, members get in all the while."""
+    cluster = start()
+    strangers = []
+    try:
+        for node in (2, 3):
+            for _ in range(150):
+                strangers.append(socket.create_connection(peer_address(cluster, node), 5))
+        for connection in strangers[::10]:
+            try:
+                connection.sendall(hello()[:10])
+            except ConnectionError:
+                pass
+        works(cluster)
+        for connection in strangers:
+            hang_up(connection)
+        works(cluster)
+    finally:
+        for connection in strangers:
+            connection.close()
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
+def slow_clients():
+    """Half commands that never end, and commands a byte at a time, beside clients that want to work."""
+    cluster = start()
+    clients = []
+    try:
+        for _ in range(300):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(cluster.address(1))
+            client.sendall(b"*2\r\n$4\r\nLOCK\r\n$400\r\nabc")
+            clients.append(client)
+        works(cluster)
+        dripping = cluster.client(1, protocol=2)
+        for byte in b"*2\r\n$4\r\nPING\r\n$2\r\nhi\r\n":
+            dripping.socket.sendall(bytes([byte]))
+        assert dripping.hear() == "hi"
+        dripping.close()
+        works(cluster)
+    finally:
+        for client in clients:
+            client.close()
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
+def random_clients():
+    """Random bytes and random words, from a seed."""
+    cluster = start()
+    try:
+        dice = random.Random(2)
+        words = [b"LOCK", b"UNLOCK", b"RENEW", b"CAMPAIGN", b"RESIGN", b"OBSERVE", b"LOCKS", b"HELLO", b"INFO", b"VIEW",
+                 b"WAIT", b"TTL", b"SHARED", b"PRIORITY", b"0", b"1", b"-1", b"99999999999999999999", b"", b"a", b"*",
+                 b"\xff\xfe", b"a" * 600]
+        for _ in range(200):
+            client = cluster.client(dice.randrange(1, 4), protocol=2)
+            client.socket.settimeout(0.02)
+            try:
+                for _ in range(20):
+                    if dice.random() < 0.1:
+                        client.socket.sendall(dice.randbytes(dice.randrange(1, 200)))
+                    else:
+                        client.say(*[dice.choice(words) for _ in range(dice.randrange(1, 7))])
+                client.socket.recv(65536)
+            except (OSError, Gone):
+                pass
+            client.close()
+        works(cluster)
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
+if __name__ == "__main__":
+    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients]))

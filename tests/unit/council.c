@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Councils of several nodes over FIFO links that a seed delays, while nodes are suspected, come back and disagree on
+ * who leads. Once all agree again all are in one view, and no epoch is ever begun twice with different members.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "group/council.h"
+
+#define NODES 5
+#define QUEUE 4096
+
+struct motion {
+    enum cv_motion motion;
+    struct cv_view view;
+};
+
+struct node {
+    struct cv_council council;
+    uint64_t reconsiders; /* it wants to be asked again */
+    uint64_t frozen, began;
+};
+
+static struct node nodes[NODES];
+static struct motion queue[NODES][NODES][QUEUE]; /* from, to */
+static uint32_t head[NODES][NODES], tail[NODES][NODES];
+static cv_set begun[100000]; /* by epoch: who has been in a view of that number */
+static struct cv_view views[NODES][100000];
+static uint64_t clock_ms;
+
+static cv_node who(const void *context)
+{
+    return (cv_node)((const struct node *)context - nodes);
+}
+
+static void deliver_later(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view)
+{
+    const cv_node from = who(context);
+    assert_true(to < NODES && to != from);
+    queue[from][to][tail[from][to]++ % QUEUE] = (struct motion){motion, *view};
+    assert_true(tail[from][to] - head[from][to] < QUEUE);
+}
+
+static void freeze(void *context)
+{
+    ((struct node *)context)->frozen++;
+}
+
+static void nothing(void *context, cv_node to, uint64_t epoch)
+{
+    (void)context;
+    (void)to;
+    (void)epoch;
+}
+
+static void install(void *context, const struct cv_view *view)
+{
+    struct node *node = context;
+    const cv_node me = who(context);
+    assert_true(view->epoch < 100000 && cv_set_has(view->members, me));
+    assert_true(node->frozen > node->began); /* the old view is over before the new one begins */
+    assert_false(cv_set_has(begun[view->epoch], me));
+    node->began = node->frozen;
+    begun[view->epoch] |= cv_set_of(me);
+    views[me][view->epoch] = *view;
+    for (cv_node other = 0; other < NODES; other++) {
+        const struct cv_view *theirs = &views[other][view->epoch];
+        if (cv_set_has(begun[view->epoch], other) && theirs->members & view->members)
+            assert_true(theirs->members == view->members && theirs->base == view->base);
+    }
+}
+
+static uint64_t unix_ms(void)
+{
+    return clock_ms;
+}
+
+static void start(void)
+{
+    memset(nodes, 0, sizeof nodes);
+    memset(head, 0, sizeof head);
+    memset(tail, 0, sizeof tail);
+    memset(begun, 0, sizeof begun);
+    clock_ms = 1800000000000;
+    for (cv_node node = 0; node < NODES; node++) {
+        const struct cv_council_calls calls = {.send = deliver_later,
+                                               .freeze = freeze,
+                                               .report = nothing,
+                                               .tell = nothing,
+                                               .install = install,
+                                               .unix_ms = unix_ms,
+                                               .context = &nodes[node]};
+        cv_council_init(&nodes[node].council, node, &calls);
+    }
+}
+
+static bool deliver_one(struct cv_random *random)
+{
+    const uint64_t first = cv_random_below(random, NODES * NODES);
+    for (uint64_t i = 0; i < NODES * NODES; i++) {
+        const cv_node from = (cv_node)((first + i) / NODES % NODES), to = (cv_node)((first + i) % NODES);
+        if (head[from][to] == tail[from][to])
+            continue;
+        const struct motion motion = queue[from][to][head[from][to]++ % QUEUE];
+        nodes[to].reconsiders |= cv_council_hear(&nodes[to].council, from, motion.motion, &motion.view);
+        return true;
+    }
+    return false;
+}
+
+/* Everything arrives, and whoever wants to think again does. */
+static void come_to_rest(struct cv_random *random)
+{
+    for (int round = 0; round < 1000; round++) {
+        while (deliver_one(random))
+            continue;
+        bool anybody = false;
+        for (cv_node node = 0; node < NODES; node++) {
+            anybody |= nodes[node].reconsiders;
+            if (nodes[node].reconsiders)
+                cv_council_consider(&nodes[node].council);
+            nodes[node].reconsiders = 0;
+        }
+        if (!anybody)
+            return;
+    }
+    fail_msg("the councils do not come to rest");
+}
+
+static void tell(cv_node node, cv_node leader, cv_set alive)
+{
+    nodes[node].reconsiders |= cv_council_update(&nodes[node].council, leader, alive);
+}
+
+static void assert_together(cv_set members, cv_node leader)
+{
+    const struct cv_view *first = NULL;
+    for (cv_node node = 0; node < NODES; node++) {
+        const struct cv_council *council = &nodes[node].council;
+        if (!cv_set_has(members, node))
+            continue;
+        assert_false(council->frozen);
+        assert_true(council->view.members == members);
+        assert_int_equal(council->view.coordinator, leader);
+        if (first)
+            assert_int_equal(first->epoch, council->view.epoch);
+        first = &council->view;
+    }
+}
+
+static void agree_in_the_end(void **state)
+{
+    struct cv_random random;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        cv_random_seed(&random, seed, 1);
+        start();
+        for (int step = 0; step < 60; step++) {
+            const cv_node node = (cv_node)cv_random_below(&random, NODES);
+            clock_ms += cv_random_below(&random, 3);
+            if (cv_random_below(&random, 4) == 0) /* its detector and its election say what they like */
+                tell(node, (cv_node)cv_random_below(&random, NODES),
+                     (cv_random_next(&random) & cv_set_first(NODES)) | cv_set_of(node));
+            else if (cv_random_below(&random, 8) == 0)
+                cv_council_consider(&nodes[node].council);
+            else
+                deliver_one(&random);
+        }
+        for (cv_node node = 0; node < NODES; node++)
+            tell(node, NODES - 1, cv_set_first(NODES));
+        cv_council_renew(&nodes[NODES - 1].council); /* as the watchdog does */
+        nodes[NODES - 1].reconsiders = 1;
+        come_to_rest(&random);
+        assert_together(cv_set_first(NODES), NODES - 1);
+    }
+}
+
+static void a_death_is_urgent_and_a_return_is_not(void **state)
+{
+    struct cv_random random;
+    (void)state;
+    cv_random_seed(&random, 1, 1);
+    start();
+    for (cv_node node = 0; node < NODES; node++)
+        tell(node, 4, cv_set_first(NODES));
+    come_to_rest(&random);
+    assert_together(cv_set_first(NODES), 4);
+    const uint64_t epoch = nodes[4].council.view.epoch;
+    assert_true(cv_council_update(&nodes[4].council, 4, cv_set_first(NODES) & ~cv_set_of(1)) == false);
+    assert_true(nodes[4].council.next.epoch > epoch); /* prepared at once */
+    come_to_rest(&random);
+    assert_together(cv_set_first(NODES) & ~cv_set_of(1), 4);
+    assert_true(cv_council_update(&nodes[4].council, 4, cv_set_first(NODES))); /* later will do */
+    assert_int_equal(nodes[4].council.next.epoch, 0);
+    cv_council_consider(&nodes[4].council);
+    come_to_rest(&random);
+    assert_together(cv_set_first(NODES), 4);
+}
+
+static void bases_rise(void **state)
+{
+    const uint64_t before = cv_view_base(1800000000000, 0);
+    (void)state;
+    assert_true(cv_view_base(1800000000001, before) > before);
+    assert_true(cv_view_base(1800000000000, before) > before); /* in the same millisecond */
+    assert_true(cv_view_base(1700000000000, before) > before); /* even if the clock was set back meanwhile */
+    /* Four million fences a millisecond is more than anybody hands out. */
+    const struct cv_view view = {.epoch = 3, .base = before};
+    assert_true(cv_view_fence(&view, 3ull << 40 | 4000, 1023) < cv_view_base(1800000000001, 0));
+    assert_true(cv_view_fence(&view, 3ull << 40 | 1, 1023) < cv_view_fence(&view, 3ull << 40 | 2, 0));
+    assert_true((int64_t)cv_view_base(3900000000000, 0) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agree_in_the_end),
+        cmocka_unit_test(a_death_is_urgent_and_a_return_is_not),
+        cmocka_unit_test(bases_rise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
