@@ -39,8 +39,8 @@ class Story:
     def hold(self, begin, end, who, fence, until=None, asked=None, name="a"):
         """A lock asked for, granted, confirmed and ended."""
         self.call(begin - 0.3 if asked is None else asked, begin - 0.2, who, fence=fence, name=name)
-        self.tell(begin, who, "hold", name=name, kind="lock", fence=fence, node=1, confirmed=int((begin - 0.1) * SECOND),
-                  until=None if until is None else int(until * SECOND))
+        self.tell(begin, who, "hold", name=name, kind="lock", fence=fence, node=1,
+                  confirmed=int((begin - 0.1) * SECOND), until=None if until is None else int(until * SECOND))
         if end is not None:
             self.tell(end, who, "end", name=name, kind="lock", fence=fence, why="released",
                       ended=int(min(end, until or end) * SECOND))
@@ -170,7 +170,8 @@ def register():
             pass
 
     def order(registers, what, fence, base=None, tag=None, until=None):
-        return registers.take({what: "a", "fence": fence, "base": base, "tag": tag, "until": until, "by": "x"})["accepted"]
+        return registers.take(
+            {what: "a", "fence": fence, "base": base, "tag": tag, "until": until, "by": "x"})["accepted"]
 
     fenced = Registers(Nobody(), "fence")
     assert order(fenced, "read", 5) and order(fenced, "write", 5) and order(fenced, "read", 6)
@@ -194,17 +195,18 @@ def generators():
 
 def bad_input():
     program = os.environ.get("CONCLAVE", "/bin/true")
-    for options, words in ((["--nemesis", "plague"], "--nemesis plague: expected none, kill"), (["--nodes", "4"], "--nodes 4"),
-                           (["--seconds", "-1"], "--seconds"), (["--group", "gang"], "--group"),
+    for options, words in ((["--nemesis", "plague"], "--nemesis plague: expected none, kill"),
+                           (["--nodes", "4"], "--nodes 4"), (["--seconds", "-1"], "--seconds"),
+                           (["--group", "gang"], "--group"),
                            (["--minutes", "1", "--seconds", "1"], "one of them"), (["--plague"], "--plague"),
                            (["--algorithms", "bully"], "--algorithms bully"), (["--seed", "-1"], "--seed -1")):
-        result = subprocess.run([sys.executable, str(ROOT / "torment" / "run"), *options], capture_output=True, text=True,
-                                check=False, env=os.environ | {"CONCLAVE": program})
+        result = subprocess.run([sys.executable, str(ROOT / "torment" / "run"), *options], capture_output=True,
+                                text=True, check=False, env=os.environ | {"CONCLAVE": program})
         assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1, (options, result)
 
 
-TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, stale_fence_accepted, lost_update, observers, calls,
-         no_progress, crash, register, generators, bad_input]
+TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, stale_fence_accepted, lost_update, observers,
+         calls, no_progress, crash, register, generators, bad_input]
 
 if __name__ == "__main__":
     for test in TESTS:

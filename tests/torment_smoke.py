@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The fault campaign for half a minute: it passes where nothing goes wrong, finds the split brain of a static group, and
-leaves nothing behind, however it ends."""
+"""The fault campaign for half a minute: it passes where nothing goes wrong, finds the split brain of a static group,
+and leaves nothing behind, however it ends."""
 
 import json
 import os

@@ -44,7 +44,7 @@ def settle_in():
 
 
 def run_isolated(main):
-    """Runs main(isolated) and returns its exit status: in a world of its own, or right here where that is impossible."""
+    """Runs main(isolated) and returns its exit status: in a world of its own, or right here where there is none."""
     if not possible():
         return main(False)
     if os.getuid() != 0:

@@ -104,9 +104,9 @@ class Judge:
             for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["us"]):
                 if latest and hold["us"] < latest["ended"]:
                     overlap_ms = (min(hold["ended"], latest["ended"]) - hold["us"]) / 1000
-                    yield (f"{name}: {latest['who']} (fence {latest['fence']}, node {latest['node']}) and {hold['who']} "
-                           f"(fence {hold['fence']}, node {hold['node']}) held it together for {overlap_ms:.1f} ms at "
-                           f"{self.at(hold['us'])}")
+                    yield (f"{name}: {latest['who']} (fence {latest['fence']}, node {latest['node']}) and "
+                           f"{hold['who']} (fence {hold['fence']}, node {hold['node']}) held it together for "
+                           f"{overlap_ms:.1f} ms at {self.at(hold['us'])}")
                 if not latest or hold["ended"] > latest["ended"]:
                     latest = hold
 

@@ -4,10 +4,10 @@
 
 usage: register.py SOCKET HISTORY fence|deadline
 
-A line in, a line out, JSON. `{"read": NAME, "fence": F}` and `{"write": NAME, "fence": F, "base": TAG, "tag": TAG,
-"until": US|null}` are answered by `{"accepted": true, "tag": TAG}` or `{"accepted": false}`. A register knows the highest
-fence it has seen, reads included, and refuses lower ones. With `deadline` it trusts the clients' clocks instead: it takes
-every fence, and refuses whoever is later than it said it would be.
+A line in, a line out, JSON. `{"read": NAME, "fence": F, "by": WHO}` and `{"write": NAME, "fence": F, "base": TAG,
+"tag": TAG, "until": US|null, "by": WHO}` are answered by `{"accepted": true|false, "tag": TAG}`. A register knows the
+highest fence it has seen, reads included, and refuses lower ones. With `deadline` it trusts the clients' clocks
+instead: it takes every fence, and refuses whoever is later than it said it would be.
 """
 
 import asyncio

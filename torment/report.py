@@ -27,11 +27,11 @@ class Writer:
             print(f"left out: {entry['nemesis']}, which needs {' and '.join(entry['needs'])}")
         sys.stdout.flush()
 
-    def progress(self, at, count, left):
+    def progress(self, at, left):
         if self.shows_progress:
             number, name, nodes = at
-            print(f"\r\033[Krun {number} of {count}: {name}, {nodes} nodes, {left:.0f} s left ", end="", file=sys.stderr,
-                  flush=True)
+            print(f"\r\033[Krun {number}: {name}, {nodes} nodes, {left:.0f} s left ", end="",
+                  file=sys.stderr, flush=True)
 
     def paint(self, verdict):
         return f"\033[{COLOURS[verdict]}m{verdict}\033[0m" if self.colours else verdict
@@ -46,8 +46,9 @@ class Writer:
         print(f"\nseed {run['seed']}, {run['nodes']} nodes, {run['nemesis']}: {self.paint(run['verdict'])}")
         if run["problem"]:
             print(f"  {run['problem']}")
-        print(f"  {numbers['faults']} faults, {numbers['grants']} grants, {numbers['lost']} lost, {numbers['writes']} writes, "
-              f"{numbers['refused']} refused for their fence, {numbers['leaders_observed']} changes of leader seen")
+        print(f"  {numbers['faults']} faults, {numbers['grants']} grants, {numbers['lost']} lost, "
+              f"{numbers['writes']} writes, {numbers['refused']} refused for their fence, "
+              f"{numbers['leaders_observed']} changes of leader seen")
         if recovery["median"] is not None:
             print(f"  first grant after healing: median {recovery['median']} ms, worst {recovery['worst']} ms")
         for entry in run["properties"]:
