@@ -61,10 +61,16 @@ class Story:
             self.tell(served_at, "driver", "served", node=1, name=name)
         return self
 
-    def verdicts(self, **rules):
+    def judge(self, **rules):
         judge = Judge(self.events, Rules(3, ["a"], **rules))
         judge.numbers()
-        return {verdict.name: verdict.verdict for verdict in judge.judge()}
+        return judge.judge()
+
+    def verdicts(self, **rules):
+        return {verdict.name: verdict.verdict for verdict in self.judge(**rules)}
+
+    def count(self, name):
+        return next(verdict.violations for verdict in self.judge() if verdict.name == name)
 
     def violated(self, **rules):
         return {name for name, verdict in self.verdicts(**rules).items() if verdict == "violated"}
@@ -97,6 +103,12 @@ def same_fence_twice():
 
 def falling_fence():
     assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8).violated() == {"fences-rise"}
+    # Also where neither got as far as believing in it.
+    assert good().call(5, 5.1, "x", fence=9).call(6, 6.1, "y", fence=8).violated() == {"fences-rise"}
+    # Who asked before the other's grant arrived may have been granted before it; who asked later is compared with both.
+    crossing = good().call(4.5, 5, "x", fence=9).call(4.6, 5.5, "y", fence=7)
+    assert not crossing.violated()
+    assert crossing.call(6, 6.1, "z", fence=8).count("fences-rise") == 1
     # Also where the later holder had waited long, so that only its confirmation tells the order.
     assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8, asked=4.2).violated() == {"fences-rise"}
 
@@ -104,7 +116,7 @@ def falling_fence():
 def two_holders():
     assert good().hold(5, 6, "x", 7).hold(5.9, 8, "y", 8).violated() == {"exclusion"}
     # The longest of the earlier ones counts, not the latest.
-    assert good().hold(5, 9, "x", 7).hold(5.5, 6, "y", 8).hold(7, 8, "z", 10).verdicts()["exclusion"] == "violated"
+    assert good().hold(5, 9, "x", 7).hold(5.5, 6, "y", 8).hold(7, 8, "z", 10).count("exclusion") == 2
     # A hold without an end lasts as long as its lease, or for ever.
     assert good().hold(5, None, "x", 7, until=6).hold(5.9, 8, "y", 8).violated() == {"exclusion"}
     assert not good().hold(5, None, "x", 7, until=6).hold(6.1, 8, "y", 8).violated()

@@ -22,6 +22,7 @@ from session import SECOND, Session, Silent
 HERE = pathlib.Path(__file__).resolve().parent
 START_S = 20
 FINISH_S = 30
+TRY_MS = 500
 CLIENTS_PER_NODE = 2
 
 
@@ -116,40 +117,37 @@ class Run:
         """Every node grants again, quick locks that nobody contends for, and every lock of the clients is granted by
         somebody; or too much time passes, which is the judge's to say."""
         since_us = healed_us or now_us()
-        end_us = since_us + SERVE_S * SECOND
-        node = self.random.choice(list(self.cluster.nodes()))
-        tries = [(each, self.options.algorithms[0] + ".probe") for each in self.cluster.nodes()]
-        tries += [(node, name) for name in self.options.algorithms]
-        grants = []
-        for node, name in tries:
-            granted_us = self.try_until(node, name, end_us)
-            if not granted_us:
-                return
-            grants.append(granted_us)
-            self.history.note("served", node=node, name=name)
-        if healed_us:
-            self.history.note("recovered", first_ms=(grants[0] - since_us) // 1000,
-                              nodes_ms=(grants[self.nodes - 1] - since_us) // 1000)
+        anybody = self.random.choice(list(self.cluster.nodes()))
+        tries = [(node, self.options.algorithms[0] + ".probe") for node in self.cluster.nodes()]
+        tries += [(anybody, name) for name in self.options.algorithms]
+        first_us = None
+        while tries and now_us() < since_us + SERVE_S * SECOND:
+            for node, name in list(tries):
+                granted_us = self.try_once(node, name)
+                if granted_us:
+                    first_us = first_us or granted_us
+                    tries.remove((node, name))
+                    self.history.note("served", node=node, name=name)
+        if healed_us and first_us:
+            self.history.note("recovered", first_ms=(first_us - since_us) // 1000)
 
-    def try_until(self, node, name, end_us):
-        """When the node granted that lock; nothing if it did not."""
-        while now_us() < end_us:
-            session, why = None, "gone"
-            try:
-                session = Session(self.history, node, self.cluster.socket(node))
-                while now_us() < end_us:
-                    grant = session.ask("LOCK", name, "WAIT", 1000, wait_ms=1000)
-                    if isinstance(grant.answer, int):
-                        session.ask("UNLOCK", name, grant.answer)
-                        return grant.answered_us
-                    time.sleep(0.01)
-            except Gone:
-                time.sleep(0.02)
-            except Silent:
-                why = "silent"
-            finally:
-                if session:
-                    session.close(why)
+    def try_once(self, node, name):
+        """When the node granted that lock; nothing if it did not soon."""
+        session, why = None, "gone"
+        try:
+            session = Session(self.history, node, self.cluster.socket(node))
+            grant = session.ask("LOCK", name, "WAIT", TRY_MS, wait_ms=TRY_MS)
+            if isinstance(grant.answer, int):
+                session.ask("UNLOCK", name, grant.answer)
+                return grant.answered_us
+            time.sleep(0.01)  # it may have refused at once
+        except Gone:
+            time.sleep(0.02)
+        except Silent:
+            why = "silent"
+        finally:
+            if session:
+                session.close(why)
         return None
 
     # ---- the end ----
