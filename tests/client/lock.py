@@ -5,6 +5,7 @@ and the failures that users of etcd's and Consul's `lock` have reported do not e
 
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -260,6 +261,18 @@ def check_ignored(server):
     expect("HUP under nohup", finish(process, "on\n"), (0, "on\n", ""))
 
 
+def check_any_moment(server):
+    """TERM at whatever moment: before, while or after the lock is granted or the command begins. Nothing stays locked."""
+    for attempt in range(80):
+        process = lock(server, *(["--ttl", "100"] if attempt % 2 else []), "--", "true")
+        time.sleep(random.uniform(0.0005, 0.015))
+        process.send_signal(signal.SIGTERM)
+        code, _, err = finish(process)
+        if code not in (0, 128 + signal.SIGTERM, -signal.SIGTERM):  # the last: it had hardly begun
+            expect(f"TERM at some moment: {err}", code, 0)
+        expect("TERM at some moment: nothing stays locked", until(lambda: not server.holders("a"), 2), True)
+
+
 # ---- who dies when ----
 
 
@@ -431,7 +444,7 @@ def check_ttl(_):
 def main(wanted):
     signal.alarm(110)
     for check in (check_exit_codes, check_usage, check_waiting, check_environment, check_shared, check_signals,
-                  check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
+                  check_any_moment, check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
                   check_graceful, check_ttl):
         if not wanted or check.__name__ in wanted:
             with Fake() as server:

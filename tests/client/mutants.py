@@ -49,9 +49,9 @@ MUTANTS = [
      "    interest->renew_ms = CV_CLIENT_NEVER;", "library.py check_losing"),
     ("a loss is not told", INTEREST, "    tell(session, CONCLAVE_EVENT_LOST, interest->name, interest->fence, \"\");", "",
      "library.py check_losing"),
-    ("time is counted from the answer", LOCK, "    return took_ms <= (int64_t)want->ttl_ms / 10 ? 0 :",
-     "    return took_ms >= 0 ? 0 :", "library.py check_ttl"),
-    ("the next server is not tried", SESSION, "        session->turn++;", "", "library.py check_servers"),
+    ("time is counted from the answer", LOCK, "    if (took_ms > (int64_t)want->ttl_ms / 10)", "    if (0)",
+     "library.py check_ttl"),
+    ("the next server is not tried", SESSION, "        session->turn++;\n        memcpy(why", "        memcpy(why", "library.py check_servers"),
     ("a wait ends with its server", LOCK, "now_ms >= lost_ms + PATIENCE_MS)", "now_ms >= lost_ms)",
      "library.py check_waiting_through_a_failure"),
 ]

@@ -189,7 +189,8 @@ class Cluster:
 
     def check(self):
         """No node failed an assertion or was complained about by a sanitizer."""
-        for sign in ("ssertion", "ERROR", "runtime error", "out of memory"):
+        for sign in ("ssertion", "ERROR", "runtime error", "out of memory", "ended with status", "by signal 6",
+                     "by signal 11"):
             assert sign not in self.problems, self.problems
 
     def remove(self):
