@@ -30,6 +30,15 @@ class Unknown(Exception):
     """The run says nothing about Conclave: something of the campaign itself failed."""
 
 
+def describe(view):
+    """What a node thinks of the group, in a few words."""
+    if not view:
+        return "does not answer"
+    suspects = [str(member["id"]) for member in view["members"] if member["state"] == "suspected"]
+    return (f"is in view {view['epoch']}, {view['coordinator'] or 'nobody'} coordinates"
+            + (f", suspects {' and '.join(suspects)}" if suspects else ""))
+
+
 class Run:
     def __init__(self, options, seed, nodes, name, directory):
         """`options`: what all runs of the campaign share, see torment/run."""
@@ -130,6 +139,8 @@ class Run:
                     self.history.note("served", node=node, name=name)
         if healed_us and first_us:
             self.history.note("recovered", first_ms=(first_us - since_us) // 1000)
+        for node in self.cluster.nodes() if tries else []:
+            self.history.note("stuck", node=node, view=describe(self.cluster.view(node)))
 
     def try_once(self, node, name):
         """When the node granted that lock; nothing if it did not soon."""
@@ -212,7 +223,7 @@ class Run:
         return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name,
                 "verdict": "violated" if violated else "unknown" if problem else "held", "problem": problem,
                 "numbers": judge.numbers(), "properties": [vars(verdict) for verdict in verdicts],
-                "repeat": self.options.repeat(self.seed, self.nodes, self.name)}
+                "stuck": judge.stuck(), "repeat": self.options.repeat(self.seed, self.nodes, self.name)}
 
     def keep(self, path):
         """All that was noted, in the order of time, for judge.py."""

@@ -207,6 +207,13 @@ class Judge:
             verdicts.append(Verdict(name, verdict, len(wrong), wrong[0] if wrong else ""))
         return verdicts
 
+    def stuck(self):
+        """What the nodes thought when one of them did not serve: the first time, for people to look at."""
+        views = {}
+        for event in self.all("stuck"):
+            views.setdefault(event["node"], event["view"])
+        return [f"node {node} {view}" for node, view in sorted(views.items())]
+
     def numbers(self):
         orders = self.all("read") + self.all("write")
         ends = [event["why"] for event in self.all("end")]

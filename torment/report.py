@@ -54,6 +54,8 @@ class Writer:
         for entry in run["properties"]:
             if entry["violations"]:
                 print(f"  {entry['name']}: {entry['verdict']}, {entry['violations']} times; first: {entry['detail']}")
+        for line in run["stuck"]:
+            print(f"    {line}")
         print(f"  again: {run['repeat']}", flush=True)
 
     def verdict(self):
