@@ -211,7 +211,8 @@ def bad_input():
                            (["--nodes", "4"], "--nodes 4"), (["--seconds", "-1"], "--seconds"),
                            (["--group", "gang"], "--group"),
                            (["--minutes", "1", "--seconds", "1"], "one of them"), (["--plague"], "--plague"),
-                           (["--algorithms", "bully"], "--algorithms bully"), (["--seed", "-1"], "--seed -1")):
+                           (["--algorithms", "bully"], "--algorithms bully"), (["--seed", "-1"], "--seed -1"),
+                           (["--keep", "/dev/null/x"], "--keep /dev/null/x")):
         result = subprocess.run([sys.executable, str(ROOT / "torment" / "run"), *options], capture_output=True,
                                 text=True, check=False, env=os.environ | {"CONCLAVE": program})
         assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1, (options, result)
