@@ -238,7 +238,11 @@ def main(paths):
     if not paths:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    events = history.read(paths)
+    try:
+        events = history.read(paths)
+    except (OSError, ValueError) as error:
+        print(f"{' '.join(paths)}: {error}", file=sys.stderr)
+        return 2
     facts = next((event for event in events if event["what"] == "run"), None)
     if not facts:
         print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
