@@ -11,7 +11,7 @@ static void flush_all(struct cv_loop *loop)
         loop->dirty = stream->next_dirty;
         stream->marked = false;
         if (!stream->closing)
-            stream->calls->flush(stream);
+            cv_stream_flush(stream);
     }
 }
 
@@ -66,6 +66,13 @@ static void stop(uv_signal_t *handle, int signal)
     uv_stop(handle->loop);
 }
 
+static void hang_up(uv_signal_t *handle, int signal)
+{
+    const struct cv_loop *loop = handle->data;
+    (void)signal;
+    loop->hangup(loop->hangup_context);
+}
+
 void cv_loop_run(struct cv_loop *loop)
 {
     static const int ends[] = {SIGINT, SIGTERM};
@@ -73,6 +80,11 @@ void cv_loop_run(struct cv_loop *loop)
     for (int i = 0; i < 2; i++) {
         uv_signal_init(&loop->uv, &loop->signals[i]);
         uv_signal_start(&loop->signals[i], stop, ends[i]);
+    }
+    if (loop->hangup) {
+        uv_signal_init(&loop->uv, &loop->signals[2]);
+        loop->signals[2].data = loop;
+        uv_signal_start(&loop->signals[2], hang_up, SIGHUP);
     }
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }

@@ -10,8 +10,7 @@
 #include "live/host.h"
 #include "live/loop.h"
 #include "live/peers.h"
-
-struct cv_settings;
+#include "live/security.h"
 
 /* News of an election by name: this session of the sender leads, or does not any more. */
 struct cv_notice {
@@ -50,6 +49,7 @@ struct cv_member {
     struct cv_loop loop;
     struct cv_roster roster;
     struct cv_host host;
+    struct cv_security security;
     struct cv_peers peers;
     struct cv_council council;
     struct cv_member_calls user;

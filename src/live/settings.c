@@ -26,6 +26,7 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .most_names = 1000000,
                                      .most_sessions = 10000};
     settings->election.algorithm = find("bully");
+    cv_security_settings_init(&settings->security);
 }
 
 static void free_rule(struct cv_rule *rule)
@@ -54,6 +55,7 @@ void cv_settings_free(struct cv_settings *settings)
     for (uint32_t i = 0; i < settings->rule_count; i++)
         free_rule(&settings->rules[i]);
     free_rule(&settings->election);
+    cv_security_settings_free(&settings->security);
     free(settings->rules);
     free(settings->peers);
 }
@@ -220,6 +222,10 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
         return add_member(settings, key, value, complaint);
     if (strcmp(section, "group") == 0)
         return set_group(settings, key, value, find, complaint);
+    if (strcmp(section, "security") == 0)
+        return cv_security_settings_set(&settings->security, key, value, complaint);
+    if (strncmp(section, "acl ", 4) == 0 && section[4])
+        return cv_acls_set(&settings->security.acls, section + 4, key, value, complaint);
     if (strncmp(section, "lock ", 5) == 0 && section[5]) {
         struct cv_rule *rule = rule_of(settings, section + 5);
         if (!rule)
@@ -228,7 +234,7 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
             return set_algorithm(rule, CV_MUTEX, section, key, value, find, complaint);
         return add_parameter(rule, key, value);
     }
-    return cv_complain(complaint, "[%s]: expected [node], [members], [group] or [lock PATTERN]",
+    return cv_complain(complaint, "[%s]: expected [node], [members], [group], [security], [lock PATTERN] or [acl NAME]",
                        cv_brief(section).text);
 }
 
@@ -289,6 +295,8 @@ static int check_member(struct cv_settings *settings, struct cv_complaint *compl
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint)
 {
     int error = check_member(settings, complaint);
+    if (!error)
+        error = cv_security_settings_finish(&settings->security, complaint);
     if (error)
         return error;
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)

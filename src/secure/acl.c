@@ -48,7 +48,7 @@ int cv_acls_set(struct cv_acls *acls, const char *identities, const char *key, c
     struct cv_acl *acl = section(acls, identities);
     if (!acl)
         return CV_ENOMEM;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = CV_MAY_LOCK; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return add_names(&acl->names[i], value);
     if (strcmp(key, "admin") != 0)
@@ -65,7 +65,7 @@ void cv_acls_free(struct cv_acls *acls)
 {
     for (uint32_t i = 0; i < acls->count; i++) {
         free(acls->list[i].identities);
-        for (size_t right = 0; right < CV_MAY_NAMES; right++)
+        for (size_t right = 0; right < CV_MAY_TALK; right++)
             free(acls->list[i].names[right]);
     }
     free(acls->list);
@@ -114,7 +114,7 @@ bool cv_acl_allows(const struct cv_acl *acl, enum cv_right right, struct cv_text
     if (!acl || acl->admin || right == CV_MAY_TALK)
         return true;
     /* A name that could not be compared whole is not allowed. */
-    if (right >= CV_MAY_NAMES || name.length > LONGEST || memchr(name.start, '\0', name.length))
+    if (right == CV_MAY_ADMIN || name.length > LONGEST || memchr(name.start, '\0', name.length))
         return false;
     memcpy(text, name.start, name.length);
     text[name.length] = '\0';

@@ -17,13 +17,13 @@
 #define CV_IDENTITY_LOCAL "local"       /* by a Unix socket */
 #define CV_IDENTITY_ANYBODY "anonymous" /* by TCP without TLS */
 
-/* What a command needs; each but the last two of the name it is about. */
-enum cv_right { CV_MAY_LOCK, CV_MAY_ELECT, CV_MAY_OBSERVE, CV_MAY_NAMES, CV_MAY_ADMIN = CV_MAY_NAMES, CV_MAY_TALK };
+/* What a command needs. To lock, elect and observe is allowed by name. What says nothing needs an admin. */
+enum cv_right { CV_MAY_ADMIN, CV_MAY_LOCK, CV_MAY_ELECT, CV_MAY_OBSERVE, CV_MAY_TALK };
 
 struct cv_acl {
     char *identities;
-    char *names[CV_MAY_NAMES]; /* patterns, separated by spaces; NULL: none */
-    bool admin;                /* everything, and to see the whole cluster */
+    char *names[CV_MAY_TALK]; /* for each right: patterns, separated by spaces; NULL: none */
+    bool admin;               /* everything, and to see the whole cluster */
 };
 
 struct cv_acls {
