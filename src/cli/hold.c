@@ -90,9 +90,11 @@ static void catch_ending_signals(void)
     }
 }
 
-int hold_open(struct conclave **session, const char *servers)
+int hold_open(struct conclave **session, const struct hold *hold)
 {
-    const int error = conclave_open(session, servers, ANSWER_MS);
+    struct conclave_options options = hold->server;
+    options.timeout_ms = ANSWER_MS;
+    const int error = conclave_open_with(session, &options);
     return error ? hold_explain(*session, "server", error) : 0;
 }
 
@@ -315,7 +317,7 @@ int hold_run(const struct hold *hold)
 {
     struct run run = {.hold = hold, .signals = -1, .code = -1};
     catch_ending_signals();
-    int code = hold_open(&waiting, hold->servers);
+    int code = hold_open(&waiting, hold);
     run.session = waiting;
     if (!code)
         code = acquire(&run);

@@ -154,10 +154,11 @@ static int serve(struct node *node)
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)
         error = cv_service_listen(&node->service, "listen", node->settings.listen[i], &complaint);
     if (!error) {
-        warn(node);
-        say_ready(node);
         node->member.loop.hangup = reload;
         node->member.loop.hangup_context = node;
+        cv_loop_catch(&node->member.loop);
+        warn(node);
+        say_ready(node);
         cv_loop_run(&node->member.loop);
     }
     cv_service_close(&node->service);

@@ -73,7 +73,7 @@ static void hang_up(uv_signal_t *handle, int signal)
     loop->hangup(loop->hangup_context);
 }
 
-void cv_loop_run(struct cv_loop *loop)
+void cv_loop_catch(struct cv_loop *loop)
 {
     static const int ends[] = {SIGINT, SIGTERM};
     signal(SIGPIPE, SIG_IGN); /* a peer that has gone is told by the write */
@@ -86,6 +86,10 @@ void cv_loop_run(struct cv_loop *loop)
         loop->signals[2].data = loop;
         uv_signal_start(&loop->signals[2], hang_up, SIGHUP);
     }
+}
+
+void cv_loop_run(struct cv_loop *loop)
+{
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 

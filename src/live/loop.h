@@ -35,7 +35,9 @@ struct cv_loop {
 };
 
 int cv_loop_open(struct cv_loop *loop);
-/* Until INT or TERM. */
+/* From now on INT and TERM end cv_loop_run(). */
+void cv_loop_catch(struct cv_loop *loop);
+/* Until one of them comes. */
 void cv_loop_run(struct cv_loop *loop);
 /* Does what can be done now, without waiting. */
 void cv_loop_turn(struct cv_loop *loop);

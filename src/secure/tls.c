@@ -68,6 +68,10 @@ void cv_tls_free(struct cv_tls *tls)
 static const char *explain(const struct cv_tls *tls)
 {
     const struct cv_openssl *ssl = tls->ssl;
+    const int reason = ERR_GET_REASON(ssl->ERR_peek_last_error());
+    if (tls->by_key && !tls->accepts &&
+        (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE || reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER))
+        return "the other end does not know this key";
     const long verdict = ssl->SSL_get_verify_result(tls->handle);
     const char *why = verdict != X509_V_OK && verdict != X509_V_ERR_UNSPECIFIED
                           ? ssl->X509_verify_cert_error_string(verdict)

@@ -168,7 +168,7 @@ static void write_peers(FILE *file, const struct cv_service *service)
             fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
                     state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
                     peers->list[node].link.end - peers->list[node].link.start);
-    fprintf(file, "tls:%s\r\ndropped_strangers:%llu\r\n", peers->security->members ? "yes" : "no",
+    fprintf(file, "tls:%s\r\ndropped_peers:%llu\r\n", peers->security->members ? "yes" : "no",
             (number)peers->door.dropped);
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (node != roster->me && *peers->list[node].trouble)
