@@ -24,7 +24,8 @@ bool cv_access_prove(struct cv_session *session, struct cv_text name, struct cv_
     const bool in_the_open = session->stream.uv.handle.type == UV_TCP && !session->stream.tls;
     char identity[sizeof session->identity];
     if (!keys || in_the_open) {
-        cv_resp_error(&session->out, "ERR AUTH: expected a node with a cluster-key, by TLS or its Unix socket");
+        cv_resp_error(&session->out,
+                      "ERR Client sent AUTH, but this node has no keys, or this connection is not private");
         return false;
     }
     if (!cv_tls_secret_is(keys, name, secret)) {

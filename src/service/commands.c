@@ -384,7 +384,7 @@ void cv_command_run(struct cv_session *session, words command)
         else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
                           commands[i].name);
-        else if (cv_access_allowed(session, commands[i].needs, command->word[command->count > 1]))
+        else if (!session->acl || cv_access_allowed(session, commands[i].needs, command->word[command->count > 1]))
             commands[i].run(session, command);
         return;
     }
