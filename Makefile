@@ -35,8 +35,8 @@ comma := ,
 packages: ## install what is missing
 	@scripts/install-packages
 
-run: packages build ## a tour of the texts' examples
-	@$(BUILD)/conclave tour
+run: packages build ## five processes elect, fail over and take turns
+	@$(BUILD)/conclave demo
 
 test: packages build asan ## all tests, and the quick ones again under the sanitizers
 	@scripts/run-tests $(BUILD) $(ASAN):quick

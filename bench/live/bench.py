@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How fast live locks are, beside Redis and etcd where they are installed. bench/README.md explains the figures.
 
-usage: bench/live/bench.py [--quick] [--json] [--repeat R] [--seconds S]
+usage: bench/live/bench.py [--quick] [--json] [--repeat R] [--seconds S] [--pin]
 
 Starts every server itself, on ports of its own, in a temporary directory. Nothing here is a test: slow figures fail
 nothing; a lock held twice, or an answer that is none, does.
@@ -70,10 +70,27 @@ class Service:
                 process.kill()
                 process.wait()
 
+    def pids(self):
+        """The servers' processes, and theirs."""
+        found = [process.pid for process in self.processes]
+        for pid in found:
+            with contextlib.suppress(OSError):
+                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                    found += map(int, (task / "children").read_text(encoding="utf-8").split())
+        return found
+
+    def cpu_seconds(self):
+        """What the servers have computed so far: unlike wall time, it hardly depends on who else computes."""
+        total = 0
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                    total += int((task / "schedstat").read_text(encoding="utf-8").split()[0])
+        return total / 1e9
+
     def pin(self, cores):
-        for process in self.processes:
-            subprocess.run(["taskset", "-apc", ",".join(map(str, cores)), str(process.pid)], stdout=subprocess.DEVNULL,
-                           check=False)
+        for pid in self.pids():
+            subprocess.run(["taskset", "-apc", ",".join(map(str, cores)), str(pid)], stdout=subprocess.DEVNULL, check=False)
 
 
 # ---- services ----
@@ -130,23 +147,27 @@ class Case:
 
     def measure(self, client, seconds, pinned):
         prefix = ["taskset", "-c", str(CORES[-1])] if pinned else []
+        before = self.service.cpu_seconds()
         done = subprocess.run([*prefix, client, self.service.protocol, str(self.connections), str(seconds), self.name,
                                *self.service.addresses], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"{self.service.label}: {done.stderr.strip()}")
-        self.results.append(json.loads(done.stdout))
+            raise SystemExit(f"{self.service.label}, {self.connections} clients, {self.name}: {done.stderr.strip()}")
+        result = json.loads(done.stdout)
+        result["cpu_us"] = (self.service.cpu_seconds() - before) / result["all_cycles"] * 1e6
+        self.results.append(result)
 
     def median(self, key):
         return statistics.median(result[key] for result in self.results)
 
     def row(self):
         return {"service": self.service.label, "connections": self.connections, "lock": self.name,
-                **{key: self.median(key) for key in ("cycles_per_second", "p50_us", "p99_us")}}
+                **{key: self.median(key) for key in ("cycles_per_second", "p50_us", "p99_us", "cpu_us")}}
 
 
-def measure_all(cases, client, options, pinned):
+def measure_all(cases, client, options):
+    pinned = options.pin and len(CORES) > 1
     for case in cases:
-        case.service.pin([CORES[0]] if pinned else CORES)
+        case.service.pin(CORES[:-1] if pinned else CORES)
     for repetition in range(options.repeat):
         for case in cases:
             if sys.stderr.isatty():
@@ -187,12 +208,13 @@ def one_node(directory, client, options, ratios):
     try:
         cases = [Case(service, count, "own") for count in (1, 16, 64) for service in services]
         cases.append(Case(services[0], 16, "one"))
-        measure_all(cases, client, options, pinned=len(CORES) > 1)
+        measure_all(cases, client, options)
         found = {(case.service.label, case.connections, case.name): case for case in cases}
         if len(services) > 1:
             mine, theirs = found["conclave", 64, "own"], found["Redis", 64, "own"]
             ratios.add("cycles/s with 64 clients, over Redis's", mine.median("cycles_per_second") /
                        theirs.median("cycles_per_second"), ">=", 1)
+            ratios.add("computing per cycle with 64 clients, over Redis's", mine.median("cpu_us") / theirs.median("cpu_us"), "<=", 1)
             mine, theirs = found["conclave", 1, "own"], found["Redis", 1, "own"]
             ratios.add("p50 with 1 client, over Redis's", mine.median("p50_us") / theirs.median("p50_us"), "<=", 1.1)
         ratios.add("hand-offs of one lock among 16 clients", found["conclave", 16, "one"].median("cycles_per_second"), ">=",
@@ -210,7 +232,7 @@ def three_nodes(directory, client, options, ratios):
     try:
         cases = [Case(service, count, "own") for count in (1, 64) for service in services]
         cases += [Case(service, 16, "one") for service in services]
-        measure_all(cases, client, options, pinned=False)
+        measure_all(cases, client, options)
         found = {(case.service.protocol, case.connections, case.name): case for case in cases}
         if len(services) > 1:
             ratios.add("three nodes: cycles/s with 64 clients, over etcd's", found["conclave", 64, "own"].median("cycles_per_second") /
@@ -247,10 +269,10 @@ def starting(directory, options, ratios):
 
 
 def show(rows, started, ratios):
-    print(f"{'service':20}{'clients':>8}  {'lock':5}{'cycles/s':>10}{'p50 us':>9}{'p99 us':>9}")
+    print(f"{'service':20}{'clients':>8}  {'lock':5}{'cycles/s':>10}{'p50 us':>9}{'p99 us':>9}{'cpu us':>9}")
     for row in rows:
         print(f"{row['service']:20}{row['connections']:8}  {row['lock']:5}{row['cycles_per_second']:10,.0f}{row['p50_us']:9,.0f}"
-              f"{row['p99_us']:9,.0f}")
+              f"{row['p99_us']:9,.0f}{row['cpu_us']:9,.1f}")
     print()
     for label, took in started.items():
         print(f"{label:30}{took:8.1f} ms")
@@ -265,6 +287,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="one short repetition")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement")
+    parser.add_argument("--pin", action="store_true", help="the client on the last core, the servers on the others")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.quick:

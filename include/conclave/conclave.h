@@ -111,9 +111,9 @@ CONCLAVE_API int64_t conclave_left_ms(const struct conclave *session, const char
 /* ---- elections ---- */
 
 struct conclave_candidate {
-    uint64_t wait_ms; /* give up after so long; 0: wait for as long as it takes */
-    int64_t priority; /* the highest of the candidates is preferred */
-    bool try_once;    /* do not wait at all */
+    uint64_t wait_ms;  /* give up after so long; 0: wait for as long as it takes */
+    uint32_t priority; /* the highest of the candidates is preferred */
+    bool try_once;     /* do not wait at all */
 };
 
 struct conclave_leader {

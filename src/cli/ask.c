@@ -33,7 +33,7 @@ static bool find_address(const char *text, struct sockaddr_storage *address, soc
         if (strlen(text) >= sizeof path->sun_path)
             return false;
         *path = (struct sockaddr_un){.sun_family = AF_UNIX};
-        strcpy(path->sun_path, text);
+        memcpy(path->sun_path, text, strlen(text));
         *length = sizeof *path;
         return true;
     }

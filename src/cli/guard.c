@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define LEFTOVER_MS 2000 /* what a command leaves behind has so long to end by itself */
+#define AGAIN_MS 20      /* between attempts to end what does not end */
 
 struct order {
     int32_t signal; /* for the process group; 0: the limits below are meant */
@@ -174,7 +175,7 @@ static int act_in_time(struct watch *watch)
     if (now_ms >= watch->kill_ms) {
         watch->overdue = watch->overdue || !watch->ended;
         signal_all(watch->command, SIGKILL);
-        return 1; /* what was orphaned by that is next */
+        return AGAIN_MS; /* what is orphaned by that is next, as soon as its parent is reaped */
     }
     if (now_ms >= watch->term_ms) {
         watch->overdue = watch->overdue || !watch->ended;

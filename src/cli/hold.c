@@ -2,6 +2,7 @@
 #include "cli/hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,11 +18,16 @@
 #include "core/parse.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
+#define TELL_AFTER_S 2u
 
 /* These go to the whole process group. */
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 #define PASSED_ON (sizeof passed_on / sizeof *passed_on)
 #define ENDING 4u /* the first of them end a wait */
+
+static struct conclave *waiting;
+static volatile sig_atomic_t interrupted_by;
+static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent last */
 
 struct run {
     const struct hold *hold;
@@ -55,6 +61,8 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
         {CONCLAVE_NO_QUORUM, HOLD_NO_SERVER},
         {CONCLAVE_LOST, HOLD_LOST},
     };
+    if (error == CONCLAVE_INTERRUPTED)
+        return HOLD_SIGNAL + interrupted_by; /* whoever did it knows why */
     command_refuse("%s: %s: %s", whose, conclave_error_text(error), conclave_explain(session));
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].error == error)
@@ -63,10 +71,6 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
 }
 
 /* ---- waiting for the lock ---- */
-
-static struct conclave *waiting;
-static volatile sig_atomic_t interrupted_by;
-static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\\ sent last */
 
 static void interrupt(int signal, siginfo_t *info, void *context)
 {
@@ -90,6 +94,36 @@ static void catch_ending_signals(void)
     }
 }
 
+static char patience[160]; /* a line for somebody who sits and waits */
+
+static void ask_for_patience(int signal)
+{
+    const int before = errno;
+    (void)signal;
+    if (write(STDERR_FILENO, patience, strlen(patience)) < 0)
+        patience[0] = '\0';
+    errno = before;
+}
+
+/* On a terminal, a wait that takes longer is told of. */
+static void expect_a_wait(const struct hold *hold)
+{
+    const struct sigaction action = {.sa_handler = ask_for_patience};
+    if (!isatty(STDERR_FILENO))
+        return;
+    snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), cv_brief(hold->name).text);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(TELL_AFTER_S);
+}
+
+static void expect_no_wait(void)
+{
+    if (!*patience)
+        return;
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+}
+
 int hold_open(struct conclave **session, const struct hold *hold)
 {
     struct conclave_options options = hold->server;
@@ -102,12 +136,18 @@ static int acquire(struct run *run)
 {
     const struct hold *hold = run->hold;
     const struct conclave_candidate candidate = {hold->want.wait_ms, hold->priority, hold->want.try_once};
+    expect_a_wait(hold);
     int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
     if (!error)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
-    if (interrupted_by)
-        return HOLD_SIGNAL + interrupted_by; /* the session's end gives up the lock or the wait */
+    expect_no_wait();
+    if (error && interrupted_by) {
+        /* The session's end gives up the wait, but not a lock with a time to live that was just granted. */
+        if (run->fence && hold->want.ttl_ms)
+            conclave_unlock(run->session, hold->name, run->fence);
+        return HOLD_SIGNAL + interrupted_by;
+    }
     if (error == CONCLAVE_TIMEOUT) {
         command_refuse("%s %s: waited too long", what(hold), cv_brief(hold->name).text);
         return HOLD_TIMEOUT;
@@ -257,6 +297,13 @@ static void attend_guard(struct run *run)
 static void run_command(struct run *run)
 {
     const sigset_t before = collect_signals(run);
+    if (interrupted_by) {
+        /* Just after the lock was granted. The interruption is used up here, so that the lock can be given back. */
+        struct conclave_event event;
+        conclave_next_event(run->session, &event, 0);
+        run->code = HOLD_SIGNAL + interrupted_by;
+        return;
+    }
     describe_to_command(run);
     if (run->signals < 0 || !guard_start(&run->guard, run->hold->command, &before)) {
         command_refuse("cannot run anything: %s", strerror(errno));
@@ -271,8 +318,10 @@ static void run_command(struct run *run)
             {.fd = run->signals, .events = POLLIN},
             {.fd = run->lost ? -1 : conclave_fd(run->session), .events = POLLIN},
         };
-        if (poll(ready, 3, run->lost ? -1 : conclave_next_ms(run->session)) < 0 && errno != EINTR)
-            break;
+        if (poll(ready, 3, run->lost ? -1 : conclave_next_ms(run->session)) < 0 && errno != EINTR) {
+            command_refuse("poll: %s", strerror(errno)); /* the guard ends the command when its socket is closed */
+            run->code = HOLD_TROUBLE;
+        }
         if (ready[1].revents)
             attend_signals(run);
         attend_session(run);
@@ -313,9 +362,21 @@ static void die_as_the_command_did(int code)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
+/* Were one of these closed, a connection would take its place, and messages for people would go there. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int hold_run(const struct hold *hold)
 {
     struct run run = {.hold = hold, .signals = -1, .code = -1};
+    fill_standard_descriptors();
     catch_ending_signals();
     int code = hold_open(&waiting, hold);
     run.session = waiting;

@@ -25,7 +25,7 @@ struct hold {
     struct conclave_options server;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
-    int64_t priority;
+    uint32_t priority;
     bool observe, json;
     char *const *command; /* NULL: none was given */
 };

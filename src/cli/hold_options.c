@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +15,11 @@ static bool parse_time(const char *text, uint64_t *time_ms)
         const char *unit;
         double ms;
     } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    const char *digits_end = text + strspn(text, "0123456789.");
     char *end;
-    if (*text < '0' || *text > '9')
-        return false;
     const double number = strtod(text, &end);
+    if (end == text || end != digits_end)
+        return false; /* no signs, no exponents, no hexadecimals */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].unit) == 0 && number * units[i].ms <= 1e12) {
             *time_ms = (uint64_t)(number * units[i].ms + 0.5);
@@ -41,14 +41,12 @@ static int read_time(const char *option, uint64_t least_ms, uint64_t *time_ms)
     return refuse(option, optarg, "a time: seconds, or a number with ms, s, m or h");
 }
 
-static int read_priority(int64_t *priority)
+static int read_priority(uint32_t *priority)
 {
-    assert(optarg);
-    const bool negative = *optarg == '-';
     uint64_t number;
-    if (!cv_parse_number(cv_text(optarg + negative), INT32_MAX, &number))
-        return refuse("--priority", optarg, "a whole number, -2147483647 to 2147483647");
-    *priority = negative ? -(int64_t)number : (int64_t)number;
+    if (!cv_parse_number(cv_text(optarg), UINT32_MAX, &number))
+        return refuse("--priority", optarg, "a whole number, 0 to 4294967295");
+    *priority = (uint32_t)number;
     return -1;
 }
 

@@ -14,7 +14,7 @@
 #include "view/svg.h"
 
 static const char help[] = "usage: conclave judge [OPTION...] FILE...\n\n"
-                           "Judges what live nodes wrote down with --record, one file for each node: every name by "
+                           "Judges what live nodes have recorded, one file for each node: every name by "
                            "what its algorithm claims, by\n"
                            "the texts' formulas where they apply, and by what its clients are promised.\n\n"
                            "  --name NAME    this name alone\n"
@@ -158,6 +158,8 @@ static int draw(const struct request *request, struct replay_story *story, const
     for (size_t i = 0; !error && i < story->count; i++) {
         struct cv_event event = story->events[i];
         event.time -= first;
+        if (!event.content)
+            event.message = 0;
         cv_history_event(&history, &event);
     }
     if (!error && history.out_of_memory)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
@@ -96,6 +97,16 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
     return error ? command_fail(error, &complaint) : EXIT_HELD;
 }
 
+/* A connection each for as many clients as the system allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static void say_ready(const struct node *node)
 {
     const struct cv_settings *settings = &node->settings;
@@ -149,6 +160,7 @@ static void reload(void *context)
 static int serve(struct node *node)
 {
     struct cv_complaint complaint;
+    raise_file_limit();
     cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)

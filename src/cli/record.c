@@ -57,6 +57,8 @@ static void write_event(void *context, const struct cv_instance *instance, const
 {
     struct record *record = context;
     struct cv_json json = {.out = record->file};
+    if (instance->subject == CV_SUBJECT_BALLOT)
+        return; /* candidates come and go: the properties of one election do not say what many in a row must do */
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "time", event->time);
     cv_json_text(&json, "event", cv_event_name(event->type));
@@ -89,6 +91,7 @@ static void write_view(void *context, const struct cv_view *view)
     cv_json_text(&json, "event", "view");
     cv_json_count(&json, "node", record->settings->id);
     cv_json_count(&json, "view", view->epoch);
+    cv_json_count(&json, "base", view->base);
     cv_json_count(&json, "coordinator", id_of(record, view->coordinator));
     cv_json_open(&json, "members", '[');
     for (cv_node node = 0; node < record->settings->member_count; node++)

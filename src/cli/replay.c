@@ -16,6 +16,7 @@ struct reading {
     struct cv_complaint *complaint;
     cv_node node; /* whose file it is */
     uint64_t last;
+    uint64_t base; /* of the view it is in */
     bool begun, ended;
 };
 
@@ -52,8 +53,9 @@ static const char *text_of(const json_t *line, const char *key)
 
 static cv_node node_of(const struct replay *replay, const json_t *id)
 {
-    for (cv_node node = 0; id && json_is_integer(id) && node < replay->nodes; node++)
-        if (replay->ids[node] == json_integer_value(id))
+    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+    for (cv_node node = 0; node < replay->nodes; node++)
+        if (replay->ids[node] == value)
             return node;
     return CV_NOBODY;
 }
@@ -202,7 +204,7 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
                           .peer = node_of(replay, peer),
                           .time = reading->last,
                           .clock = number_of(line, "lamport"),
-                          .message = number_of(line, "message"),
+                          .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
                           .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
     if (broken || json_is_true(json_object_get(line, "recalled")))
         event->detail = 1;
@@ -238,15 +240,34 @@ static int read_grant(struct reading *reading, const json_t *line, struct replay
     return complain(reading, "expected the end of something granted");
 }
 
+/* Numbers of views begin anew when all nodes have been down; their bases never do. */
+static int note_base(struct replay *replay, uint64_t base)
+{
+    size_t place = replay->base_count;
+    while (place > 0 && replay->bases[place - 1] > base)
+        place--;
+    if (place > 0 && replay->bases[place - 1] == base)
+        return 0;
+    uint64_t *bases = realloc(replay->bases, (replay->base_count + 1) * sizeof *bases);
+    if (!bases)
+        return CV_ENOMEM;
+    memmove(bases + place + 1, bases + place, (replay->base_count - place) * sizeof *bases);
+    bases[place] = base;
+    replay->bases = bases;
+    replay->base_count++;
+    return 0;
+}
+
 static int read_view(struct reading *reading, const json_t *line)
 {
     struct replay *replay = reading->replay;
     const uint64_t view = number_of(line, "view");
+    reading->base = number_of(line, "base");
     if (view == 1 || (replay->coordinator == CV_NOBODY && !replay->views))
         replay->coordinator = node_of(replay, json_object_get(line, "coordinator"));
     if (view > replay->views)
         replay->views = view;
-    return 0;
+    return note_base(replay, reading->base);
 }
 
 /* ---- lines ---- */
@@ -338,6 +359,8 @@ void replay_close(struct replay *replay)
             replay->breaks[kept++] = it;
     }
     replay->break_count = kept;
+    if (replay->base_count > replay->views)
+        replay->views = replay->base_count;
 }
 
 void replay_free(struct replay *replay)
@@ -355,6 +378,7 @@ void replay_free(struct replay *replay)
     }
     free(replay->stories);
     free(replay->breaks);
+    free(replay->bases);
     free(replay->ids);
     free(replay->attributes);
 }

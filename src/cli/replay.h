@@ -22,7 +22,7 @@ struct replay_grant {
 struct replay_story {
     char *subject, *name;
     const struct cv_algorithm *algorithm;
-    struct cv_event *events;
+    struct cv_event *events; /* `message` of an entry is the base of its view */
     size_t count, room;
     struct replay_grant *grants;
     size_t grant_count, grant_room;
@@ -50,7 +50,9 @@ struct replay {
     size_t story_count;
     struct replay_break *breaks;
     size_t break_count;
-    uint64_t views;      /* the highest number of a view */
+    uint64_t views;  /* how often the room changed, or the highest number of a view, whichever is more */
+    uint64_t *bases; /* of the views, rising */
+    size_t base_count;
     cv_node coordinator; /* of the first view, or CV_NOBODY */
     uint64_t last;       /* the time of the last event */
     uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */

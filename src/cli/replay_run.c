@@ -50,6 +50,15 @@ static void open_entry(struct telling *telling, const struct cv_event *event)
     telling->open[event->node] = ++story->run.entry_count;
 }
 
+/* The algorithm's count, in the views as they followed each other. */
+static uint64_t fence_of(const struct replay *replay, const struct cv_event *event)
+{
+    uint64_t place = 0;
+    while (place < replay->base_count && replay->bases[place] <= event->message)
+        place++;
+    return place << 40 | (event->detail & ((1ull << 40) - 1));
+}
+
 static void enter(struct telling *telling, const struct cv_event *event)
 {
     struct replay_story *story = telling->story;
@@ -57,7 +66,7 @@ static void enter(struct telling *telling, const struct cv_event *event)
         open_entry(telling, event);
     struct cv_entry *entry = &story->entries[telling->open[event->node] - 1];
     entry->entered = event->time;
-    entry->fence = event->detail;
+    entry->fence = fence_of(telling->replay, event);
 }
 
 static void leave(struct telling *telling, cv_node node, uint64_t time, bool died)
@@ -165,14 +174,12 @@ static const struct cv_algorithm *judged_clients(const struct replay_story *stor
 static int set_parameters(struct cv_scenario *scenario)
 {
     const struct cv_algorithm *algorithm = scenario->algorithm;
-    const uint32_t count = cv_algorithm_parameters(algorithm);
-    scenario->parameters = calloc(count + 1u, sizeof *scenario->parameters);
+    const struct cv_parameter *table = algorithm->parameters;
+    scenario->parameters = calloc(cv_algorithm_parameters(algorithm) + 1u, sizeof *scenario->parameters);
     if (!scenario->parameters)
         return CV_ENOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        scenario->parameters[i] = algorithm->parameters[i].type == CV_NUMBER   ? algorithm->parameters[i].fallback
-                                  : algorithm->parameters[i].type == CV_MEMBER ? -1
-                                                                               : 0;
+    for (uint32_t i = 0; table && table[i].name; i++)
+        scenario->parameters[i] = table[i].type == CV_NUMBER ? table[i].fallback : table[i].type == CV_MEMBER ? -1 : 0;
     scenario->group.parameters = scenario->parameters;
     return 0;
 }

@@ -103,9 +103,9 @@ static void count_kind(struct status *status, struct cv_text name, uint64_t sent
 
 static void read_info(struct status *status, struct status_member *member, struct cv_text info)
 {
-    struct cv_text line, key, value;
+    struct cv_text line, key, value, first, rest;
     while (cv_text_take(&info, '\n', &line)) {
-        unsigned long long number;
+        uint64_t number;
         if (line.length && line.start[line.length - 1] == '\r')
             line.length--;
         const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
@@ -113,7 +113,8 @@ static void read_info(struct status *status, struct status_member *member, struc
             continue;
         key = (struct cv_text){line.start, (size_t)(colon - line.start)};
         value = (struct cv_text){colon + 1, line.length - key.length - 1};
-        if (value.length > 5 && sscanf(value.start, "sent=%llu,", &number) == 1)
+        if (cv_text_split(value, ',', &first, &rest) && cv_text_split(first, '=', &first, &rest) &&
+            cv_text_is(first, "sent") && cv_parse_number(rest, UINT64_MAX, &number))
             count_kind(status, key, number);
         else if (cv_text_is(key, "connected_clients"))
             cv_parse_number(value, UINT64_MAX, &member->clients);

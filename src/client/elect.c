@@ -14,7 +14,7 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
         return error;
     struct cv_client_words words = {2, {"CAMPAIGN", name}};
     if (candidate && candidate->priority) {
-        snprintf(priority, sizeof priority, "%" PRId64, candidate->priority);
+        snprintf(priority, sizeof priority, "%" PRIu32, candidate->priority);
         words.word[words.count++] = "PRIORITY";
         words.word[words.count++] = priority;
     }
@@ -74,5 +74,6 @@ int conclave_observe(struct conclave *session, const char *name, struct conclave
     if (!observed)
         return CONCLAVE_NO_MEMORY;
     observed->leader = *leader;
+    observed->renew_ms = cv_client_now_ms() + session->timeout_ms;
     return 0;
 }

@@ -7,7 +7,8 @@
 
 #include "client/session.h"
 
-#define RETRY_MS 50 /* between looks for another server */
+#define RETRY_MS 50        /* between looks for another server */
+#define LOOK_AGAIN_MS 2000 /* an observed election is asked for anew: a server that hangs pushes nothing */
 
 struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name)
 {
@@ -172,18 +173,38 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
     char fence[24];
     snprintf(fence, sizeof fence, "%" PRIu64, interest->fence);
     const struct cv_client_words renew = {3, {"RENEW", interest->name, fence}};
-    const struct cv_client_words observe = {2, {"OBSERVE", interest->name}};
-    const bool observed = interest->kind == CV_CLIENT_OBSERVED;
-    const int64_t left_ms = interest->ends_ms - now_ms;
+    const struct cv_client_words look = {2, {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
+    const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
     /* If no answer comes, ask again before it is too late. */
-    interest->renew_ms = observed || interest->ends_ms == CV_CLIENT_NEVER ? CV_CLIENT_NEVER : now_ms + left_ms / 3 + 1;
-    return cv_client_mention(session, observed ? &observe : &renew, interest);
+    interest->renew_ms = observed  ? now_ms + LOOK_AGAIN_MS
+                         : endless ? CV_CLIENT_NEVER
+                                   : now_ms + (interest->ends_ms - now_ms) / 3 + 1;
+    return cv_client_mention(session, observed ? &look : &renew, interest);
+}
+
+/* Does a question stay unanswered for too long? That is said only if another server could do better: what ends with the
+   session would be lost with this one. */
+static bool server_hangs(const struct conclave *session, int64_t now_ms)
+{
+    const struct cv_client_question *oldest = session->first_question;
+    int64_t patience_ms = session->timeout_ms;
+    for (const struct cv_client_interest *each = session->interests; each; each = each->next) {
+        if (each->kind != CV_CLIENT_OBSERVED && !each->ttl_ms)
+            return false;
+        if (each->ttl_ms && (int64_t)each->ttl_ms / 4 < patience_ms)
+            patience_ms = (int64_t)each->ttl_ms / 4;
+    }
+    return oldest && now_ms - oldest->asked_ms >= patience_ms;
 }
 
 static int do_what_is_due(struct conclave *session)
 {
     struct cv_client_interest *next;
     int64_t now_ms = cv_client_now_ms();
+    if (session->fd >= 0 && server_hangs(session, now_ms)) {
+        cv_client_disconnect(session);
+        session->turn++;
+    }
     if (session->fd < 0 && session->interests && now_ms >= session->retry_ms) {
         const int error = cv_client_connect(session);
         now_ms = cv_client_now_ms();

@@ -15,6 +15,9 @@ struct cv_alarm {
     size_t place; /* in the heap, from 1; 0: not set */
 };
 
+/* What an alarm lies in. */
+#define cv_alarm_owner(alarm, type, field) ((type *)(void *)((char *)(alarm)-offsetof(type, field)))
+
 struct cv_alarms {
     struct cv_alarm **heap; /* from 1 on; who is at i is due no later than who is at 2i and 2i + 1 */
     size_t count, capacity;

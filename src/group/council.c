@@ -132,6 +132,8 @@ bool cv_council_hear(struct cv_council *council, cv_node from, enum cv_motion mo
             council->base = view->base;
         if (!council->awaited)
             conclude(council);
+    } else if (motion == CV_MOTION_RENEW && view->epoch == council->view.epoch) {
+        council->stale = true;
     } else if (motion == CV_MOTION_INSTALL && cv_council_awaits(council, CV_MOTION_HELD, from, view->epoch)) {
         begin(council, view);
     }

@@ -10,10 +10,10 @@
  *     HELD for each name somebody is inside,
  *     INSTALL                 ------------->   begins the view, adopts who is inside, goes on
  *
- * A member that has promised a higher epoch says REFUSE and which; the leader tries again above it, a while later.
- * Under `group static` the leader is whoever the configured election elected among those it does not suspect, and asks
- * nobody else: on both sides of a cut one leader each is found, and both make a view. That is what the textbooks' world
- * is like.
+ * RENEW asks the leader for a new view though nobody is gone: to forget names that nobody uses. A member that has
+ * promised a higher epoch says REFUSE and which; the leader tries again above it, a while later. Under `group static`
+ * the leader is whoever the configured election elected among those it does not suspect, and asks nobody else: on both
+ * sides of a cut one leader each is found, and both make a view. That is what the textbooks' world is like.
  */
 #ifndef CONCLAVE_GROUP_COUNCIL_H
 #define CONCLAVE_GROUP_COUNCIL_H
@@ -26,7 +26,8 @@ enum cv_motion {
     CV_MOTION_REPORT,
     CV_MOTION_REFUSE,
     CV_MOTION_HELD,
-    CV_MOTION_INSTALL
+    CV_MOTION_INSTALL,
+    CV_MOTION_RENEW
 };
 
 struct cv_council_calls {

@@ -26,7 +26,7 @@ static void send_away(struct cv_visitor *visitor)
 
 static void had_its_time(struct cv_alarm *alarm)
 {
-    send_away((struct cv_visitor *)(void *)alarm);
+    send_away(cv_alarm_owner(alarm, struct cv_visitor, alarm));
 }
 
 /* The oldest of that address if there are too many of them, the oldest of all if there are too many in all. */

@@ -168,7 +168,7 @@ static struct cv_self *begin(struct cv_host *host, struct cv_instance *instance,
         tell(host, instance, event);
     }
     me->state = instance->state;
-    me->group = &instance->policy->group;
+    me->group = instance->group;
     me->used = 0;
     me->effects = 0;
     me->clock = instance->clock;
@@ -283,7 +283,7 @@ void cv_host_start(struct cv_host *host, struct cv_instance *instance)
 
 void cv_host_timeout(struct cv_alarm *alarm)
 {
-    const struct cv_timer *timer = (const void *)alarm;
+    const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
     struct cv_instance *instance = timer->instance;
     const uint32_t which = (uint32_t)(timer - instance->timers);
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
@@ -330,7 +330,7 @@ static uint64_t rest_ticks(const struct cv_host *host, const struct cv_parcel *p
 
 void cv_host_wake(struct cv_alarm *alarm)
 {
-    struct cv_timer *timer = (void *)alarm;
+    const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
     struct cv_instance *instance = timer->instance;
     struct cv_host *host = instance->host;
     struct cv_parcel *parcel = instance->resting;
@@ -366,7 +366,7 @@ static void handle(struct cv_host *host, const struct cv_parcel *parcel)
 void cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel)
 {
     host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
-    if (parcel->instance->subject != CV_SUBJECT_GROUP)
+    if (cv_instance_is_section(parcel->instance))
         cv_host_start(host, parcel->instance);
     handle(host, parcel);
     cv_host_settle(host);

@@ -17,10 +17,17 @@
 #include "core/random.h"
 #include "group/view.h"
 
-/* What a name is the name of. */
-enum cv_subject { CV_SUBJECT_GROUP, CV_SUBJECT_LOCK, CV_SUBJECT_LEADER, CV_SUBJECTS };
+/* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
+enum cv_subject {
+    CV_SUBJECT_GROUP,  /* the election of the coordinator */
+    CV_SUBJECT_LOCK,   /* a critical section */
+    CV_SUBJECT_LEADER, /* the same: who is inside leads */
+    CV_SUBJECT_BALLOT, /* an election among candidates: who wins may try to enter */
+    CV_SUBJECTS
+};
 
 #define CV_NAME_BYTES 512u
+#define CV_TERM_BITS 32u /* of a ballot's round; in front of them the view */
 
 /* Which names are served by which algorithm. */
 struct cv_policy {
@@ -53,6 +60,8 @@ enum cv_instance_flag {
 struct cv_instance {
     struct cv_host *host;
     struct cv_policy *policy;
+    struct cv_group *group;    /* the policy's; a ballot has its own */
+    uint32_t *attributes;      /* of a ballot: what each node's candidate has, 0 if it has none */
     struct cv_instance *chain; /* with the same place in the table */
     size_t place;              /* among all instances */
     void *user;                /* the service's */
@@ -72,6 +81,11 @@ struct cv_instance {
     size_t name_length;
     char name[]; /* and a NUL */
 };
+
+static inline bool cv_instance_is_section(const struct cv_instance *instance)
+{
+    return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
+}
 
 static inline struct cv_text cv_instance_name(const struct cv_instance *instance)
 {
@@ -94,7 +108,8 @@ struct cv_host_calls {
     void (*elected)(void *context, struct cv_instance *instance); /* a leader is known, or is not any more */
     /* A new instance of which the others have to know, since it begins by itself. */
     void (*opened)(void *context, struct cv_instance *instance);
-    void (*destroyed)(void *context, struct cv_instance *instance); /* NULL or: `user` is to be freed */
+    void (*destroyed)(void *context, struct cv_instance *instance); /* `user` is to be freed */
+    void (*crowded)(void *context); /* there are many names, perhaps idle ones; the next view forgets those */
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* or NULL */
     uint64_t (*now)(void);
     void *context;
@@ -123,6 +138,7 @@ struct cv_host {
     size_t table_size;
     struct cv_instance **all;
     size_t count, capacity, most; /* `most`: no more than so many names */
+    size_t crowd;                 /* so many are enough to look for idle ones */
     unsigned char *mail;          /* to oneself */
     size_t mail_at, mail_used, mail_room;
     uint64_t serial;
@@ -143,7 +159,7 @@ struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject sub
 /* Finds it, or begins it; NULL if there are too many or no memory. */
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
 void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
-/* The policy for a name. */
+/* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
 uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name);
 
 /* ---- steps ---- */
@@ -187,6 +203,9 @@ void cv_host_record(struct cv_host *host, const struct cv_instance *instance, en
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);
 void cv_host_void_mail(struct cv_host *host, const struct cv_instance *instance);
+
+/* host_names.c */
+void cv_host_expect_crowd(struct cv_host *host);
 
 /* host_views.c */
 void cv_host_quiet(struct cv_host *host, struct cv_instance *instance);

@@ -27,11 +27,14 @@ uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel)
     return cv_peers_send(&member->peers, message->to, &frame);
 }
 
-static void tell_members(struct cv_member *member, struct cv_frame *frame)
+static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
 {
+    cv_set told = 0;
     for (cv_node node = 0; node < member->roster.count; node++)
-        if (node != member->roster.me && cv_set_has(member->host.view.members, node))
-            cv_peers_send(&member->peers, node, frame);
+        if (node != member->roster.me && cv_set_has(member->host.view.members, node) &&
+            cv_peers_send(&member->peers, node, frame))
+            told |= cv_set_of(node);
+    return told;
 }
 
 /* An algorithm that begins by itself, like a token ring, has to begin everywhere. */
@@ -46,23 +49,27 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
         tell_members(context, &frame);
 }
 
-void cv_member_notify(struct cv_member *member, const struct cv_instance *instance, const struct cv_notice *notice)
+cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
+                        const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->leads, notice->session, notice->fence};
+    const uint64_t body[] = {notice->session, notice->fence, notice->value};
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
-                             .subject = instance->subject,
-                             .round = member->host.view.epoch,
-                             .name = cv_instance_name(instance),
+                             .kind = notice->kind,
+                             .subject = subject,
+                             .round = member->host.view.epoch << (subject == CV_SUBJECT_BALLOT ? CV_TERM_BITS : 0),
+                             .name = name,
                              .words = sizeof body / 4,
                              .body = body};
-    tell_members(member, &frame);
+    if (to == CV_NOBODY)
+        return tell_members(member, &frame);
+    return cv_peers_send(&member->peers, to, &frame) ? cv_set_of(to) : 0;
 }
 
 /* ---- in ---- */
 
 static bool has_name(const struct cv_frame *frame)
 {
-    return frame->name.length && (frame->subject == CV_SUBJECT_LOCK || frame->subject == CV_SUBJECT_LEADER);
+    return frame->name.length && frame->subject > CV_SUBJECT_GROUP && frame->subject < CV_SUBJECTS;
 }
 
 /* The message as handlers want it, in memory of its own; NULL if there is none. */
@@ -119,15 +126,38 @@ void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame 
     member->early_bytes += size;
 }
 
-static void for_instance(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    const struct cv_notice notice = {.kind = frame->kind,
+                                     .session = cv_frame_number(frame, 0),
+                                     .fence = cv_frame_number(frame, 1),
+                                     .value = cv_frame_number(frame, 2)};
+    if (frame->kind < CV_NOTICE_KINDS)
+        member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
+}
+
+/* As the group's own election, but each view has its terms: the round is both. */
+static void on_vote(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_host *host = &member->host;
-    if (frame->round > host->view.epoch) {
-        cv_mail_keep(member, from, frame);
+    struct cv_instance *ballot = cv_host_open(host, CV_SUBJECT_BALLOT, frame->name);
+    if (!ballot || ballot->policy->fingerprint != frame->fingerprint) {
+        member->disagreements++;
         return;
     }
-    if (frame->round < host->view.epoch || !cv_host_ready(host) || !cv_set_has(host->view.members, from))
-        return;
+    if (frame->round > ballot->round) {
+        if (cv_host_restart(host, ballot, frame->round))
+            return;
+        if (!(ballot->policy->algorithm->claims & CV_ANY_CALLER))
+            cv_host_call(host, ballot, false);
+    }
+    if (frame->round == ballot->round)
+        deliver(member, from, ballot, frame);
+}
+
+static void on_letter(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    struct cv_host *host = &member->host;
     struct cv_instance *instance = cv_host_open(host, frame->subject, frame->name);
     if (!instance)
         return;
@@ -139,15 +169,20 @@ static void for_instance(struct cv_member *member, cv_node from, const struct cv
         cv_host_start(host, instance);
 }
 
-static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+/* What is about a name waits for the view it was said in. */
+static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    const struct cv_notice notice = {.leads = cv_frame_number(frame, 0) != 0,
-                                     .session = cv_frame_number(frame, 1),
-                                     .fence = cv_frame_number(frame, 2)};
-    struct cv_instance *instance =
-        frame->subject == CV_SUBJECT_LEADER ? cv_host_open(&member->host, frame->subject, frame->name) : NULL;
-    if (instance && member->user.heard)
-        member->user.heard(member->user.context, from, instance, &notice);
+    const struct cv_host *host = &member->host;
+    const uint64_t epoch = frame->subject == CV_SUBJECT_BALLOT ? frame->round >> CV_TERM_BITS : frame->round;
+    const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
+    if (epoch > host->view.epoch)
+        cv_mail_keep(member, from, frame);
+    else if (frame->type == CV_FRAME_NOTICE && (now || frame->kind != CV_NOTICE_STANDS))
+        on_notice(member, from, frame); /* that somebody leads no more is true in every view */
+    else if (now && frame->subject == CV_SUBJECT_BALLOT)
+        on_vote(member, from, frame);
+    else if (now)
+        on_letter(member, from, frame);
 }
 
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
@@ -157,12 +192,10 @@ void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
         cv_views_frame(member, from, frame);
     else if (frame->type == CV_FRAME_LETTER && frame->subject == CV_SUBJECT_GROUP)
         cv_member_ballot(member, from, frame);
-    else if (!has_name(frame))
-        member->disagreements++;
-    else if (frame->type == CV_FRAME_NOTICE)
-        on_notice(member, from, frame);
+    else if (has_name(frame))
+        about_name(member, from, frame);
     else
-        for_instance(member, from, frame);
+        member->disagreements++;
 }
 
 void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)

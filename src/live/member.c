@@ -44,7 +44,7 @@ void cv_member_reconsider(struct cv_member *member)
 
 static void reconsider(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, reconsider));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, reconsider);
     cv_council_consider(&member->council);
 }
 
@@ -66,8 +66,23 @@ static void new_term(struct cv_member *member)
 
 static void elected(void *context, struct cv_instance *instance)
 {
-    (void)instance;
-    update_council(context);
+    struct cv_member *member = context;
+    if (instance == member->election)
+        update_council(member);
+    else
+        member->user.elected(member->user.context, instance);
+}
+
+/* ---- ballots: terms of their own in every view ---- */
+
+/* Whoever hears of a change begins a new term, so that in the last one everybody has heard of all. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute)
+{
+    if (ballot->attributes[node] == attribute)
+        return;
+    ballot->attributes[node] = attribute;
+    if (cv_host_restart(&member->host, ballot, ballot->round + 1) == 0)
+        cv_host_call(&member->host, ballot, false);
 }
 
 /* ---- beginning ---- */
@@ -79,7 +94,7 @@ static uint64_t patience_us(const struct cv_member *member)
 
 static void begin_election(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, begin));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
     member->begun = true;
@@ -111,12 +126,21 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
         cv_mail_ballot(member, from, frame);
 }
 
-/* Twice in a row without a leader, or without a view under it: whatever went wrong, another election mends it. */
+/* Is there a leader, a view under it, and everybody in it? */
+static bool all_is_well(const struct cv_member *member, cv_node leader)
+{
+    const struct cv_view *view = &member->council.view;
+    if (leader == CV_NOBODY || member->council.frozen || view->coordinator != leader)
+        return false;
+    return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
+}
+
+/* Twice in a row something was wrong: whatever it is, a new view or another election mends it. */
 static void look_after(struct cv_alarm *alarm)
 {
-    struct cv_member *member = (struct cv_member *)(void *)((char *)alarm - offsetof(struct cv_member, watchdog));
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, watchdog);
     const cv_node leader = cv_member_leader(member);
-    const bool content = leader != CV_NOBODY && !member->council.frozen && member->council.view.coordinator == leader;
+    const bool content = all_is_well(member, leader);
     if (!content && !member->content) {
         if (leader == member->roster.me)
             cv_council_renew(&member->council);
@@ -162,6 +186,10 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     struct cv_member *member = context;
     const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
     member->met |= cv_set_of(node);
+    if (beat->epoch == member->council.view.epoch)
+        member->astray &= ~cv_set_of(node);
+    else
+        member->astray |= cv_set_of(node);
     if (beat->term > member->term && member->begun) {
         join_term(member, beat->term);
         cv_host_call(&member->host, member->election, true);
@@ -236,6 +264,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
                                          .elected = elected,
                                          .opened = cv_mail_opened,
                                          .destroyed = destroyed,
+                                         .crowded = cv_views_crowded,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
                                          .context = member};

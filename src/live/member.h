@@ -12,19 +12,34 @@
 #include "live/peers.h"
 #include "live/security.h"
 
-/* News of an election by name: this session of the sender leads, or does not any more. */
+/* What members tell each other about a name, besides what its algorithm does. */
+enum cv_notice_kind {
+    CV_NOTICE_LEADS,  /* an election: this session of the sender leads, with this fence */
+    CV_NOTICE_LED,    /* and does not any more */
+    CV_NOTICE_UNLOCK, /* a client of the sender wants to end a hold that is not the sender's; answered with its ticket
+                       */
+    CV_NOTICE_RENEW,
+    CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
+    CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
+    CV_NOTICE_KINDS
+};
+
 struct cv_notice {
-    bool leads;
-    uint64_t session, fence;
+    enum cv_notice_kind kind;
+    uint64_t session; /* or the ticket */
+    uint64_t fence;
+    uint64_t value;
 };
 
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
 struct cv_member_calls {
     void (*entered)(struct cv_instance *instance);
+    void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
     void (*destroyed)(struct cv_instance *instance);
-    void (*heard)(void *context, cv_node from, struct cv_instance *instance, const struct cv_notice *notice);
+    void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
+                  const struct cv_notice *notice);
     void *context;
 };
 
@@ -61,8 +76,9 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
-    bool content; /* the last time the watchdog looked */
-    cv_set met;   /* peers whose first heartbeat has come */
+    bool content;  /* the last time the watchdog looked */
+    cv_set met;    /* peers whose first heartbeat has come */
+    cv_set astray; /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
     uint64_t disagreements; /* letters of another algorithm than ours */
@@ -76,8 +92,9 @@ struct cv_member {
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint);
 void cv_member_close(struct cv_member *member);
 
-/* Tells everybody who leads. */
-void cv_member_notify(struct cv_member *member, const struct cv_instance *instance, const struct cv_notice *notice);
+/* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
+cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
+                        const struct cv_notice *notice);
 
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
                                           uint64_t fence, uint64_t session, bool shared, bool begins)
@@ -85,6 +102,9 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
     if (member->recorder.grant)
         member->recorder.grant(member->recorder.context, instance, fence, session, shared, begins);
 }
+
+/* What a candidate of that node has from now on: a new term of the ballot begins. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
@@ -105,6 +125,7 @@ void cv_mail_free(struct cv_member *member);
 /* ---- views.c ---- */
 
 extern const struct cv_council_calls cv_views_calls;
+void cv_views_crowded(void *context);
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 
 /* ---- member.c ---- */

@@ -13,11 +13,6 @@
 #define FIRST_REDIAL_US 20000u
 #define LONGEST_REDIAL_US 500000u
 
-static struct cv_peer *peer_of(struct cv_alarm *alarm, size_t offset)
-{
-    return (struct cv_peer *)(void *)((char *)alarm - offset);
-}
-
 static uint64_t new_stream(struct cv_peers *peers)
 {
     return peers->incarnation << 32 | ++peers->streams;
@@ -54,7 +49,7 @@ static void watch(struct cv_peer *peer)
 /* Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. */
 static void deadline_passed(struct cv_alarm *alarm)
 {
-    struct cv_peer *peer = peer_of(alarm, offsetof(struct cv_peer, deadline));
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, deadline);
     const uint64_t now = cv_loop_now(), patience = peer->detector.least_us / 2;
     if (now > alarm->due + patience)
         cv_alarm_set(&peer->peers->loop->alarms, alarm, now + patience);
@@ -86,7 +81,7 @@ void cv_peers_beat(struct cv_peers *peers)
 
 static void time_to_beat(struct cv_alarm *alarm)
 {
-    cv_peers_beat((struct cv_peers *)(void *)((char *)alarm - offsetof(struct cv_peers, beat)));
+    cv_peers_beat(cv_alarm_owner(alarm, struct cv_peers, beat));
 }
 
 /* ---- connections ---- */
@@ -109,7 +104,7 @@ static void dial(struct cv_peer *peer)
 
 static void time_to_dial(struct cv_alarm *alarm)
 {
-    struct cv_peer *peer = peer_of(alarm, offsetof(struct cv_peer, redial));
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, redial);
     if (!peer->wire)
         dial(peer);
 }

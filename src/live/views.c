@@ -40,7 +40,7 @@ static void report(void *context, cv_node to, uint64_t epoch)
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {member->roster.me, instance->fence};
-        if (instance->subject != CV_SUBJECT_GROUP && instance->flags & CV_INSIDE)
+        if (cv_instance_is_section(instance) && instance->flags & CV_INSIDE)
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
     }
 }
@@ -82,13 +82,28 @@ static void install(void *context, const struct cv_view *view)
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
     for (size_t i = 0; i < host->count; i++)
-        if (host->all[i]->subject != CV_SUBJECT_GROUP)
+        if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
     for (size_t i = 0; i < host->count; i++)
-        if (host->all[i]->subject != CV_SUBJECT_GROUP)
+        if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
     cv_mail_catch_up(member);
     cv_peers_beat(&member->peers);
+}
+
+/* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
+void cv_views_crowded(void *context)
+{
+    struct cv_member *member = context;
+    const struct cv_view *view = &member->host.view;
+    if (!cv_host_ready(&member->host))
+        return;
+    if (view->coordinator != member->roster.me) {
+        put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
+        return;
+    }
+    cv_council_renew(&member->council);
+    cv_member_reconsider(member);
 }
 
 static uint64_t unix_ms(void)
@@ -111,7 +126,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
         if (cv_council_awaits(&member->council, motion, from, frame->round))
             on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
-    } else if (motion <= CV_MOTION_INSTALL &&
+    } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
         if (cv_council_hear(&member->council, from, motion, &view))

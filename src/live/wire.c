@@ -131,7 +131,7 @@ static void received(struct cv_stream *stream)
 
 static void impolite(struct cv_alarm *alarm)
 {
-    struct cv_wire *wire = (struct cv_wire *)(void *)((char *)alarm - offsetof(struct cv_wire, polite));
+    struct cv_wire *wire = cv_alarm_owner(alarm, struct cv_wire, polite);
     refuse(wire);
 }
 

@@ -48,11 +48,25 @@ static bool is_fence(struct cv_session *session, struct cv_text text, uint64_t *
     return false;
 }
 
+/* The higher the better; those who do not say have 0. */
+static bool is_priority(struct cv_session *session, struct cv_text text, int64_t *priority)
+{
+    const bool negative = text.length && text.start[0] == '-';
+    uint64_t size;
+    if (!cv_parse_number((struct cv_text){text.start + negative, text.length - negative}, INT32_MAX, &size)) {
+        cv_resp_error(&session->out, "ERR PRIORITY '%s': expected a number of %d to %d", brief(text).text, -INT32_MAX,
+                      INT32_MAX);
+        return false;
+    }
+    *priority = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
 /* ---- LOCK, CAMPAIGN ---- */
 
 struct wish {
     uint64_t wait_ms, ttl_ms;
-    uint64_t priority;
+    int64_t priority;
     bool waits_for_ever, shared;
 };
 
@@ -76,7 +90,7 @@ static bool read_wish(struct cv_session *session, words command, bool leads, str
             }
             i++;
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
-            good = is_number(session, "PRIORITY", value, &wish->priority);
+            good = is_priority(session, value, &wish->priority);
             i++;
         } else if (!leads && cv_resp_is(option, "SHARED")) {
             good = wish->shared = true;
@@ -130,7 +144,7 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
     }
     wait->ttl_ms = wish.ttl_ms;
     wait->shared = wish.shared;
-    wait->priority = (int64_t)wish.priority;
+    wait->priority = wish.priority;
     cv_lock_wait(lock, wait);
     if (!wait->lock || wish.waits_for_ever)
         return;
@@ -155,52 +169,58 @@ static void run_campaign(struct cv_session *session, words command)
 
 /* ---- UNLOCK, RENEW, RESIGN ---- */
 
-static struct cv_hold *find_hold(struct cv_session *session, words command, bool *good)
+/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews)
+{
+    const struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LOCK, name);
+    const struct cv_lock *lead = renews ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
+    struct cv_hold *hold = lock ? cv_lock_hold(lock, fence) : NULL;
+    return hold || !lead ? hold : cv_lock_hold(lead, fence);
+}
+
+int64_t cv_command_end(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    cv_lock_end(hold);
+    return 1;
+}
+
+/* What lasts as long as its session has no end: INT64_MAX milliseconds. */
+int64_t cv_command_renew(struct cv_hold *hold)
+{
+    if (!hold)
+        return -1;
+    const struct cv_service *service = hold->lock->service;
+    if (!hold->ttl_ms)
+        return INT64_MAX;
+    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    return (int64_t)hold->ttl_ms;
+}
+
+/* Whoever knows the fence may end or renew the hold, by whichever member. */
+static void run_on_hold(struct cv_session *session, words command, bool renews)
 {
     uint64_t fence;
-    *good = is_name(session, command->word[1]) && is_fence(session, command->word[2], &fence);
-    const struct cv_lock *lock = *good ? cv_lock_find(session->service, CV_SUBJECT_LOCK, command->word[1]) : NULL;
-    return lock ? cv_lock_hold(lock, fence) : NULL;
+    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &fence))
+        return;
+    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, renews);
+    if (hold)
+        cv_errand_answer(session, renews, renews ? cv_command_renew(hold) : cv_command_end(hold));
+    else
+        cv_errand_run(session, command->word[1], fence, renews);
 }
 
 static void run_unlock(struct cv_session *session, words command)
 {
-    bool good;
-    struct cv_hold *hold = find_hold(session, command, &good);
-    if (!good)
-        return;
-    if (hold)
-        cv_lock_end(hold);
-    cv_resp_integer(&session->out, hold != NULL);
-}
-
-/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
-static struct cv_hold *find_leadership(const struct cv_session *session, words command)
-{
-    uint64_t fence;
-    const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
-    return lock && cv_parse_number(command->word[2], INT64_MAX, &fence) ? cv_lock_hold(lock, fence) : NULL;
+    run_on_hold(session, command, false);
 }
 
 static void run_renew(struct cv_session *session, words command)
 {
-    bool good;
-    if (!cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]) &&
-        !cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
-        return;
-    struct cv_hold *hold = find_hold(session, command, &good);
-    if (!good)
-        return;
-    if (!hold)
-        hold = find_leadership(session, command);
-    if (!hold) {
-        cv_resp_nil(&session->out);
-        return;
-    }
-    const struct cv_service *service = session->service;
-    if (hold->ttl_ms)
-        cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
-    cv_resp_integer(&session->out, hold->ttl_ms ? (int64_t)hold->ttl_ms : -1);
+    if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]) ||
+        cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
+        run_on_hold(session, command, true);
 }
 
 static void run_resign(struct cv_session *session, words command)

@@ -7,9 +7,17 @@
 #include "service/lock.h"
 #include "service/resp.h"
 
-#define CV_SESSION_INPUT_BYTES ((size_t)1 << 20)
+#define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
 #define CV_SESSION_OUTPUT_BYTES ((size_t)64 << 20)
 #define CV_SESSION_HIGH_WATER ((size_t)256 << 10)
+
+/* A question to the other members about a hold that is not here: the command waits for the first yes or the last no. */
+struct cv_errand {
+    struct cv_alarm alarm;
+    uint64_t ticket;
+    cv_set awaited; /* 0: there is none */
+    bool renews;
+};
 
 struct cv_session {
     struct cv_stream stream; /* first */
@@ -17,6 +25,7 @@ struct cv_session {
     struct cv_session *next, *previous;
     struct cv_resp_writer out;
     struct cv_wait wait;
+    struct cv_errand errand;
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t number;
@@ -36,7 +45,7 @@ struct cv_service {
     struct cv_session *sessions;
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
-    uint64_t commands;
+    uint64_t commands, errands;
     struct cv_door door; /* for those who have not proved who they are */
     uint64_t refused;    /* who could not, or may do nothing here */
     struct cv_listener listeners[4];
@@ -75,6 +84,20 @@ void cv_access_acl(struct cv_session *session, const struct cv_resp_command *com
 /* ---- commands.c ---- */
 
 void cv_command_run(struct cv_session *session, const struct cv_resp_command *command);
+
+/* Ends or renews a hold; what to tell the client, below 0: nothing to end, nothing to renew. */
+int64_t cv_command_end(struct cv_hold *hold);
+int64_t cv_command_renew(struct cv_hold *hold);
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews);
+
+/* ---- errand.c ---- */
+
+/* What UNLOCK or RENEW came to. */
+void cv_errand_answer(struct cv_session *session, bool renews, int64_t value);
+void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews);
+void cv_errand_in_vain(struct cv_alarm *alarm);
+void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
+                     const struct cv_notice *notice);
 
 /* ---- facts.c: what the node shows of itself ---- */
 

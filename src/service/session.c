@@ -9,6 +9,8 @@
 #include "live/tls.h"
 #include "service/service.h"
 
+#define ALARMS_EACH 3u /* its wait, its errand, its time at the door */
+
 static struct cv_session *session_of(struct cv_stream *stream)
 {
     return (struct cv_session *)(void *)stream;
@@ -18,7 +20,8 @@ static struct cv_session *session_of(struct cv_stream *stream)
 
 static bool may_go_on(const struct cv_session *session)
 {
-    return !session->wait.lock && !session->leaving && !session->crowded && !session->stream.closing;
+    return !session->wait.lock && !session->errand.awaited && !session->leaving && !session->crowded &&
+           !session->stream.closing;
 }
 
 static void listen_to(struct cv_session *session)
@@ -43,7 +46,7 @@ static void listen_to(struct cv_session *session)
         cv_stream_take(stream, session->read);
         session->read = 0;
     }
-    if (session->wait.lock && stream->in_used == CV_SESSION_INPUT_BYTES) {
+    if ((session->wait.lock || session->errand.awaited) && stream->in_used == CV_SESSION_INPUT_BYTES) {
         cv_resp_error(&session->out, "BUSY too much behind a command that waits");
         session->leaving = true;
     }
@@ -135,7 +138,7 @@ void cv_session_observe(const struct cv_watch *watch)
 
 static void waited_too_long(struct cv_alarm *alarm)
 {
-    struct cv_wait *wait = (void *)alarm;
+    struct cv_wait *wait = cv_alarm_owner(alarm, struct cv_wait, alarm);
     struct cv_session *session = wait->session;
     cv_lock_give_up(wait);
     cv_resp_nil(&session->out);
@@ -149,6 +152,7 @@ static void let_go(struct cv_session *session)
 {
     if (session->wait.lock)
         cv_lock_give_up(&session->wait);
+    cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
     for (struct cv_hold *hold = session->holds, *more; hold; hold = more) {
         more = hold->more;
         if (hold->ttl_ms) {
@@ -179,7 +183,7 @@ static void closed(struct cv_stream *stream)
     if (session->next)
         session->next->previous = session->previous;
     service->session_count--;
-    cv_alarms_release(service->alarms, 2);
+    cv_alarms_release(service->alarms, ALARMS_EACH);
     cv_resp_end(&session->out);
     free(session);
 }
@@ -220,7 +224,7 @@ static void knock(struct cv_listener *listener)
         return;
     session->stream.calls = &refusal;
     session->stream.in_most = CV_SESSION_INPUT_BYTES;
-    if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, 2)) {
+    if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
         if (!cv_stream_accept(&session->stream, listener))
             cv_stream_close(&session->stream);
         return;
@@ -229,6 +233,7 @@ static void knock(struct cv_listener *listener)
     session->service = service;
     session->number = ++service->session_total;
     session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
+    session->errand.alarm.ring = cv_errand_in_vain;
     cv_resp_begin(&session->out, CV_SESSION_OUTPUT_BYTES);
     session->next = service->sessions;
     if (session->next)
@@ -253,15 +258,6 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     return cv_listen(listener, service->loop, what, address, complaint);
 }
 
-static void heard(void *context, cv_node from, struct cv_instance *instance, const struct cv_notice *notice)
-{
-    struct cv_lock *lock = cv_lock_open(context, instance->subject, cv_instance_name(instance));
-    if (lock)
-        cv_lock_lead(lock,
-                     &(struct cv_leader){
-                         .node = from, .leads = notice->leads, .session = notice->session, .fence = notice->fence});
-}
-
 void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)
 {
     const struct cv_security_settings *security = &settings->security;
@@ -275,10 +271,11 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->alarms = &member->loop.alarms;
     service->most_sessions = settings->most_sessions;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
+                                            .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,
-                                            .heard = heard,
+                                            .heard = cv_errand_heard,
                                             .context = service};
 }
 

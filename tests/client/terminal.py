@@ -8,13 +8,14 @@ import pathlib
 import pty
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from fake import Fake  # pylint: disable=wrong-import-position
-from lock import CONCLAVE, expect, failures, until  # pylint: disable=wrong-import-position
+from lock import CONCLAVE, expect, failures, finish, lock, until  # pylint: disable=wrong-import-position
 
 
 class Shell:
@@ -82,6 +83,22 @@ def check_reading(shell, _):
     shell.code()
 
 
+def check_waiting(shell, server):
+    """Somebody who waits is told, after a while, and only on a terminal."""
+    holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
+    until(lambda: server.holders("a"))
+    shell.run(f"{LOCK} -- echo begun")
+    expect("told", shell.read("conclave: waiting for lock a\r\n"), True)
+    finish(holder, "")
+    expect("then it begins", shell.read("begun"), True)
+    expect("its code", shell.code(), 0)
+    holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
+    until(lambda: server.holders("a"))
+    waiter = lock(server, "--wait", "2.3", "--", "true")
+    expect("not told where nobody looks", finish(waiter), (124, "", "conclave: lock a: waited too long\n"))
+    finish(holder, "")
+
+
 def check_interrupt(shell, server):
     for reading in (False, True):
         shell.run(f"{LOCK} -- sh -c 'echo begun; {'read x' if reading else 'sleep 100'}'")
@@ -90,7 +107,7 @@ def check_interrupt(shell, server):
         shell.type("\x03")
         expect(f"Ctrl-C, reading: {reading}", shell.code(), 130)
         expect("given back", until(lambda: not server.holders("a")), True)
-    shell.run(f"{LOCK} -- sh -c 'trap \"echo quit; exit 6\" QUIT; echo begun; while :; do sleep 0.01; done'")
+    shell.run(f"{LOCK} -- sh -c 'trap \"echo quit; exit 6\" QUIT; echo begun; i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.01; done'")
     shell.read("begun")
     shell.type("\x1c")
     expect("Ctrl-\\ reaches it", shell.read("quit"), True)
@@ -115,7 +132,7 @@ def check_scripts_and_pipes(shell, directory):
 
 def check_suspending(shell, server):
     for reading in (False, True):
-        command = "read x; echo got $x" if reading else "while :; do sleep 0.05; done"
+        command = "read x; echo got $x" if reading else "i=0; while [ $((i += 1)) -lt 500 ]; do sleep 0.05; done"
         shell.run(f"{LOCK} -- sh -c 'echo begun; {command}'")
         shell.read("begun")
         time.sleep(0.1)
@@ -141,7 +158,7 @@ def check_lost_while_suspended(shell, server, directory):
     for how in ("push", "ttl"):
         marks.write_text("", encoding="utf-8")
         shell.run(f"{LOCK} {'--ttl 0.5' if how == 'ttl' else ''} -- "
-                  f"sh -c 'trap \"\" TERM; echo begun; while :; do echo >> {marks}; sleep 0.01; done'")
+                  f"sh -c 'trap \"\" TERM; echo begun; i=0; while [ $((i += 1)) -lt 1500 ]; do echo >> {marks}; sleep 0.01; done'")
         shell.read("begun")
         time.sleep(0.1)
         shell.type("\x1a")
@@ -161,6 +178,7 @@ def main():
     with Fake() as server, tempfile.TemporaryDirectory() as directory:
         shell = Shell(server)
         check_reading(shell, server)
+        check_waiting(shell, server)
         check_interrupt(shell, server)
         check_scripts_and_pipes(shell, directory)
         check_suspending(shell, server)

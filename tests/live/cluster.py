@@ -133,6 +133,10 @@ def wrong_words():
 
 
 def a_taken_port():
+    port = free_port()
+    with Node("--listen", f"127.0.0.1:{port}"):
+        result = run("cluster", "1", "--port", str(port))
+        assert result.returncode == 2 and f"listen 127.0.0.1:{port}: address already in use" in result.stderr, result
     with Node() as node:
         result = run("node", "--listen", node.address())
         assert result.returncode == 2 and "address already in use" in result.stderr, result

@@ -156,8 +156,8 @@ class Cluster:
             client.close()
         return result
 
-    def await_view(self, members, patience=PATIENCE):
-        """Until all of them are in one view, together and alone; returns (epoch, coordinator)."""
+    def await_view(self, members, coordinator=None, patience=PATIENCE):
+        """Until all of them are in one view, together and alone, under that coordinator; returns (epoch, coordinator)."""
         members = sorted(members)
         end = time.monotonic() + patience
         views = {}
@@ -169,7 +169,8 @@ class Cluster:
             agreed = {(view["epoch"], view["coordinator"]) for view in views.values()}
             alive = all(sorted(m["id"] for m in view["members"] if m["state"] != "suspected") == members
                         for view in views.values())
-            if len(agreed) == 1 and alive and next(iter(agreed))[1] in members:
+            leaders = {leader for _, leader in agreed}
+            if len(agreed) == 1 and alive and leaders <= ({coordinator} if coordinator else set(members)):
                 return agreed.pop()
             time.sleep(0.01)
         raise AssertionError(f"no common view of {members}: {views}")
@@ -188,7 +189,8 @@ class Cluster:
 
     def check(self):
         """No node failed an assertion or was complained about by a sanitizer."""
-        for sign in ("ssertion", "ERROR", "runtime error", "out of memory"):
+        for sign in ("ssertion", "ERROR", "runtime error", "out of memory", "ended with status", "by signal 6",
+                     "by signal 11"):
             assert sign not in self.problems, self.problems
 
     def remove(self):
