@@ -180,7 +180,7 @@ int cv_client_dial(struct conclave *session, struct cv_text place)
     else if (split_place(place, host, port))
         error = dial_host(host, port, session->timeout_ms, &session->fd);
     else
-        return cv_client_fail(session, CONCLAVE_INVALID, "neither host:port nor the path of a socket");
+        return cv_client_fail(session, CONCLAVE_NO_SERVER, "neither host:port nor the path of a socket");
     if (error)
         return cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", error < 0 ? gai_strerror(error) : strerror(error));
     return session->credentials && !path ? secure(session, host) : 0;

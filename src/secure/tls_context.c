@@ -75,16 +75,15 @@ static bool own_key(const struct cv_tls_context *context, struct cv_key *key)
 static int use_key(SSL *handle, const EVP_MD *digest, const unsigned char **identity, size_t *length,
                    SSL_SESSION **session)
 {
-    static _Thread_local char text[CV_KEY_NAME_BYTES + CV_KEY_ID_DIGITS + 2]; /* read before the call returns */
     const struct cv_openssl *ssl = cv_openssl();
-    const struct cv_tls *tls = ssl->SSL_get_ex_data(handle, 0);
+    struct cv_tls *tls = ssl->SSL_get_ex_data(handle, 0);
     struct cv_key key;
     (void)digest; /* SHA-256 is the only one there is */
     if (!own_key(tls->context, &key))
         return 0;
     *session = session_of(ssl, handle, &key);
-    *length = (size_t)snprintf(text, sizeof text, "%s.%s", key.name, key.id);
-    *identity = (const unsigned char *)text;
+    *length = (size_t)snprintf(tls->own, sizeof tls->own, "%s.%s", key.name, key.id);
+    *identity = (const unsigned char *)tls->own;
     cv_key_wipe(&key, sizeof key);
     return *session != NULL;
 }

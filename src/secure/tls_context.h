@@ -22,6 +22,7 @@ struct cv_tls {
     bool by_key; /* nothing but a key will do */
     bool established;
     bool broken;
+    char own[CV_KEY_NAME_BYTES + CV_KEY_ID_DIGITS + 2]; /* which key this end says it has */
     char claimed[CV_KEY_NAME_BYTES + 1]; /* the key that the other end says it has; true once established by one */
     char identity[CV_KEY_NAME_BYTES + 1];
     char wrong[128];
