@@ -575,17 +575,20 @@ def members_with_another_key_stay_out():
 
 
 def members_by_certificates():
-    """Members prove their hosts; a client's certificate of the same authority is no member's."""
-    with World() as world:
-        ca = world.authority("ours")
-        securities = []
-        for name, host in (("n1", "127.0.0.1"), ("n2", "127.0.0.1"), ("n3", "192.0.2.9")):
-            crt, private = world.certificate(name, "ours", host=host)
-            securities.append(f"ca = {ca}\ncertificate = {crt}\nprivate-key = {private}\n")
-        with Members(world, securities) as members:
-            members.await_alive(1, {1, 2})
-            time.sleep(0.7)
-            assert members.alive(1) == {1, 2} and members.alive(2) == {1, 2} and members.alive(3) == {3}
+    """Members prove their hosts, whether they connect (the first does) or are connected to (the last is)."""
+    for usurper in (1, 3):
+        with World() as world:
+            ca = world.authority("ours")
+            securities = []
+            for index in (1, 2, 3):
+                crt, private = world.certificate(f"n{index}", "ours", host="192.0.2.9" if index == usurper else "127.0.0.1")
+                securities.append(f"ca = {ca}\ncertificate = {crt}\nprivate-key = {private}\n")
+            with Members(world, securities) as members:
+                others = {1, 2, 3} - {usurper}
+                members.await_alive(2, others)
+                time.sleep(0.7)
+                assert all(members.alive(index) == others for index in others), others
+                assert members.alive(usurper) == {usurper}
 
 
 def clusters_keep_their_promises_with_tls():
@@ -640,6 +643,23 @@ def half_open_connections_do_not_shut_others_out():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def one_address_does_not_crowd_out_another():
+    """Hundreds of connections of one address: they push out each other, not the slow one from elsewhere."""
+    with World() as world:
+        with Secured(world, f"cluster-key = {world.key('cluster')}\nhandshake = 10000\n") as node:
+            slow = connect(node.port, source="127.0.0.10")
+            crowd = [connect(node.port, source="127.0.0.9") for _ in range(400)]
+            info = node.info()
+            assert info["strangers"] == "65" and info["dropped_strangers"] == "336", info
+            slow.settimeout(0.2)
+            try:
+                assert slow.recv(1), "the slow one was sent away"
+            except TimeoutError:
+                pass
+            for connection in crowd + [slow]:
+                connection.close()
+
+
 def memory_kb(pid):
     return int(re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
@@ -677,7 +697,7 @@ def garbage_does_no_harm():
 TESTS = [strangers_get_nothing, another_server_is_not_believed, key_files_are_private, plaintext_stays_on_loopback,
          unix_socket_has_its_mode, acl_matrix, reload_changes_keys_and_acls, certificates, eavesdroppers_read_nothing,
          members_with_another_key_stay_out, members_by_certificates, clusters_keep_their_promises_with_tls,
-         half_open_connections_do_not_shut_others_out, garbage_does_no_harm]
+         half_open_connections_do_not_shut_others_out, one_address_does_not_crowd_out_another, garbage_does_no_harm]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))
