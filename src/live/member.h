@@ -11,6 +11,7 @@
 #include "live/loop.h"
 #include "live/peers.h"
 #include "live/raft.h"
+#include "live/security.h"
 
 struct cv_settings;
 
@@ -68,6 +69,7 @@ struct cv_member {
     struct cv_loop loop;
     struct cv_roster roster;
     struct cv_host host;
+    struct cv_security security;
     struct cv_peers peers;
     struct cv_council council; /* `group static` */
     struct cv_raft *raft;      /* `group raft`, or NULL */

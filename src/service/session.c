@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "live/tls.h"
 #include "service/service.h"
 
-#define ALARMS_EACH 2u
+#define ALARMS_EACH 3u /* its wait, its errand, its time at the door */
 
 static struct cv_session *session_of(struct cv_stream *stream)
 {
@@ -181,6 +182,8 @@ static void closed(struct cv_stream *stream)
 {
     struct cv_session *session = session_of(stream);
     struct cv_service *service = session->service;
+    service->refused += session->visitor.door != NULL;
+    cv_door_leave(&session->visitor);
     let_go(session);
     *(session->previous ? &session->previous->next : &service->sessions) = session->next;
     if (session->next)
@@ -191,7 +194,26 @@ static void closed(struct cv_stream *stream)
     free(session);
 }
 
-static const struct cv_stream_calls calls = {.received = received, .flush = flush, .closed = closed};
+bool cv_session_become(struct cv_session *session, const char *identity)
+{
+    const struct cv_security_settings *security = session->service->member->security.settings;
+    if (identity != session->identity)
+        snprintf(session->identity, sizeof session->identity, "%s", identity);
+    return *identity && cv_acls_find(&security->acls, identity, &session->acl);
+}
+
+/* TLS has found out who it is. */
+static bool admitted(struct cv_stream *stream)
+{
+    struct cv_session *session = session_of(stream);
+    if (!cv_session_become(session, cv_tls_identity(stream->tls)))
+        return false;
+    cv_door_leave(&session->visitor);
+    return true;
+}
+
+static const struct cv_stream_calls calls = {
+    .received = received, .flush = flush, .closed = closed, .admitted = admitted};
 
 static void refused(struct cv_stream *stream)
 {
@@ -209,7 +231,7 @@ static void knock(struct cv_listener *listener)
     session->stream.calls = &refusal;
     session->stream.in_most = CV_SESSION_INPUT_BYTES;
     if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
-        if (!cv_stream_accept(&session->stream, service->loop, &listener->uv.stream))
+        if (!cv_stream_accept(&session->stream, listener))
             cv_stream_close(&session->stream);
         return;
     }
@@ -224,7 +246,13 @@ static void knock(struct cv_listener *listener)
         session->next->previous = session;
     service->sessions = session;
     service->session_count++;
-    cv_stream_accept(&session->stream, service->loop, &listener->uv.stream);
+    if (cv_stream_accept(&session->stream, listener))
+        return;
+    const char *identity = listener->uv.handle.type == UV_TCP ? CV_IDENTITY_ANYBODY : CV_IDENTITY_LOCAL;
+    if (session->stream.tls)
+        cv_door_enter(&service->door, &session->visitor, &session->stream);
+    else if (!cv_session_become(session, identity))
+        cv_stream_close(&session->stream);
 }
 
 int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
@@ -232,6 +260,7 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     struct cv_listener *listener = &service->listeners[service->listener_count++];
     listener->knock = knock;
     listener->context = service;
+    cv_security_guard(&service->member->security, listener, false);
     return cv_listen(listener, service->loop, what, address, complaint);
 }
 
@@ -256,13 +285,18 @@ static void hopeless(void *context)
             cv_lock_disperse(service->host->all[i]->user);
 }
 
-void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
+void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)
 {
+    const struct cv_security_settings *security = &settings->security;
+    service->door = (struct cv_door){.loop = &member->loop,
+                                     .most = security->most_strangers,
+                                     .most_each = security->most_strangers_each,
+                                     .patience_us = security->handshake_ms * 1000};
     service->member = member;
     service->host = &member->host;
     service->loop = &member->loop;
     service->alarms = &member->loop.alarms;
-    service->most_sessions = most_sessions;
+    service->most_sessions = settings->most_sessions;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
@@ -272,6 +306,13 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .hopeless = hopeless,
                                             .heard = cv_errand_heard,
                                             .context = service};
+}
+
+void cv_service_reconsider(struct cv_service *service)
+{
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        if (!session->visitor.door && !cv_session_become(session, session->identity))
+            cv_stream_close(&session->stream);
 }
 
 static bool anybody_holds(const struct cv_service *service)
