@@ -40,6 +40,7 @@ struct worker {
     uint64_t transitions, expanded, saved;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
+    _Atomic uint64_t remembered; /* bytes of what it has worked out so far */
 };
 
 /* ---- memory ---- */
@@ -48,10 +49,8 @@ static uint64_t held(const struct crew *crew)
 {
     uint64_t bytes =
         table_bytes(&crew->search->table, crew->search->table.room) + crew->chunk_bytes + model_bytes(crew->model);
-    for (uint32_t i = 0; i < crew->threads; i++) {
-        const struct stepper *stepper = &crew->workers[i].expander.stepper;
-        bytes += stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
-    }
+    for (uint32_t i = 0; i < crew->threads; i++)
+        bytes += crew->workers[i].remembered;
     return bytes;
 }
 
@@ -326,6 +325,8 @@ static void look_around(struct worker *worker)
 {
     struct crew *crew = worker->crew;
     const struct cv_check_options *options = &crew->model->setting.options;
+    const struct stepper *stepper = &worker->expander.stepper;
+    worker->remembered = stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
