@@ -166,6 +166,8 @@ static void peer_changed(void *context, cv_node node, bool gone)
 {
     struct cv_member *member = context;
     cv_host_suspect(&member->host, member->peers.suspected);
+    if (gone)
+        cv_mail_lost(member, node); /* what was on its way */
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
