@@ -37,7 +37,7 @@ struct worker {
     struct print prints[GROUP];
     uint32_t ends[GROUP];    /* where the successors of each end */
     uint32_t obliged[GROUP]; /* how many of them must happen */
-    uint64_t transitions, expanded, saved;
+    uint64_t transitions, expanded, saved, rests;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
     _Atomic uint64_t remembered; /* bytes of what it has worked out so far */
@@ -191,6 +191,7 @@ static void report_step(struct worker *worker, struct print print, const struct 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
     struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = print.half[0]};
+    worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
         halt(worker->crew, SEARCH_MEMORY);
@@ -433,6 +434,7 @@ static void add_up(struct crew *crew)
     struct search *search = crew->search;
     for (uint32_t i = 0; i < crew->threads; i++) {
         search->transitions += crew->workers[i].transitions;
+        search->ends += crew->workers[i].rests;
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         expander_free(&crew->workers[i].expander);
