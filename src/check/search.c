@@ -385,7 +385,7 @@ static void *work(void *argument)
             drop_chunk(crew, chunk);
             look_around(worker);
         }
-        if (pthread_barrier_wait(&crew->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+        if (pthread_barrier_wait(&crew->barrier)) /* one of them */
             turn_over(crew);
         pthread_barrier_wait(&crew->barrier);
     }
