@@ -2,7 +2,7 @@
 /*
  * The checker against one too simple to be wrong (check/naive.c): without reduction both must count the same states,
  * steps and levels, with one thread and with two, with short fingerprints and long ones. With reduction the verdict
- * must stay the same, and no more states be seen.
+ * must stay the same, every end of a run be kept, and no more states be seen.
  *
  * usage: check [--long]
  */
@@ -106,9 +106,24 @@ static void compare_counts(const struct sample *sample, const struct cv_scenario
         expect(sample, "states", naive->states, result.states);
         expect(sample, "transitions", naive->transitions, result.transitions);
         expect(sample, "depth", naive->depth, result.depth);
+        expect(sample, "ends", naive->ends, result.ends);
         expect(sample, "complete", true, result.complete);
         cv_check_free(&result);
     }
+}
+
+/* Leaving out orders must keep every end of a run. */
+static void compare_ends(const struct sample *sample, const struct cv_scenario *scenario,
+                         const struct naive_result *naive)
+{
+    struct cv_check_options options = options_of(sample);
+    struct cv_check_result result;
+    options.property = "none";
+    options.reduction = options.keep_clocks = true;
+    if (cv_check_run(scenario, &options, &result))
+        fail(sample, "memory", 0, 1);
+    expect(sample, "ends with reduction", naive->ends, result.ends);
+    cv_check_free(&result);
 }
 
 static void compare_verdicts(const struct sample *sample, const struct cv_scenario *scenario,
@@ -151,6 +166,7 @@ static void compare(const struct sample *sample)
     } else {
         naive_run(&scenario, &sample->options, &naive);
         compare_counts(sample, &scenario, &naive);
+        compare_ends(sample, &scenario, &naive);
         compare_verdicts(sample, &scenario, &naive);
     }
     cv_plan_free(&plan);

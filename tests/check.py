@@ -31,7 +31,8 @@ FOUND = [
     ("chang-roberts -n 3 --crashes 1 --missed 1 --property comes-to-rest", "comes-to-rest", 20),
     ("ring-basic -n 3 --crashes 1 --missed 1 --property comes-to-rest", "comes-to-rest", 20),
     ("ring-list -n 3 --crashes 1 --missed 1", "everyone-learns", 3),
-    ("lamport -n 2 --unordered", "exclusion", 6),
+    ("lamport -n 2 --unordered --property exclusion", "exclusion", 6),
+    ("lamport -n 2 --unordered --property fences-rise", "fences-rise", 6),
     ("ricart-agrawala -n 2 --crashes 1", "no-deadlock", 3),
     ("token-ring -n 3 --set regenerate=8 --set confirm=no", "exclusion", 6),
 ]

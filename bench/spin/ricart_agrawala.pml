@@ -10,6 +10,9 @@
 #ifndef ENTRIES
 #define ENTRIES 1
 #endif
+#ifndef ASKERS
+#define ASKERS N /* the others only answer */
+#endif
 #define ROOM (2 * ENTRIES + 1)
 
 #if N == 4
@@ -79,7 +82,7 @@ active [N] proctype node()
 end:
     do
     :: d_step {
-           left[i] > 0 && mode[i] == RELEASED -> left[i] = left[i] - 1;
+           i < ASKERS && left[i] > 0 && mode[i] == RELEASED -> left[i] = left[i] - 1;
            clock[i] = clock[i] + 1;
            time[i] = clock[i];
            mode[i] = WANTED;

@@ -173,6 +173,7 @@ static void note_search(struct check *check)
     const double states = (double)search->states;
     result->states = search->states;
     result->transitions = search->transitions;
+    result->ends = search->ends;
     result->depth = search->depth;
     result->bytes = search->bytes;
     result->reduced = search->reduced;

@@ -47,6 +47,7 @@ struct cv_check_result {
     bool reduced;        /* orders were left out */
     bool cyclic;         /* some run never ends, or may not: cycles were looked at */
     uint64_t states, transitions;
+    uint64_t ends; /* states in which nothing must happen any more */
     uint32_t depth;
     uint64_t bytes; /* the most memory that was held */
     double seconds;

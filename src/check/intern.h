@@ -28,7 +28,7 @@ struct intern {
     uint32_t *slots;                /* hash to number + 1 */
     uint32_t slot_count;
     uint32_t count;
-    size_t bytes; /* of memory, in all */
+    _Atomic size_t bytes; /* of memory, in all */
     unsigned char *arena;
     size_t arena_left;
     struct intern_arena *arenas;

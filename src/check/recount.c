@@ -12,22 +12,20 @@
 
 struct recounting {
     struct cv_counting counting; /* first, so that the one is the other */
+    bool lowers;                 /* first the least of each family is found, then all are lowered */
     uint64_t least[CV_CHECK_MOST_NODES];
 };
 
-static void find_least(struct cv_counting *counting, uint32_t family, uint64_t *number)
+static void look_at(struct cv_counting *counting, uint32_t family, uint64_t *number)
 {
     struct recounting *recounting = (struct recounting *)(void *)counting;
     uint64_t *least = &recounting->least[family];
-    if (*number && (!*least || *number < *least))
+    if (!*number)
+        return;
+    if (recounting->lowers)
+        *number -= *least - 1;
+    else if (!*least || *number < *least)
         *least = *number;
-}
-
-static void lower(struct cv_counting *counting, uint32_t family, uint64_t *number)
-{
-    const struct recounting *recounting = (struct recounting *)(void *)counting;
-    if (*number)
-        *number -= recounting->least[family] - 1;
 }
 
 /* A copy of the bytes that belong to a number; NULL if there is no memory. */
@@ -73,7 +71,7 @@ static uint32_t visit_place(struct model *model, struct recounting *recounting, 
 void recount(struct expander *expander, struct successor *successor)
 {
     struct model *model = expander->model;
-    struct recounting recounting = {.counting.count = find_least};
+    struct recounting recounting = {.counting.count = look_at};
     bool high = false;
     for (int round = 0; round < 2; round++) {
         for (uint32_t part = 0; part < model->parts; part++) {
@@ -89,7 +87,7 @@ void recount(struct expander *expander, struct successor *successor)
             high |= recounting.least[family] > 1;
         if (!high)
             return;
-        recounting.counting.count = lower;
+        recounting.lowers = true;
     }
 }
 

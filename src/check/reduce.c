@@ -16,12 +16,13 @@
 /* Who could still send that node something new. */
 static uint32_t senders(const struct model *model, const uint32_t *state, uint32_t alive, cv_node node)
 {
+    const bool unordered = model->setting.scenario->unordered; /* then the next to come can be the first to arrive */
     uint32_t mask = 0;
     for (cv_node other = 0; other < model->setting.nodes; other++) {
         if (other == node || !(alive & 1u << other))
             continue;
         const uint32_t part = model->channels[other * model->setting.nodes + node];
-        if ((!part || !state[part]) && model_may_send(model, state[other], alive, node))
+        if ((unordered || !part || !state[part]) && model_may_send(model, state[other], alive, node))
             mask |= 1u << other;
     }
     return mask;

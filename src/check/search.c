@@ -37,9 +37,10 @@ struct worker {
     struct print prints[GROUP];
     uint32_t ends[GROUP];    /* where the successors of each end */
     uint32_t obliged[GROUP]; /* how many of them must happen */
-    uint64_t transitions, expanded, saved;
+    uint64_t transitions, expanded, saved, rests;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
+    _Atomic uint64_t remembered; /* bytes of what it has worked out so far */
 };
 
 /* ---- memory ---- */
@@ -48,10 +49,8 @@ static uint64_t held(const struct crew *crew)
 {
     uint64_t bytes =
         table_bytes(&crew->search->table, crew->search->table.room) + crew->chunk_bytes + model_bytes(crew->model);
-    for (uint32_t i = 0; i < crew->threads; i++) {
-        const struct stepper *stepper = &crew->workers[i].expander.stepper;
-        bytes += stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
-    }
+    for (uint32_t i = 0; i < crew->threads; i++)
+        bytes += crew->workers[i].remembered;
     return bytes;
 }
 
@@ -192,6 +191,7 @@ static void report_step(struct worker *worker, struct print print, const struct 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
     struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = print.half[0]};
+    worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
         halt(worker->crew, SEARCH_MEMORY);
@@ -326,6 +326,8 @@ static void look_around(struct worker *worker)
 {
     struct crew *crew = worker->crew;
     const struct cv_check_options *options = &crew->model->setting.options;
+    const struct stepper *stepper = &worker->expander.stepper;
+    worker->remembered = stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
@@ -383,7 +385,7 @@ static void *work(void *argument)
             drop_chunk(crew, chunk);
             look_around(worker);
         }
-        if (pthread_barrier_wait(&crew->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+        if (pthread_barrier_wait(&crew->barrier)) /* one of them */
             turn_over(crew);
         pthread_barrier_wait(&crew->barrier);
     }
@@ -432,6 +434,7 @@ static void add_up(struct crew *crew)
     struct search *search = crew->search;
     for (uint32_t i = 0; i < crew->threads; i++) {
         search->transitions += crew->workers[i].transitions;
+        search->ends += crew->workers[i].rests;
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         expander_free(&crew->workers[i].expander);

@@ -24,7 +24,8 @@ struct search {
     struct table table;
     enum search_end end;
     struct spot spot;
-    uint64_t states, transitions, bytes; /* bytes: the most that were held */
+    uint64_t states, transitions, ends;
+    uint64_t bytes; /* the most that were held */
     uint32_t depth;
     bool reduced;   /* orders were left out */
     bool may_cycle; /* some step led back to an earlier level */

@@ -126,16 +126,17 @@ static int run(struct check_request *request)
     struct cv_scenario scenario = {0};
     struct cv_check_result result = {0};
     struct progress progress = {.started = wall_seconds()};
-    request->options.interrupted = &command_interrupted;
-    if (isatty(STDERR_FILENO)) {
-        request->options.progress = show_progress;
-        request->options.progress_context = &progress;
-    }
     int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
     if (!error)
         error = check_settle(request, &scenario, &complaint);
+    struct cv_check_options options = request->options;
+    options.interrupted = &command_interrupted;
+    if (isatty(STDERR_FILENO)) {
+        options.progress = show_progress;
+        options.progress_context = &progress;
+    }
     if (!error)
-        error = cv_check_run(&scenario, &request->options, &result);
+        error = cv_check_run(&scenario, &options, &result);
     if (progress.told > 0)
         fputs("\r\033[K", stderr);
     if (!error)

@@ -9,6 +9,20 @@
 
 /* ---- out ---- */
 
+void cv_mail_lost(struct cv_member *member, cv_node to)
+{
+    if (!member->raft && cv_set_has(member->host.view.members, to)) /* Raft's views are asked for by name */
+        member->peers.epoch = 0;
+}
+
+static uint64_t send_within_view(struct cv_member *member, cv_node to, struct cv_frame *frame)
+{
+    const uint64_t number = cv_peers_send(&member->peers, to, frame);
+    if (!number)
+        cv_mail_lost(member, to);
+    return number;
+}
+
 uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel)
 {
     struct cv_member *member = context;
@@ -24,7 +38,8 @@ uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel)
                              .words = message->words,
                              .name = cv_instance_name(instance),
                              .body = cv_body(message)};
-    return cv_peers_send(&member->peers, message->to, &frame);
+    return instance->subject == CV_SUBJECT_GROUP ? cv_peers_send(&member->peers, message->to, &frame)
+                                                 : send_within_view(member, message->to, &frame);
 }
 
 static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
@@ -32,7 +47,7 @@ static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
     cv_set told = 0;
     for (cv_node node = 0; node < member->roster.count; node++)
         if (node != member->roster.me && cv_set_has(member->host.view.members, node) &&
-            cv_peers_send(&member->peers, node, frame))
+            send_within_view(member, node, frame))
             told |= cv_set_of(node);
     return told;
 }

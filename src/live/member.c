@@ -178,6 +178,8 @@ static void peer_changed(void *context, cv_node node, bool gone)
     cv_host_suspect(&member->host, member->peers.suspected);
     if (member->raft && cv_set_has(member->peers.suspected, node))
         cv_raft_gone(member->raft, node);
+    if (gone)
+        cv_mail_lost(member, node); /* what was on its way */
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)

@@ -129,6 +129,11 @@ static inline bool cv_member_serves(const struct cv_member *member)
 /* ---- mail.c ---- */
 
 uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel);
+/*
+ * Something for that member was lost, which breaks what a view promises: channels that lose nothing. By its heartbeats
+ * this node is in no view from now on, and the leader makes another.
+ */
+void cv_mail_lost(struct cv_member *member, cv_node to);
 void cv_mail_opened(void *context, struct cv_instance *instance);
 void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame);
 /* A letter of the group's election, of this term. */

@@ -5,9 +5,14 @@ asked, and fails on request (hangs, drops its connections, takes a lock away, ha
 import collections
 import os
 import selectors
+import signal
 import socket
 import threading
 import time
+
+# A shell has what it runs in the background ignore these, and all its children would.
+for ignored in (signal.SIGINT, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
 
 CRLF = b"\r\n"
 

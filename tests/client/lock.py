@@ -456,9 +456,6 @@ def check_ttl(_):
 
 def main(wanted):
     signal.alarm(110)
-    # A shell has what it runs in the background ignore these, and all its children would.
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
     for check in (check_exit_codes, check_usage, check_waiting, check_environment, check_shared, check_signals,
                   check_any_moment, check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
                   check_graceful, check_ttl):

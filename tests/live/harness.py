@@ -13,6 +13,10 @@ import tempfile
 import threading
 import time
 
+# A shell has what it runs in the background ignore these, and all its children would.
+for ignored in (signal.SIGINT, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
+
 CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
 PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "20"))
 

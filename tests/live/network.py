@@ -215,5 +215,26 @@ def the_network_is_cut():
     assert properties["exclusion"] == "violated", "the recording shows the split"
 
 
+def one_link_is_cut():
+    """What two members lose between them while the leader sees both: a new view, in which they ask again."""
+    with Network(3, "ricart-agrawala") as network:
+        client = network.client(1)
+        network.proxies[1, 2].silent = True
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and "suspected" not in [m["state"] for m in client.ask("VIEW")["members"]]:
+            time.sleep(0.02)
+        waiting = []
+        asker = network.client(1)
+        thread = threading.Thread(target=lambda: waiting.append(asker.ask("LOCK", "x")))
+        thread.start()
+        time.sleep(0.2)
+        network.proxies[1, 2].silent = False
+        thread.join(PATIENCE)
+        assert waiting and waiting[0] > 0, "the request that was lost is made again"
+        asker.close()
+        client.close()
+    network.judge()
+
+
 if __name__ == "__main__":
-    sys.exit(main([connections_break, the_network_is_cut]))
+    sys.exit(main([connections_break, the_network_is_cut, one_link_is_cut]))
