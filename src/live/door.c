@@ -39,7 +39,7 @@ static void make_way(struct cv_door *door, const unsigned char *address)
             oldest = oldest ? oldest : it;
             same++;
         }
-    if (same >= door->most_each)
+    if (oldest && same >= door->most_each)
         send_away(oldest);
     else if (door->count >= door->most)
         send_away(door->first);

@@ -73,7 +73,7 @@ static bool expand(const struct cv_key *cluster, const char *purpose, struct cv_
     if (!ssl || length > sizeof info || name.length > CV_KEY_NAME_BYTES)
         return false;
     *key = (struct cv_key){{0}, {0}, {0}};
-    memcpy(key->name, name.start, name.length);
+    snprintf(key->name, sizeof key->name, "%.*s", (int)name.length, name.start);
     memcpy(key->id, cluster->id, sizeof key->id);
     memcpy(info, purpose, head);
     memcpy(info + head, name.start, name.length);
