@@ -155,8 +155,8 @@ static int acquire(struct run *run)
 
 /* ---- limits ---- */
 
-/* Tells the guard how long the lock surely lasts: it asks the command to end a quarter of that earlier, and ends it a
-   tenth earlier, which clocks that go a tenth wrong cannot use up. */
+/* Tells the guard how long the lock surely lasts: it asks the command to end a third of that earlier, and ends it a
+   fifth earlier, which neither clocks that go a tenth wrong nor a machine that is busy use up. */
 static void tell_limit(struct run *run)
 {
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
@@ -165,8 +165,8 @@ static void tell_limit(struct run *run)
     if (run->lost || ends_ms - 1 <= run->ends_ms)
         return; /* nothing new */
     run->ends_ms = ends_ms;
-    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 10;
-    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 4, run->kill_ms);
+    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 5;
+    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
 }
 
 /* Only a session's own lock with a lease leaves time to end in peace: others have promised to wait for the lease. */

@@ -160,7 +160,8 @@ void record_close(struct record *record)
 {
     if (!record->file)
         return;
-    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)cv_loop_now());
+    const uint64_t time = record->asked ? record->asked : cv_loop_now();
+    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)time);
     fclose(record->file);
     record->file = NULL;
 }

@@ -43,7 +43,7 @@ def the_contract_holds_with_a_real_node():
         assert until(lambda: watcher.ask("LOCKS"))
         began = time.monotonic()
         assert finish(lock(node.address(), "--wait", "0", "--", "true"))[0] == 124
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
         assert finish(lock(node.address(), "--wait", "0.2", "--", "true"))[0] == 124
         assert time.monotonic() - began > 0.2
         waiter = lock(node.address(), "--", "echo", "now")
@@ -55,7 +55,7 @@ def the_contract_holds_with_a_real_node():
         readers = [lock(node.address(), "--shared", "--", "cat", stdin=subprocess.PIPE) for _ in range(3)]
         assert until(lambda: any(it["shared"] == 3 for it in watcher.ask("LOCKS"))), watcher.ask("LOCKS")
         assert [finish(reader, "")[0] for reader in readers] == [0, 0, 0]
-        assert finish(lock(node.address(), "--ttl", "0.3", "--", "sleep", "1"))[0] == 0
+        assert finish(lock(node.address(), "--ttl", "1.5", "--", "sleep", "3"))[0] == 0
 
 
 def no_update_is_lost():
