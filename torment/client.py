@@ -4,7 +4,7 @@
 
 usage: client.py PLAN NUMBER    PLAN: a JSON file: seed, histories, register, addresses, names
 
-It is as careful as `conclave lock`: it believes in a lock only once RENEW has said how long that lasts, stops a tenth
+It is nearly as careful as `conclave lock`: it believes in a lock only once RENEW has said how long that lasts, stops a tenth
 before the time is up by its own clock, and at once when it is told `lost` or its connection ends.
 """
 
