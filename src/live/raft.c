@@ -256,15 +256,20 @@ void cv_raft_crowded(struct cv_raft *raft)
 /* Whoever leads the log lets another do so first. */
 void cv_raft_leave(struct cv_raft *raft)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_member *member = raft->member;
     uint64_t number;
     raft->gone = true;
     raft->leased = false;
     raft->usable_us = 0;
-    cv_agreement_transfer(raft->agreement, 0, &number);
-    for (cv_node node = 0; node < roster->count; node++)
-        if (node != roster->me)
-            cv_views_ask(raft->member, node, CV_MOTION_LEAVE, 0);
+    member->peers.term = 0; /* as if it had not begun */
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (node != member->roster.me)
+            cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
+    if (cv_agreement_transfer(raft->agreement, 0, &number))
+        return;
+    const uint64_t until = cv_loop_now() + raft->lease.terms.length_us / 2;
+    while (cv_agreement_status(raft->agreement).leads && cv_loop_now() < until)
+        uv_run(&member->loop.uv, UV_RUN_ONCE);
 }
 
 void cv_raft_left(struct cv_raft *raft, cv_node node)

@@ -38,6 +38,7 @@ struct cv_hold {
     struct cv_lock *lock;
     uint64_t fence;
     uint64_t ttl_ms;
+    uint64_t promised_us;            /* a renewal has told its client that it lasts until then */
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */
     bool shared;

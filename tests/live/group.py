@@ -77,10 +77,11 @@ class Link:
 class Group:
     """`conclave node` for each member, in `group raft` unless told otherwise."""
 
-    def __init__(self, count, **settings):
+    def __init__(self, count, standbys=(), **settings):
         self.members = list(range(1, count + 1))
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.settings = settings
+        self.standbys = standbys
         self.processes = {}
         self.stopped = set()
         ports = {node: free_port() for node in self.members}
@@ -93,7 +94,8 @@ class Group:
                  f"directory = {self.directory}/{node}", "[members]"]
         for other in self.members:
             pair = (node, other)
-            lines.append(f"{other} = 127.0.0.1:{self.links[pair].port if pair in self.links else ports[other]}")
+            port = self.links[pair].port if pair in self.links else ports[other]
+            lines.append(f"{other} = 127.0.0.1:{port}{' standby' if other in self.standbys else ''}")
         lines.append("[group]")
         lines += [f"{key.replace('_', '-')} = {value}" for key, value in self.settings.items()]
         (self.directory / f"{node}.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -108,8 +110,9 @@ class Group:
         for node in nodes:
             process = self.processes[node]
             os.kill(process.pid, which)
-            if which == signal.SIGKILL:
-                process.wait()
+            if which in (signal.SIGKILL, signal.SIGTERM):
+                code = process.wait()
+                assert code == (0 if which == signal.SIGTERM else -which), code
                 del self.processes[node]
                 self.stopped.discard(node)
             elif which == signal.SIGSTOP:
