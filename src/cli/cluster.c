@@ -220,7 +220,7 @@ static int supervise(struct request *request)
     const int coordinator = error ? -1 : cluster_await(cluster, READY_MS);
     int code = error ? command_fail(error, &complaint) : EXIT_HELD;
     if (!error && coordinator < 0 && !command_interrupted)
-        code = command_refuse("the nodes did not find together; see %s/node1.log and the others", cluster->directory);
+        code = command_refuse("%s", cluster_last_words(cluster).text);
     if (coordinator >= 0)
         say_ready(cluster, coordinator);
     while (coordinator >= 0 && !command_interrupted && anybody_left(cluster)) {

@@ -28,6 +28,8 @@ int cluster_start_node(struct cluster *cluster, uint32_t index, struct cv_compla
 /* Waits until all that run are in one view together, with no others; the coordinator's index, or -1 if that takes too
  * long. */
 int cluster_await(const struct cluster *cluster, int timeout_ms);
+/* What a node that could not go on complained about, for want of a better guess why the others wait for it. */
+struct cv_complaint cluster_last_words(const struct cluster *cluster);
 /* Ends everybody, and waits until they are gone. */
 void cluster_stop(struct cluster *cluster);
 

@@ -223,6 +223,25 @@ int cluster_await(const struct cluster *cluster, int timeout_ms)
     return -1;
 }
 
+struct cv_complaint cluster_last_words(const struct cluster *cluster)
+{
+    struct cv_complaint words;
+    static const char mark[] = "conclave: ";
+    cv_complain(&words, "the nodes did not find together; see %s/node1.log and the others", cluster->directory);
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        char *path = path_of(cluster, i, ".log"), line[256];
+        FILE *file = path ? fopen(path, "re") : NULL;
+        while (file && fgets(line, sizeof line, file))
+            if (strncmp(line, mark, sizeof mark - 1) == 0)
+                cv_complain(&words, "node %u: %.*s", i + 1, (int)strcspn(line, "\n") - (int)sizeof mark + 1,
+                            line + sizeof mark - 1);
+        if (file)
+            fclose(file);
+        free(path);
+    }
+    return words;
+}
+
 /* ---- the end ---- */
 
 void cluster_stop(struct cluster *cluster)

@@ -53,7 +53,7 @@ static int start(struct cluster *cluster)
         return command_fail(error, &complaint);
     const int leader = cluster_await(cluster, PATIENCE_MS);
     if (leader < 0)
-        return command_refuse("the nodes did not find together; see %s/node1.log", cluster->directory);
+        return command_refuse("%s", cluster_last_words(cluster).text);
     printf(
         "Five processes, ids 1 to 5, elect with the bully algorithm: node %d leads, %.0f ms after they were started.\n",
         leader + 1, now_ms() - begun);
@@ -70,7 +70,7 @@ static int lose_leader(struct cluster *cluster)
     cluster->pids[leader] = 0;
     const int next = cluster_await(cluster, PATIENCE_MS);
     if (next < 0)
-        return command_refuse("no new leader was found; see %s/node1.log", cluster->directory);
+        return command_refuse("%s", cluster_last_words(cluster).text);
     printf("Node %d is killed (SIGKILL): node %d leads %.0f ms later.\n", leader + 1, next + 1, now_ms() - begun);
     const double again = now_ms();
     const int error = cluster_start_node(cluster, (uint32_t)leader, &complaint);
@@ -78,8 +78,7 @@ static int lose_leader(struct cluster *cluster)
         return command_fail(error, &complaint);
     const int back = cluster_await(cluster, PATIENCE_MS);
     if (back < 0)
-        return command_refuse("node %d did not come back; see %s/node%d.log", leader + 1, cluster->directory,
-                              leader + 1);
+        return command_refuse("%s", cluster_last_words(cluster).text);
     printf("Node %d is started again: node %d leads %.0f ms later, the biggest one alive.\n\n", leader + 1, back + 1,
            now_ms() - again);
     return EXIT_HELD;

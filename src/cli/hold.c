@@ -25,6 +25,10 @@ static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUS
 #define PASSED_ON (sizeof passed_on / sizeof *passed_on)
 #define ENDING 4u /* the first of them end a wait */
 
+static struct conclave *waiting;
+static volatile sig_atomic_t interrupted_by;
+static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent last */
+
 struct run {
     const struct hold *hold;
     struct conclave *session;
@@ -57,6 +61,8 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
         {CONCLAVE_NO_QUORUM, HOLD_NO_SERVER},
         {CONCLAVE_LOST, HOLD_LOST},
     };
+    if (error == CONCLAVE_INTERRUPTED)
+        return HOLD_SIGNAL + interrupted_by; /* whoever did it knows why */
     command_refuse("%s: %s: %s", whose, conclave_error_text(error), conclave_explain(session));
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].error == error)
@@ -65,10 +71,6 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
 }
 
 /* ---- waiting for the lock ---- */
-
-static struct conclave *waiting;
-static volatile sig_atomic_t interrupted_by;
-static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent last */
 
 static void interrupt(int signal, siginfo_t *info, void *context)
 {
@@ -138,8 +140,12 @@ static int acquire(struct run *run)
     if (!error)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
     expect_no_wait();
-    if (error && interrupted_by)
-        return HOLD_SIGNAL + interrupted_by; /* the session's end gives up the wait */
+    if (error && interrupted_by) {
+        /* The session's end gives up the wait, but not a lock with a time to live that was just granted. */
+        if (run->fence && hold->want.ttl_ms)
+            conclave_unlock(run->session, hold->name, run->fence);
+        return HOLD_SIGNAL + interrupted_by;
+    }
     if (error == CONCLAVE_TIMEOUT) {
         command_refuse("%s %s: waited too long", what(hold), cv_brief(hold->name).text);
         return HOLD_TIMEOUT;
@@ -149,8 +155,8 @@ static int acquire(struct run *run)
 
 /* ---- limits ---- */
 
-/* Tells the guard how long the lock surely lasts: it asks the command to end a quarter of that earlier, and ends it a
-   tenth earlier, which clocks that go a tenth wrong cannot use up. */
+/* Tells the guard how long the lock surely lasts: it asks the command to end a third of that earlier, and ends it a
+   fifth earlier, which neither clocks that go a tenth wrong nor a machine that is busy use up. */
 static void tell_limit(struct run *run)
 {
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
@@ -159,8 +165,8 @@ static void tell_limit(struct run *run)
     if (run->lost || ends_ms - 1 <= run->ends_ms)
         return; /* nothing new */
     run->ends_ms = ends_ms;
-    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 10;
-    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 4, run->kill_ms);
+    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 5;
+    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
 }
 
 /* Only a session's own lock with a lease leaves time to end in peace: others have promised to wait for the lease. */
@@ -290,7 +296,10 @@ static void run_command(struct run *run)
 {
     const sigset_t before = collect_signals(run);
     if (interrupted_by) {
-        run->code = HOLD_SIGNAL + interrupted_by; /* just after the lock was granted */
+        /* Just after the lock was granted. The interruption is used up here, so that the lock can be given back. */
+        struct conclave_event event;
+        conclave_next_event(run->session, &event, 0);
+        run->code = HOLD_SIGNAL + interrupted_by;
         return;
     }
     describe_to_command(run);

@@ -124,6 +124,7 @@ static int serve(struct node *node)
     if (!error) {
         say_ready(node);
         cv_loop_run(&node->member.loop);
+        node->record.asked = cv_loop_now();
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);

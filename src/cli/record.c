@@ -57,6 +57,8 @@ static void write_event(void *context, const struct cv_instance *instance, const
 {
     struct record *record = context;
     struct cv_json json = {.out = record->file};
+    if (instance->subject == CV_SUBJECT_BALLOT)
+        return; /* candidates come and go: the properties of one election do not say what many in a row must do */
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "time", event->time);
     cv_json_text(&json, "event", cv_event_name(event->type));
@@ -158,7 +160,8 @@ void record_close(struct record *record)
 {
     if (!record->file)
         return;
-    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)cv_loop_now());
+    const uint64_t time = record->asked ? record->asked : cv_loop_now();
+    fprintf(record->file, "{\"type\":\"end\",\"time\":%llu}\n", (unsigned long long)time);
     fclose(record->file);
     record->file = NULL;
 }

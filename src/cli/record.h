@@ -17,6 +17,7 @@ struct record {
     FILE *file;
     const struct cv_settings *settings;
     struct cv_recorder recorder;
+    uint64_t asked; /* when the node was asked to end: what its peers do about that is no part of the run */
 };
 
 int record_open(struct record *record, const char *path, const struct cv_settings *settings,

@@ -52,6 +52,8 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
     const int64_t patient_ms =
         until_ms == CV_CLIENT_NEVER ? CV_CLIENT_NEVER : *asked_ms + left_ms + session->timeout_ms;
     const int error = cv_client_ask(session, &all, patient_ms, &answer);
+    if (error == CONCLAVE_INTERRUPTED && answer.length && read_number(session, answer, fence) != 0)
+        *fence = 0;
     if (error)
         return error;
     const int told = read_number(session, answer, fence);
@@ -105,6 +107,10 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
         words.word[words.count++] = "SHARED";
     const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
     error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
+    if (error == CONCLAVE_INTERRUPTED && *fence && want->ttl_ms) {
+        conclave_unlock(session, name, *fence); /* it was granted at that moment, and would outlive the session */
+        return cv_client_fail(session, error, "interrupted");
+    }
     if (error)
         return error;
     struct cv_client_interest *held = cv_client_remember(session, CV_CLIENT_HELD, name);
@@ -120,7 +126,11 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     /* Its time began when it was granted, and that is only known to be after it was asked for. */
     const int64_t took_ms = cv_client_now_ms() - asked_ms;
     cv_client_extend(held, asked_ms, (int64_t)want->ttl_ms);
-    return took_ms <= (int64_t)want->ttl_ms / 10 ? 0 : conclave_renew(session, name, *fence, NULL);
+    if (took_ms > (int64_t)want->ttl_ms / 10)
+        error = conclave_renew(session, name, *fence, NULL);
+    if (error == CONCLAVE_INTERRUPTED)
+        conclave_unlock(session, name, *fence);
+    return error;
 }
 
 int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence)

@@ -16,6 +16,7 @@
 #define MOST_TO_SEND ((size_t)1 << 20)
 #define MOST_TO_RECEIVE ((size_t)1 << 26)
 #define FIRST_TO_RECEIVE ((size_t)4096)
+#define LAST_WORDS_MS 500
 #define PROBE_MS 3000 /* after so long a wait, and again, one looks whether the server hangs */
 
 int64_t cv_client_now_ms(void)
@@ -291,15 +292,33 @@ static int understand_error(struct conclave *session, struct cv_text text)
     return cv_client_fail(session, error, "%.*s", (int)text.length, text.start);
 }
 
+/* Says that nothing more will come, and reads to the end: an answer that was on its way is not lost. */
+static void hear_last_words(struct conclave *session, struct cv_text *answer)
+{
+    const int64_t until_ms = cv_client_now_ms() + LAST_WORDS_MS;
+    if (session->fd < 0 || shutdown(session->fd, SHUT_WR) < 0)
+        return;
+    for (int error = 0; !error && take_replies(session, answer) == 0;) {
+        struct pollfd ready = {.fd = session->fd, .events = POLLIN};
+        const int64_t left_ms = until_ms - cv_client_now_ms();
+        if (left_ms <= 0 || poll(&ready, 1, (int)left_ms) == 0)
+            return;
+        error = receive_some(session);
+    }
+}
+
 int cv_client_ask(struct conclave *session, const struct cv_client_words *words, int64_t until_ms,
                   struct cv_text *answer)
 {
     struct cv_resp_item item;
+    *answer = (struct cv_text){0};
     int error = cv_client_connect(session);
     if (!error)
         error = put_question(session, words, NULL, true);
     if (!error)
         error = await(session, until_ms, answer);
+    if (error == CONCLAVE_INTERRUPTED)
+        hear_last_words(session, answer);
     if (error) {
         cv_client_disconnect(session);
         return error;

@@ -82,7 +82,8 @@ int cv_client_connect(struct conclave *session);
 void cv_client_disconnect(struct conclave *session);
 
 /* Asks, and waits for the answer, until `until_ms` at most. An error the server tells is an error here. The answer lies
-   in the session's buffer until the next call. */
+   in the session's buffer until the next call. After CONCLAVE_INTERRUPTED the connection is gone, but there may be an
+   answer all the same. */
 struct cv_client_words {
     size_t count;
     const char *word[12];

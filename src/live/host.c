@@ -168,7 +168,7 @@ static struct cv_self *begin(struct cv_host *host, struct cv_instance *instance,
         tell(host, instance, event);
     }
     me->state = instance->state;
-    me->group = &instance->policy->group;
+    me->group = instance->group;
     me->used = 0;
     me->effects = 0;
     me->clock = instance->clock;
@@ -366,7 +366,7 @@ static void handle(struct cv_host *host, const struct cv_parcel *parcel)
 void cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel)
 {
     host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
-    if (parcel->instance->subject != CV_SUBJECT_GROUP)
+    if (cv_instance_is_section(parcel->instance))
         cv_host_start(host, parcel->instance);
     handle(host, parcel);
     cv_host_settle(host);

@@ -17,10 +17,17 @@
 #include "core/random.h"
 #include "group/view.h"
 
-/* What a name is the name of. */
-enum cv_subject { CV_SUBJECT_GROUP, CV_SUBJECT_LOCK, CV_SUBJECT_LEADER, CV_SUBJECTS };
+/* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
+enum cv_subject {
+    CV_SUBJECT_GROUP,  /* the election of the coordinator */
+    CV_SUBJECT_LOCK,   /* a critical section */
+    CV_SUBJECT_LEADER, /* the same: who is inside leads */
+    CV_SUBJECT_BALLOT, /* an election among candidates: who wins may try to enter */
+    CV_SUBJECTS
+};
 
 #define CV_NAME_BYTES 512u
+#define CV_TERM_BITS 32u /* of a ballot's round; in front of them the view */
 
 /* Which names are served by which algorithm. */
 struct cv_policy {
@@ -53,6 +60,8 @@ enum cv_instance_flag {
 struct cv_instance {
     struct cv_host *host;
     struct cv_policy *policy;
+    struct cv_group *group;    /* the policy's; a ballot has its own */
+    uint32_t *attributes;      /* of a ballot: what each node's candidate has, 0 if it has none */
     struct cv_instance *chain; /* with the same place in the table */
     size_t place;              /* among all instances */
     void *user;                /* the service's */
@@ -72,6 +81,11 @@ struct cv_instance {
     size_t name_length;
     char name[]; /* and a NUL */
 };
+
+static inline bool cv_instance_is_section(const struct cv_instance *instance)
+{
+    return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
+}
 
 static inline struct cv_text cv_instance_name(const struct cv_instance *instance)
 {
@@ -145,7 +159,7 @@ struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject sub
 /* Finds it, or begins it; NULL if there are too many or no memory. */
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
 void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
-/* The policy for a name. */
+/* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
 uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name);
 
 /* ---- steps ---- */

@@ -68,10 +68,32 @@ static bool make_room(struct cv_host *host)
 
 uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name)
 {
+    const uint32_t problem = subject == CV_SUBJECT_BALLOT ? CV_ELECTION : CV_MUTEX;
     uint32_t policy = subject == CV_SUBJECT_GROUP ? 0 : 1;
-    while (policy && policy + 1 < host->policy_count && fnmatch(host->policies[policy].pattern, name, 0))
+    while (policy && policy < host->policy_count &&
+           (host->policies[policy].algorithm->problem != problem || fnmatch(host->policies[policy].pattern, name, 0)))
         policy++;
     return policy;
+}
+
+/* A ballot compares candidates, not nodes, so it sees the group with attributes of its own. */
+static bool make_group(const struct cv_host *host, struct cv_instance *instance)
+{
+    instance->group = &instance->policy->group;
+    if (instance->subject != CV_SUBJECT_BALLOT)
+        return true;
+    instance->group = malloc(sizeof *instance->group);
+    instance->attributes = calloc(host->roster->count, sizeof *instance->attributes);
+    return instance->group && instance->attributes;
+}
+
+static void discard(struct cv_instance *instance)
+{
+    if (instance->subject == CV_SUBJECT_BALLOT)
+        free(instance->group);
+    free(instance->attributes);
+    free(instance->state);
+    free(instance);
 }
 
 static struct cv_instance *create(struct cv_host *host, enum cv_subject subject, struct cv_text name)
@@ -85,11 +107,21 @@ static struct cv_instance *create(struct cv_host *host, enum cv_subject subject,
     instance->holder = CV_NOBODY;
     instance->name_length = name.length;
     memcpy(instance->name, name.start, name.length);
-    instance->policy = &host->policies[cv_host_policy(host, subject, instance->name)];
+    const uint32_t policy = cv_host_policy(host, subject, instance->name);
+    instance->policy = policy < host->policy_count ? &host->policies[policy] : NULL;
     for (uint32_t i = 0; i < CV_MAX_TIMERS; i++)
         instance->timers[i] = (struct cv_timer){{.ring = cv_host_timeout}, instance};
     instance->rest = (struct cv_timer){{.ring = cv_host_wake}, instance};
     return instance;
+}
+
+/* A critical section needs a view to begin in: opened between two, it begins with the next. */
+static int begin_first(struct cv_host *host, struct cv_instance *instance)
+{
+    const uint64_t epoch = host->view.epoch;
+    if (cv_instance_is_section(instance))
+        return cv_host_ready(host) ? cv_host_restart(host, instance, epoch) : 0;
+    return cv_host_restart(host, instance, instance->subject == CV_SUBJECT_BALLOT ? epoch << CV_TERM_BITS : 0);
 }
 
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name)
@@ -100,9 +132,10 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     if (host->count >= host->most || !make_room(host))
         return NULL;
     instance = create(host, subject, name);
-    if (!instance || cv_host_restart(host, instance, host->view.epoch)) {
+    if (!instance || !instance->policy || !make_group(host, instance) || begin_first(host, instance)) {
         cv_alarms_release(host->alarms, ALARMS_EACH);
-        free(instance);
+        if (instance)
+            discard(instance);
         return NULL;
     }
     instance->place = host->count;
@@ -110,7 +143,7 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     struct cv_instance **place = bucket(host, instance->hash);
     instance->chain = *place;
     *place = instance;
-    if (subject != CV_SUBJECT_GROUP && cv_host_ready(host)) {
+    if (cv_instance_is_section(instance) && cv_host_ready(host)) {
         cv_host_adopt(host, instance);
         host->calls.opened(host->calls.context, instance);
     }
@@ -137,8 +170,7 @@ void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
     cv_host_quiet(host, instance);
     cv_alarms_release(host->alarms, ALARMS_EACH);
     host->calls.destroyed(host->calls.context, instance);
-    free(instance->state);
-    free(instance);
+    discard(instance);
 }
 
 /* ---- the host itself ---- */

@@ -18,11 +18,14 @@ void cv_host_quiet(struct cv_host *host, struct cv_instance *instance)
 
 int cv_host_restart(struct cv_host *host, struct cv_instance *instance, uint64_t round)
 {
-    const struct cv_policy *policy = instance->policy;
-    const struct cv_algorithm *algorithm = policy->algorithm;
-    const size_t bytes = algorithm->state_size && policy->group.nodes
-                             ? algorithm->state_size(&policy->group, host->roster->me)
-                             : algorithm->state_bytes;
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    if (instance->attributes) {
+        *instance->group = instance->policy->group;
+        instance->group->attributes = instance->attributes;
+        instance->group->absence = true;
+    }
+    const size_t bytes =
+        algorithm->state_size ? algorithm->state_size(instance->group, host->roster->me) : algorithm->state_bytes;
     if (bytes > instance->state_bytes) {
         unsigned char *state = realloc(instance->state, bytes);
         if (!state)
@@ -36,7 +39,7 @@ int cv_host_restart(struct cv_host *host, struct cv_instance *instance, uint64_t
     instance->round = round;
     instance->flags = 0;
     host->self.state = instance->state;
-    host->self.group = &policy->group;
+    host->self.group = instance->group;
     host->self.node = host->roster->me;
     if (algorithm->init)
         algorithm->init(&host->self);
@@ -102,7 +105,7 @@ void cv_host_adopt(struct cv_host *host, struct cv_instance *instance)
 {
     struct cv_self *me = &host->self;
     me->state = instance->state;
-    me->group = &instance->policy->group;
+    me->group = instance->group;
     me->node = host->roster->me;
     me->clock = instance->clock;
     me->used = 0;
@@ -123,7 +126,7 @@ int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)
             continue;
         if (instance->flags & CV_INSIDE && instance->holder != host->roster->me)
             cv_host_record(host, instance, CV_EVENT_LEAVE, 0, "lost");
-        if (instance->holder == CV_NOBODY && !keep(instance))
+        if (!cv_instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
             cv_host_destroy(host, instance);
         else if (!error && !(error = cv_host_restart(host, instance, view->epoch)))
             cv_host_adopt(host, instance);

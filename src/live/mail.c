@@ -56,7 +56,7 @@ cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject su
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
                              .kind = notice->kind,
                              .subject = subject,
-                             .round = member->host.view.epoch,
+                             .round = member->host.view.epoch << (subject == CV_SUBJECT_BALLOT ? CV_TERM_BITS : 0),
                              .name = name,
                              .words = sizeof body / 4,
                              .body = body};
@@ -69,7 +69,7 @@ cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject su
 
 static bool has_name(const struct cv_frame *frame)
 {
-    return frame->name.length && (frame->subject == CV_SUBJECT_LOCK || frame->subject == CV_SUBJECT_LEADER);
+    return frame->name.length && frame->subject > CV_SUBJECT_GROUP && frame->subject < CV_SUBJECTS;
 }
 
 /* The message as handlers want it, in memory of its own; NULL if there is none. */
@@ -126,15 +126,38 @@ void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame 
     member->early_bytes += size;
 }
 
-static void for_instance(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    const struct cv_notice notice = {.kind = frame->kind,
+                                     .session = cv_frame_number(frame, 0),
+                                     .fence = cv_frame_number(frame, 1),
+                                     .value = cv_frame_number(frame, 2)};
+    if (frame->kind < CV_NOTICE_KINDS)
+        member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
+}
+
+/* As the group's own election, but each view has its terms: the round is both. */
+static void on_vote(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_host *host = &member->host;
-    if (frame->round > host->view.epoch) {
-        cv_mail_keep(member, from, frame);
+    struct cv_instance *ballot = cv_host_open(host, CV_SUBJECT_BALLOT, frame->name);
+    if (!ballot || ballot->policy->fingerprint != frame->fingerprint) {
+        member->disagreements++;
         return;
     }
-    if (frame->round < host->view.epoch || !cv_host_ready(host) || !cv_set_has(host->view.members, from))
-        return;
+    if (frame->round > ballot->round) {
+        if (cv_host_restart(host, ballot, frame->round))
+            return;
+        if (!(ballot->policy->algorithm->claims & CV_ANY_CALLER))
+            cv_host_call(host, ballot, false);
+    }
+    if (frame->round == ballot->round)
+        deliver(member, from, ballot, frame);
+}
+
+static void on_letter(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+{
+    struct cv_host *host = &member->host;
     struct cv_instance *instance = cv_host_open(host, frame->subject, frame->name);
     if (!instance)
         return;
@@ -146,14 +169,20 @@ static void for_instance(struct cv_member *member, cv_node from, const struct cv
         cv_host_start(host, instance);
 }
 
-static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+/* What is about a name waits for the view it was said in. */
+static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    const struct cv_notice notice = {.kind = frame->kind,
-                                     .session = cv_frame_number(frame, 0),
-                                     .fence = cv_frame_number(frame, 1),
-                                     .value = cv_frame_number(frame, 2)};
-    if (frame->kind < CV_NOTICE_KINDS)
-        member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
+    const struct cv_host *host = &member->host;
+    const uint64_t epoch = frame->subject == CV_SUBJECT_BALLOT ? frame->round >> CV_TERM_BITS : frame->round;
+    const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
+    if (epoch > host->view.epoch)
+        cv_mail_keep(member, from, frame);
+    else if (frame->type == CV_FRAME_NOTICE && (now || frame->kind != CV_NOTICE_STANDS))
+        on_notice(member, from, frame); /* that somebody leads no more is true in every view */
+    else if (now && frame->subject == CV_SUBJECT_BALLOT)
+        on_vote(member, from, frame);
+    else if (now)
+        on_letter(member, from, frame);
 }
 
 static void on_raft(struct cv_member *member, cv_node from, const struct cv_frame *frame)
@@ -175,12 +204,10 @@ void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame)
         on_raft(member, from, frame);
     else if (frame->type == CV_FRAME_LETTER && frame->subject == CV_SUBJECT_GROUP)
         cv_member_ballot(member, from, frame);
-    else if (!has_name(frame))
-        member->disagreements++;
-    else if (frame->type == CV_FRAME_NOTICE)
-        on_notice(member, from, frame);
+    else if (has_name(frame))
+        about_name(member, from, frame);
     else
-        for_instance(member, from, frame);
+        member->disagreements++;
 }
 
 void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)

@@ -74,8 +74,23 @@ static void new_term(struct cv_member *member)
 
 static void elected(void *context, struct cv_instance *instance)
 {
-    (void)instance;
-    update_group(context);
+    struct cv_member *member = context;
+    if (instance == member->election)
+        update_group(member);
+    else
+        member->user.elected(member->user.context, instance);
+}
+
+/* ---- ballots: terms of their own in every view ---- */
+
+/* Whoever hears of a change begins a new term, so that in the last one everybody has heard of all. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute)
+{
+    if (ballot->attributes[node] == attribute)
+        return;
+    ballot->attributes[node] = attribute;
+    if (cv_host_restart(&member->host, ballot, ballot->round + 1) == 0)
+        cv_host_call(&member->host, ballot, false);
 }
 
 /* ---- beginning ---- */

@@ -21,6 +21,7 @@ enum cv_notice_kind {
     CV_NOTICE_UNLOCK, /* a client of the sender wants to end a hold that is not the sender's; answered with its ticket
                        */
     CV_NOTICE_RENEW,
+    CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
     CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
     CV_NOTICE_KINDS
 };
@@ -35,6 +36,7 @@ struct cv_notice {
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
 struct cv_member_calls {
     void (*entered)(struct cv_instance *instance);
+    void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
     void (*destroyed)(struct cv_instance *instance);
@@ -106,6 +108,9 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
     if (member->recorder.grant)
         member->recorder.grant(member->recorder.context, instance, fence, session, shared, begins);
 }
+
+/* What a candidate of that node has from now on: a new term of the ballot begins. */
+void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);

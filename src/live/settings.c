@@ -233,19 +233,30 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
     return add_parameter(&settings->election, key, value); /* a parameter of the election's own */
 }
 
-static struct cv_rule *rule_of(struct cv_settings *settings, const char *pattern)
+static struct cv_rule *rule_of(struct cv_settings *settings, enum cv_problem problem, const char *pattern)
 {
     for (uint32_t i = 0; i < settings->rule_count; i++)
-        if (strcmp(settings->rules[i].pattern, pattern) == 0)
+        if (settings->rules[i].problem == problem && strcmp(settings->rules[i].pattern, pattern) == 0)
             return &settings->rules[i];
     struct cv_rule *rules = realloc(settings->rules, (settings->rule_count + 2) * sizeof *rules);
     if (!rules)
         return NULL;
     settings->rules = rules;
     struct cv_rule *rule = &rules[settings->rule_count];
-    *rule = (struct cv_rule){.pattern = strdup(pattern)};
+    *rule = (struct cv_rule){.problem = problem, .pattern = strdup(pattern)};
     settings->rule_count += rule->pattern != NULL;
     return rule->pattern ? rule : NULL;
+}
+
+static int set_rule(struct cv_settings *settings, enum cv_problem problem, const char *section, const char *pattern,
+                    const char *key, const char *value, cv_settings_find *find, struct cv_complaint *complaint)
+{
+    struct cv_rule *rule = rule_of(settings, problem, pattern);
+    if (!rule)
+        return CV_ENOMEM;
+    if (strcmp(key, "algorithm") == 0)
+        return set_algorithm(rule, problem, section, key, value, find, complaint);
+    return add_parameter(rule, key, value);
 }
 
 int cv_settings_set(struct cv_settings *settings, const char *section, const char *key, const char *value,
@@ -257,15 +268,11 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
         return add_member(settings, key, value, complaint);
     if (strcmp(section, "group") == 0)
         return set_group(settings, key, value, find, complaint);
-    if (strncmp(section, "lock ", 5) == 0 && section[5]) {
-        struct cv_rule *rule = rule_of(settings, section + 5);
-        if (!rule)
-            return CV_ENOMEM;
-        if (strcmp(key, "algorithm") == 0)
-            return set_algorithm(rule, CV_MUTEX, section, key, value, find, complaint);
-        return add_parameter(rule, key, value);
-    }
-    return cv_complain(complaint, "[%s]: expected [node], [members], [group] or [lock PATTERN]",
+    if (strncmp(section, "lock ", 5) == 0 && section[5])
+        return set_rule(settings, CV_MUTEX, section, section + 5, key, value, find, complaint);
+    if (strncmp(section, "election ", 9) == 0 && section[9])
+        return set_rule(settings, CV_ELECTION, section, section + 9, key, value, find, complaint);
+    return cv_complain(complaint, "[%s]: expected [node], [members], [group], [lock PATTERN] or [election PATTERN]",
                        cv_brief(section).text);
 }
 
@@ -367,8 +374,10 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
     }
     for (uint32_t i = 0; i < settings->rule_count; i++)
         if (!settings->rules[i].algorithm)
-            return cv_complain(complaint, "[lock %s] algorithm: expected", settings->rules[i].pattern);
-    struct cv_rule *rest = rule_of(settings, "*"); /* last, unless it is there */
+            return cv_complain(complaint, "[%s %s] algorithm: expected",
+                               settings->rules[i].problem == CV_MUTEX ? "lock" : "election",
+                               settings->rules[i].pattern);
+    struct cv_rule *rest = rule_of(settings, CV_MUTEX, "*"); /* last, unless it is there */
     if (!rest)
         return CV_ENOMEM;
     if (!rest->algorithm)

@@ -15,9 +15,10 @@ struct cv_setting {
     char *key, *value;
 };
 
-/* Which names go by which algorithm: [lock PATTERN]. */
+/* Which names go by which algorithm: [lock PATTERN], [election PATTERN]. */
 struct cv_rule {
     char *pattern;
+    enum cv_problem problem;
     const struct cv_algorithm *algorithm;
     struct cv_setting *parameters;
 };

@@ -56,7 +56,7 @@ static void report(void *context, cv_node to, uint64_t epoch)
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {member->roster.me, instance->fence};
-        if (instance->subject != CV_SUBJECT_GROUP && instance->flags & CV_INSIDE)
+        if (cv_instance_is_section(instance) && instance->flags & CV_INSIDE)
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
     }
 }
@@ -98,10 +98,10 @@ static void install(void *context, const struct cv_view *view)
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
     for (size_t i = 0; i < host->count; i++)
-        if (host->all[i]->subject != CV_SUBJECT_GROUP)
+        if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
     for (size_t i = 0; i < host->count; i++)
-        if (host->all[i]->subject != CV_SUBJECT_GROUP)
+        if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
     cv_mail_catch_up(member);
     cv_peers_beat(&member->peers);

@@ -78,6 +78,10 @@ void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struc
         on_answer(service, from, notice);
     } else if (notice->kind == CV_NOTICE_UNLOCK || notice->kind == CV_NOTICE_RENEW) {
         on_question(service, from, name, notice);
+    } else if (notice->kind == CV_NOTICE_STANDS) {
+        struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
+        if (lock)
+            cv_ballot_heard(lock, from, (uint32_t)notice->value);
     } else if (subject == CV_SUBJECT_LEADER) {
         struct cv_lock *lock = cv_lock_open(service, subject, name);
         if (lock)

@@ -47,7 +47,7 @@ static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, c
     cv_resp_word(out, "kind");
     cv_resp_word(out, instance->subject == CV_SUBJECT_LEADER ? "election" : "lock");
     cv_resp_word(out, "algorithm");
-    cv_resp_word(out, instance->policy->algorithm->name);
+    cv_resp_word(out, (lock->balloted && lock->ballot ? lock->ballot : instance)->policy->algorithm->name);
     cv_resp_word(out, "holder");
     if (hold)
         write_session(out, host, host->roster->me, hold->owner);

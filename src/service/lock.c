@@ -27,6 +27,8 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
     if (!lock)
         return NULL;
     *lock = (struct cv_lock){.service = service, .instance = instance};
+    lock->balloted = subject == CV_SUBJECT_LEADER &&
+                     cv_host_policy(service->host, CV_SUBJECT_BALLOT, instance->name) < service->host->policy_count;
     instance->user = lock;
     return lock;
 }
@@ -34,7 +36,7 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
 bool cv_lock_keep(const struct cv_instance *instance)
 {
     const struct cv_lock *lock = lock_of(instance);
-    return lock && (lock->first || lock->holds || lock->watches);
+    return lock && (lock->first || lock->holds || lock->watches || lock->leader.leads);
 }
 
 void cv_lock_destroyed(struct cv_instance *instance)
@@ -160,11 +162,11 @@ static bool admits(const struct cv_lock *lock)
         return false;
     if (lock->holds)
         return lock->holds->shared && lock->first->shared && lock->grants < (1u << CV_GRANT_BITS) - 1;
-    return lock->grants < CV_HANDOFFS;
+    return lock->balloted ? !lock->grants && cv_ballot_won(lock) : lock->grants < CV_HANDOFFS;
 }
 
 /* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
-static void serve(struct cv_lock *lock)
+void cv_lock_serve(struct cv_lock *lock)
 {
     struct cv_service *service = lock->service;
     struct cv_instance *instance = lock->instance;
@@ -175,6 +177,7 @@ static void serve(struct cv_lock *lock)
             cv_host_release(service->host, instance);
         return;
     }
+    cv_ballot_update(lock);
     if (instance->flags & CV_INSIDE) {
         struct cv_hold *hold;
         while (admits(lock) && (hold = new_hold(service)))
@@ -183,7 +186,7 @@ static void serve(struct cv_lock *lock)
             return;
         cv_host_release(service->host, instance);
     }
-    if (lock->first && !(instance->flags & (CV_WANTS | CV_INSIDE)))
+    if (lock->first && !(instance->flags & (CV_WANTS | CV_INSIDE)) && cv_ballot_won(lock))
         cv_host_request(service->host, instance);
 }
 
@@ -192,20 +195,20 @@ void cv_lock_entered(struct cv_instance *instance)
     struct cv_lock *lock = lock_of(instance);
     lock->first_fence = cv_view_fence(&instance->host->view, instance->fence, 0);
     lock->grants = 0;
-    serve(lock);
+    cv_lock_serve(lock);
 }
 
 void cv_lock_wait(struct cv_lock *lock, struct cv_wait *wait)
 {
     enqueue(lock, wait);
-    serve(lock);
+    cv_lock_serve(lock);
 }
 
 void cv_lock_give_up(struct cv_wait *wait)
 {
     struct cv_lock *lock = wait->lock;
     dequeue(wait);
-    serve(lock); /* it may have kept others from sharing */
+    cv_lock_serve(lock); /* it may have kept others from sharing */
 }
 
 void cv_lock_end(struct cv_hold *hold)
@@ -213,12 +216,7 @@ void cv_lock_end(struct cv_hold *hold)
     struct cv_lock *lock = hold->lock;
     announce(lock, hold, false);
     forget(hold);
-    serve(lock);
-}
-
-void cv_lock_serve(struct cv_lock *lock)
-{
-    serve(lock);
+    cv_lock_serve(lock);
 }
 
 static void lose_all(struct cv_lock *lock)
@@ -259,13 +257,14 @@ void cv_lock_resume(struct cv_instance *instance)
     struct cv_lock *lock = lock_of(instance);
     if (!lock)
         return;
+    lock->ballot = NULL; /* it ended with its view */
     if (!(instance->flags & CV_INSIDE))
         lose_all(lock);
     if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
         cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
     if (lock->holds)
         announce(lock, lock->holds, true); /* members that are new here have not heard */
-    serve(lock);
+    cv_lock_serve(lock);
 }
 
 /* ---- elections ---- */

@@ -6,7 +6,9 @@
  *
  * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again behind the other nodes: a
  * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever.
- * Clients that share hold it together, as long as the first in the queue wants to share, too.
+ * Where an election chooses between candidates, a node asks to enter only while its own candidate is the elected one,
+ * and lets in one of them at a time. Clients that share hold it together, as long as the first in the queue wants to
+ * share, too.
  */
 #ifndef CONCLAVE_SERVICE_LOCK_H
 #define CONCLAVE_SERVICE_LOCK_H
@@ -71,6 +73,10 @@ struct cv_lock {
     uint32_t grants;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */
+
+    /* Elections whose candidates are chosen from by an algorithm: [election PATTERN]. */
+    struct cv_instance *ballot; /* of this view, once somebody stands */
+    bool balloted;
 };
 
 /* The lock of that name; NULL if there are too many names. */
@@ -80,14 +86,26 @@ struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject s
 /* Queues up; the answer comes to cv_session_granted(), perhaps before this returns. */
 void cv_lock_wait(struct cv_lock *lock, struct cv_wait *wait);
 void cv_lock_give_up(struct cv_wait *wait);
+/* Gives to clients what can be given, asks for what cannot. */
+void cv_lock_serve(struct cv_lock *lock);
 /* Ends a hold, whoever's turn it is then is served. */
 void cv_lock_end(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
 
-/* What the member tells. */
+/* ---- ballot.c ---- */
+
+/* Tells the others if this node has a better candidate now, or a worse one, or none. */
+void cv_ballot_update(struct cv_lock *lock);
+/* Has this node's candidate been elected? */
+bool cv_ballot_won(const struct cv_lock *lock);
+/* Another node has a candidate, or has none any more. */
+void cv_ballot_heard(struct cv_lock *lock, cv_node from, uint32_t attribute);
+void cv_ballot_elected(void *context, struct cv_instance *ballot);
+
+/* ---- what the member tells ---- */
+
 void cv_lock_entered(struct cv_instance *instance);
 void cv_lock_resume(struct cv_instance *instance); /* in a new view */
-void cv_lock_serve(struct cv_lock *lock);          /* now that it may */
 void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything here */
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);

@@ -271,6 +271,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
     service->alarms = &member->loop.alarms;
     service->most_sessions = most_sessions;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
+                                            .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,

@@ -32,9 +32,8 @@ static redisReply *ask(redisContext *context, const char *format, ...)
     return reply;
 }
 
-static long long number(redisContext *context, const char *what, redisReply *reply)
+static long long number(const char *what, redisReply *reply)
 {
-    (void)context;
     const long long value = reply->integer;
     expect(what, reply->type == REDIS_REPLY_INTEGER, reply);
     freeReplyObject(reply);
@@ -61,15 +60,20 @@ static redisContext *dial(int argc, char **argv)
 static void check_locks(redisContext *one, redisContext *two)
 {
     const char name[] = "a name\xc3\xa4";
-    const long long fence = number(one, "LOCK", ask(one, "LOCK %b", name, sizeof name - 1));
+    const long long fence = number("LOCK", ask(one, "LOCK %b", name, sizeof name - 1));
     check_type("a try at what is held", ask(two, "LOCK %b WAIT 0", name, sizeof name - 1), REDIS_REPLY_NIL);
     check_type("a wait", ask(two, "LOCK %b WAIT 30", name, sizeof name - 1), REDIS_REPLY_NIL);
-    if (number(two, "a wrong fence", ask(two, "UNLOCK %b %lld", name, sizeof name - 1, fence + 1)) != 0)
+    if (number("a wrong fence", ask(two, "UNLOCK %b %lld", name, sizeof name - 1, fence + 1)) != 0)
         expect("a wrong fence unlocks nothing", 0, NULL);
-    if (number(one, "UNLOCK", ask(one, "UNLOCK %b %lld", name, sizeof name - 1, fence)) != 1)
+    if (number("UNLOCK", ask(one, "UNLOCK %b %lld", name, sizeof name - 1, fence)) != 1)
         expect("unlocked", 0, NULL);
-    if (number(two, "the next", ask(two, "LOCK %b WAIT 1000 TTL 5000", name, sizeof name - 1)) <= fence)
+    const long long next = number("the next", ask(two, "LOCK %b WAIT 1000 TTL 5000", name, sizeof name - 1));
+    if (next <= fence)
         expect("its fence is higher", 0, NULL);
+    if (number("RENEW", ask(one, "RENEW %b %lld", name, sizeof name - 1, next)) != 5000)
+        expect("renewed by another connection", 0, NULL);
+    if (number("UNLOCK by another", ask(one, "UNLOCK %b %lld", name, sizeof name - 1, next)) != 1)
+        expect("unlocked by another connection", 0, NULL);
     check_type("LOCKS", ask(one, "LOCKS"), REDIS_REPLY_ARRAY);
     check_type("VIEW", ask(one, "VIEW"), REDIS_REPLY_ARRAY);
     check_type("INFO", ask(one, "INFO"), REDIS_REPLY_STRING);
@@ -90,14 +94,14 @@ static void check_pipelining(redisContext *context)
     for (int i = 0; i < NAMES; i++) {
         if (redisGetReply(context, (void **)&reply) != REDIS_OK)
             exit(1);
-        fences[i] = number(context, "a LOCK in a pipeline", reply);
+        fences[i] = number("a LOCK in a pipeline", reply);
     }
     for (int i = 0; i < NAMES; i++)
         redisAppendCommand(context, "UNLOCK pipeline%d %lld", i, fences[i]);
     for (int i = 0; i < NAMES; i++) {
         if (redisGetReply(context, (void **)&reply) != REDIS_OK)
             exit(1);
-        if (number(context, "an UNLOCK in a pipeline", reply) != 1)
+        if (number("an UNLOCK in a pipeline", reply) != 1)
             expect("each is unlocked", 0, NULL);
     }
 }
@@ -106,7 +110,7 @@ static void check_observing(redisContext *leader, redisContext *observer)
 {
     redisReply *reply;
     check_type("OBSERVE", ask(observer, "OBSERVE boss"), REDIS_REPLY_NIL);
-    const long long fence = number(leader, "CAMPAIGN", ask(leader, "CAMPAIGN boss"));
+    const long long fence = number("CAMPAIGN", ask(leader, "CAMPAIGN boss"));
     if (redisGetReply(observer, (void **)&reply) != REDIS_OK)
         exit(1);
     expect("told of the leader",
@@ -115,7 +119,7 @@ static void check_observing(redisContext *leader, redisContext *observer)
            reply);
     freeReplyObject(reply);
     check_type("LEADER", ask(leader, "LEADER boss"), REDIS_REPLY_ARRAY);
-    if (number(leader, "RESIGN", ask(leader, "RESIGN boss")) != 1)
+    if (number("RESIGN", ask(leader, "RESIGN boss")) != 1)
         expect("resigned", 0, NULL);
     if (redisGetReply(observer, (void **)&reply) != REDIS_OK)
         exit(1);

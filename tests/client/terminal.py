@@ -132,7 +132,8 @@ def check_scripts_and_pipes(shell, directory):
 
 def check_suspending(shell, server):
     for reading in (False, True):
-        command = "read x; echo got $x" if reading else "i=0; while [ $((i += 1)) -lt 500 ]; do sleep 0.05; done"
+        # No loop over commands here: a dash that is stopped while it starts one hangs, under any shell.
+        command = "read x; echo got $x" if reading else "exec sleep 25"
         shell.run(f"{LOCK} -- sh -c 'echo begun; {command}'")
         shell.read("begun")
         time.sleep(0.1)
@@ -152,13 +153,24 @@ def check_suspending(shell, server):
             expect("Ctrl-C after fg", shell.code(), 130)
 
 
+MARKING = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("begun", flush=True)
+for _ in range(1500):
+    with open(sys.argv[1], "a") as marks:
+        marks.write("x")
+    time.sleep(0.01)
+"""
+
+
 def check_lost_while_suspended(shell, server, directory):
     """Suspended, the lock lost, then fg: the command must not go on."""
-    marks = pathlib.Path(directory) / "marks"
+    marks, script = pathlib.Path(directory) / "marks", pathlib.Path(directory) / "script.py"
+    script.write_text(MARKING, encoding="utf-8")
     for how in ("push", "ttl"):
         marks.write_text("", encoding="utf-8")
-        shell.run(f"{LOCK} {'--ttl 0.5' if how == 'ttl' else ''} -- "
-                  f"sh -c 'trap \"\" TERM; echo begun; i=0; while [ $((i += 1)) -lt 1500 ]; do echo >> {marks}; sleep 0.01; done'")
+        shell.run(f"{LOCK} {'--ttl 1' if how == 'ttl' else ''} -- {sys.executable} {script} {marks}")
         shell.read("begun")
         time.sleep(0.1)
         shell.type("\x1a")

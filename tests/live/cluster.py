@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -132,7 +133,43 @@ def wrong_words():
             assert result.returncode == 2 and len(lines) == 1 and lines[0].startswith("conclave: "), (command, result)
 
 
+def the_configuration_of_the_guide():
+    """What docs/live.md shows makes a group of three."""
+    page = (pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).parents[2])) / "docs" / "live.md")
+    example = re.search(r"```ini\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
+    ports = {address: f"127.0.0.1:{free_port()}" for address in sorted(set(re.findall(r"10\.0\.0\.\d:\d+", example)))}
+    for address, here in ports.items():
+        example = example.replace(address, here)
+    with tempfile.TemporaryDirectory() as directory:
+        nodes = []
+        for node in (1, 2, 3):
+            text = example.replace("id = 1 ", f"id = {node} ").replace("/run/conclave/node.sock", f"{directory}/{node}.sock")
+            text = text.replace(f"listen = {ports['10.0.0.1:7700']}", f"listen = {ports[f'10.0.0.{node}:7700']}")
+            (pathlib.Path(directory) / f"{node}.conf").write_text(text, encoding="utf-8")
+            nodes.append(subprocess.Popen([CONCLAVE, "node", "--config", f"{directory}/{node}.conf"],
+                                          stdout=subprocess.PIPE, text=True))
+        try:
+            assert all("ready" in node.stdout.readline() for node in nodes)
+            client = Client(f"{directory}/2.sock")
+            assert client.ask("LOCK", "account-7") > 0 and client.ask("CAMPAIGN", "primary-1") > 0
+            algorithms = {lock["name"]: lock["algorithm"] for lock in client.ask("LOCKS")}
+            assert algorithms == {"account-7": "ricart-agrawala", "primary-1": "chang-roberts"}, algorithms
+            view = client.ask("VIEW")
+            assert view["coordinator"] == 3 and [m["address"] for m in view["members"]] == [
+                ports[f"10.0.0.{node}:7700"] for node in (1, 2, 3)]
+            client.close()
+        finally:
+            for node in nodes:
+                node.terminate()
+                assert node.wait(PATIENCE) == 0
+                node.stdout.close()
+
+
 def a_taken_port():
+    port = free_port()
+    with Node("--listen", f"127.0.0.1:{port}"):
+        result = run("cluster", "1", "--port", str(port))
+        assert result.returncode == 2 and f"listen 127.0.0.1:{port}: address already in use" in result.stderr, result
     with Node() as node:
         result = run("node", "--listen", node.address())
         assert result.returncode == 2 and "address already in use" in result.stderr, result
@@ -142,4 +179,5 @@ def a_taken_port():
 
 
 if __name__ == "__main__":
-    sys.exit(main([ends_with_its_supervisor, a_port_for_each, status_shows, the_demo, wrong_words, a_taken_port]))
+    sys.exit(main([ends_with_its_supervisor, a_port_for_each, status_shows, the_demo, wrong_words,
+                   the_configuration_of_the_guide, a_taken_port]))

@@ -135,15 +135,27 @@ def node_restarted_with_the_same_id():
                 cluster.await_view([1, 2, 3], coordinator=3)
 
         under_load(cluster, 3, disturb)
+    finish(cluster)
+
+
+def locks_held_over_restarts():
+    """Under every algorithm, whoever survives keeps its lock, and whoever comes back learns of it."""
+    algorithms = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa",
+                  "voting"]
+    options = [word for algorithm in algorithms for word in ("--algorithm", f"{algorithm}={algorithm}")]
+    with Cluster(3, "--restart", *options) as cluster:
         holder = cluster.client(1)
-        before = holder.ask("LOCK", "kept")
-        cluster.pids = cluster.find()
-        cluster.kill(3)
-        time.sleep(0.1)
-        cluster.await_view([1, 2, 3])
-        assert holder.ask("UNLOCK", "kept", before) == 1, "a holder that survives keeps its lock"
+        fences = {algorithm: holder.ask("LOCK", algorithm) for algorithm in algorithms}
+        for victim in (3, 2):
+            cluster.pids = cluster.find()
+            cluster.kill(victim)
+            time.sleep(0.3)
+            cluster.await_view([1, 2, 3], coordinator=3)
         other = cluster.client(3)
-        assert other.ask("LOCK", "kept") > before
+        for algorithm, fence in fences.items():
+            assert other.ask("LOCK", algorithm, "WAIT", 50) is None, algorithm
+            assert holder.ask("UNLOCK", algorithm, fence) == 1, algorithm
+            assert other.ask("LOCK", algorithm) > fence, algorithm
         other.close()
         holder.close()
     finish(cluster)
@@ -262,6 +274,42 @@ def names_forgotten():
     assert finish(cluster)["views"] > 2
 
 
+def candidates_of_all_nodes():
+    """With an election to choose between them, the best candidate of all leads next, wherever it is."""
+    elections = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts-token", "franklin", "peterson",
+                 "multicast", "multicast-lean", "wireless"]
+    options = [word for e in elections for word in ("--set", f"election {e}-*.algorithm={e}")]
+    with Cluster(4, *options) as cluster:
+        for election in elections:
+            name = f"{election}-x"
+            first = cluster.client(2)
+            fences = [first.ask("CAMPAIGN", name)]
+            waiting = {}
+            for node, priority in ((1, 5), (3, -7), (4, 0), (2, 9)):
+                waiting[priority] = cluster.client(node)
+                waiting[priority].say("CAMPAIGN", name, "PRIORITY", priority)
+            time.sleep(0.4)
+            assert first.ask("RENEW", name, fences[0]) == -1, "nobody is deposed"
+            for priority in sorted(waiting, reverse=True):
+                first.close()
+                first = waiting[priority]
+                fences.append(first.hear())
+            assert fences == sorted(fences), (election, fences)
+            first.close()
+        observer = cluster.client(1)
+        leader, kept = cluster.client(4), cluster.client(3)
+        kept_fence = kept.ask("CAMPAIGN", "bully-kept")
+        fence = leader.ask("CAMPAIGN", "bully-dies")
+        heir = cluster.client(2)
+        heir.say("CAMPAIGN", "bully-dies")
+        cluster.kill(4)
+        assert heir.hear() > fence
+        assert kept.ask("RENEW", "bully-kept", kept_fence) == -1
+        for client in (observer, leader, kept, heir):
+            client.close()
+    finish(cluster)
+
+
 def leadership_moves():
     with Cluster(3) as cluster:
         first, second, watcher = cluster.client(1), cluster.client(2), cluster.client(3)
@@ -278,8 +326,13 @@ def leadership_moves():
         assert watcher.push() == ["leader", "boss", None, fence]
         news = watcher.push()
         assert news[2].startswith("2/") and news[3] == higher, news
+        other = cluster.client(1)
+        steady = other.ask("CAMPAIGN", "steady")
         cluster.kill(2)
         assert watcher.push() == ["leader", "boss", None, higher]
+        cluster.await_view([1, 3])
+        assert watcher.ask("LEADER", "steady")[1] == steady, "what is known of a leader outlasts the view"
+        other.close()
         third = cluster.client(1)
         assert third.ask("CAMPAIGN", "boss") > higher
         assert third.ask("RESIGN", "boss") == 1
@@ -295,5 +348,6 @@ def leadership_moves():
 
 if __name__ == "__main__":
     sys.exit(main([leader_killed_after_its_election, leader_killed_during_an_election, ring_successor_killed,
-                   node_restarted_with_the_same_id, holder_stopped, client_killed, two_hundred_names,
-                   released_by_another_member, names_forgotten, leadership_moves]))
+                   node_restarted_with_the_same_id, locks_held_over_restarts, holder_stopped, client_killed,
+                   two_hundred_names, released_by_another_member, names_forgotten, candidates_of_all_nodes,
+                   leadership_moves]))

@@ -122,13 +122,15 @@ class Cluster:
     def find(self):
         """Process ids by node number."""
         pids = {}
-        listing = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True,
-                                 text=True, check=False).stdout
-        for line in listing.splitlines():
-            pid, _, args = line.strip().partition(" ")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+                arguments = (process / "cmdline").read_bytes().decode().split("\0")
+            except (OSError, ValueError):
+                continue  # it has gone meanwhile
             for index in range(1, self.count + 1):
-                if f"{self.directory}/node{index}.conf" in args:
-                    pids[index] = int(pid)
+                if parent == self.process.pid and f"{self.directory}/node{index}.conf" in arguments:
+                    pids[index] = int(process.name)
         return pids
 
     def address(self, index):
@@ -189,7 +191,8 @@ class Cluster:
 
     def check(self):
         """No node failed an assertion or was complained about by a sanitizer."""
-        for sign in ("ssertion", "ERROR", "runtime error", "out of memory"):
+        for sign in ("ssertion", "ERROR", "runtime error", "out of memory", "ended with status", "by signal 6",
+                     "by signal 11"):
             assert sign not in self.problems, self.problems
 
     def remove(self):
@@ -266,9 +269,12 @@ def in_parallel(*functions):
 
 
 def main(tests):
-    """Runs the tests named on the command line, or all."""
+    """Runs the tests named on the command line, or all; with --part 1/3 every third, from the first on."""
     wanted = sys.argv[1:]
     failed = 0
+    if wanted[:1] == ["--part"]:
+        part, parts = map(int, wanted[1].split("/"))
+        tests, wanted = tests[part - 1::parts], []
     for test in tests:
         if wanted and test.__name__ not in wanted:
             continue

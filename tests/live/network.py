@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Nodes whose connections break in mid-sentence, or lead nowhere for a while: each pair talks through a proxy."""
+
+import json
+import pathlib
+import random
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from harness import CONCLAVE, PATIENCE, Client, Gone, free_port, in_parallel, main
+
+
+class Proxy:
+    """Carries bytes between two nodes; breaks connections and swallows what they say when told so."""
+
+    def __init__(self, target):
+        self.target = target
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self.listener.getsockname()
+        self.pairs = []
+        self.silent = False
+        self.broken = 0
+        self.stopping = False
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def meet(self):
+        incoming, _ = self.listener.accept()
+        try:
+            outgoing = socket.create_connection(self.target, 1)
+        except OSError:
+            incoming.close()
+            return
+        self.pairs.append((incoming, outgoing))
+
+    def drop(self, pair):
+        self.pairs.remove(pair)
+        for end in pair:
+            end.close()
+
+    def run(self):
+        while not self.stopping:
+            ends = [end for pair in self.pairs for end in pair]
+            ready, _, _ = select.select([self.listener, *([] if self.silent else ends)], [], [], 0.01)
+            if self.listener in ready and not self.silent:
+                self.meet()
+            for pair in list(self.pairs):
+                for source, sink in (pair, pair[::-1]):
+                    if source in ready and pair in self.pairs:
+                        self.carry(pair, source, sink)
+            if self.broken:
+                self.broken = 0
+                for pair in list(self.pairs):
+                    self.drop(pair)
+
+    def carry(self, pair, source, sink):
+        try:
+            data = source.recv(65536)
+            # Of what is on its way when a connection breaks, some has arrived: maybe half a message.
+            sink.sendall(data[:len(data) // 2] if self.broken else data)
+        except OSError:
+            data = b""
+        if not data:
+            self.drop(pair)
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join()
+        for pair in list(self.pairs):
+            self.drop(pair)
+        self.listener.close()
+
+
+class Network:
+    """Nodes 1..count, every pair with a proxy of its own between them."""
+
+    def __init__(self, count, algorithm="central", heartbeat=50, timeout=300):
+        self.count = count
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
+        self.settings = (algorithm, heartbeat, timeout)
+        self.proxies = {}
+        self.processes = []
+
+    def __enter__(self):
+        algorithm, heartbeat, timeout = self.settings
+        numbers = range(1, self.count + 1)
+        ports = {node: free_port() for node in numbers}
+        for low in numbers:
+            for high in range(low + 1, self.count + 1):
+                self.proxies[low, high] = Proxy(("127.0.0.1", ports[high]))
+        for node in numbers:
+            members = "".join(f"{other} = 127.0.0.1:"
+                              f"{self.proxies[node, other].address[1] if node < other else ports[other]}\n"
+                              for other in numbers)
+            path = self.directory / f"node{node}.conf"
+            path.write_text(f"[node]\nid = {node}\nlisten = {self.address(node)}\npeers = 127.0.0.1:{ports[node]}\n"
+                            f"[members]\n{members}[group]\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
+                            f"[lock *]\nalgorithm = {algorithm}\n")
+            with open(self.directory / f"node{node}.log", "w", encoding="utf-8") as log:
+                self.processes.append(subprocess.Popen(
+                    [CONCLAVE, "node", "--config", str(path), "--record", str(self.directory / f"node{node}.jsonl")],
+                    stdout=log, stderr=subprocess.STDOUT))
+        self.await_views({node: set(numbers) for node in numbers})
+        return self
+
+    def address(self, node):
+        return f"{self.directory}/node{node}.sock"
+
+    def client(self, node):
+        return Client(self.address(node))
+
+    def await_views(self, expected):
+        """Until each node is in a view with exactly these: {node: members}. Returns {node: epoch}."""
+        end = time.monotonic() + PATIENCE
+        seen = {}
+        while time.monotonic() < end:
+            try:
+                for node in expected:
+                    client = self.client(node)
+                    view = client.ask("VIEW")
+                    client.close()
+                    alive = {member["id"] for member in view["members"] if member["state"] != "suspected"}
+                    seen[node] = (view["coordinator"], alive, view["epoch"])
+                if all(seen[node][:2] == (max(members), members) for node, members in expected.items()):
+                    return {node: seen[node][2] for node in expected}
+            except (OSError, Gone):
+                pass
+            time.sleep(0.02)
+        raise AssertionError(f"expected {expected}, saw {seen}")
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.terminate()
+        codes = [process.wait(PATIENCE) for process in self.processes]
+        for proxy in self.proxies.values():
+            proxy.stop()
+        logs = "".join(path.read_text() for path in self.directory.glob("*.log"))
+        assert codes == [0] * self.count, (codes, logs)
+
+    def judge(self):
+        files = sorted(str(path) for path in self.directory.glob("*.jsonl"))
+        result = subprocess.run([CONCLAVE, "judge", "--json", *files], capture_output=True, text=True, check=False)
+        report = json.loads(result.stdout)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        return {(name["name"], name["of"]): name for name in report["names"]}, report["views"]
+
+
+def connections_break():
+    """Every message arrives once and in order: the counts are exactly the texts', as if nothing had happened."""
+    for algorithm in ("ricart-agrawala", "lamport", "central"):
+        # Patient enough that no broken connection is taken for a dead node.
+        with Network(3, algorithm, heartbeat=500, timeout=5000) as network:
+            stop = threading.Event()
+            breaks = 0
+
+            def disturb(network=network, stop=stop):
+                nonlocal breaks
+                dice = random.Random(3)
+                while not stop.is_set():
+                    time.sleep(dice.random() * 0.02)
+                    dice.choice(list(network.proxies.values())).broken = 1
+                    breaks += 1
+
+            def enter(node, network=network):
+                client = network.client(node)
+                for _ in range(50):
+                    fence = client.ask("LOCK", "x")
+                    assert client.ask("UNLOCK", "x", fence) == 1
+                client.close()
+
+            thread = threading.Thread(target=disturb)
+            thread.start()
+            in_parallel(*[lambda node=node: enter(node) for node in (1, 2, 3)])
+            stop.set()
+            thread.join()
+            time.sleep(0.3)  # the last messages come over
+        names, views = network.judge()
+        assert views == 1 and breaks > 10, (views, breaks)
+        run = names["x", "nodes"]
+        assert run["verdict"] == names["x", "clients"]["verdict"] == "held", run
+        judged = {p["name"]: p["verdict"] for p in run["properties"]}
+        assert judged["textbook-messages"] == "held" and names["x", "clients"]["entries"] == 150, run
+
+
+def the_network_is_cut():
+    """What the texts warn of: both sides elect and grant. Afterwards one holder is left, the other is told."""
+    with Network(3) as network:
+        minority, majority = network.client(3), network.client(1)
+        for pair in ((1, 3), (2, 3)):
+            network.proxies[pair].silent = True
+        network.await_views({1: {1, 2}, 2: {1, 2}, 3: {3}})
+        one, other = majority.ask("LOCK", "x"), minority.ask("LOCK", "x")
+        assert one != other
+        for pair in ((1, 3), (2, 3)):
+            network.proxies[pair].silent = False
+        epochs = network.await_views({node: {1, 2, 3} for node in (1, 2, 3)})
+        assert len(set(epochs.values())) == 1
+        kept = {client: client.ask("RENEW", "x", fence) for client, fence in ((majority, one), (minority, other))}
+        assert sorted(kept.values(), key=str) == [-1, None], kept
+        loser, fence = (majority, one) if kept[majority] is None else (minority, other)
+        assert ["lost", "x", fence] in loser.pushes
+        winner, fence = (minority, other) if loser is majority else (majority, one)
+        assert winner.ask("UNLOCK", "x", fence) == 1
+        assert loser.ask("LOCK", "x") > max(one, other)
+        minority.close()
+        majority.close()
+    names, _ = network.judge()
+    properties = {p["name"]: p["verdict"] for p in names["x", "clients"]["properties"]}
+    assert properties["exclusion"] == "violated", "the recording shows the split"
+
+
+if __name__ == "__main__":
+    sys.exit(main([connections_break, the_network_is_cut]))
