@@ -11,6 +11,15 @@
 
 #include "core/parse.h"
 
+#ifdef __SANITIZE_ADDRESS__
+/* libraft 0.15 forgets 16 bytes when it is closed while it installs a snapshot. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libraft.so";
+}
+#endif
+
 #define CHAOS_MS 3000u
 #define PEACE_MS 6000u
 
@@ -91,6 +100,11 @@ static void pause_somebody(struct world *world)
     world->nodes[number].paused_until_ms = world->now_ms + below(world, 4 * world->election_ms);
 }
 
+static void stall_a_disk(struct world *world)
+{
+    world->nodes[below(world, world->count)].stalled_until_ms = world->now_ms + below(world, 5 * world->election_ms);
+}
+
 static void break_a_disk(struct world *world)
 {
     struct node *node = &world->nodes[below(world, world->count)];
@@ -102,16 +116,17 @@ static void break_a_disk(struct world *world)
 
 static void change_members(struct world *world)
 {
+    static const enum cv_seat_role roles[] = {CV_SEAT_VOTER, CV_SEAT_STANDBY, CV_SEAT_SPARE};
     struct node *leader = world_leader(world);
     uint64_t number;
     if (!leader || world->count == world->voters)
         return;
-    /* Whoever was removed is not told; nobody is removed who would come back with an old memory. */
     const uint64_t id = world->voters + 1 + below(world, world->count - world->voters);
-    static const enum cv_seat_role roles[] = {CV_SEAT_VOTER, CV_SEAT_STANDBY, CV_SEAT_SPARE};
-    const int error = below(world, 3) == 0
-                          ? cv_agreement_add(leader->agreement, id, &number)
-                          : cv_agreement_assign(leader->agreement, id, roles[below(world, 3)], &number);
+    int error = cv_agreement_add(leader->agreement, id, &number);
+    if (error != 0 && below(world, 4) == 0)
+        error = cv_agreement_remove(leader->agreement, id, &number);
+    else if (error != 0)
+        error = cv_agreement_assign(leader->agreement, id, roles[below(world, 3)], &number);
     world->changes += error == 0;
 }
 
@@ -127,9 +142,9 @@ static void transfer(struct world *world)
 
 static void misbehave(struct world *world)
 {
-    static void (*const deeds[])(struct world *) = {partition,      partition,      partition,    crash_or_start,
-                                                    crash_or_start, pause_somebody, break_a_disk, change_members,
-                                                    change_members, transfer};
+    static void (*const deeds[])(struct world *) = {
+        partition,    partition,    partition, crash_or_start, crash_or_start, pause_somebody, stall_a_disk,
+        stall_a_disk, break_a_disk, transfer,  change_members, change_members, change_members, change_members};
     deeds[below(world, sizeof deeds / sizeof *deeds)](world);
 }
 
@@ -178,11 +193,30 @@ static void peace(struct world *world)
         world_wrong(world, "not everybody learns what is agreed on");
 }
 
+/* And who the members are. */
+static void check_seats(struct world *world)
+{
+    struct node *leader = world_leader(world);
+    struct cv_seat known[MAX_NODES], seats[MAX_NODES];
+    if (!leader)
+        return;
+    const size_t count = cv_agreement_seats(leader->agreement, known, MAX_NODES);
+    for (uint32_t i = 0; i < world->voters; i++) {
+        if (cv_agreement_seats(world->nodes[i].agreement, seats, MAX_NODES) != count)
+            world_wrong(world, "%u and %u do not agree on how many they are", leader->number + 1, i + 1);
+        for (size_t j = 0; j < count; j++) {
+            if (known[j].id != seats[j].id || known[j].role != seats[j].role)
+                world_wrong(world, "%u and %u do not agree on who they are", leader->number + 1, i + 1);
+        }
+    }
+}
+
 static bool tell_story(uint64_t seed, struct world *world, uint64_t totals[8])
 {
     world_open(world, seed, (uint32_t[]){3, 5, 3, 2, 1}[seed % 5], seed % 3 == 0 ? 2 : 0);
     chaos(world);
     peace(world);
+    check_seats(world);
     const uint64_t story[8] = {world->acknowledgements, world->elections,      world->crashes,  world->restarts,
                                world->changes,          world->snapshots_sent, world->transfers};
     for (uint32_t i = 0; i < 7; i++)
@@ -197,10 +231,10 @@ static bool tell_story(uint64_t seed, struct world *world, uint64_t totals[8])
 
 /* ---- examples ---- */
 
-/* Three members, all well, of whom one leads. */
-static struct node *begin(struct world *world)
+/* Members, all well, of whom one leads. */
+static struct node *begin_with(struct world *world, uint32_t voters, uint32_t joiners)
 {
-    world_open(world, 1, 3, 0);
+    world_open(world, 1, voters, joiners);
     world->delay_ms = 1;
     world_heal(world);
     pass(world, 1000);
@@ -208,6 +242,11 @@ static struct node *begin(struct world *world)
     if (!leader)
         world_wrong(world, "nobody leads");
     return leader ? leader : &world->nodes[0];
+}
+
+static struct node *begin(struct world *world)
+{
+    return begin_with(world, 3, 0);
 }
 
 /* Pre-vote: whoever was cut off for a while does not disturb the others when it is back. */
@@ -263,6 +302,53 @@ static void earlier_terms_are_not_counted(struct world *world)
     pass(world, 1000);
 }
 
+/* An entry of a leader that is dead gets to somebody's disk when there is another leader, who must not count it. */
+static void a_late_disk_answers_nobody(struct world *world)
+{
+    struct node *leader = begin_with(world, 5, 0);
+    struct node *late = &world->nodes[(leader->number + 1) % 5];
+    cut_off(world, 1u << leader->number | 1u << late->number, false);
+    late->stalled_until_ms = world->now_ms + 10000;
+    world_propose(leader);
+    pass(world, 5);
+    world_crash(world, leader->number);
+    memset(world->cut, 0, sizeof world->cut);
+    for (uint32_t ms = 0; ms < 2000 && !world_leader(world); ms++)
+        pass(world, 1);
+    pass(world, 3);
+    late->stalled_until_ms = 0;
+    pass(world, 100);
+    if (!world_leader(world))
+        world_wrong(world, "nobody takes over");
+}
+
+/* The only other voter is killed before it hears that it is one: it votes all the same, or nobody leads any more. */
+static void whoever_is_asked_votes(struct world *world)
+{
+    struct node *leader = begin_with(world, 1, 1);
+    struct node *other = &world->nodes[1];
+    struct cv_seat seats[2] = {{0}};
+    uint64_t number;
+    cv_agreement_add(leader->agreement, 2, &number);
+    pass(world, 100);
+    cv_agreement_assign(leader->agreement, 2, CV_SEAT_STANDBY, &number);
+    pass(world, 500);
+    other->stalled_until_ms = world->now_ms + 10000;
+    cv_agreement_assign(leader->agreement, 2, CV_SEAT_VOTER, &number);
+    for (uint32_t ms = 0; ms < 500 && seats[1].role != CV_SEAT_VOTER; ms++) {
+        pass(world, 1);
+        cv_agreement_seats(leader->agreement, seats, 2);
+    }
+    if (seats[1].role != CV_SEAT_VOTER)
+        world_wrong(world, "nobody is made a voter");
+    world_crash(world, other->number);
+    pass(world, 500);
+    world_heal(world);
+    pass(world, 2000);
+    if (!world_leader(world))
+        world_wrong(world, "nobody leads any more");
+}
+
 /* A disk that is full is the end for its owner, and for nobody else. */
 static void a_full_disk_ends_one(struct world *world)
 {
@@ -302,8 +388,12 @@ static void failover_is_fast(struct world *world)
 
 static uint64_t tell_examples(struct world *world)
 {
-    static void (*const examples[])(struct world *) = {a_return_changes_nothing, a_restart_breaks_no_promise,
-                                                       earlier_terms_are_not_counted, a_full_disk_ends_one,
+    static void (*const examples[])(struct world *) = {a_return_changes_nothing,
+                                                       a_restart_breaks_no_promise,
+                                                       earlier_terms_are_not_counted,
+                                                       a_late_disk_answers_nobody,
+                                                       whoever_is_asked_votes,
+                                                       a_full_disk_ends_one,
                                                        failover_is_fast};
     uint64_t failures = 0;
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {

@@ -7,12 +7,17 @@
  * from one thread; the disk has a thread of its own, and nothing here waits for it. Calls back are made at the end of
  * the call that caused them, and may call anything but cv_agreement_close.
  *
- * Three things libraft 0.15 leaves to its user are done here:
+ * What libraft 0.15 leaves to its user, or gets wrong, is done here:
  *   - It takes for granted that a term and a vote are on disk when it goes on. Here everything it wants to say is held
  *     back until they are.
  *   - It lets a new leader commit entries of earlier terms by counting who has them, which loses them again in figure 8
  *     of the Raft paper. Here a new leader is silent until an entry of its own term is on its disk, and counts from
  * there.
+ *   - It tells a leader that it has entries which an earlier leader sent. Here it tells no more than what agrees.
+ *   - It lets the only voter lead in the same term twice. Here that votes for itself first.
+ *   - It misses, or cannot take back, some changes of members. Here it is begun anew from the log when that happens.
+ *   - It can refuse an election for ever: to a member of a lower term that knows more, or for want of the vote of one
+ * that has not heard of it. Here terms are told with every message, and whoever is asked votes.
  *   - It forgets at a restart whom it has heard. Here a member that returns gives no vote for one election timeout, so
  *     that a leader may rely on the silence it was promised (cv_agreement_heard_ms).
  */

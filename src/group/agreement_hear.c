@@ -79,6 +79,15 @@ static raft_term term_at(const struct cv_journal *log, raft_index index)
     return index == log->snapshot_index ? log->snapshot_term : 0;
 }
 
+static bool changes_members(const struct cv_journal *log, raft_index from)
+{
+    for (raft_index index = from; index < cv_journal_next(log); index++) {
+        if (log->entries[index - log->first].type == RAFT_CHANGE)
+            return true;
+    }
+    return false;
+}
+
 /*
  * The first entry that the message takes back, if a change of members goes with it, or 0. libraft looks for the members
  * before the change in its log, and crashes if they are only in a snapshot; and after a restart it does not look at
@@ -86,17 +95,14 @@ static raft_term term_at(const struct cv_journal *log, raft_index index)
  */
 static raft_index undone_members(const struct cv_agreement *agreement, const struct raft_append_entries *append)
 {
-    const struct raft *raft = &agreement->raft;
     const struct cv_journal *log = &agreement->mirror;
-    if (append->term < raft->current_term || term_at(log, append->prev_log_index) != append->prev_log_term)
+    if (append->term < agreement->raft.current_term || term_at(log, append->prev_log_index) != append->prev_log_term)
         return 0;
     for (unsigned i = 0; i < append->n_entries; i++) {
         const raft_index index = append->prev_log_index + 1 + i;
         const raft_term term = term_at(log, index);
-        if (term == 0 || term == append->entries[i].term)
-            continue;
-        const bool change = raft->configuration_index >= index || raft->configuration_uncommitted_index >= index;
-        return change && index > raft->commit_index ? index : 0;
+        if (term != 0 && term != append->entries[i].term)
+            return index > agreement->raft.commit_index && changes_members(log, index) ? index : 0;
     }
     return 0;
 }
@@ -111,22 +117,28 @@ static void limit_commit(const struct raft *raft, struct raft_append_entries *ap
 
 /*
  * Whoever is asked has a vote, Raft says, also if it has not heard yet that it has: those who have may need it to tell
- * it so. libraft looks up its own seat before it votes; and nowhere else while it is asked.
+ * it so. libraft looks up its own seat before it votes, and nowhere else while it is asked; and a member without a vote
+ * never gives up its leader, however long that has been silent.
  */
 static void receive_as_voter(struct cv_agreement *agreement, struct raft_message *message)
 {
     struct raft_server *seat = NULL;
     const struct raft_configuration *members = &agreement->raft.configuration;
     for (unsigned i = 0; i < members->n; i++) {
-        if (members->servers[i].id == agreement->options.id)
+        if (members->servers[i].id == agreement->options.id && members->servers[i].role != RAFT_VOTER)
             seat = &members->servers[i];
     }
-    const int role = seat ? seat->role : RAFT_SPARE;
-    if (seat)
-        seat->role = RAFT_VOTER;
+    if (!seat) {
+        agreement->receive(&agreement->io, message);
+        return;
+    }
+    const int role = seat->role;
+    const uint64_t now_ms = agreement->calls.now_ms(agreement->calls.context);
+    seat->role = RAFT_VOTER;
+    if (now_ms - agreement->heard_ms >= 2 * (uint64_t)agreement->options.election_ms)
+        message->request_vote.disrupt_leader = true;
     agreement->receive(&agreement->io, message);
-    if (seat)
-        seat->role = role;
+    seat->role = role;
 }
 
 /* A voter has confirmed that this member leads: it is silent for so long, and so is this member itself. */
@@ -140,6 +152,25 @@ static void count_contact(struct cv_agreement *agreement, struct peer *peer, uin
         agreement->quiet_until_ms = contact_ms + agreement->options.election_ms;
 }
 
+/*
+ * A message that begins with the first entry of all, which is no longer in the log: libraft would append it at the end.
+ * Leaves out what is known; false if that is all of it.
+ */
+static bool skip_known(const struct cv_agreement *agreement, struct raft_append_entries *append)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    const raft_index known = log->count > 0 ? log->first : log->snapshot_index;
+    if (append->prev_log_index > 0 || append->n_entries == 0 || log->snapshot_index == 0 || known <= 1)
+        return true;
+    if (append->n_entries <= known)
+        return false;
+    append->prev_log_index = known;
+    append->prev_log_term = append->entries[known - 1].term;
+    append->n_entries -= (unsigned)known;
+    memmove(append->entries, append->entries + known, append->n_entries * sizeof *append->entries);
+    return true;
+}
+
 static void receive(struct cv_agreement *agreement, struct peer *peer, const struct envelope *envelope,
                     struct raft_message *message)
 {
@@ -147,6 +178,10 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
     const raft_term term = cv_raft_term(message);
     const unsigned short type = message->type;
     if (type == RAFT_IO_APPEND_ENTRIES) {
+        if (!skip_known(agreement, &message->append_entries)) {
+            cv_raft_discard(message);
+            return;
+        }
         const raft_index lost = undone_members(agreement, &message->append_entries);
         if (lost > 0) {
             cv_agreement_io_cut(agreement, lost);
@@ -172,6 +207,7 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
         raft->current_term != term || (type != RAFT_IO_APPEND_ENTRIES && type != RAFT_IO_INSTALL_SNAPSHOT))
         return;
     agreement->heard_term = term;
+    agreement->heard_ms = agreement->calls.now_ms(agreement->calls.context);
     if (envelope->stamp >= peer->heard_stamp) {
         peer->heard_stamp = envelope->stamp;
         peer->yields = envelope->yields;

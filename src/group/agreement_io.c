@@ -168,11 +168,13 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
     }
     flight->append = request;
     flight->appended = cb;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        flight->changes_members |= entries[i].type == RAFT_CHANGE;
         copies[i] = (struct cv_entry){.term = entries[i].term,
                                       .type = entries[i].type,
                                       .size = (uint32_t)entries[i].buf.len,
                                       .bytes = entries[i].buf.base};
+    }
     struct cv_buffer body = {0};
     cv_journal_put_entries(&body, cv_journal_next(&agreement->mirror), copies, count);
     free(copies);
@@ -263,6 +265,33 @@ static struct flight *land(struct cv_agreement *agreement)
     return flight;
 }
 
+static bool same_members(const struct raft_configuration *a, const struct raft_configuration *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (unsigned i = 0; i < a->n; i++) {
+        if (a->servers[i].id != b->servers[i].id || a->servers[i].role != b->servers[i].role)
+            return false;
+    }
+    return true;
+}
+
+/* libraft misses a change of members that is stored while it is a candidate. Does it know of the last one? */
+static bool knows_members(const struct cv_agreement *agreement)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    struct raft_configuration members;
+    size_t i = log->count;
+    while (i > 0 && log->entries[i - 1].type != RAFT_CHANGE)
+        i--;
+    if (i == 0 || log->first + i - 1 > agreement->raft.last_stored ||
+        cv_raft_configuration(log->entries[i - 1].bytes, log->entries[i - 1].size, &members) != 0)
+        return true;
+    const bool same = same_members(&members, &agreement->raft.configuration);
+    raft_configuration_close(&members);
+    return same;
+}
+
 void cv_agreement_io_settle(struct cv_agreement *agreement)
 {
     for (struct cv_disk_done done; !agreement->failed && cv_disk_take(agreement->disk, &done);) {
@@ -284,7 +313,10 @@ void cv_agreement_io_settle(struct cv_agreement *agreement)
             flight->kept(flight->put, 0);
         }
         agreement->answers_muted = false;
+        const bool check = flight->changes_members;
         free(flight);
+        if (check && !knows_members(agreement))
+            cv_agreement_begin_anew(agreement);
     }
 }
 

@@ -40,6 +40,7 @@ struct flight {
     raft_io_snapshot_put_cb kept;
     uint64_t term; /* in which it left */
     uint64_t last_index;
+    bool changes_members;
     bool installs; /* it replaces the log, which nobody may use meanwhile */
 };
 
@@ -105,6 +106,7 @@ struct cv_agreement {
     struct letter *letters, **letters_end;
     struct peer peers[CV_RAFT_MAX_SERVERS];
     size_t peer_count;
+    uint64_t heard_ms;
     uint64_t heard_term;     /* of the last message of a leader */
     uint64_t quiet_until_ms; /* no votes before: it has promised silence, or may have in an earlier life */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "group/raft_codec.h"
 
+#include <assert.h>
 #include <raft.h>
 
 #define VERSION 1u
@@ -165,7 +166,8 @@ static int take_entries(struct cv_cursor *cursor, struct raft_append_entries *ap
     unsigned char *at = batch;
     for (unsigned i = 0; i < append->n_entries; i++) {
         struct raft_entry *entry = &append->entries[i];
-        take_entry(cursor, 0, MAX_NUMBER, entry);
+        const bool good = take_entry(cursor, 0, MAX_NUMBER, entry);
+        assert(good && entry->buf.base);
         memcpy(at, entry->buf.base, entry->buf.len);
         entry->buf.base = at;
         entry->batch = batch;

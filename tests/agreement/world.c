@@ -248,7 +248,7 @@ void world_start(struct world *world, uint32_t number)
     struct cv_complaint complaint = {{0}};
     node->last_index = 0;
     node->failed = false;
-    node->paused_until_ms = 0;
+    node->paused_until_ms = node->stalled_until_ms = 0;
     node->tick_ms = world->now_ms + below(world, 5);
     node->disk_chance = (uint32_t[]){100, 50, 10, 3}[below(world, 4)];
     memset(node->pending, 0, sizeof node->pending);
@@ -304,7 +304,8 @@ static void run_node(struct world *world, struct node *node)
 {
     if (!node->agreement || node->paused_until_ms > world->now_ms)
         return;
-    while (below(world, 100) < node->disk_chance && cv_agreement_work(node->agreement))
+    while (node->stalled_until_ms <= world->now_ms && below(world, 100) < node->disk_chance &&
+           cv_agreement_work(node->agreement))
         ;
     cv_agreement_settle(node->agreement);
     if (node->tick_ms <= world->now_ms) {
@@ -321,21 +322,32 @@ static void run_node(struct world *world, struct node *node)
 
 /* ---- the world ---- */
 
+static bool is_due(const struct world *world, const struct packet *packet)
+{
+    const struct node *node = &world->nodes[packet->to];
+    /* To whoever is paused it comes when it wakes, as from a socket. */
+    return packet->arrives_ms <= world->now_ms && (!node->agreement || node->paused_until_ms <= world->now_ms);
+}
+
+static void hand_over(struct world *world, struct packet packet)
+{
+    const struct node *node = &world->nodes[packet.to];
+    if (node->agreement && !node->failed &&
+        cv_agreement_hear(node->agreement, packet.from + 1, packet.bytes, packet.length) == CV_EINPUT)
+        world_wrong(world, "%u does not understand %u", packet.to + 1, packet.from + 1);
+    free(packet.bytes);
+}
+
 static void deliver(struct world *world)
 {
     for (size_t i = 0; i < world->packet_count;) {
-        const struct packet packet = world->packets[i];
-        struct node *node = &world->nodes[packet.to];
-        /* To whoever is paused it comes when it wakes, as from a socket. */
-        if (packet.arrives_ms > world->now_ms || (node->agreement && node->paused_until_ms > world->now_ms)) {
+        if (is_due(world, &world->packets[i])) {
+            const struct packet packet = world->packets[i];
+            world->packets[i] = world->packets[--world->packet_count];
+            hand_over(world, packet);
+        } else {
             i++;
-            continue;
         }
-        world->packets[i] = world->packets[--world->packet_count];
-        if (node->agreement && !node->failed &&
-            cv_agreement_hear(node->agreement, packet.from + 1, packet.bytes, packet.length) == CV_EINPUT)
-            world_wrong(world, "%u does not understand %u", packet.to + 1, packet.from + 1);
-        free(packet.bytes);
     }
 }
 
@@ -353,7 +365,7 @@ void world_heal(struct world *world)
     world->loss_32 = world->duplicate_32 = 0;
     for (uint32_t i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
-        node->paused_until_ms = 0;
+        node->paused_until_ms = node->stalled_until_ms = 0;
         if (node->failed)
             world_crash(world, i);
         node->disk.fail_in = 0;

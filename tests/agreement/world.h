@@ -28,9 +28,9 @@ struct node {
     uint32_t number; /* its id is one more */
     struct cv_agreement *agreement;
     struct fake_files disk;
-    uint64_t paused_until_ms, tick_ms;
-    uint32_t disk_chance; /* in 100, that a piece of work is done in a millisecond */
-    bool joins;           /* it was not there at the beginning */
+    uint64_t paused_until_ms, stalled_until_ms, tick_ms; /* all of it is paused, only its disk is */
+    uint32_t disk_chance;                                /* in 100, that a piece of work is done in a millisecond */
+    bool joins;                                          /* it was not there at the beginning */
     bool failed;
     uint64_t incarnation;
 

@@ -31,7 +31,7 @@ static void some_members(struct cv_random *random, struct raft_configuration *me
     const uint64_t count = 1 + below(random, 7);
     for (uint64_t i = 1; i <= count; i++) {
         char address[24];
-        snprintf(address, sizeof address, "%llu", (unsigned long long)(i * i));
+        snprintf(address, sizeof address, "%llu", (unsigned long long)i * i);
         assert_int_equal(raft_configuration_add(members, i * i, address, (int)below(random, 3)), 0);
     }
 }
