@@ -73,7 +73,7 @@ int main(int argc, char **argv)
         return 2;
     int code = tell_stories(world, seed, stories);
     for (enum sabotage sabotage = NOTHING_BROKEN + 1; sabotage < SABOTAGES; sabotage++)
-        code |= find_sabotage(world, sabotage, seed, 2000);
+        code |= find_sabotage(world, sabotage, seed, 10000);
     free(world);
     return code;
 }
