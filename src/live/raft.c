@@ -8,6 +8,7 @@
 #include "live/member.h"
 #include "live/settings.h"
 
+#define SEATS_US 100000u
 #define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
 
 /* Raft's ids are not 0. */
@@ -133,8 +134,9 @@ static void leader_changed(void *context, uint64_t leader, uint64_t term)
 static void decided(void *context, uint64_t number, bool done)
 {
     struct cv_raft *raft = context;
-    (void)number;
-    if (!done)
+    if (number == raft->change)
+        raft->change = 0;
+    else if (!done)
         cv_assembly_refused(&raft->assembly);
 }
 
@@ -279,6 +281,41 @@ void cv_raft_left(struct cv_raft *raft, cv_node node)
     cv_raft_update(raft);
 }
 
+/* ---- seats ---- */
+
+static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (seats[i].id == id)
+            return &seats[i];
+    return NULL;
+}
+
+/* The configuration has changed since the log began: whoever leads it gives and takes seats, one at a time. */
+static void arrange_seats(struct cv_raft *raft)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    for (cv_node node = 0; node < roster->count; node++) {
+        const uint64_t id = seat_of(raft, node);
+        const struct cv_seat *seat = find_seat(seats, count, id);
+        const enum cv_seat_role role = cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
+        if (!seat)
+            cv_agreement_add(raft->agreement, id, &raft->change);
+        else if (seat->role != role)
+            cv_agreement_assign(raft->agreement, id, role, &raft->change);
+        if (raft->change)
+            return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (node_of(raft, seats[i].id) == CV_NOBODY) {
+            cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
+            return;
+        }
+}
+
 static void time_passes(struct cv_alarm *alarm)
 {
     struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
@@ -290,6 +327,10 @@ static void time_passes(struct cv_alarm *alarm)
     if (member->begun && grants(raft, me, member->host.view.epoch))
         granted(raft, me, cv_loop_boot());
     cv_assembly_tick(&raft->assembly, cv_loop_boot());
+    if (raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
+        raft->check_us = cv_loop_boot() + SEATS_US;
+        arrange_seats(raft);
+    }
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
         member->user.hopeless(member->user.context);
@@ -321,7 +362,7 @@ static int open_agreement(struct cv_raft *raft, const struct cv_settings *settin
         .directory = raft->directory,
         .threaded = true,
         .seats = seats,
-        .seat_count = roster->count,
+        .seat_count = settings->joins ? 0 : roster->count,
         .election_ms = election_ms,
         .heartbeat_ms = election_ms / 5,
         .seed = cv_random_next(&raft->member->host.random),

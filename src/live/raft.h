@@ -44,7 +44,9 @@ struct cv_raft {
     cv_set ready;   /* peers that have begun */
     cv_set renewed; /* peers that have lost something, and have yet to say whether they begin anew */
     uint64_t leader, term;
-    uint64_t lapses; /* leases that ran out */
+    uint64_t change;   /* the number of a change of seats on its way, or 0 */
+    uint64_t check_us; /* the seats are compared with the roster then */
+    uint64_t lapses;   /* leases that ran out */
     char *directory;
 };
 

@@ -357,11 +357,13 @@ static void disturb(struct world *world)
         node->paused = node->up;
         node->paused_until = world->now + 50000 + draw(world, 1500000);
         break;
-    case 2: /* a cut between two sides */
+    case 2: { /* a cut between two sides */
+        const uint64_t sides = draw(world, 1u << world->count);
         for (cv_node a = 0; a < world->count; a++)
-            for (cv_node b = 0; b < a; b++)
-                world->cut[a][b] = world->cut[b][a] = chance(world, 2) != chance(world, 2);
+            for (cv_node b = 0; b < world->count; b++)
+                world->cut[a][b] = (sides >> a & 1) != (sides >> b & 1);
         break;
+    }
     case 3: { /* one node alone, or in one direction */
         const cv_node alone = node->roster.me;
         const bool both = chance(world, 2);

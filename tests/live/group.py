@@ -84,14 +84,22 @@ class Group:
         self.standbys = standbys
         self.processes = {}
         self.stopped = set()
+        self.links = {}
+        self.reconfigure(self.members)
+
+    def reconfigure(self, members, joining=()):
+        """Before they are started."""
+        self.members = list(members)
         ports = {node: free_port() for node in self.members}
+        for link in self.links.values():
+            link.close()
         self.links = {(a, b): Link(a, b, ports[b]) for a in self.members for b in self.members if a < b}
         for node in self.members:
-            self.configure(node, ports)
+            self.configure(node, ports, node in joining)
 
-    def configure(self, node, ports):
+    def configure(self, node, ports, joins):
         lines = ["[node]", f"id = {node}", f"listen = {self.address(node)}", f"peers = 127.0.0.1:{ports[node]}",
-                 f"directory = {self.directory}/{node}", "[members]"]
+                 f"directory = {self.directory}/{node}", f"join = {'yes' if joins else 'no'}", "[members]"]
         for other in self.members:
             pair = (node, other)
             port = self.links[pair].port if pair in self.links else ports[other]

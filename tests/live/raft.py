@@ -266,6 +266,33 @@ def standbys():
         group.await_view()
 
 
+def other_members():
+    """A group that is started again with other members goes on with higher fences, and counts the new majority."""
+    with Group(3) as group:
+        fence, _ = lock_once(group, 1)
+        group.kill(1, 2, 3, which=signal.SIGTERM)
+        group.reconfigure([1, 2, 3, 7, 9], joining=[7, 9])
+        group.start()
+        group.await_view()
+        for node in (9, 1):
+            higher, _ = lock_once(group, node)
+            assert higher > fence
+            fence = higher
+        time.sleep(1)  # for a vote each
+        group.kill(1, 2)
+        group.await_view([3, 7, 9])
+        higher, _ = lock_once(group, 7)
+        assert higher > fence
+        group.kill(3, 7, 9)
+        group.reconfigure([3, 7, 9])
+        group.start()
+        group.await_view()
+        time.sleep(1)
+        group.kill(9)
+        group.await_view([3, 7])
+        assert lock_once(group, 3)[0] > higher
+
+
 def majority_of_five():
     """Two of five may go; with three gone nothing is granted, until one of them is back."""
     with Group(5) as group:
@@ -416,7 +443,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main([coordinator_killed, log_leader_killed, both_killed, coordinator_stopped, log_leader_stopped,
                        both_stopped, member_cut_off, coordinator_cut_off, member_unheard, coordinator_unheard,
-                       ended_in_order, promise_is_kept, standbys, majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
+                       ended_in_order, promise_is_kept, standbys, other_members, majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
                        waits_through_views, each_algorithm_goes_on, shows_itself]))
     except Gone:
         sys.exit("a node ended")
