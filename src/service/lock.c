@@ -39,13 +39,6 @@ bool cv_lock_keep(const struct cv_instance *instance)
     return lock && (lock->first || lock->holds || lock->watches || lock->leader.leads);
 }
 
-void cv_lock_destroyed(struct cv_instance *instance)
-{
-    struct cv_lock *lock = lock_of(instance);
-    free(lock);
-    instance->user = NULL;
-}
-
 /* ---- who waits ---- */
 
 static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
@@ -115,6 +108,15 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
     while (hold && hold->fence != fence)
         hold = hold->next;
     return hold;
+}
+
+void cv_lock_destroyed(struct cv_instance *instance)
+{
+    struct cv_lock *lock = lock_of(instance);
+    while (lock && lock->holds)
+        forget(lock->holds);
+    free(lock);
+    instance->user = NULL;
 }
 
 /* ---- letting in ---- */
