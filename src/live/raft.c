@@ -191,6 +191,31 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
     take_entries(raft);
 }
 
+void cv_raft_began(struct cv_raft *raft)
+{
+    raft->torn = 0;
+}
+
+/* Those two can talk again, but the leader of the log may never have noticed that they could not. */
+static void mend(struct cv_raft *raft, cv_node node)
+{
+    const struct cv_host *host = &raft->member->host;
+    if (!cv_set_has(raft->torn, node) || !cv_host_ready(host) || !cv_set_has(host->view.members, node) ||
+        cv_loop_now() < raft->refresh_us)
+        return;
+    raft->refresh_us = cv_loop_now() + raft->lease.terms.length_us;
+    cv_raft_refresh(raft);
+}
+
+void cv_raft_refresh(struct cv_raft *raft)
+{
+    const cv_node leader = node_of(raft, raft->leader);
+    if (leader == raft->member->roster.me)
+        cv_assembly_renew(&raft->assembly, cv_loop_boot());
+    else if (leader != CV_NOBODY)
+        cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
+}
+
 void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *beat)
 {
     const bool was_ready = cv_set_has(raft->ready, from);
@@ -206,6 +231,7 @@ void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *bea
         raft->renewed &= ~cv_set_of(from);
         cv_assembly_renew(&raft->assembly, cv_loop_boot());
     }
+    mend(raft, from);
 }
 
 /* ---- what the member tells ---- */
@@ -214,6 +240,7 @@ void cv_raft_gone(struct cv_raft *raft, cv_node node)
 {
     raft->ready &= ~cv_set_of(node);
     raft->renewed &= ~cv_set_of(node);
+    raft->torn |= cv_set_of(node);
 }
 
 void cv_raft_update(struct cv_raft *raft)
@@ -232,6 +259,7 @@ void cv_raft_update(struct cv_raft *raft)
 void cv_raft_renewed(struct cv_raft *raft, cv_node node)
 {
     raft->renewed |= cv_set_of(node);
+    raft->torn |= cv_set_of(node);
 }
 
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
@@ -244,15 +272,6 @@ bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
         return false;
     cv_views_ask(raft->member, leader, CV_MOTION_STEP_DOWN, to);
     return true;
-}
-
-void cv_raft_crowded(struct cv_raft *raft)
-{
-    const cv_node leader = node_of(raft, raft->leader);
-    if (leader == raft->member->roster.me)
-        cv_assembly_renew(&raft->assembly, cv_loop_boot());
-    else if (leader != CV_NOBODY)
-        cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
 }
 
 /* Whoever leads the log lets another do so first. */

@@ -401,6 +401,30 @@ def waits_through_views():
             client.close()
 
 
+def two_apart():
+    """Two members cannot hear each other, and the leader of the log hears both: afterwards nothing hangs."""
+    with Group(3) as group:
+        for node in group.members:
+            path = group.directory / f"{node}.conf"
+            path.write_text(path.read_text() + "[lock *]\nalgorithm = ricart-agrawala\n", encoding="utf-8")
+        group.kill(*group.members)
+        group.start()
+        leader = group.await_view()["raft_leader"]
+        pair = tuple(others(group, leader))
+        for _ in range(3):
+            waiting = [group.client(node) for node in pair]
+            group.links[pair].cut()
+            for client in waiting:
+                client.say("LOCK", "x", "WAIT", 100)
+            time.sleep(1)  # they suspect each other, and what they said is lost
+            group.heal()
+            for client in waiting:
+                client.close()
+            for node in group.members:
+                lock_once(group, node)
+            group.await_view()
+
+
 def each_algorithm_goes_on():
     for algorithm in ("central", "central-deny", "ricart-agrawala", "lamport", "maekawa", "token-ring", "voting"):
         with Group(3) as group:
@@ -444,6 +468,6 @@ if __name__ == "__main__":
         sys.exit(main([coordinator_killed, log_leader_killed, both_killed, coordinator_stopped, log_leader_stopped,
                        both_stopped, member_cut_off, coordinator_cut_off, member_unheard, coordinator_unheard,
                        ended_in_order, promise_is_kept, standbys, other_members, majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
-                       waits_through_views, each_algorithm_goes_on, shows_itself]))
+                       waits_through_views, two_apart, each_algorithm_goes_on, shows_itself]))
     except Gone:
         sys.exit("a node ended")
