@@ -46,10 +46,17 @@ static void lease_ends(struct cv_alarm *alarm)
     cv_raft_look(cv_alarm_owner(alarm, struct cv_raft, end));
 }
 
+uint64_t cv_raft_left_us(const struct cv_raft *raft)
+{
+    const uint64_t now = cv_loop_boot();
+    return raft->usable_us > now ? raft->usable_us - now : 0;
+}
+
+/* A client's clock may be as slow as this node's is fast. */
 int64_t cv_raft_left_ms(const struct cv_raft *raft)
 {
-    const uint64_t end = cv_lease_end(&raft->lease), now = cv_loop_boot();
-    return end > now ? (int64_t)((end - now) / 1000) : 0;
+    const struct cv_lease_terms *terms = &raft->lease.terms;
+    return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, cv_raft_left_us(raft))) / 1000);
 }
 
 static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)

@@ -83,7 +83,8 @@ static inline bool cv_raft_leased(const struct cv_raft *raft)
 
 /* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
 void cv_raft_look(struct cv_raft *raft);
-/* Milliseconds until a view without this member may begin. */
+/* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
+uint64_t cv_raft_left_us(const struct cv_raft *raft);
 int64_t cv_raft_left_ms(const struct cv_raft *raft);
 
 /* A new view with the same members, please. */
