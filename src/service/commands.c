@@ -210,7 +210,7 @@ int64_t cv_command_renew(struct cv_hold *hold)
         hold->promised_us = service->host->calls.now() + cv_raft_left_us(raft);
     if (!hold->ttl_ms)
         return lease_ms;
-    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    cv_lock_extend(hold);
     return (int64_t)hold->ttl_ms < lease_ms ? (int64_t)hold->ttl_ms : lease_ms;
 }
 
