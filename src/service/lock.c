@@ -149,7 +149,6 @@ void cv_lock_extend(struct cv_hold *hold)
 
 static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)
 {
-    struct cv_service *service = lock->service;
     dequeue(wait);
     *hold = (struct cv_hold){.alarm.ring = expired,
                              .session = wait->session,
