@@ -198,9 +198,10 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
     take_entries(raft);
 }
 
+/* What is sent to somebody who is suspected at this moment is lost from the beginning. */
 void cv_raft_began(struct cv_raft *raft)
 {
-    raft->torn = 0;
+    raft->torn = raft->member->peers.suspected;
 }
 
 /* Those two can talk again, but the leader of the log may never have noticed that they could not. */
