@@ -142,7 +142,7 @@ static uint64_t left_us(const struct cv_assembly *assembly, uint64_t now_us)
 
 static void prepare(struct cv_assembly *assembly, uint64_t now_us)
 {
-    assembly->proposing = assembly->stale = false;
+    assembly->proposing = false;
     assembly->wish = CV_NOBODY;
     assembly->reported = 0;
     assembly->free_us = now_us;
@@ -268,6 +268,7 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
     assembly->agreed = *proposal;
     assembly->frozen = true;
     assembly->preparing = mine;
+    assembly->stale = assembly->leads && !mine; /* of an earlier leader, or an earlier time of this one */
     cv_grants_learn(&assembly->grants, epoch, proposal->members);
     calls->freeze(calls->context, mine);
     if (mine)

@@ -8,6 +8,7 @@
 #include "live/member.h"
 #include "live/settings.h"
 
+#define SEATS_US 100000u
 #define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
 
 /* Raft's ids are not 0. */
@@ -45,10 +46,17 @@ static void lease_ends(struct cv_alarm *alarm)
     cv_raft_look(cv_alarm_owner(alarm, struct cv_raft, end));
 }
 
+uint64_t cv_raft_left_us(const struct cv_raft *raft)
+{
+    const uint64_t now = cv_loop_boot();
+    return raft->usable_us > now ? raft->usable_us - now : 0;
+}
+
+/* A client's clock may be as slow as this node's is fast. */
 int64_t cv_raft_left_ms(const struct cv_raft *raft)
 {
-    const uint64_t end = cv_lease_end(&raft->lease), now = cv_loop_boot();
-    return end > now ? (int64_t)((end - now) / 1000) : 0;
+    const struct cv_lease_terms *terms = &raft->lease.terms;
+    return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, cv_raft_left_us(raft))) / 1000);
 }
 
 static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
@@ -133,8 +141,9 @@ static void leader_changed(void *context, uint64_t leader, uint64_t term)
 static void decided(void *context, uint64_t number, bool done)
 {
     struct cv_raft *raft = context;
-    (void)number;
-    if (!done)
+    if (number == raft->change)
+        raft->change = 0;
+    else if (!done)
         cv_assembly_refused(&raft->assembly);
 }
 
@@ -189,6 +198,32 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
     take_entries(raft);
 }
 
+/* What is sent to somebody who is suspected at this moment is lost from the beginning. */
+void cv_raft_began(struct cv_raft *raft)
+{
+    raft->torn = raft->member->peers.suspected;
+}
+
+/* Those two can talk again, but the leader of the log may never have noticed that they could not. */
+static void mend(struct cv_raft *raft, cv_node node)
+{
+    const struct cv_host *host = &raft->member->host;
+    if (!cv_set_has(raft->torn, node) || !cv_host_ready(host) || !cv_set_has(host->view.members, node) ||
+        cv_loop_now() < raft->refresh_us)
+        return;
+    raft->refresh_us = cv_loop_now() + raft->lease.terms.length_us;
+    cv_raft_refresh(raft);
+}
+
+void cv_raft_refresh(struct cv_raft *raft)
+{
+    const cv_node leader = node_of(raft, raft->leader);
+    if (leader == raft->member->roster.me)
+        cv_assembly_renew(&raft->assembly, cv_loop_boot());
+    else if (leader != CV_NOBODY)
+        cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
+}
+
 void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *beat)
 {
     const bool was_ready = cv_set_has(raft->ready, from);
@@ -204,6 +239,7 @@ void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *bea
         raft->renewed &= ~cv_set_of(from);
         cv_assembly_renew(&raft->assembly, cv_loop_boot());
     }
+    mend(raft, from);
 }
 
 /* ---- what the member tells ---- */
@@ -212,6 +248,7 @@ void cv_raft_gone(struct cv_raft *raft, cv_node node)
 {
     raft->ready &= ~cv_set_of(node);
     raft->renewed &= ~cv_set_of(node);
+    raft->torn |= cv_set_of(node);
 }
 
 void cv_raft_update(struct cv_raft *raft)
@@ -230,6 +267,7 @@ void cv_raft_update(struct cv_raft *raft)
 void cv_raft_renewed(struct cv_raft *raft, cv_node node)
 {
     raft->renewed |= cv_set_of(node);
+    raft->torn |= cv_set_of(node);
 }
 
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
@@ -244,27 +282,23 @@ bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
     return true;
 }
 
-void cv_raft_crowded(struct cv_raft *raft)
-{
-    const cv_node leader = node_of(raft, raft->leader);
-    if (leader == raft->member->roster.me)
-        cv_assembly_renew(&raft->assembly, cv_loop_boot());
-    else if (leader != CV_NOBODY)
-        cv_views_ask(raft->member, leader, CV_MOTION_RENEW, 0);
-}
-
 /* Whoever leads the log lets another do so first. */
 void cv_raft_leave(struct cv_raft *raft)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_member *member = raft->member;
     uint64_t number;
     raft->gone = true;
     raft->leased = false;
     raft->usable_us = 0;
-    cv_agreement_transfer(raft->agreement, 0, &number);
-    for (cv_node node = 0; node < roster->count; node++)
-        if (node != roster->me)
-            cv_views_ask(raft->member, node, CV_MOTION_LEAVE, 0);
+    member->peers.term = 0; /* as if it had not begun */
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (node != member->roster.me)
+            cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
+    if (cv_agreement_transfer(raft->agreement, 0, &number))
+        return;
+    const uint64_t until = cv_loop_now() + raft->lease.terms.length_us / 2;
+    while (cv_agreement_status(raft->agreement).leads && cv_loop_now() < until)
+        uv_run(&member->loop.uv, UV_RUN_ONCE);
 }
 
 void cv_raft_left(struct cv_raft *raft, cv_node node)
@@ -272,6 +306,41 @@ void cv_raft_left(struct cv_raft *raft, cv_node node)
     cv_grants_forget(&raft->assembly.grants, node);
     cv_raft_gone(raft, node);
     cv_raft_update(raft);
+}
+
+/* ---- seats ---- */
+
+static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (seats[i].id == id)
+            return &seats[i];
+    return NULL;
+}
+
+/* The configuration has changed since the log began: whoever leads it gives and takes seats, one at a time. */
+static void arrange_seats(struct cv_raft *raft)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    for (cv_node node = 0; node < roster->count; node++) {
+        const uint64_t id = seat_of(raft, node);
+        const struct cv_seat *seat = find_seat(seats, count, id);
+        const enum cv_seat_role role = cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
+        if (!seat)
+            cv_agreement_add(raft->agreement, id, &raft->change);
+        else if (seat->role != role)
+            cv_agreement_assign(raft->agreement, id, role, &raft->change);
+        if (raft->change)
+            return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (node_of(raft, seats[i].id) == CV_NOBODY) {
+            cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
+            return;
+        }
 }
 
 static void time_passes(struct cv_alarm *alarm)
@@ -285,6 +354,10 @@ static void time_passes(struct cv_alarm *alarm)
     if (member->begun && grants(raft, me, member->host.view.epoch))
         granted(raft, me, cv_loop_boot());
     cv_assembly_tick(&raft->assembly, cv_loop_boot());
+    if (raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
+        raft->check_us = cv_loop_boot() + SEATS_US;
+        arrange_seats(raft);
+    }
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
         member->user.hopeless(member->user.context);
@@ -316,7 +389,7 @@ static int open_agreement(struct cv_raft *raft, const struct cv_settings *settin
         .directory = raft->directory,
         .threaded = true,
         .seats = seats,
-        .seat_count = roster->count,
+        .seat_count = settings->joins ? 0 : roster->count,
         .election_ms = election_ms,
         .heartbeat_ms = election_ms / 5,
         .seed = cv_random_next(&raft->member->host.random),

@@ -40,11 +40,15 @@ struct cv_raft {
     bool remembers;
     struct cv_backlog backlog[CV_RAFT_BACKLOG];
     uint32_t backlog_count;
-    bool gone;      /* it has left, and is granted nothing any more */
-    cv_set ready;   /* peers that have begun */
-    cv_set renewed; /* peers that have lost something, and have yet to say whether they begin anew */
+    bool gone;           /* it has left, and is granted nothing any more */
+    cv_set ready;        /* peers that have begun */
+    cv_set renewed;      /* peers that have lost something, and have yet to say whether they begin anew */
+    cv_set torn;         /* members with whom something of this view was lost: the algorithms cannot go on in it */
+    uint64_t refresh_us; /* that is said again then */
     uint64_t leader, term;
-    uint64_t lapses; /* leases that ran out */
+    uint64_t change;   /* the number of a change of seats on its way, or 0 */
+    uint64_t check_us; /* the seats are compared with the roster then */
+    uint64_t lapses;   /* leases that ran out */
     char *directory;
 };
 
@@ -79,11 +83,14 @@ static inline bool cv_raft_leased(const struct cv_raft *raft)
 
 /* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
 void cv_raft_look(struct cv_raft *raft);
-/* Milliseconds until a view without this member may begin. */
+/* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
+uint64_t cv_raft_left_us(const struct cv_raft *raft);
 int64_t cv_raft_left_ms(const struct cv_raft *raft);
 
-/* There are many names: a new view keeps those that somebody uses. */
-void cv_raft_crowded(struct cv_raft *raft);
+/* A new view with the same members, please. */
+void cv_raft_refresh(struct cv_raft *raft);
+/* A view has begun. */
+void cv_raft_began(struct cv_raft *raft);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
 

@@ -125,13 +125,19 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
     }
     if (strcmp(key, "peers") == 0)
         return set_text(&settings->peers, value);
+    if (strcmp(key, "join") == 0) {
+        settings->joins = strcmp(value, "yes") == 0;
+        return settings->joins || strcmp(value, "no") == 0
+                   ? 0
+                   : cv_complain(complaint, "[node] join = %s: expected yes or no", cv_brief(value).text);
+    }
     if (strcmp(key, "directory") == 0)
         return set_text(&settings->directory, value);
     if (strcmp(key, "names") == 0)
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
     if (strcmp(key, "clients") == 0)
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
-    return cv_complain(complaint, "[node] %s: expected id, listen, peers, directory, names or clients",
+    return cv_complain(complaint, "[node] %s: expected id, listen, peers, directory, join, names or clients",
                        cv_brief(key).text);
 }
 

@@ -49,6 +49,7 @@ struct cv_settings {
     bool has_id;
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
     uint32_t listen_count;
+    bool joins;      /* a group that is there already */
     char *directory; /* what has to outlast the process; NULL: nothing */
     char *peers;     /* where the other members connect; by default what [members] has for this id */
     uint32_t member_count;

@@ -94,6 +94,8 @@ static void install(void *context, const struct cv_view *view)
     if (cv_host_begin(host, view, member->user.keep))
         return; /* out of memory: it stays outside, and tries again with the next view */
     member->peers.epoch = view->epoch;
+    if (member->raft)
+        cv_raft_began(member->raft);
     member->began_us = cv_loop_now();
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
@@ -115,7 +117,7 @@ void cv_views_crowded(void *context)
     if (!cv_host_ready(&member->host))
         return;
     if (member->raft) {
-        cv_raft_crowded(member->raft);
+        cv_raft_refresh(member->raft);
         return;
     }
     if (view->coordinator != member->roster.me) {

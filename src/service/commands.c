@@ -206,9 +206,11 @@ int64_t cv_command_renew(struct cv_hold *hold)
     const struct cv_service *service = hold->lock->service;
     const struct cv_raft *raft = service->member->raft;
     const int64_t lease_ms = raft ? cv_raft_left_ms(raft) : INT64_MAX;
+    if (raft)
+        hold->promised_us = service->host->calls.now() + cv_raft_left_us(raft);
     if (!hold->ttl_ms)
         return lease_ms;
-    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+    cv_lock_extend(hold);
     return (int64_t)hold->ttl_ms < lease_ms ? (int64_t)hold->ttl_ms : lease_ms;
 }
 

@@ -39,13 +39,6 @@ bool cv_lock_keep(const struct cv_instance *instance)
     return lock && (lock->first || lock->holds || lock->watches || lock->leader.leads);
 }
 
-void cv_lock_destroyed(struct cv_instance *instance)
-{
-    struct cv_lock *lock = lock_of(instance);
-    free(lock);
-    instance->user = NULL;
-}
-
 /* ---- who waits ---- */
 
 static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
@@ -117,6 +110,15 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
     return hold;
 }
 
+void cv_lock_destroyed(struct cv_instance *instance)
+{
+    struct cv_lock *lock = lock_of(instance);
+    while (lock && lock->holds)
+        forget(lock->holds);
+    free(lock);
+    instance->user = NULL;
+}
+
 /* ---- letting in ---- */
 
 /* The whole group hears who leads. */
@@ -134,9 +136,19 @@ static void announce(struct cv_lock *lock, const struct cv_hold *hold, bool lead
                                          .fence = hold->fence});
 }
 
+/* Its client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
+void cv_lock_extend(struct cv_hold *hold)
+{
+    const struct cv_service *service = hold->lock->service;
+    const struct cv_raft *raft = service->member->raft;
+    uint64_t ttl_us = hold->ttl_ms * 1000;
+    if (raft)
+        ttl_us = cv_lease_long(&raft->lease.terms, cv_lease_long(&raft->lease.terms, ttl_us));
+    cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
+}
+
 static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)
 {
-    struct cv_service *service = lock->service;
     dequeue(wait);
     *hold = (struct cv_hold){.alarm.ring = expired,
                              .session = wait->session,
@@ -150,7 +162,7 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
     lock->holds = hold;
     lock->holding++;
     if (hold->ttl_ms)
-        cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + hold->ttl_ms * 1000);
+        cv_lock_extend(hold);
     cv_session_granted(wait, hold);
     announce(lock, hold, true);
 }

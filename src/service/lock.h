@@ -40,6 +40,7 @@ struct cv_hold {
     struct cv_lock *lock;
     uint64_t fence;
     uint64_t ttl_ms;
+    uint64_t promised_us;            /* a renewal has told its client that it lasts until then */
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */
     bool shared;
@@ -89,6 +90,8 @@ void cv_lock_give_up(struct cv_wait *wait);
 void cv_lock_serve(struct cv_lock *lock);
 /* Ends a hold, whoever's turn it is then is served. */
 void cv_lock_end(struct cv_hold *hold);
+/* Its time to live begins anew. */
+void cv_lock_extend(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
 
 /* ---- ballot.c ---- */

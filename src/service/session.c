@@ -153,9 +153,13 @@ static void waited_too_long(struct cv_alarm *alarm)
 
 /* ---- coming and going ---- */
 
-/* With a time to live a lock outlasts its session. */
+/*
+ * With a time to live a lock outlasts its session. So does one whose client was promised a time: that its connection is
+ * gone does not mean that it knows.
+ */
 static void let_go(struct cv_session *session)
 {
+    const uint64_t now = session->service->host->calls.now();
     if (session->wait.lock)
         cv_lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
@@ -163,6 +167,9 @@ static void let_go(struct cv_session *session)
         more = hold->more;
         if (hold->ttl_ms) {
             hold->session = NULL;
+        } else if (hold->promised_us > now) {
+            hold->session = NULL;
+            cv_alarm_set(session->service->alarms, &hold->alarm, hold->promised_us);
         } else {
             cv_lock_end(hold);
         }
@@ -326,17 +333,18 @@ static bool anybody_holds(const struct cv_service *service)
 }
 
 /*
- * What the clients hold is given back while there is still somebody to tell. Who holds something may go on until the
- * node's lease is over, so that is given up only if nobody does.
+ * What the clients hold is given back while there is still somebody to tell. Who was promised something may go on until
+ * the node's lease is over, so that is given up only if nobody was.
  */
 void cv_service_close(struct cv_service *service)
 {
-    if (service->member->raft && service->member->raft->agreement && !anybody_holds(service))
-        cv_raft_leave(service->member->raft);
+    struct cv_raft *raft = service->member->raft;
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     if (service->sessions)
         cv_loop_turn(service->loop);
+    if (raft && raft->agreement && !anybody_holds(service))
+        cv_raft_leave(raft);
 }
 
 void cv_service_free(struct cv_service *service)

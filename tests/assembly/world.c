@@ -31,21 +31,22 @@ static uint64_t real(const struct node *node, uint64_t clock_us)
     return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
 }
 
-static uint64_t lease_end(const struct node *node)
+static void granted(struct node *node, cv_node voter, uint64_t asked_us)
 {
-    return cv_lease_end(&node->lease);
+    cv_lease_granted(&node->lease, voter, asked_us);
+    node->lease_end_us = cv_lease_end(&node->lease);
 }
 
 static bool may_grant(const struct node *node)
 {
-    const uint64_t end = lease_end(node);
-    return node->up && node->assembly.view.epoch && !node->assembly.frozen && clock_of(node) + MARGIN_US < end;
+    return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
+           clock_of(node) + MARGIN_US < node->lease_end_us;
 }
 
 /* Does a client of this node, of this life or the last, believe that it holds the lock? */
 static bool believes(const struct node *node)
 {
-    return (node->up && node->holds && clock_of(node) < lease_end(node)) || node->world->now < node->ghost_until;
+    return (node->up && node->holds && clock_of(node) < node->lease_end_us) || node->world->now < node->ghost_until;
 }
 
 /* ---- what must hold ---- */
@@ -117,7 +118,7 @@ static void drop(struct node *node)
 /* Before anything else a node looks at its clock. */
 static void look(struct node *node)
 {
-    if (node->holds && clock_of(node) + MARGIN_US >= lease_end(node)) {
+    if (node->holds && clock_of(node) + MARGIN_US >= node->lease_end_us) {
         drop(node);
         node->world->lapses++;
     }
@@ -311,6 +312,7 @@ static void start(struct node *node, bool returns)
     own.context = node;
     cv_assembly_init(&node->assembly, &own, &node->roster, world->voters);
     cv_lease_init(&node->lease, &world->terms, world->voters);
+    node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
     node->assembly.away = true;
     node->away_until_us = clock_of(node);
@@ -322,7 +324,7 @@ static void die(struct node *node)
 {
     struct world *world = node->world;
     if (node->holds) {
-        const uint64_t until = real(node, lease_end(node));
+        const uint64_t until = real(node, node->lease_end_us);
         node->ghost_until = until > node->ghost_until ? until : node->ghost_until;
     }
     if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
@@ -357,11 +359,13 @@ static void disturb(struct world *world)
         node->paused = node->up;
         node->paused_until = world->now + 50000 + draw(world, 1500000);
         break;
-    case 2: /* a cut between two sides */
+    case 2: { /* a cut between two sides */
+        const uint64_t sides = draw(world, 1u << world->count);
         for (cv_node a = 0; a < world->count; a++)
-            for (cv_node b = 0; b < a; b++)
-                world->cut[a][b] = world->cut[b][a] = chance(world, 2) != chance(world, 2);
+            for (cv_node b = 0; b < world->count; b++)
+                world->cut[a][b] = (sides >> a & 1) != (sides >> b & 1);
         break;
+    }
     case 3: { /* one node alone, or in one direction */
         const cv_node alone = node->roster.me;
         const bool both = chance(world, 2);
@@ -470,7 +474,7 @@ static void receive(struct node *node, const struct letter *letter)
         on_beat(node, letter);
         break;
     case GRANT:
-        cv_lease_granted(&node->lease, letter->from, letter->number);
+        granted(node, letter->from, letter->number);
         break;
     case MOTION:
         cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number, clock_of(node));
@@ -500,7 +504,7 @@ static void beat(struct node *node)
                  false);
     if (epoch && cv_set_has(world->voters, me) && remembers(node) &&
         cv_grants_ask(&node->assembly.grants, me, epoch, now))
-        cv_lease_granted(&node->lease, me, now);
+        granted(node, me, now);
 }
 
 static void step(struct node *node)
@@ -546,6 +550,7 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     cv_random_seed(&world->random, seed, 7);
     world->sabotage = sabotage;
     world->now = 1;
+    world->calm = 200 + (uint32_t)draw(world, 400);
     world->count = 3 + (uint32_t)draw(world, 3);
     world->voters = cv_set_first(world->count > 4 && chance(world, 3) ? 3 : world->count);
     world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
@@ -567,7 +572,7 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
 {
     begin(world, seed, sabotage);
     for (; world->now < length_us && !world->violation; world->now += STEP_US) {
-        if (chance(world, 400))
+        if (chance(world, world->calm))
             disturb(world);
         elect(world);
         commit(world);

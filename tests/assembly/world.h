@@ -44,7 +44,8 @@ struct node {
     struct cv_roster roster;
     struct cv_assembly assembly;
     struct cv_lease lease;
-    double rate; /* of its clock */
+    uint64_t lease_end_us; /* its own time */
+    double rate;           /* of its clock */
     uint64_t offset_us;
     uint32_t life;
     bool up, paused;
@@ -63,7 +64,8 @@ struct node {
 struct world {
     struct cv_random random;
     enum sabotage sabotage;
-    uint64_t now; /* microseconds of nobody's clock */
+    uint64_t now;  /* microseconds of nobody's clock */
+    uint32_t calm; /* milliseconds between two disturbances, about */
     uint32_t count;
     cv_set voters;
     struct cv_lease_terms terms;

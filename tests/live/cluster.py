@@ -146,6 +146,7 @@ def the_configuration_of_the_guide():
         nodes = []
         for node in (1, 2, 3):
             text = example.replace("id = 1 ", f"id = {node} ").replace("/run/conclave/node.sock", f"{directory}/{node}.sock")
+            text = text.replace("/var/lib/conclave", f"{directory}/{node}")
             text = text.replace(f"listen = {ports['10.0.0.1:7700']}", f"listen = {ports[f'10.0.0.{node}:7700']}")
             (pathlib.Path(directory) / f"{node}.conf").write_text(text, encoding="utf-8")
             nodes.append(subprocess.Popen([CONCLAVE, "node", "--config", f"{directory}/{node}.conf"],

@@ -77,23 +77,33 @@ class Link:
 class Group:
     """`conclave node` for each member, in `group raft` unless told otherwise."""
 
-    def __init__(self, count, **settings):
+    def __init__(self, count, standbys=(), **settings):
         self.members = list(range(1, count + 1))
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.settings = settings
+        self.standbys = standbys
         self.processes = {}
         self.stopped = set()
+        self.links = {}
+        self.reconfigure(self.members)
+
+    def reconfigure(self, members, joining=()):
+        """Before they are started."""
+        self.members = list(members)
         ports = {node: free_port() for node in self.members}
+        for link in self.links.values():
+            link.close()
         self.links = {(a, b): Link(a, b, ports[b]) for a in self.members for b in self.members if a < b}
         for node in self.members:
-            self.configure(node, ports)
+            self.configure(node, ports, node in joining)
 
-    def configure(self, node, ports):
+    def configure(self, node, ports, joins):
         lines = ["[node]", f"id = {node}", f"listen = {self.address(node)}", f"peers = 127.0.0.1:{ports[node]}",
-                 f"directory = {self.directory}/{node}", "[members]"]
+                 f"directory = {self.directory}/{node}", f"join = {'yes' if joins else 'no'}", "[members]"]
         for other in self.members:
             pair = (node, other)
-            lines.append(f"{other} = 127.0.0.1:{self.links[pair].port if pair in self.links else ports[other]}")
+            port = self.links[pair].port if pair in self.links else ports[other]
+            lines.append(f"{other} = 127.0.0.1:{port}{' standby' if other in self.standbys else ''}")
         lines.append("[group]")
         lines += [f"{key.replace('_', '-')} = {value}" for key, value in self.settings.items()]
         (self.directory / f"{node}.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -108,8 +118,9 @@ class Group:
         for node in nodes:
             process = self.processes[node]
             os.kill(process.pid, which)
-            if which == signal.SIGKILL:
-                process.wait()
+            if which in (signal.SIGKILL, signal.SIGTERM):
+                code = process.wait()
+                assert code == (0 if which == signal.SIGTERM else -which), code
                 del self.processes[node]
                 self.stopped.discard(node)
             elif which == signal.SIGSTOP:

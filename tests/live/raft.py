@@ -194,6 +194,105 @@ def coordinator_unheard():
     cut_off(lambda group, node: group.mute(node), 3)
 
 
+def ended_in_order():
+    """The others need not wait for the lease of a node that goes in order, unless somebody holds a lock there."""
+    with Group(3) as group, tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "stamp")
+        holding = command(group, 3, "x", *STUBBORN, path)
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        waiting = group.client(1)
+        waiting.say("LOCK", "x")
+        time.sleep(0.1)
+        group.kill(3, which=signal.SIGTERM)
+        fence = waiting.hear()
+        granted = time.monotonic()
+        assert holding.wait(10) == 122
+        with open(path, encoding="utf-8") as file:
+            assert granted > float(file.read() or "0"), "the command ran on"
+        group.await_view([1, 2])
+        assert waiting.ask("UNLOCK", "x", fence) == 1
+        group.start(3)
+        group.await_view()
+        took = []
+        for node in (3, 2, 1):
+            group.kill(node, which=signal.SIGTERM)
+            _, seconds = lock_once(group, others(group, node)[0])
+            group.await_view(others(group, node))
+            took.append(seconds)
+            group.start(node)
+            group.await_view()
+        assert min(took) < LEASE / 2, took
+        waiting.close()
+
+
+def promise_is_kept():
+    """A client that has asked for how long it may believe that, though its connection breaks; others wait."""
+    with Group(3) as group:
+        for asks in (False, True):
+            holder, other = group.client(1), group.client(2)
+            fence = holder.ask("LOCK", "x")
+            sure_until = time.monotonic() + (holder.ask("RENEW", "x", fence) / 1000 if asks else 0)
+            holder.close()
+            assert other.ask("LOCK", "x") > fence
+            assert time.monotonic() > sure_until
+            other.close()
+
+
+def standbys():
+    """Members without a vote come and go, and do not count."""
+    with Group(4, standbys=[4]) as group:
+        assert lock_once(group, 4)[0] > 0
+        group.kill(4)
+        group.await_view([1, 2, 3])
+        group.start(4)
+        group.await_view()
+        group.kill(3)
+        group.await_view([1, 2, 4])
+        assert lock_once(group, 4)[0] > 0
+        group.kill(2)
+        client = group.client(4)
+        end = time.monotonic() + 10
+        while True:
+            try:
+                client.ask("LOCK", "y", "WAIT", 0)
+                assert time.monotonic() < end, "granted without a majority of the voters"
+                client.ask("UNLOCK", "y", client.ask("LOCK", "y"))
+            except Refused as error:
+                if "HELD" not in str(error):
+                    break
+        client.close()
+        group.start(2, 3)
+        group.await_view()
+
+
+def other_members():
+    """A group that is started again with other members goes on with higher fences, and counts the new majority."""
+    with Group(3) as group:
+        fence, _ = lock_once(group, 1)
+        group.kill(1, 2, 3, which=signal.SIGTERM)
+        group.reconfigure([1, 2, 3, 7, 9], joining=[7, 9])
+        group.start()
+        group.await_view()
+        for node in (9, 1):
+            higher, _ = lock_once(group, node)
+            assert higher > fence
+            fence = higher
+        time.sleep(1)  # for a vote each
+        group.kill(1, 2)
+        group.await_view([3, 7, 9])
+        higher, _ = lock_once(group, 7)
+        assert higher > fence
+        group.kill(3, 7, 9)
+        group.reconfigure([3, 7, 9])
+        group.start()
+        group.await_view()
+        time.sleep(1)
+        group.kill(9)
+        group.await_view([3, 7])
+        assert lock_once(group, 3)[0] > higher
+
+
 def majority_of_five():
     """Two of five may go; with three gone nothing is granted, until one of them is back."""
     with Group(5) as group:
@@ -302,6 +401,30 @@ def waits_through_views():
             client.close()
 
 
+def two_apart():
+    """Two members cannot hear each other, and the leader of the log hears both: afterwards nothing hangs."""
+    with Group(3) as group:
+        for node in group.members:
+            path = group.directory / f"{node}.conf"
+            path.write_text(path.read_text() + "[lock *]\nalgorithm = ricart-agrawala\n", encoding="utf-8")
+        group.kill(*group.members)
+        group.start()
+        leader = group.await_view()["raft_leader"]
+        pair = tuple(others(group, leader))
+        for _ in range(3):
+            waiting = [group.client(node) for node in pair]
+            group.links[pair].cut()
+            for client in waiting:
+                client.say("LOCK", "x", "WAIT", 100)
+            time.sleep(1)  # they suspect each other, and what they said is lost
+            group.heal()
+            for client in waiting:
+                client.close()
+            for node in group.members:
+                lock_once(group, node)
+            group.await_view()
+
+
 def each_algorithm_goes_on():
     for algorithm in ("central", "central-deny", "ricart-agrawala", "lamport", "maekawa", "token-ring", "voting"):
         with Group(3) as group:
@@ -344,7 +467,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main([coordinator_killed, log_leader_killed, both_killed, coordinator_stopped, log_leader_stopped,
                        both_stopped, member_cut_off, coordinator_cut_off, member_unheard, coordinator_unheard,
-                       majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
-                       waits_through_views, each_algorithm_goes_on, shows_itself]))
+                       ended_in_order, promise_is_kept, standbys, other_members, majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
+                       waits_through_views, two_apart, each_algorithm_goes_on, shows_itself]))
     except Gone:
         sys.exit("a node ended")
