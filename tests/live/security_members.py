@@ -36,6 +36,7 @@ class Members:
             members = "".join(f"{j + 1} = 127.0.0.1:{self.taps[j].port}\n" for j in range(self.count))
             (world.path / f"node{i + 1}.conf").write_text(
                 f"[node]\nid = {i + 1}\nlisten = {self.address(i + 1)}\npeers = 127.0.0.1:{ports[i]}\n"
+                f"directory = {world.path}/memory{i + 1}\n"
                 f"[members]\n{members}[security]\n{security}\n")
 
     def address(self, index):

@@ -53,6 +53,9 @@ static struct cv_frame random_frame(struct cv_random *random, const char *name, 
         frame.term = cv_random_next(random);
         frame.epoch = cv_random_next(random);
         frame.sent_at = cv_random_next(random);
+    } else if (frame.type == CV_FRAME_GRANT) {
+        frame.epoch = cv_random_next(random);
+        frame.sent_at = cv_random_next(random);
     } else {
         frame.sequence = cv_random_next(random);
         frame.round = cv_random_next(random);
