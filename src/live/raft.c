@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "live/raft.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,20 +9,6 @@
 
 #define SEATS_US 100000u
 #define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
-
-/* Raft's ids are not 0. */
-static uint64_t seat_of(const struct cv_raft *raft, cv_node node)
-{
-    return (uint64_t)raft->member->roster.ids[node] + 1;
-}
-
-static cv_node node_of(const struct cv_raft *raft, uint64_t seat)
-{
-    for (cv_node node = 0; node < raft->member->roster.count; node++)
-        if (seat_of(raft, node) == seat)
-            return node;
-    return CV_NOBODY;
-}
 
 /* ---- the lease ---- */
 
@@ -96,106 +81,17 @@ static bool grants(struct cv_raft *raft, cv_node member, uint64_t epoch)
            cv_grants_ask(&raft->assembly.grants, member, epoch, cv_loop_boot());
 }
 
-/* ---- entries ---- */
-
-/* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */
-static void take_entries(struct cv_raft *raft)
-{
-    uint32_t done = 0;
-    while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
-        const struct cv_backlog entry = raft->backlog[done++];
-        cv_raft_look(raft);
-        cv_assembly_agreed(&raft->assembly, entry.epoch, &entry.proposal, cv_loop_boot());
-    }
-    raft->backlog_count -= done;
-    memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);
-}
-
-static void fail(struct cv_raft *raft, const char *why)
-{
-    fprintf(stderr, "conclave: %s\n", why);
-    raft->member->failed = true;
-    uv_stop(&raft->member->loop.uv);
-}
-
-static void committed(void *context, uint64_t index, const void *bytes, size_t length)
-{
-    struct cv_raft *raft = context;
-    struct cv_backlog entry = {.epoch = index};
-    if (!cv_proposal_read(bytes, length, &raft->member->roster, &entry.proposal))
-        fail(raft, "the log holds an entry that makes no sense");
-    else if (raft->backlog_count == CV_RAFT_BACKLOG)
-        fail(raft, "the disk does not keep up with the log");
-    else
-        raft->backlog[raft->backlog_count++] = entry;
-}
-
-static void leader_changed(void *context, uint64_t leader, uint64_t term)
-{
-    struct cv_raft *raft = context;
-    raft->leader = leader;
-    raft->term = term;
-    cv_raft_update(raft);
-}
-
-static void decided(void *context, uint64_t number, bool done)
-{
-    struct cv_raft *raft = context;
-    if (number == raft->change)
-        raft->change = 0;
-    else if (!done)
-        cv_assembly_refused(&raft->assembly);
-}
-
-static void failed(void *context, const char *why)
-{
-    fail(context, why);
-}
-
-static void wake(void *context)
-{
-    struct cv_raft *raft = context;
-    uv_async_send(&raft->wake);
-}
-
-static void woken(uv_async_t *handle)
-{
-    struct cv_raft *raft = handle->data;
-    cv_agreement_settle(raft->agreement);
-    take_entries(raft);
-}
-
-static uint64_t now_ms(void *context)
-{
-    (void)context;
-    return cv_loop_now() / 1000;
-}
-
 /* ---- messages ---- */
-
-static void send_agreement(void *context, uint64_t to, const void *bytes, size_t length)
-{
-    const struct cv_raft *raft = context;
-    unsigned char body[CV_FRAME_BYTES - 64];
-    const cv_node node = node_of(raft, to);
-    if (node == CV_NOBODY || length > sizeof body)
-        return;
-    memcpy(body, bytes, length);
-    memset(body + length, 0, -length % 4);
-    struct cv_frame frame = {
-        .type = CV_FRAME_AGREEMENT, .clock = length, .words = (uint32_t)((length + 3) / 4), .body = body};
-    cv_peers_send(&raft->member->peers, node, &frame);
-}
 
 void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_GRANT) {
         granted(raft, from, frame->sent_at);
     } else if (frame->clock > (uint64_t)frame->words * 4 ||
-               cv_agreement_hear(raft->agreement, seat_of(raft, from), frame->body, frame->clock) == CV_EINPUT) {
+               cv_agreement_hear(raft->agreement, cv_raft_seat(raft, from), frame->body, frame->clock) == CV_EINPUT) {
         raft->member->disagreements++;
     }
-    take_entries(raft);
+    cv_raft_take_entries(raft);
 }
 
 /* What is sent to somebody who is suspected at this moment is lost from the beginning. */
@@ -217,7 +113,7 @@ static void mend(struct cv_raft *raft, cv_node node)
 
 void cv_raft_refresh(struct cv_raft *raft)
 {
-    const cv_node leader = node_of(raft, raft->leader);
+    const cv_node leader = cv_raft_node(raft, raft->leader);
     if (leader == raft->member->roster.me)
         cv_assembly_renew(&raft->assembly, cv_loop_boot());
     else if (leader != CV_NOBODY)
@@ -273,7 +169,7 @@ void cv_raft_renewed(struct cv_raft *raft, cv_node node)
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
 {
     const struct cv_member *member = raft->member;
-    const cv_node leader = node_of(raft, raft->leader);
+    const cv_node leader = cv_raft_node(raft, raft->leader);
     if (leader == member->roster.me)
         return cv_assembly_step_down(&raft->assembly, to, cv_loop_boot());
     if (leader == CV_NOBODY || cv_set_has(member->peers.suspected, leader))
@@ -308,41 +204,6 @@ void cv_raft_left(struct cv_raft *raft, cv_node node)
     cv_raft_update(raft);
 }
 
-/* ---- seats ---- */
-
-static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count, uint64_t id)
-{
-    for (size_t i = 0; i < count; i++)
-        if (seats[i].id == id)
-            return &seats[i];
-    return NULL;
-}
-
-/* The configuration has changed since the log began: whoever leads it gives and takes seats, one at a time. */
-static void arrange_seats(struct cv_raft *raft)
-{
-    const struct cv_roster *roster = &raft->member->roster;
-    struct cv_seat seats[CV_MAX_MEMBERS];
-    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
-    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
-    for (cv_node node = 0; node < roster->count; node++) {
-        const uint64_t id = seat_of(raft, node);
-        const struct cv_seat *seat = find_seat(seats, count, id);
-        const enum cv_seat_role role = cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
-        if (!seat)
-            cv_agreement_add(raft->agreement, id, &raft->change);
-        else if (seat->role != role)
-            cv_agreement_assign(raft->agreement, id, role, &raft->change);
-        if (raft->change)
-            return;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (node_of(raft, seats[i].id) == CV_NOBODY) {
-            cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
-            return;
-        }
-}
-
 static void time_passes(struct cv_alarm *alarm)
 {
     struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
@@ -350,13 +211,13 @@ static void time_passes(struct cv_alarm *alarm)
     const cv_node me = member->roster.me;
     cv_raft_look(raft);
     cv_agreement_tick(raft->agreement);
-    take_entries(raft);
+    cv_raft_take_entries(raft);
     if (member->begun && grants(raft, me, member->host.view.epoch))
         granted(raft, me, cv_loop_boot());
     cv_assembly_tick(&raft->assembly, cv_loop_boot());
     if (raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
         raft->check_us = cv_loop_boot() + SEATS_US;
-        arrange_seats(raft);
+        cv_raft_arrange_seats(raft);
     }
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
@@ -367,51 +228,12 @@ static void time_passes(struct cv_alarm *alarm)
 
 /* ---- opening ---- */
 
-static bool propose(void *context, const struct cv_proposal *proposal)
-{
-    const struct cv_raft *raft = ((const struct cv_member *)context)->raft;
-    unsigned char bytes[CV_PROPOSAL_BYTES];
-    uint64_t number;
-    const size_t length = cv_proposal_write(proposal, &raft->member->roster, bytes);
-    return cv_agreement_propose(raft->agreement, bytes, length, &number) == 0;
-}
-
-static int open_agreement(struct cv_raft *raft, const struct cv_settings *settings, struct cv_complaint *complaint)
-{
-    const struct cv_roster *roster = &raft->member->roster;
-    struct cv_seat seats[CV_MAX_MEMBERS];
-    for (cv_node node = 0; node < roster->count; node++)
-        seats[node] =
-            (struct cv_seat){seat_of(raft, node), cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
-    const uint32_t election_ms = settings->lease_ms > 40 ? (uint32_t)settings->lease_ms / 2 : 20;
-    const struct cv_agreement_options options = {
-        .id = seat_of(raft, roster->me),
-        .directory = raft->directory,
-        .threaded = true,
-        .seats = seats,
-        .seat_count = settings->joins ? 0 : roster->count,
-        .election_ms = election_ms,
-        .heartbeat_ms = election_ms / 5,
-        .seed = cv_random_next(&raft->member->host.random),
-    };
-    const struct cv_agreement_calls calls = {.send = send_agreement,
-                                             .committed = committed,
-                                             .leader = leader_changed,
-                                             .decided = decided,
-                                             .failed = failed,
-                                             .wake = wake,
-                                             .now_ms = now_ms,
-                                             .context = raft};
-    raft->tick_us = (uint64_t)options.heartbeat_ms * 250;
-    return cv_agreement_open(&raft->agreement, &options, &calls, complaint);
-}
-
 static void init(struct cv_raft *raft, struct cv_member *member, const struct cv_settings *settings)
 {
     const struct cv_lease_terms terms = {settings->lease_ms * 1000, settings->drift_ppm};
     const uint64_t now = cv_loop_boot();
     struct cv_assembly_calls calls = cv_views_assembly_calls;
-    calls.propose = propose;
+    calls.propose = cv_raft_propose;
     calls.context = member;
     raft->member = member;
     raft->assembly.times = (struct cv_assembly_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
@@ -448,14 +270,11 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
     if (!raft || cv_alarms_reserve(&member->loop.alarms, 2) || !(raft->directory = strdup(settings->directory)))
         return CV_ENOMEM;
     init(raft, member, settings);
-    raft->wake.data = raft;
-    if (uv_async_init(&member->loop.uv, &raft->wake, woken))
-        return CV_ENOMEM;
-    const int error = open_agreement(raft, settings, complaint);
+    const int error = cv_raft_open_log(raft, settings, complaint);
     if (error)
         return error;
     come_back(raft, away_us);
-    take_entries(raft);
+    cv_raft_take_entries(raft);
     cv_loop_set(&member->loop, &raft->tick, raft->tick_us);
     return 0;
 }

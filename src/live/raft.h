@@ -30,7 +30,6 @@ struct cv_raft {
     struct cv_alarm tick;
     struct cv_alarm end; /* of the lease, a margin before */
     uv_async_t wake;     /* the disk has done something */
-    bool wakes;
     uint64_t tick_us, margin_us;
     uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
     bool leased;          /* as the service was told */
@@ -93,5 +92,17 @@ void cv_raft_refresh(struct cv_raft *raft);
 void cv_raft_began(struct cv_raft *raft);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
+
+/* ---- raft_log.c ---- */
+
+uint64_t cv_raft_seat(const struct cv_raft *raft, cv_node node);
+cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat);
+int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, struct cv_complaint *complaint);
+/* For the assembly, whose context is the member. */
+bool cv_raft_propose(void *context, const struct cv_proposal *proposal);
+/* Tells the assembly of what is agreed, and on this node's disk. */
+void cv_raft_take_entries(struct cv_raft *raft);
+/* The configuration may have changed since the log began. */
+void cv_raft_arrange_seats(struct cv_raft *raft);
 
 #endif

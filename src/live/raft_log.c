@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/* The log: its messages, its entries, and who has a seat. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/member.h"
+#include "live/settings.h"
+
+/* Raft's ids are not 0. */
+uint64_t cv_raft_seat(const struct cv_raft *raft, cv_node node)
+{
+    return (uint64_t)raft->member->roster.ids[node] + 1;
+}
+
+cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat)
+{
+    for (cv_node node = 0; node < raft->member->roster.count; node++)
+        if (cv_raft_seat(raft, node) == seat)
+            return node;
+    return CV_NOBODY;
+}
+
+/* ---- entries ---- */
+
+/* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */
+void cv_raft_take_entries(struct cv_raft *raft)
+{
+    uint32_t done = 0;
+    while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
+        const struct cv_backlog entry = raft->backlog[done++];
+        cv_raft_look(raft);
+        cv_assembly_agreed(&raft->assembly, entry.epoch, &entry.proposal, cv_loop_boot());
+    }
+    raft->backlog_count -= done;
+    memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);
+}
+
+static void fail(struct cv_raft *raft, const char *why)
+{
+    fprintf(stderr, "conclave: %s\n", why);
+    raft->member->failed = true;
+    uv_stop(&raft->member->loop.uv);
+}
+
+static void committed(void *context, uint64_t index, const void *bytes, size_t length)
+{
+    struct cv_raft *raft = context;
+    struct cv_backlog entry = {.epoch = index};
+    if (!cv_proposal_read(bytes, length, &raft->member->roster, &entry.proposal))
+        fail(raft, "the log holds an entry that makes no sense");
+    else if (raft->backlog_count == CV_RAFT_BACKLOG)
+        fail(raft, "the disk does not keep up with the log");
+    else
+        raft->backlog[raft->backlog_count++] = entry;
+}
+
+static void leader_changed(void *context, uint64_t leader, uint64_t term)
+{
+    struct cv_raft *raft = context;
+    raft->leader = leader;
+    raft->term = term;
+    cv_raft_update(raft);
+}
+
+static void decided(void *context, uint64_t number, bool done)
+{
+    struct cv_raft *raft = context;
+    if (number == raft->change)
+        raft->change = 0;
+    else if (!done)
+        cv_assembly_refused(&raft->assembly);
+}
+
+static void failed(void *context, const char *why)
+{
+    fail(context, why);
+}
+
+static void wake(void *context)
+{
+    struct cv_raft *raft = context;
+    uv_async_send(&raft->wake);
+}
+
+static void woken(uv_async_t *handle)
+{
+    struct cv_raft *raft = handle->data;
+    cv_agreement_settle(raft->agreement);
+    cv_raft_take_entries(raft);
+}
+
+static uint64_t now_ms(void *context)
+{
+    (void)context;
+    return cv_loop_now() / 1000;
+}
+
+/* ---- messages ---- */
+
+static void send_agreement(void *context, uint64_t to, const void *bytes, size_t length)
+{
+    const struct cv_raft *raft = context;
+    unsigned char body[CV_FRAME_BYTES - 64];
+    const cv_node node = cv_raft_node(raft, to);
+    if (node == CV_NOBODY || length > sizeof body)
+        return;
+    memcpy(body, bytes, length);
+    memset(body + length, 0, -length % 4);
+    struct cv_frame frame = {
+        .type = CV_FRAME_AGREEMENT, .clock = length, .words = (uint32_t)((length + 3) / 4), .body = body};
+    cv_peers_send(&raft->member->peers, node, &frame);
+}
+
+/* ---- seats ---- */
+
+static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (seats[i].id == id)
+            return &seats[i];
+    return NULL;
+}
+
+/* The configuration has changed since the log began: whoever leads it gives and takes seats, one at a time. */
+void cv_raft_arrange_seats(struct cv_raft *raft)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    for (cv_node node = 0; node < roster->count; node++) {
+        const uint64_t id = cv_raft_seat(raft, node);
+        const struct cv_seat *seat = find_seat(seats, count, id);
+        const enum cv_seat_role role = cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
+        if (!seat)
+            cv_agreement_add(raft->agreement, id, &raft->change);
+        else if (seat->role != role)
+            cv_agreement_assign(raft->agreement, id, role, &raft->change);
+        if (raft->change)
+            return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (cv_raft_node(raft, seats[i].id) == CV_NOBODY) {
+            cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
+            return;
+        }
+}
+
+/* ---- opening ---- */
+
+bool cv_raft_propose(void *context, const struct cv_proposal *proposal)
+{
+    const struct cv_raft *raft = ((const struct cv_member *)context)->raft;
+    unsigned char bytes[CV_PROPOSAL_BYTES];
+    uint64_t number;
+    const size_t length = cv_proposal_write(proposal, &raft->member->roster, bytes);
+    return cv_agreement_propose(raft->agreement, bytes, length, &number) == 0;
+}
+
+int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    for (cv_node node = 0; node < roster->count; node++)
+        seats[node] = (struct cv_seat){cv_raft_seat(raft, node),
+                                       cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
+    const uint32_t election_ms = settings->lease_ms > 40 ? (uint32_t)settings->lease_ms / 2 : 20;
+    const struct cv_agreement_options options = {
+        .id = cv_raft_seat(raft, roster->me),
+        .directory = raft->directory,
+        .threaded = true,
+        .seats = seats,
+        .seat_count = settings->joins ? 0 : roster->count,
+        .election_ms = election_ms,
+        .heartbeat_ms = election_ms / 5,
+        .seed = cv_random_next(&raft->member->host.random),
+    };
+    const struct cv_agreement_calls calls = {.send = send_agreement,
+                                             .committed = committed,
+                                             .leader = leader_changed,
+                                             .decided = decided,
+                                             .failed = failed,
+                                             .wake = wake,
+                                             .now_ms = now_ms,
+                                             .context = raft};
+    raft->wake.data = raft;
+    if (uv_async_init(&raft->member->loop.uv, &raft->wake, woken))
+        return CV_ENOMEM;
+    raft->tick_us = (uint64_t)options.heartbeat_ms * 250;
+    return cv_agreement_open(&raft->agreement, &options, &calls, complaint);
+}
