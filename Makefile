@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify torment format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -53,6 +53,9 @@ verify: build ## check every algorithm and write docs/verified.md; an hour, up t
 
 bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py
+
+torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
+	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix

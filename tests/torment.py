@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""The campaign's judge, by histories made up for it: good ones pass, and every kind of bad one is caught."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "torment"))
+
+from judge import Judge, Rules  # noqa: E402
+from register import Registers  # noqa: E402
+import nemesis  # noqa: E402
+
+SECOND = 1000000
+
+
+class Story:
+    """A history, told in seconds."""
+
+    def __init__(self):
+        self.events = []
+        self.calls = 0
+
+    def tell(self, at, who, what, **facts):
+        self.events.append({"us": int(at * SECOND), "who": who, "what": what, **facts})
+        return self
+
+    def call(self, asked, answered, who, command="LOCK", outcome="granted", node=1, name="a", **facts):
+        self.calls += 1
+        self.tell(asked, who, "ask", call=self.calls, node=node, command=command, name=name)
+        if answered is not None:
+            self.tell(answered, who, "answer", call=self.calls, node=node, command=command, name=name, outcome=outcome,
+                      asked=int(asked * SECOND), **facts)
+        return self
+
+    def hold(self, begin, end, who, fence, until=None, asked=None, name="a"):
+        """A lock asked for, granted, confirmed and ended."""
+        self.call(begin - 0.3 if asked is None else asked, begin - 0.2, who, fence=fence, name=name)
+        self.tell(begin, who, "hold", name=name, kind="lock", fence=fence, node=1,
+                  confirmed=int((begin - 0.1) * SECOND), until=None if until is None else int(until * SECOND))
+        if end is not None:
+            self.tell(end, who, "end", name=name, kind="lock", fence=fence, why="released",
+                      ended=int(min(end, until or end) * SECOND))
+        return self
+
+    def read(self, at, who, fence, accepted=True):
+        return self.tell(at, "register", "read", name="a", fence=fence, accepted=accepted, by=who)
+
+    def write(self, at, who, fence, base, tag, accepted=True):
+        return self.tell(at, "register", "write", name="a", fence=fence, accepted=accepted, by=who, base=base, tag=tag,
+                         until=None)
+
+    def heal(self, at, served_at, nodes=(1, 2, 3), names=("a",)):
+        self.tell(at, "driver", "healed")
+        for node in nodes:
+            self.tell(served_at, "driver", "served", node=node, name="a.probe")
+        for name in names:
+            self.tell(served_at, "driver", "served", node=1, name=name)
+        return self
+
+    def judge(self, **rules):
+        judge = Judge(self.events, Rules(3, ["a"], **rules))
+        judge.numbers()
+        return judge.judge()
+
+    def verdicts(self, **rules):
+        return {verdict.name: verdict.verdict for verdict in self.judge(**rules)}
+
+    def count(self, name):
+        return next(verdict.violations for verdict in self.judge() if verdict.name == name)
+
+    def violated(self, **rules):
+        return {name for name, verdict in self.verdicts(**rules).items() if verdict == "violated"}
+
+
+def good():
+    """Two clients after each other, a fault in between, nothing wrong."""
+    return (Story().hold(1, 2, "x", 5).read(1.1, "x", 5).write(1.2, "x", 5, None, "x.1")
+            .heal(2.1, 2.5)
+            .hold(3, 4, "y", 6).read(3.1, "y", 6).write(3.2, "y", 6, "x.1", "y.1")
+            .call(4, 6, "x", outcome="nil").call(4, 5, "y", "RENEW", "done"))
+
+
+def good_ones_pass():
+    verdicts = good().verdicts()
+    assert set(verdicts.values()) == {"held"}, verdicts
+    # A lease that ran out before the client noticed was not held any longer.
+    assert not good().hold(5, 9, "x", 7, until=6).hold(6.5, 7, "y", 8).violated()
+    # Another lock's fences count for themselves.
+    assert not good().hold(5, 6, "x", 1, name="b").violated()
+    # A waiter that had asked before may get a higher fence than one that asked later and was served earlier.
+    assert not good().hold(7, 8, "x", 9, asked=4.5).hold(5, 6, "y", 8).violated()
+    # A stale write that the register refused did no harm.
+    assert not good().write(3.3, "x", 5, "x.1", "x.2", accepted=False).violated()
+
+
+def same_fence_twice():
+    assert good().hold(5, 6, "x", 7).hold(7, 8, "y", 7).violated() == {"fences-unique", "fences-rise"}
+
+
+def falling_fence():
+    assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8).violated() == {"fences-rise"}
+    # Also where neither got as far as believing in it.
+    assert good().call(5, 5.1, "x", fence=9).call(6, 6.1, "y", fence=8).violated() == {"fences-rise"}
+    # Who asked before the other's grant arrived may have been granted before it; who asked later is compared with both.
+    crossing = good().call(4.5, 5, "x", fence=9).call(4.6, 5.5, "y", fence=7)
+    assert not crossing.violated()
+    assert crossing.call(6, 6.1, "z", fence=8).count("fences-rise") == 1
+    # Also where the later holder had waited long, so that only its confirmation tells the order.
+    assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8, asked=4.2).violated() == {"fences-rise"}
+
+
+def two_holders():
+    assert good().hold(5, 6, "x", 7).hold(5.9, 8, "y", 8).violated() == {"exclusion"}
+    # The longest of the earlier ones counts, not the latest.
+    assert good().hold(5, 9, "x", 7).hold(5.5, 6, "y", 8).hold(7, 8, "z", 10).count("exclusion") == 2
+    # A hold without an end lasts as long as its lease, or for ever.
+    assert good().hold(5, None, "x", 7, until=6).hold(5.9, 8, "y", 8).violated() == {"exclusion"}
+    assert not good().hold(5, None, "x", 7, until=6).hold(6.1, 8, "y", 8).violated()
+    assert good().hold(5, None, "x", 7).hold(7, 8, "y", 8).violated() == {"exclusion"}
+    # Without the clocks' bound nobody promises that there is one holder; fences are still judged.
+    wild = good().hold(5, 6, "x", 7).hold(5.9, 8, "y", 7).verdicts(bounded=False)
+    assert wild["exclusion"] == "not-judged" and wild["fences-unique"] == "violated"
+
+
+def stale_fence_accepted():
+    story = good().write(3.3, "x", 5, "y.1", "x.2")
+    assert story.violated() == {"no-stale-fence"}
+    assert not story.violated(fence_check=False)
+    assert good().read(3.3, "x", 5).violated() == {"no-stale-fence"}
+
+
+def lost_update():
+    assert good().write(3.3, "y", 6, "x.1", "y.2").violated() == {"no-lost-update"}
+    assert good().write(3.3, "y", 6, "x.1", "y.2").violated(fence_check=False) == {"no-lost-update"}
+    assert good().write(3.3, "y", 6, None, "y.2").violated() == {"no-lost-update"}
+
+
+def observers():
+    def story(second, connection):
+        return (good().tell(1, "observer-1", "observed", node=1, connection=1, leader="1/1", fence=5)
+                .tell(2, "observer-1", "observed", node=1, connection=connection, leader=None, fence=second))
+
+    assert not story(5, 1).violated()
+    assert story(4, 1).violated() == {"observed-in-order"}
+    assert not story(4, 2).violated(), "another connection begins anew"
+
+
+def calls():
+    assert good().call(5, None, "x").violated() == {"calls-end"}
+    silent = good().call(5, 15, "x", outcome="silent")
+    assert silent.violated() == {"calls-end"}
+    assert good().tell(6, "driver", "node", node=2, state="paused").call(5, 15, "x", outcome="silent").violated()
+    excused = good().tell(6, "driver", "node", node=1, state="paused").tell(7, "driver", "node", node=1, state="up")
+    assert not excused.call(5, 15, "x", outcome="silent").violated()
+    assert excused.call(8, 18, "x", outcome="silent").violated() == {"calls-end"}
+
+
+def no_progress():
+    assert Story().tell(0, "driver", "run").violated() == {"progress"}
+    assert good().heal(5, 40).violated() == {"progress"}
+    assert not good().heal(5, 40).violated(complete=False), "an interrupted run had no time for it"
+    assert good().heal(5, 6, nodes=(1, 3)).violated() == {"progress"}
+    assert good().heal(5, 6, names=()).violated() == {"progress"}
+
+
+def crash():
+    def died(status, full):
+        return good().tell(5, "driver", "died", node=1, status=status, full=full).violated()
+
+    assert died(-6, False) == died(1, False) == died(-11, True) == {"nodes-survive"}
+    assert not died(1, True), "a node may give up when its disk is full"
+
+
+def register():
+    """The register itself: reads count, equal fences pass, lower ones do not; deadlines instead, where asked for."""
+    class Nobody:
+        def note(self, *_, **__):
+            pass
+
+    def order(registers, what, fence, base=None, tag=None, until=None):
+        return registers.take(
+            {what: "a", "fence": fence, "base": base, "tag": tag, "until": until, "by": "x"})["accepted"]
+
+    fenced = Registers(Nobody(), "fence")
+    assert order(fenced, "read", 5) and order(fenced, "write", 5) and order(fenced, "read", 6)
+    assert not order(fenced, "write", 5) and order(fenced, "write", 6)
+    timed = Registers(Nobody(), "deadline")
+    assert order(timed, "write", 6) and order(timed, "write", 5) and not order(timed, "write", 7, until=1)
+
+
+def generators():
+    """Two faults at once: every step comes in its order, and both end."""
+    steps = []
+
+    def fault(name, *pauses):
+        for pause in pauses:
+            steps.append(name)
+            yield pause
+
+    waits = list(nemesis.together([fault("a", 1, 1), fault("b", 1.5)]))
+    assert steps == ["a", "b", "a"] and waits == [1, 0.5, 0.5], (steps, waits)
+
+
+def bad_input():
+    program = os.environ.get("CONCLAVE", "/bin/true")
+    for options, words in ((["--nemesis", "plague"], "--nemesis plague: expected none, kill"),
+                           (["--nodes", "4"], "--nodes 4"), (["--seconds", "-1"], "--seconds"),
+                           (["--group", "gang"], "--group"),
+                           (["--minutes", "1", "--seconds", "1"], "one of them"), (["--plague"], "--plague"),
+                           (["--algorithms", "bully"], "--algorithms bully"), (["--seed", "-1"], "--seed -1"),
+                           (["--keep", "/dev/null/x"], "--keep /dev/null/x")):
+        result = subprocess.run([sys.executable, str(ROOT / "torment" / "run"), *options], capture_output=True,
+                                text=True, check=False, env=os.environ | {"CONCLAVE": program})
+        assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1, (options, result)
+
+
+TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, stale_fence_accepted, lost_update, observers,
+         calls, no_progress, crash, register, generators, bad_input]
+
+if __name__ == "__main__":
+    for test in TESTS:
+        test()
+        print(f"ok {test.__name__}")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The fault campaign for half a minute: it passes where nothing goes wrong, finds the split brain of a static group,
+and leaves nothing behind, however it ends."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PATIENCE_S = 120
+
+
+class Campaign:
+    """torment/run in a temporary directory of its own, with a mark in the environment of every process it starts."""
+
+    def __init__(self, *options):
+        self.mark = f"TORMENT_MARK={uuid.uuid4()}"
+        self.directory = tempfile.TemporaryDirectory(prefix="torment-smoke-")
+        name, value = self.mark.split("=")
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "torment" / "run"), "--nodes", "3", "--json", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+            env=os.environ | {name: value, "TMPDIR": self.directory.name})
+
+    def processes(self):
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if self.mark.encode() in path.read_bytes().split(b"\0"):
+                    found.append(int(path.parent.name))
+            except OSError:  # it has just ended
+                pass
+        return found
+
+    def await_processes(self, wanted):
+        """Until there are so many, as a test of their number."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            if wanted(len(self.processes())):
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{len(self.processes())} processes")
+
+    def finish(self):
+        output, complaints = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, output, complaints
+
+    def report(self, status):
+        code, output, complaints = self.finish()
+        assert code == status, (code, output, complaints)
+        self.check_gone()
+        return json.loads(output)
+
+    def check_gone(self):
+        self.await_processes(lambda count: count == 0)
+        left = os.listdir(self.directory.name)
+        assert not left, left
+        self.directory.cleanup()
+
+
+def calm():
+    report = Campaign("--nemesis", "none", "--run-seconds", "4").report(0)
+    run, = report["runs"]
+    assert report["verdict"] == run["verdict"] == "held"
+    assert run["numbers"]["grants"] > 20 and run["numbers"]["writes"] > 20, run["numbers"]
+    return report["network"] != "loopback" and "halves" not in [entry["nemesis"] for entry in report["left_out"]]
+
+
+def split_brain():
+    """A static group grants on both sides of a cut: the campaign can fail."""
+    run, = Campaign("--group", "static", "--nemesis", "halves", "--run-seconds", "6").report(1)["runs"]
+    verdicts = {entry["name"]: entry["verdict"] for entry in run["properties"]}
+    assert verdicts["exclusion"] == "violated", run
+    assert verdicts["nodes-survive"] == verdicts["calls-end"] == "held", run
+
+
+def interrupted():
+    """Ctrl-C: what is known so far is told, and nothing stays."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        campaign = Campaign("--nemesis", "kill", "--run-seconds", "60")
+        campaign.await_processes(lambda count: count > 10)
+        campaign.process.send_signal(number)
+        report = campaign.report(2)
+        assert report["verdict"] == "unknown" and report["runs"][0]["problem"] == "interrupted", report
+
+
+def killed():
+    """Even SIGKILL of the campaign ends its nodes and clients."""
+    campaign = Campaign("--nemesis", "pause", "--run-seconds", "60")
+    campaign.await_processes(lambda count: count > 10)
+    campaign.process.kill()
+    campaign.finish()
+    campaign.await_processes(lambda count: count == 0)
+    campaign.directory.cleanup()
+
+
+if __name__ == "__main__":
+    if calm():
+        split_brain()
+    else:
+        print("no cuts can be made here: the split brain is left out")
+    interrupted()
+    killed()

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A client: takes a lock or a leadership, changes what it protects, lets go, again and again until SIGTERM.
+
+usage: client.py PLAN NUMBER    PLAN: a JSON file: seed, histories, register, addresses, names
+
+It is nearly as careful as `conclave lock`: it believes in a lock only once RENEW has said how long that lasts, stops a tenth
+before the time is up by its own clock, and at once when it is told `lost` or its connection ends.
+"""
+
+import json
+import random
+import signal
+import socket
+import sys
+import time
+
+from history import History, now_us
+from resp import Gone
+from session import SECOND, Session, Silent
+
+WAIT_MS = 2000
+TTL_MS = 1000
+LOOK_US = SECOND // 2  # between RENEWs of what lasts for ever
+SURE = 0.9  # of the time that is left, which clocks that go a tenth wrong cannot use up
+
+ENDINGS = {"lock": ("LOCK", "UNLOCK"), "election": ("CAMPAIGN", "RESIGN")}
+
+
+class Over(Exception):
+    """The hold is over: why."""
+
+
+class Register:
+    """The other end is register.py."""
+
+    def __init__(self, path, who):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rw", encoding="utf-8")
+        self.who = who
+        self.writes = 0
+
+    def order(self, **order):
+        print(json.dumps(order | {"by": self.who}), file=self.file, flush=True)
+        return json.loads(self.file.readline())
+
+    def read(self, name, fence):
+        return self.order(read=name, fence=fence)
+
+    def write(self, name, fence, base, until):
+        self.writes += 1
+        return self.order(write=name, fence=fence, base=base, tag=f"{self.who}.{self.writes}", until=until)
+
+
+class Hold:
+    """A lock that was granted: how long it surely lasts, and whether it still does."""
+
+    def __init__(self, session, kind, name, grant):
+        self.session, self.kind, self.name, self.fence = session, kind, name, grant.answer
+        self.until_us = None  # None: for ever
+        self.asked_us = self.renew_us = 0
+        self.lost = False
+        self.renewed(session.ask("RENEW", name, self.fence))
+        if self.lost:
+            raise Over("lost")
+        self.history = session.history
+        self.history.note("hold", name=name, kind=kind, fence=self.fence, node=session.node,
+                          confirmed=self.asked_us, until=self.until_us)
+
+    def renewed(self, call):
+        self.lost = not isinstance(call.answer, int)
+        if self.lost:
+            return
+        self.asked_us = call.asked_us
+        if call.answer >= 0:
+            self.until_us = call.asked_us + int(call.answer * 1000 * SURE)
+        self.renew_us = call.asked_us + (call.answer * 1000 // 3 if call.answer >= 0 else LOOK_US)
+
+    def rest(self, seconds):
+        """Lets time pass, and looks at what comes meanwhile."""
+        end_us = now_us() + int(seconds * SECOND)
+        while True:
+            moment = now_us()
+            if self.until_us is not None and moment >= self.until_us:
+                raise Over("lease")
+            if moment >= self.renew_us:
+                self.renew_us = sys.maxsize  # until the answer
+                self.session.say("RENEW", self.name, self.fence, answered=self.renewed)
+            something = self.session.attend(min(end_us, self.renew_us, self.until_us or end_us))
+            if self.lost or ["lost", self.name, self.fence] in self.session.pushes:
+                raise Over("lost")
+            if not something and moment >= end_us:
+                return
+
+    def end(self, why):
+        """What happened after its time was up is not to be blamed on it: it ended then."""
+        moment = now_us()
+        self.history.note("end", name=self.name, kind=self.kind, fence=self.fence, why=why,
+                          ended=moment if self.until_us is None else min(moment, self.until_us))
+
+
+class Client:
+    def __init__(self, plan, number):
+        self.plan = plan
+        self.who = f"client-{number}"
+        self.random = random.Random(f"{plan['seed']} {number}")
+        self.history = History(f"{plan['histories']}/{self.who}.jsonl", self.who)
+        self.register = Register(plan["register"], self.who)
+        self.home = (number - 1) % len(plan["addresses"])
+        self.kind = "election" if number % 4 == 0 else "lock"
+        self.stopping = False
+        signal.signal(signal.SIGTERM, self.stop)
+
+    def stop(self, *_):
+        self.stopping = True
+
+    def pick_node(self):
+        count = len(self.plan["addresses"])
+        return self.home if self.random.random() < 0.75 else self.random.randrange(count)
+
+    def work(self, hold):
+        """Reads, thinks, writes; now and then holds on for long, so that faults find holders."""
+        for _ in range(self.random.randint(1, 3)):
+            hold.rest(0)
+            seen = self.register.read(hold.name, hold.fence)
+            hold.rest(self.random.uniform(0.001, 0.01))
+            if seen["accepted"]:
+                self.register.write(hold.name, hold.fence, seen["tag"], hold.until_us)
+        if self.random.random() < 0.05:
+            hold.rest(self.random.uniform(0.3, 1.0))
+
+    def leave(self, session, hold):
+        """Before anybody can be told that the lock is free, this client is no longer inside."""
+        if self.random.random() < 0.03:
+            hold.end("closed")
+            raise Gone("closed without a word")
+        hold.end("released")
+        session.ask(*self.release(hold))
+
+    def release(self, hold):
+        command = ENDINGS[self.kind][1]
+        return (command, hold.name, hold.fence) if self.kind == "lock" else (command, hold.name)
+
+    def inside(self, session, name, grant):
+        hold = None
+        try:
+            hold = Hold(session, self.kind, name, grant)
+            self.work(hold)
+        except Over as over:
+            if hold:
+                hold.end(str(over))
+                session.settle()
+                session.ask(*self.release(hold))  # a late release does no harm
+            return
+        except (Gone, Silent) as error:
+            if hold:
+                hold.end("gone" if isinstance(error, Gone) else "silent")
+            raise
+        self.leave(session, hold)
+
+    def one_round(self, session):
+        name = self.random.choice(self.plan["names"]) if self.kind == "lock" else "leader"
+        words = [ENDINGS[self.kind][0], name, "WAIT", WAIT_MS]
+        if self.kind == "lock" and self.random.random() < 0.25:
+            words += ["TTL", TTL_MS]
+        session.pushes.clear()
+        grant = session.ask(*words, wait_ms=WAIT_MS)
+        if isinstance(grant.answer, int):
+            self.inside(session, name, grant)
+        pause = self.random.uniform(0.005, 0.06)
+        time.sleep(pause if isinstance(grant.answer, int) else pause + 0.1)
+
+    def one_session(self):
+        node = self.pick_node()
+        session = None
+        why = "gone"
+        try:
+            session = Session(self.history, node + 1, self.plan["addresses"][node])
+            for _ in range(self.random.randint(5, 60)):
+                if self.stopping:
+                    break
+                self.one_round(session)
+        except Gone:
+            time.sleep(self.random.uniform(0.05, 0.4))
+        except Silent:
+            why = "silent"
+        if session:
+            session.close(why)
+
+    def run(self):
+        while not self.stopping:
+            self.one_session()
+        self.history.note("done")
+
+
+def load_plan(path):
+    """Addresses come as lists out of JSON; sockets want pairs."""
+    with open(path, encoding="utf-8") as file:
+        plan = json.load(file)
+    plan["addresses"] = [tuple(address) for address in plan["addresses"]]
+    return plan
+
+
+if __name__ == "__main__":
+    Client(load_plan(sys.argv[1]), int(sys.argv[2])).run()

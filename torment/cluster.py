@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""The nodes of a run as processes that can be killed, stopped, started again, given other clocks and no disk."""
+
+import glob
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from history import now_us
+from isolation import die_with_parent
+from resp import Gone
+from session import SECOND, Session, Silent
+
+DISK_BYTES = 64 << 20
+FAKETIME = next(iter(sorted(glob.glob("/usr/lib/*/faketime/libfaketime.so.1"))), None)
+ENDING_S = 5  # a node that does not end by SIGTERM within that is killed, which is noted
+
+
+class Clocks:
+    """What the nodes take for the time. `drift` keeps the bound that nodes are promised, `wild` does not, `wall` leaves
+    the monotonic clock alone and lets the calendar jump."""
+
+    def __init__(self, mode, random, directory):
+        self.mode, self.random, self.directory = mode, random, directory
+
+    def environment(self, node):
+        if not self.mode:
+            return {}
+        result = {"LD_PRELOAD": FAKETIME, "FAKETIME_CACHE_DURATION": "1"}
+        if self.mode == "wall":
+            self.jump(node, 0)
+            return result | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_TIMESTAMP_FILE": self.file(node)}
+        rate = self.random.uniform(0.996, 1.004) if self.mode == "drift" else self.random.choice([0.5, 0.8, 1, 1.25, 2])
+        return result | {"FAKETIME": f"+{self.random.randint(0, 100000)} x{rate:.4f}"}
+
+    def file(self, node):
+        return str(self.directory / f"clock{node}")
+
+    def jump(self, node, seconds):
+        pathlib.Path(self.file(node)).write_text(f"{seconds:+d}\n", encoding="ascii")
+
+
+class Cluster:
+    def __init__(self, network, settings, history, clocks):
+        """`settings`: program, directory, nodes, group, algorithms, isolated, extra (SECTION.KEY=VALUE)."""
+        self.network, self.settings, self.history, self.clocks = network, settings, history, clocks
+        self.processes = {}
+        self.paused, self.filled = set(), set()
+        self.mounted = []
+        for node in self.nodes():
+            self.make_directory(node)
+            self.write_config(node)
+
+    def nodes(self):
+        return range(1, self.settings["nodes"] + 1)
+
+    # ---- files ----
+
+    def directory(self, node):
+        return pathlib.Path(self.settings["directory"]) / f"node{node}"
+
+    def make_directory(self, node):
+        """A disk of its own, where it can be had: small enough to fill."""
+        self.directory(node).mkdir()
+        if self.settings["isolated"]:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "torment", str(self.directory(node))],
+                           check=True)
+            self.mounted.append(node)
+
+    def write_config(self, node):
+        lines = ["[node]", f"id = {node}", f"listen = {self.socket(node)}",
+                 "listen = {}:{}".format(*self.network.client_address(node))]
+        if self.settings["group"] != "static":
+            lines += [f"directory = {self.directory(node)}/state"]
+        lines += ["[group]", f"mode = {self.settings['group']}", "[members]"]
+        lines += ["{} = {}:{}".format(other, *self.network.peer_address(other)) for other in self.nodes()]
+        for algorithm in sorted(self.settings["algorithms"], key=len, reverse=True):  # central-deny before central*
+            lines += [f"[lock {algorithm}*]", f"algorithm = {algorithm}"]
+        self.config(node).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def config(self, node):
+        return pathlib.Path(self.settings["directory"]) / f"node{node}.conf"
+
+    def socket(self, node):
+        """Outside of the node's small disk, and reachable whatever is cut."""
+        return str(pathlib.Path(self.settings["directory"]) / f"node{node}.sock")
+
+    def log(self, node):
+        return pathlib.Path(self.settings["directory"]) / f"node{node}.log"
+
+    # ---- processes ----
+
+    def state(self, node, state):
+        self.history.note("node", node=node, state=state)
+
+    def start(self, node):
+        if self.alive(node):
+            return
+        self.reap(node)
+        command = [*self.network.prefix(node), self.settings["program"], "node", "--config", str(self.config(node))]
+        for setting in self.settings["extra"]:
+            command += ["--set", setting]
+        with open(self.log(node), "ab") as log:
+            self.processes[node] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=die_with_parent, env=os.environ | self.clocks.environment(node))
+        self.state(node, "up")
+
+    def alive(self, node):
+        return node in self.processes and self.processes[node].poll() is None
+
+    def reap(self, node, killed=False):
+        """A node that ended though nobody killed it is a finding, and the judge's business."""
+        process = self.processes.pop(node, None)
+        if process and not killed:
+            self.history.note("died", node=node, status=process.wait(), full=node in self.filled)
+        elif process:
+            process.wait()
+
+    def kill(self, node):
+        if not self.alive(node):
+            return
+        self.state(node, "down")
+        self.processes[node].kill()
+        self.paused.discard(node)
+        self.reap(node, killed=True)
+
+    def pause(self, node):
+        if self.alive(node) and node not in self.paused:
+            self.state(node, "paused")
+            self.processes[node].send_signal(signal.SIGSTOP)
+            self.paused.add(node)
+
+    def go_on(self, node):
+        if node in self.paused:
+            self.paused.discard(node)
+            self.processes[node].send_signal(signal.SIGCONT)
+            self.state(node, "up")
+
+    def fill(self, node):
+        """Until not a byte fits."""
+        self.state(node, "full")
+        self.filled.add(node)
+        with open(self.directory(node) / "filler", "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 16))
+            except OSError:
+                pass
+
+    def empty(self, node):
+        (self.directory(node) / "filler").unlink(missing_ok=True)
+        self.filled.discard(node)
+        self.state(node, "up")
+
+    def repair(self):
+        """Everybody runs again, whatever was done to them."""
+        for node in self.nodes():
+            self.go_on(node)
+            if node in self.filled:
+                self.empty(node)
+            self.start(node)
+
+    # ---- questions ----
+
+    def view(self, node):
+        """What the node says of the group; {} if it says nothing."""
+        if not self.alive(node) or node in self.paused:
+            return {}
+        try:
+            session = Session(self.history, node, self.socket(node))
+        except (Gone, Silent):
+            return {}
+        try:
+            answer = session.ask("VIEW").answer
+        except (Gone, Silent):
+            answer = None
+        session.close()
+        return answer if isinstance(answer, dict) else {}
+
+    def coordinator(self):
+        """Who coordinates in the view of most members' latest epoch; 0 if nobody does."""
+        views = [view for view in map(self.view, self.nodes()) if view.get("coordinator")]
+        return max(views, key=lambda view: view["epoch"])["coordinator"] if views else 0
+
+    def await_view(self, seconds):
+        """Until all of them are in one view. False if that took too long."""
+        end_us = now_us() + int(seconds * SECOND)
+        while now_us() < end_us:
+            views = [self.view(node) for node in self.nodes()]
+            if all(view.get("coordinator") for view in views) and len({view["epoch"] for view in views}) == 1:
+                return True
+            if not all(self.alive(node) for node in self.nodes()):
+                return False
+            time.sleep(0.05)
+        return False
+
+    # ---- the end ----
+
+    def stop(self):
+        for node in list(self.processes):
+            self.go_on(node)
+            if self.alive(node):
+                self.processes[node].terminate()
+        for node in list(self.processes):
+            try:
+                status = self.processes[node].wait(ENDING_S)
+            except subprocess.TimeoutExpired:
+                self.history.note("died", node=node, status="no end by SIGTERM", full=False)
+                self.kill(node)
+                continue
+            if status:
+                self.history.note("died", node=node, status=status, full=False)
+            del self.processes[node]
+
+    def close(self):
+        """Whatever is left goes at once."""
+        for node in list(self.processes):
+            self.kill(node)
+        for node in self.mounted:
+            subprocess.run(["umount", "-l", str(self.directory(node))], check=False, capture_output=True)
+        self.mounted = []

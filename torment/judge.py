@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Judges what clients, registers and observers saw. It knows nothing of how Conclave works.
+
+usage: judge.py HISTORY.jsonl...    the verdicts as JSON; exit 0 held, 1 violated, 2 usage
+"""
+
+import bisect
+import dataclasses
+import json
+import sys
+
+import history
+
+SERVE_S = 20  # after healing, every node grants every lock within that
+
+
+@dataclasses.dataclass
+class Rules:
+    nodes: int
+    names: list  # of the clients' locks
+    fence_check: bool = True  # false: the register trusts deadlines
+    bounded: bool = True  # the nodes' clocks keep their bound
+    complete: bool = True  # the run came to its end
+    serve_s: float = SERVE_S
+
+
+@dataclasses.dataclass
+class Verdict:
+    name: str
+    verdict: str  # held, violated, or not-judged
+    violations: int = 0
+    detail: str = ""
+
+
+def seconds(moment_us, start_us):
+    return f"{(moment_us - start_us) / 1e6:.3f} s"
+
+
+class Judge:
+    def __init__(self, events, rules):
+        self.rules = rules
+        self.events = sorted(events, key=lambda event: event["us"])
+        self.start_us = self.events[0]["us"] if events else 0
+        self.end_us = self.events[-1]["us"] if events else 0
+        self.answers = self.all("answer")
+        self.grants = [event for event in self.answers if event["outcome"] == "granted"]
+        self.holds = self.find_holds()
+
+    def all(self, what):
+        return [event for event in self.events if event["what"] == what]
+
+    def at(self, moment_us):
+        return seconds(moment_us, self.start_us)
+
+    def find_holds(self):
+        """Every hold with its end: when the client stopped believing in it, or when the history ends."""
+        ends = {(e["who"], e["name"], e["fence"]): e["ended"] for e in self.all("end")}
+        found = []
+        for hold in self.all("hold"):
+            last = self.end_us if hold["until"] is None else hold["until"]
+            found.append(hold | {"ended": ends.get((hold["who"], hold["name"], hold["fence"]), last)})
+        return found
+
+    def names(self, events):
+        return sorted({event["name"] for event in events})
+
+    # ---- the rules: each yields what is wrong ----
+
+    def fences_unique(self):
+        """No two grants of a name carry the same fence."""
+        seen = {}
+        for grant in self.grants:
+            first = seen.setdefault((grant["name"], grant["fence"]), grant)
+            if first is not grant:
+                yield (f"{grant['name']}: fence {grant['fence']} went to {first['who']} at {self.at(first['us'])} and "
+                       f"to {grant['who']} at {self.at(grant['us'])}")
+
+    def fences_rise(self):
+        """What surely happened later has the higher fence: a lock asked for after another's grant had arrived, and a
+        hold that was confirmed after another had been."""
+        for kind, events, begin in (("granted", self.grants, "asked"), ("held", self.holds, "confirmed")):
+            for name in self.names(events):
+                yield from self.falling(kind, [event for event in events if event["name"] == name], begin)
+
+    def falling(self, kind, events, begin):
+        done = sorted(events, key=lambda event: event["us"])
+        highest = []  # the event with the highest fence up to each
+        for event in done:
+            best = highest[-1] if highest and highest[-1]["fence"] > event["fence"] else event
+            highest.append(best)
+        moments = [event["us"] for event in done]
+        for event in done:
+            before = bisect.bisect_left(moments, event[begin])
+            if before and highest[before - 1]["fence"] >= event["fence"]:
+                other = highest[before - 1]
+                yield (f"{event['name']}: {other['who']} was {kind} fence {other['fence']} at {self.at(other['us'])}, "
+                       f"and later {event['who']} fence {event['fence']} at {self.at(event['us'])}")
+
+    def exclusion(self):
+        """No two clients believe in the same lock at the same time."""
+        for name in self.names(self.holds):
+            latest = None
+            for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["us"]):
+                if latest and hold["us"] < latest["ended"]:
+                    overlap_ms = (min(hold["ended"], latest["ended"]) - hold["us"]) / 1000
+                    yield (f"{name}: {latest['who']} (fence {latest['fence']}, node {latest['node']}) and "
+                           f"{hold['who']} (fence {hold['fence']}, node {hold['node']}) held it together for "
+                           f"{overlap_ms:.1f} ms at {self.at(hold['us'])}")
+                if not latest or hold["ended"] > latest["ended"]:
+                    latest = hold
+
+    def no_stale_fence(self):
+        """The register never accepts a fence lower than one it has seen."""
+        highest = {}
+        for event in self.events:
+            if event["what"] in ("read", "write") and event["accepted"]:
+                if event["fence"] < highest.get(event["name"], 0):
+                    yield (f"{event['name']}: fence {event['fence']} of {event['by']} was accepted after "
+                           f"{highest[event['name']]} at {self.at(event['us'])}")
+                highest[event["name"]] = max(event["fence"], highest.get(event["name"], 0))
+
+    def no_lost_update(self):
+        """Every write that is accepted builds on the one before it."""
+        last = {}
+        for event in self.all("write"):
+            if not event["accepted"]:
+                continue
+            before = last.get(event["name"])
+            if event["base"] != (before["tag"] if before else None):
+                yield (f"{event['name']}: {event['by']} (fence {event['fence']}) overwrote "
+                       f"{before['tag'] if before else 'nothing'} (fence {before['fence'] if before else '-'}) at "
+                       f"{self.at(event['us'])}, having read {event['base']}")
+            last[event["name"]] = event
+
+    def observed_in_order(self):
+        """A connection that observes an election never hears of an older leadership after a newer one."""
+        highest = {}
+        for event in self.all("observed"):
+            connection = (event["who"], event["connection"])
+            if event["fence"] < highest.get(connection, 0):
+                yield f"{event['who']}: fence {event['fence']} after {highest[connection]} at {self.at(event['us'])}"
+            highest[connection] = max(event["fence"], highest.get(connection, 0))
+
+    def calls_end(self):
+        """Every call ends, and by an answer unless its node was down, stopped, cut off or without a disk meanwhile."""
+        troubled = self.troubled()
+        ended = {(event["who"], event["call"]) for event in self.answers}
+        for event in self.all("ask"):
+            if (event["who"], event["call"]) not in ended:
+                yield f"{event['who']}: {event['command']} of {self.at(event['us'])} never ended"
+        for event in self.answers:
+            if event["outcome"] == "silent" and not any(
+                    begin <= event["us"] and event["asked"] <= end for begin, end in troubled.get(event["node"], [])):
+                yield (f"{event['who']}: node {event['node']} left {event['command']} of {self.at(event['asked'])} "
+                       f"without an answer until {self.at(event['us'])}")
+
+    def troubled(self):
+        """Per node, when it could not be expected to answer."""
+        spans, since = {}, {}
+        for event in self.all("node"):
+            node = event["node"]
+            if event["state"] == "up":
+                if node in since:
+                    spans.setdefault(node, []).append((since.pop(node), event["us"]))
+            else:
+                since.setdefault(node, event["us"])
+        for node, begin in since.items():
+            spans.setdefault(node, []).append((begin, self.end_us))
+        return spans
+
+    def progress(self):
+        """After healing every node grants again, and every lock is granted; and something was granted at all."""
+        if not self.grants:
+            yield "nothing was granted in the whole run"
+        served = self.all("served")
+        for event in self.all("healed"):
+            limit_us = event["us"] + self.rules.serve_s * 1e6
+            after = [each for each in served if event["us"] <= each["us"] <= limit_us]
+            nodes, names = {each["node"] for each in after}, {each["name"] for each in after}
+            missing = [f"node {node}" for node in range(1, self.rules.nodes + 1) if node not in nodes]
+            missing += [f"lock {name}" for name in self.rules.names if name not in names]
+            if missing:
+                yield (f"{', '.join(missing)}: no grant within {self.rules.serve_s} s of the healing at "
+                       f"{self.at(event['us'])}")
+
+    def nodes_survive(self):
+        """No node ends by itself, unless its disk is full and it says so by its exit status."""
+        for event in self.all("died"):
+            if not event["full"] or not isinstance(event["status"], int) or event["status"] < 0:
+                yield f"node {event['node']} ended at {self.at(event['us'])}: {describe(event['status'])}"
+
+    # ---- all together ----
+
+    def judge(self):
+        fenced, bounded, complete = self.rules.fence_check, self.rules.bounded, self.rules.complete
+        rules = [("fences-unique", self.fences_unique, True), ("fences-rise", self.fences_rise, bounded),
+                 ("no-stale-fence", self.no_stale_fence, fenced),
+                 ("no-lost-update", self.no_lost_update, fenced or bounded),
+                 ("exclusion", self.exclusion, bounded), ("observed-in-order", self.observed_in_order, True),
+                 ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
+                 ("nodes-survive", self.nodes_survive, True)]
+        verdicts = []
+        for name, rule, counts in rules:
+            wrong = list(rule())
+            verdict = "not-judged" if not counts else "violated" if wrong else "held"
+            verdicts.append(Verdict(name, verdict, len(wrong), wrong[0] if wrong else ""))
+        return verdicts
+
+    def stuck(self):
+        """What the nodes thought when one of them did not serve: the first time, for people to look at."""
+        views = {}
+        for event in self.all("stuck"):
+            views.setdefault(event["node"], event["view"])
+        return [f"node {node} {view}" for node, view in sorted(views.items())]
+
+    def numbers(self):
+        orders = self.all("read") + self.all("write")
+        ends = [event["why"] for event in self.all("end")]
+        recoveries = [event["first_ms"] for event in self.all("recovered")]
+        return {"seconds": round((self.end_us - self.start_us) / 1e6, 1), "events": len(self.events),
+                "faults": len(self.all("healed")), "calls": len(self.answers), "grants": len(self.grants),
+                "holds": len(self.holds), "lost": ends.count("lost") + ends.count("lease"),
+                "writes": sum(order["accepted"] and order["what"] == "write" for order in orders),
+                "refused": sum(not order["accepted"] for order in orders),
+                "leaders_observed": len(self.all("observed")),
+                "recovery_ms": {"median": sorted(recoveries)[len(recoveries) // 2] if recoveries else None,
+                                "worst": max(recoveries, default=None)}}
+
+
+def describe(status):
+    if isinstance(status, int):
+        return f"signal {-status}" if status < 0 else f"exit status {status}"
+    return status
+
+
+def main(paths):
+    if not paths:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    try:
+        events = history.read(paths)
+    except (OSError, ValueError) as error:
+        print(f"{' '.join(paths)}: {error}", file=sys.stderr)
+        return 2
+    facts = next((event for event in events if event["what"] == "run"), None)
+    if not facts:
+        print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
+        return 2
+    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded")})
+    judge = Judge(events, rules)
+    verdicts = judge.judge()
+    print(json.dumps({"properties": [vars(verdict) for verdict in verdicts], "numbers": judge.numbers()}, indent=1))
+    return int(any(verdict.verdict == "violated" for verdict in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
