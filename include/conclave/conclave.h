@@ -63,6 +63,16 @@ struct conclave;
  */
 CONCLAVE_API int conclave_open(struct conclave **session, const char *servers, int timeout_ms);
 
+/* How to find a server and what to prove oneself with: files. NULL means what the environment has: $CONCLAVE_KEY, and
+   so on. With any of them, servers are spoken to by TLS, and by nothing else unless it is a Unix socket. */
+struct conclave_options {
+    const char *servers; /* as above; tls:// before one insists on TLS */
+    int timeout_ms;
+    const char *key;                                        /* made by conclave keygen: $CONCLAVE_KEY */
+    const char *tls_ca, *tls_certificate, *tls_private_key; /* PEM: $CONCLAVE_TLS_CA, _CERTIFICATE, _PRIVATE_KEY */
+};
+CONCLAVE_API int conclave_open_with(struct conclave **session, const struct conclave_options *options);
+
 /* Ends the session and gives up all that it holds. NULL is allowed. */
 CONCLAVE_API void conclave_close(struct conclave *session);
 

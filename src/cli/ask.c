@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -83,12 +84,42 @@ static bool connect_to(struct ask *ask, const char *address, int64_t until)
     return true;
 }
 
+static struct cv_tls_context *credentials; /* NULL: plaintext */
+
+static void forget_credentials(void)
+{
+    cv_tls_close(credentials);
+}
+
+int ask_with(const struct conclave_options *options, struct cv_complaint *complaint)
+{
+    struct cv_tls_files files;
+    if (!cv_line_files(options, &files))
+        return 0;
+    atexit(forget_credentials);
+    return cv_tls_open(&credentials, CV_TLS_CLIENT, &files, "--", complaint);
+}
+
+static bool secure(struct ask *ask, const char *address, int timeout_ms)
+{
+    const char *colon = strrchr(address, ':');
+    char host[256];
+    if (!credentials || !colon || strchr(address, '/'))
+        return true;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
+    ask->tls = cv_tls_new(credentials, *host ? host : "127.0.0.1", false);
+    return ask->tls && !cv_line_shake_hands(ask->fd, ask->tls, timeout_ms);
+}
+
 bool ask_open(struct ask *ask, const char *address, int timeout_ms)
 {
-    struct cv_text reply;
+    struct cv_text reply, place = cv_text(address);
+    const bool wants_tls = cv_line_wants_tls(&place);
+    address = place.start;
     *ask = (struct ask){.fd = -1};
     cv_resp_begin(&ask->out, 1 << 20);
-    if (connect_to(ask, address, now_ms() + timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
+    if ((!wants_tls || credentials) && connect_to(ask, address, now_ms() + timeout_ms) &&
+        secure(ask, address, timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
         return true;
     ask_close(ask);
     return false;
@@ -98,6 +129,7 @@ void ask_close(struct ask *ask)
 {
     if (ask->fd >= 0)
         close(ask->fd);
+    cv_tls_free(ask->tls);
     free(ask->in);
     cv_resp_end(&ask->out);
     *ask = (struct ask){.fd = -1};
@@ -135,7 +167,7 @@ bool ask_say(struct ask *ask, const char *line)
     while (cv_text_take(&rest, ' ', &word))
         cv_resp_bulk(&ask->out, word);
     for (size_t sent = 0; sent < ask->out.length;) {
-        const ssize_t count = send(ask->fd, ask->out.bytes + sent, ask->out.length - sent, MSG_NOSIGNAL);
+        const ssize_t count = cv_line_send(ask->fd, ask->tls, ask->out.bytes + sent, ask->out.length - sent);
         if (count > 0)
             sent += (size_t)count;
         else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, now_ms() + 1000) : errno != EINTR)
@@ -155,7 +187,7 @@ static bool read_more(struct ask *ask, int64_t until)
         ask->room = room;
     }
     for (;;) {
-        const ssize_t count = recv(ask->fd, ask->in + ask->used, ask->room - ask->used, 0);
+        const ssize_t count = cv_line_receive(ask->fd, ask->tls, ask->in + ask->used, ask->room - ask->used);
         if (count > 0) {
             ask->used += (size_t)count;
             return true;

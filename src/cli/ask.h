@@ -6,15 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client/line.h"
 #include "service/resp.h"
 
 /* Zeroed, with `fd` = -1, while closed. */
 struct ask {
     int fd;
+    struct cv_tls *tls; /* NULL: plaintext */
     char *in;
     size_t used, room, taken;
     struct cv_resp_writer out;
 };
+
+/* What all that are opened from now on prove themselves with. 0, or CV_EINPUT with a complaint. */
+int ask_with(const struct conclave_options *options, struct cv_complaint *complaint);
 
 /* Connects to host:port or the path of a socket, and speaks RESP3 from then on. False if nobody answers in that time.
  */

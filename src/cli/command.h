@@ -26,6 +26,7 @@ int command_compare(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_elect(int argc, char **argv);
 int command_judge(int argc, char **argv);
+int command_keygen(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_lock(int argc, char **argv);
 int command_node(int argc, char **argv);

@@ -18,9 +18,7 @@ static const char usage[] =
     "  --priority P     the highest of the candidates is preferred (0)\n"
     "  --wait T         give up after this time (wait for as long as it takes)\n"
     "  --observe        print a line for the leader of now and one for every later leader\n"
-    "  --json           as JSON, a line each\n"
-    "  --server LIST    host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)\n"
-    "  --help           this page\n\n"
+    "  --json           as JSON, a line each\n" HOLD_SERVER_HELP "  --help           this page\n\n"
     "T is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
     "COMMAND and the exit codes are as with conclave lock: 122 means that this process no longer led.\n";
 
@@ -29,7 +27,7 @@ static const struct option options[] = {
     {"wait", required_argument, NULL, HOLD_WAIT},
     {"observe", no_argument, NULL, HOLD_OBSERVE},
     {"json", no_argument, NULL, HOLD_JSON},
-    {"server", required_argument, NULL, HOLD_SERVER},
+    HOLD_SERVER_OPTIONS,
     {"help", no_argument, NULL, HOLD_HELP},
     {0},
 };
@@ -58,7 +56,7 @@ static int observe(const struct hold *hold)
     struct conclave *session;
     struct conclave_leader leader;
     struct conclave_event event;
-    int code = hold_open(&session, hold->servers);
+    int code = hold_open(&session, hold);
     int error = code ? 0 : conclave_observe(session, hold->name, &leader);
     if (error)
         code = hold_explain(session, cv_brief(hold->name).text, error);

@@ -124,9 +124,11 @@ static void expect_no_wait(void)
     signal(SIGALRM, SIG_DFL);
 }
 
-int hold_open(struct conclave **session, const char *servers)
+int hold_open(struct conclave **session, const struct hold *hold)
 {
-    const int error = conclave_open(session, servers, ANSWER_MS);
+    struct conclave_options options = hold->server;
+    options.timeout_ms = ANSWER_MS;
+    const int error = conclave_open_with(session, &options);
     return error ? hold_explain(*session, "server", error) : 0;
 }
 
@@ -376,7 +378,7 @@ int hold_run(const struct hold *hold)
     struct run run = {.hold = hold, .signals = -1, .code = -1};
     fill_standard_descriptors();
     catch_ending_signals();
-    int code = hold_open(&waiting, hold->servers);
+    int code = hold_open(&waiting, hold);
     run.session = waiting;
     if (!code)
         code = acquire(&run);

@@ -21,7 +21,8 @@ enum hold_exit {
 };
 
 struct hold {
-    const char *name, *servers;
+    const char *name;
+    struct conclave_options server;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
     uint32_t priority;
@@ -33,7 +34,7 @@ struct hold {
 int hold_run(const struct hold *hold);
 
 /* A session, for those who only look. 0, or an exit code after one line on stderr. */
-int hold_open(struct conclave **session, const char *servers);
+int hold_open(struct conclave **session, const struct hold *hold);
 
 /* One line on stderr and the exit code for an error of libconclave. */
 int hold_explain(const struct conclave *session, const char *what, int error);
@@ -49,8 +50,28 @@ enum hold_option {
     HOLD_OBSERVE,
     HOLD_JSON,
     HOLD_SERVER,
+    HOLD_KEY,
+    HOLD_TLS_CA,
+    HOLD_TLS_CERTIFICATE,
+    HOLD_TLS_PRIVATE_KEY,
     HOLD_HELP
 };
+
+/* Which server, and what to prove oneself with: every subcommand has these. */
+#define HOLD_SERVER_OPTIONS                                                                                            \
+    {"server", required_argument, NULL, HOLD_SERVER}, {"key", required_argument, NULL, HOLD_KEY},                      \
+        {"tls-ca", required_argument, NULL, HOLD_TLS_CA},                                                              \
+        {"tls-certificate", required_argument, NULL, HOLD_TLS_CERTIFICATE},                                            \
+    {                                                                                                                  \
+        "tls-private-key", required_argument, NULL, HOLD_TLS_PRIVATE_KEY                                               \
+    }
+#define HOLD_SERVER_HELP                                                                                               \
+    "  --server LIST    host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)\n"   \
+    "  --key FILE       made by conclave keygen; with it servers are spoken to by TLS ($CONCLAVE_KEY)\n"               \
+    "  --tls-ca FILE, --tls-certificate FILE, --tls-private-key FILE\n"                                                \
+    "                   the same by certificates ($CONCLAVE_TLS_CA, and so on)\n"
+/* Takes one of them; false if it is another. */
+bool hold_server_option(struct conclave_options *server, int option, const char *value);
 
 /* Reads the options, the name and where the command begins. -1, or the code to exit with at once. */
 struct option;

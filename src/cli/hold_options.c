@@ -50,6 +50,19 @@ static int read_priority(uint32_t *priority)
     return -1;
 }
 
+bool hold_server_option(struct conclave_options *server, int option, const char *value)
+{
+    const char **place = option == HOLD_SERVER            ? &server->servers
+                         : option == HOLD_KEY             ? &server->key
+                         : option == HOLD_TLS_CA          ? &server->tls_ca
+                         : option == HOLD_TLS_CERTIFICATE ? &server->tls_certificate
+                         : option == HOLD_TLS_PRIVATE_KEY ? &server->tls_private_key
+                                                          : NULL;
+    if (place)
+        *place = value;
+    return place != NULL;
+}
+
 static int read_option(struct hold *hold, int option, const char *usage)
 {
     int code = -1;
@@ -73,14 +86,11 @@ static int read_option(struct hold *hold, int option, const char *usage)
     case HOLD_JSON:
         hold->json = true;
         break;
-    case HOLD_SERVER:
-        hold->servers = optarg;
-        break;
     case HOLD_HELP:
         fputs(usage, stdout);
         return 0;
     default:
-        return HOLD_TROUBLE;
+        return hold_server_option(&hold->server, option, optarg) ? -1 : HOLD_TROUBLE;
     }
     return code;
 }

@@ -11,9 +11,7 @@ static const char usage[] =
     "Holds the lock NAME while COMMAND runs.\n\n"
     "  --wait T         give up after this time; 0: try once (wait for as long as it takes)\n"
     "  --ttl T          the lock outlives a lost server by this time (it ends with the session)\n"
-    "  --shared         beside other shared holders\n"
-    "  --server LIST    host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)\n"
-    "  --help           this page\n\n"
+    "  --shared         beside other shared holders\n" HOLD_SERVER_HELP "  --help           this page\n\n"
     "T is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
     "COMMAND sees CONCLAVE_LOCK, CONCLAVE_FENCE, and CONCLAVE_DEADLINE (milliseconds since 1970).\n"
     "Exit codes: COMMAND's own, 128 and the number of the signal that ended it; 122 the lock was lost and COMMAND\n"
@@ -22,7 +20,7 @@ static const char usage[] =
 
 static const struct option options[] = {
     {"wait", required_argument, NULL, HOLD_WAIT}, {"ttl", required_argument, NULL, HOLD_TTL},
-    {"shared", no_argument, NULL, HOLD_SHARED},   {"server", required_argument, NULL, HOLD_SERVER},
+    {"shared", no_argument, NULL, HOLD_SHARED},   HOLD_SERVER_OPTIONS,
     {"help", no_argument, NULL, HOLD_HELP},       {0},
 };
 

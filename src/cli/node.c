@@ -14,7 +14,7 @@
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
     "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
-    "that the configuration names. Runs until INT or TERM.\n\n"
+    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates and ACLs again.\n\n"
     "  --config FILE           the configuration; see conclave-node(1)\n"
     "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
     "                          (127.0.0.1:7700)\n"
@@ -24,6 +24,9 @@ static const char help[] =
 
 struct node {
     struct cv_settings settings;
+    struct cv_settings *reread; /* what the last HUP found; NULL: none has come */
+    int argc;
+    char **argv;
     struct cv_member member;
     struct cv_service service;
     struct record record;
@@ -58,22 +61,23 @@ static const struct option options[] = {
 };
 
 /* EXIT_HELD to go on, anything else to end with; -1: with 0. */
-static int read_options(struct node *node, int argc, char **argv, const char **record)
+static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record)
 {
     struct cv_complaint complaint;
     int error = 0;
+    cv_settings_init(settings, cv_algorithm_find);
     optind = 1;
     opterr = 0;
     for (int option; !error && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         switch (option) {
         case CONFIG:
-            error = cv_settings_read(&node->settings, optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_read(settings, optarg, cv_algorithm_find, &complaint);
             break;
         case LISTEN:
-            error = cv_settings_set(&node->settings, "node", "listen", optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, &complaint);
             break;
         case SET:
-            error = set_option(&node->settings, optarg, &complaint);
+            error = set_option(settings, optarg, &complaint);
             break;
         case RECORD:
             *record = optarg;
@@ -89,7 +93,7 @@ static int read_options(struct node *node, int argc, char **argv, const char **r
     if (!error && optind < argc)
         return command_refuse("%s: expected no argument; see conclave node --help", argv[optind]);
     if (!error)
-        error = cv_settings_finish(&node->settings, cv_algorithm_find, &complaint);
+        error = cv_settings_finish(settings, cv_algorithm_find, &complaint);
     return error ? command_fail(error, &complaint) : EXIT_HELD;
 }
 
@@ -113,15 +117,59 @@ static void say_ready(const struct node *node)
     fflush(stdout);
 }
 
+/* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
+static void warn(const struct node *node)
+{
+    const struct cv_peers *peers = &node->member.peers;
+    for (uint32_t i = 0; i < node->service.listener_count; i++)
+        if (node->service.listeners[i].exposed)
+            fprintf(stderr, "conclave: warning: clients at %s are neither encrypted nor authenticated\n",
+                    node->settings.listen[i]);
+    if (peers->listener.exposed)
+        fprintf(stderr, "conclave: warning: members at %s are neither encrypted nor authenticated\n",
+                node->settings.peers);
+}
+
+/* HUP: keys, certificates and ACLs are read again, as the process was started. The rest needs a restart. */
+static void reload(void *context)
+{
+    struct node *node = context;
+    struct cv_settings *fresh = calloc(1, sizeof *fresh);
+    struct cv_complaint complaint;
+    const char *record;
+    if (!fresh)
+        return;
+    int error = read_options(fresh, node->argc, node->argv, &record) == EXIT_HELD ? 0 : CV_EINTERRUPTED;
+    if (!error)
+        error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
+    if (error) {
+        if (error != CV_EINTERRUPTED)
+            command_fail(error, &complaint);
+        fputs("conclave: HUP: everything stays as it was\n", stderr);
+        cv_settings_free(fresh);
+        free(fresh);
+        return;
+    }
+    cv_service_reconsider(&node->service);
+    if (node->reread)
+        cv_settings_free(node->reread);
+    free(node->reread);
+    node->reread = fresh;
+}
+
 static int serve(struct node *node)
 {
     struct cv_complaint complaint;
     raise_file_limit();
-    cv_service_init(&node->service, &node->member, node->settings.most_sessions);
+    cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)
         error = cv_service_listen(&node->service, "listen", node->settings.listen[i], &complaint);
     if (!error) {
+        node->member.loop.hangup = reload;
+        node->member.loop.hangup_context = node;
+        cv_loop_catch(&node->member.loop);
+        warn(node);
         say_ready(node);
         cv_loop_run(&node->member.loop);
         node->record.asked = cv_loop_now();
@@ -139,8 +187,9 @@ int command_node(int argc, char **argv)
     struct cv_complaint complaint;
     if (!node)
         return command_fail(CV_ENOMEM, NULL);
-    cv_settings_init(&node->settings, cv_algorithm_find);
-    int code = read_options(node, argc, argv, &record);
+    node->argc = argc;
+    node->argv = argv;
+    int code = read_options(&node->settings, argc, argv, &record);
     if (code == EXIT_HELD && record) {
         const int error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
@@ -150,6 +199,9 @@ int command_node(int argc, char **argv)
         code = serve(node);
     record_close(&node->record);
     cv_settings_free(&node->settings);
+    if (node->reread)
+        cv_settings_free(node->reread);
+    free(node->reread);
     free(node);
     return code < 0 ? EXIT_HELD : code;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/hold.h"
 #include "view/json.h"
 
 #define MOST_LOCKS_SHOWN 40u
@@ -17,20 +18,18 @@ static const char help[] =
     "Shows a cluster: who is in it, whom it suspects, who coordinates, which locks are held and waited for, and how "
     "many\n"
     "messages that took.\n\n"
-    "  --server ADDRESS   a node, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --watch            again every second, until INT\n"
-    "  --json             for programs\n"
-    "  --help             this page\n";
+    "  --watch          again every second, until INT\n"
+    "  --json           for programs\n" HOLD_SERVER_HELP "  --help           this page\n";
 
 struct request {
-    const char *servers;
+    struct conclave_options server;
     bool watch, json;
 };
 
-enum choice { SERVER = 256, WATCH, JSON, HELP };
+enum choice { WATCH = HOLD_HELP + 1, JSON, HELP };
 
 static const struct option options[] = {
-    {"server", required_argument, NULL, SERVER},
+    HOLD_SERVER_OPTIONS,
     {"watch", no_argument, NULL, WATCH},
     {"json", no_argument, NULL, JSON},
     {"help", no_argument, NULL, HELP},
@@ -44,9 +43,6 @@ static int read_options(struct request *request, int argc, char **argv)
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         switch (option) {
-        case SERVER:
-            request->servers = optarg;
-            break;
         case WATCH:
             request->watch = true;
             break;
@@ -57,14 +53,18 @@ static int read_options(struct request *request, int argc, char **argv)
             fputs(help, stdout);
             return -1;
         default:
+            if (hold_server_option(&request->server, option, optarg))
+                break;
             return command_refuse("%s: %s; see conclave status --help", argv[optind - 1],
                                   option == ':' ? "expected a value" : "no such option");
         }
     }
     if (optind < argc)
         return command_refuse("%s: expected no argument; see conclave status --help", argv[optind]);
-    request->servers = ask_servers(request->servers);
-    return EXIT_HELD;
+    struct cv_complaint complaint;
+    request->server.servers = ask_servers(request->server.servers);
+    const int error = ask_with(&request->server, &complaint);
+    return error ? command_fail(error, &complaint) : EXIT_HELD;
 }
 
 /* ---- for people ---- */
@@ -213,8 +213,9 @@ int command_status(int argc, char **argv)
         command_catch_signals();
     do {
         struct status status;
-        if (!status_gather(&status, request.servers)) {
-            code = command_refuse("%s: no node answers", request.servers);
+        if (!status_gather(&status, request.server.servers)) {
+            code =
+                command_refuse("%s: %s", request.server.servers, *status.refusal ? status.refusal : "no node answers");
         } else {
             code = EXIT_HELD;
             if (request.watch && !request.json && isatty(STDOUT_FILENO))

@@ -30,6 +30,7 @@ struct status_kind {
 };
 
 struct status {
+    char refusal[128]; /* what the server said instead of answering */
     int64_t epoch, coordinator;
     char election[32];
     struct status_member members[CV_MAX_MEMBERS];
@@ -40,7 +41,7 @@ struct status {
     size_t kind_count;
 };
 
-/* Asks one of the servers who there is, and then everybody. False if no server answers. */
+/* Asks one of the servers who there is, and then everybody. False if no server answers, or it refuses to. */
 bool status_gather(struct status *status, const char *servers);
 void status_free(struct status *status);
 

@@ -150,7 +150,11 @@ bool status_gather(struct status *status, const char *servers)
     *status = (struct status){0};
     if (!ask_open_any(&first, servers, ANSWER_MS))
         return false;
-    const bool told = ask_command(&first, "VIEW", ANSWER_MS, &view);
+    bool told = ask_command(&first, "VIEW", ANSWER_MS, &view);
+    if (told && *view.start == CV_RESP_ERROR) {
+        copy(status->refusal, sizeof status->refusal, ask_text(view));
+        told = false;
+    }
     if (told)
         read_view(status, view);
     for (uint32_t i = 0; told && i < status->member_count; i++) {

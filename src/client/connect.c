@@ -158,19 +158,30 @@ static int dial_host(const char *host, const char *port, int timeout_ms, int *fd
     return error;
 }
 
+/* Proves who this is, and finds out whether that is the right server. */
+static int secure(struct conclave *session, const char *host)
+{
+    session->tls = cv_tls_new(session->credentials, host, false);
+    if (!session->tls)
+        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+    const char *wrong = cv_line_shake_hands(session->fd, session->tls, session->timeout_ms);
+    return wrong ? cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", wrong) : 0;
+}
+
 int cv_client_dial(struct conclave *session, struct cv_text place)
 {
     char host[256], port[16];
-    int fd = -1, error;
-    if (memchr(place.start, '/', place.length)) {
-        error = dial_path(place, session->timeout_ms, &fd);
-    } else if (split_place(place, host, port)) {
-        error = dial_host(host, port, session->timeout_ms, &fd);
-    } else {
-        cv_client_fail(session, CONCLAVE_INVALID, "neither host:port nor the path of a socket");
-        return -1;
-    }
+    int error;
+    const bool wants_tls = cv_line_wants_tls(&place), path = memchr(place.start, '/', place.length);
+    if (wants_tls && (path || !session->credentials))
+        return cv_client_fail(session, CONCLAVE_INVALID, "tls:// expects host:port, and a key or certificates");
+    if (path)
+        error = dial_path(place, session->timeout_ms, &session->fd);
+    else if (split_place(place, host, port))
+        error = dial_host(host, port, session->timeout_ms, &session->fd);
+    else
+        return cv_client_fail(session, CONCLAVE_NO_SERVER, "neither host:port nor the path of a socket");
     if (error)
-        cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", error < 0 ? gai_strerror(error) : strerror(error));
-    return fd;
+        return cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", error < 0 ? gai_strerror(error) : strerror(error));
+    return session->credentials && !path ? secure(session, host) : 0;
 }

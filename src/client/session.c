@@ -99,8 +99,10 @@ int cv_client_mention(struct conclave *session, const struct cv_client_words *wo
 
 static int send_some(struct conclave *session)
 {
+    if (!session->out.length && cv_line_unsent(session->tls))
+        cv_line_send(session->fd, session->tls, "", 0);
     while (session->out.length) {
-        const ssize_t sent = send(session->fd, session->out.bytes, session->out.length, MSG_NOSIGNAL);
+        const ssize_t sent = cv_line_send(session->fd, session->tls, session->out.bytes, session->out.length);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno == EAGAIN)
@@ -132,7 +134,7 @@ static int receive_some(struct conclave *session)
         if (error)
             return error;
         const size_t room = session->in_capacity - session->in_length;
-        const ssize_t count = recv(session->fd, session->in + session->in_length, room, 0);
+        const ssize_t count = cv_line_receive(session->fd, session->tls, session->in + session->in_length, room);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && errno == EAGAIN)
@@ -190,6 +192,8 @@ static void hang_up(struct conclave *session)
     if (session->fd >= 0)
         close(session->fd);
     session->fd = -1;
+    cv_tls_free(session->tls);
+    session->tls = NULL;
     session->in_length = session->in_used = 0;
     session->scan = (struct cv_resp_scan){0};
     session->out.length = 0;
@@ -223,7 +227,7 @@ int cv_client_exchange(struct conclave *session)
 int cv_client_wait(struct conclave *session, int64_t until_ms)
 {
     const int64_t left_ms = until_ms == CV_CLIENT_NEVER ? -1 : until_ms - cv_client_now_ms();
-    const short wanted = session->out.length ? POLLIN | POLLOUT : POLLIN;
+    const short wanted = session->out.length || cv_line_unsent(session->tls) ? POLLIN | POLLOUT : POLLIN;
     struct pollfd ready[] = {{.fd = session->wake, .events = POLLIN}, {.fd = session->fd, .events = wanted}};
     const int timeout_ms = until_ms == CV_CLIENT_NEVER ? -1
                            : left_ms < 0               ? 0
@@ -344,8 +348,6 @@ static int greet(struct conclave *session)
         else if (item.kind != CV_RESP_MAP)
             error = cv_client_fail(session, CONCLAVE_PROTOCOL, "no answer to HELLO 3 as it should be");
     }
-    if (error)
-        hang_up(session);
     return error;
 }
 
@@ -356,10 +358,12 @@ int cv_client_connect(struct conclave *session)
     for (size_t i = 0; i < count && error && error != CONCLAVE_INTERRUPTED; i++) {
         const struct cv_text server = cv_client_server(session->servers, session->turn);
         char why[sizeof session->why];
-        session->fd = cv_client_dial(session, server);
-        error = session->fd < 0 ? CONCLAVE_NO_SERVER : greet(session);
+        error = cv_client_dial(session, server);
+        if (!error)
+            error = greet(session);
         if (!error)
             return 0;
+        hang_up(session);
         session->turn++;
         memcpy(why, session->why, sizeof why);
         cv_client_fail(session, error, "%.*s: %.350s", (int)(server.length < 100 ? server.length : 100), server.start,
@@ -370,18 +374,35 @@ int cv_client_connect(struct conclave *session)
 
 /* ---- opening and closing ---- */
 
-int conclave_open(struct conclave **session_out, const char *servers, int timeout_ms)
+static int open_credentials(struct conclave *session, const struct conclave_options *options)
+{
+    struct cv_tls_files files;
+    struct cv_complaint complaint;
+    if (!cv_line_files(options, &files))
+        return 0;
+    const int error = cv_tls_open(&session->credentials, CV_TLS_CLIENT, &files, "", &complaint);
+    return error == 0           ? 0
+           : error == CV_ENOMEM ? cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory")
+                                : cv_client_fail(session, CONCLAVE_INVALID, "%s", complaint.text);
+}
+
+int conclave_open(struct conclave **session, const char *servers, int timeout_ms)
+{
+    return conclave_open_with(session, &(struct conclave_options){.servers = servers, .timeout_ms = timeout_ms});
+}
+
+int conclave_open_with(struct conclave **session_out, const struct conclave_options *options)
 {
     struct conclave *session = *session_out = calloc(1, sizeof *session);
     if (!session)
         return CONCLAVE_NO_MEMORY;
-    const char *variable = getenv("CONCLAVE_SERVER");
+    const char *variable = getenv("CONCLAVE_SERVER"), *servers = options->servers;
     if (!servers)
         servers = variable && *variable ? variable : "127.0.0.1:7700";
     session->fd = -1;
     session->last_question = &session->first_question;
     session->last_event = &session->first_event;
-    session->timeout_ms = timeout_ms;
+    session->timeout_ms = options->timeout_ms;
     cv_resp_begin(&session->out, MOST_TO_SEND);
     session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     session->servers = strdup(servers);
@@ -389,7 +410,8 @@ int conclave_open(struct conclave **session_out, const char *servers, int timeou
         return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory or descriptors");
     if (!cv_client_servers(servers))
         return cv_client_fail(session, CONCLAVE_INVALID, "the list of servers is empty");
-    return cv_client_connect(session);
+    const int error = open_credentials(session, options);
+    return error ? error : cv_client_connect(session);
 }
 
 void conclave_close(struct conclave *session)
@@ -407,6 +429,7 @@ void conclave_close(struct conclave *session)
     if (session->wake >= 0)
         close(session->wake);
     cv_resp_end(&session->out);
+    cv_tls_close(session->credentials);
     free(session->servers);
     free(session->in);
     free(session);

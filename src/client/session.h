@@ -11,6 +11,7 @@
 
 #include <conclave/conclave.h>
 
+#include "client/line.h"
 #include "service/resp.h"
 
 #define CV_CLIENT_NEVER INT64_MAX
@@ -47,6 +48,8 @@ struct conclave {
     int timeout_ms;
     int fd, wake; /* the connection, -1 if there is none; what conclave_interrupt() writes to */
     int64_t retry_ms;
+    struct cv_tls_context *credentials; /* NULL: plaintext */
+    struct cv_tls *tls;                 /* of the connection; NULL: plaintext */
 
     struct cv_resp_writer out;
     char *in;
@@ -66,7 +69,7 @@ int cv_client_fail(struct conclave *session, int error, const char *format, ...)
 
 /* ---- connect.c ---- */
 
-/* A socket connected with the server at `place` (host:port or a path); -1 after a failure, which is told. */
+/* Connects with the server at `place` (host:port or a path), by TLS if need be. 0 or an error, which is told. */
 int cv_client_dial(struct conclave *session, struct cv_text place);
 
 /* How many servers the list names, and the one whose turn it is. */

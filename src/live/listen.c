@@ -13,27 +13,51 @@
 
 #define BACKLOG 511
 
+bool cv_address_host(const char *text, char host[CV_HOST_BYTES])
+{
+    const char *colon = strrchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : CV_HOST_BYTES;
+    if (length >= CV_HOST_BYTES)
+        return false;
+    if (length > 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    memcpy(host, text, length);
+    host[length] = '\0';
+    return true;
+}
+
 int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
                      struct cv_complaint *complaint)
 {
     const char *colon = strrchr(text, ':');
     uint64_t port;
-    char host[256];
-    const size_t length = colon ? (size_t)(colon - text) : 0;
-    if (!colon || length >= sizeof host || !cv_parse_number(cv_text(colon + 1), 65535, &port) || !port)
+    char host[CV_HOST_BYTES];
+    if (!cv_address_host(text, host) || !cv_parse_number(cv_text(colon + 1), 65535, &port) || !port)
         return cv_complain(complaint, "%s %s: expected host:port, the port 1..65535", what, cv_brief(text).text);
-    memcpy(host, text, length);
-    host[length] = '\0';
-    const bool bracketed = length > 2 && host[0] == '[' && host[length - 1] == ']';
-    if (bracketed)
-        host[length - 1] = '\0';
-    const char *name = !length ? "127.0.0.1" : strcmp(host, "*") == 0 ? "0.0.0.0" : bracketed ? host + 1 : host;
+    const char *name = !*host ? "127.0.0.1" : strcmp(host, "*") == 0 ? "0.0.0.0" : host;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     if (getaddrinfo(name, colon + 1, &hints, &found) || !found)
         return cv_complain(complaint, "%s %s: no such host", what, cv_brief(text).text);
     memcpy(address, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
     return 0;
+}
+
+bool cv_address_is_loopback(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+int cv_address_exposed(const char *address, const char *what, struct cv_complaint *complaint)
+{
+    return cv_complain(complaint,
+                       "%s %s: expected a key or certificates for an address off loopback: [security] cluster-key, or "
+                       "ca, certificate and private-key; or else plaintext = yes",
+                       what, cv_brief(address).text);
 }
 
 static void somebody_knocks(uv_stream_t *handle, int status)
@@ -66,6 +90,8 @@ static int listen_path(struct cv_listener *listener, const char *what, const cha
     uv_pipe_init(&listener->loop->uv, &listener->uv.pipe, 0);
     remove_stale(path);
     int error = uv_pipe_bind(&listener->uv.pipe, path);
+    if (!error && chmod(path, listener->mode)) /* nobody can connect before it is listened to */
+        error = -errno;
     if (!error)
         error = uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
     return error ? cv_complain(complaint, "%s %s: %s", what, cv_brief(path).text, uv_strerror(error)) : 0;
@@ -81,6 +107,9 @@ int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *wh
     int error = cv_address_parse(address, &where, what, complaint);
     if (error)
         return error;
+    listener->exposed = !listener->tls && !cv_address_is_loopback(&where);
+    if (listener->exposed && !listener->plaintext)
+        return cv_address_exposed(address, what, complaint);
     uv_tcp_init(&loop->uv, &listener->uv.tcp);
     error = uv_tcp_bind(&listener->uv.tcp, (const struct sockaddr *)&where, 0);
     if (!error)

@@ -11,7 +11,7 @@ static void flush_all(struct cv_loop *loop)
         loop->dirty = stream->next_dirty;
         stream->marked = false;
         if (!stream->closing)
-            stream->calls->flush(stream);
+            cv_stream_flush(stream);
     }
 }
 
@@ -66,7 +66,14 @@ static void stop(uv_signal_t *handle, int signal)
     uv_stop(handle->loop);
 }
 
-void cv_loop_run(struct cv_loop *loop)
+static void hang_up(uv_signal_t *handle, int signal)
+{
+    const struct cv_loop *loop = handle->data;
+    (void)signal;
+    loop->hangup(loop->hangup_context);
+}
+
+void cv_loop_catch(struct cv_loop *loop)
 {
     static const int ends[] = {SIGINT, SIGTERM};
     signal(SIGPIPE, SIG_IGN); /* a peer that has gone is told by the write */
@@ -74,6 +81,15 @@ void cv_loop_run(struct cv_loop *loop)
         uv_signal_init(&loop->uv, &loop->signals[i]);
         uv_signal_start(&loop->signals[i], stop, ends[i]);
     }
+    if (loop->hangup) {
+        uv_signal_init(&loop->uv, &loop->signals[2]);
+        loop->signals[2].data = loop;
+        uv_signal_start(&loop->signals[2], hang_up, SIGHUP);
+    }
+}
+
+void cv_loop_run(struct cv_loop *loop)
+{
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 

@@ -14,21 +14,30 @@
 #include "core/error.h"
 
 struct cv_stream;
+struct cv_tls;
+struct cv_tls_context;
+
+#define CV_CIPHER_BYTES 65536u
 
 struct cv_loop {
     uv_loop_t uv;
     uv_prepare_t before; /* waiting for something to happen */
     uv_check_t after;
     uv_timer_t timer;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3];
+    void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
+    void *hangup_context;
     uint64_t timer_due;
     struct cv_alarms alarms; /* in microseconds of cv_loop_now() */
     struct cv_stream *dirty; /* has something to write; the others follow by `next_dirty` */
     bool open;
+    char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
 };
 
 int cv_loop_open(struct cv_loop *loop);
-/* Until INT or TERM. */
+/* From now on INT and TERM end cv_loop_run(). */
+void cv_loop_catch(struct cv_loop *loop);
+/* Until one of them comes. */
 void cv_loop_run(struct cv_loop *loop);
 /* Does what can be done now, without waiting. */
 void cv_loop_turn(struct cv_loop *loop);
@@ -53,6 +62,8 @@ struct cv_stream_calls {
     void (*flush)(struct cv_stream *stream);    /* the turn ends: cv_stream_write() what is to go out */
     void (*closed)(struct cv_stream *stream);   /* it is gone, and may be freed */
     void (*connected)(struct cv_stream *stream, int status);
+    /* TLS: who connected has proved who it is; false to have none of it. Nothing is received before. May be NULL. */
+    bool (*admitted)(struct cv_stream *stream);
 };
 
 /* Zeroed, but for what the owner sets before it opens it: `calls` and `in_most`. */
@@ -77,9 +88,15 @@ struct cv_stream {
     bool closing;
     bool marked; /* among the dirty */
     struct cv_stream *next_dirty;
+
+    struct cv_tls *tls; /* NULL: plaintext */
+    bool dialled;
+    bool established; /* TLS: the handshake is done */
+    bool hungry;      /* TLS: what has been deciphered, or could be, waits to be read */
 };
 
-int cv_stream_accept(struct cv_stream *stream, struct cv_loop *loop, uv_stream_t *listener);
+struct cv_listener;
+int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener);
 /* `connected` is called later, with 0 or a negative status. */
 int cv_stream_connect(struct cv_stream *stream, struct cv_loop *loop, const struct sockaddr *address);
 void cv_stream_close(struct cv_stream *stream);
@@ -89,6 +106,12 @@ void cv_stream_mark(struct cv_stream *stream);
 /* How many of the bytes were taken: all, or none while earlier ones are still on their way; then `flush` is called
  * again once they are gone. */
 size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t length);
+
+/* The same past TLS, and room in `in` for some more bytes: for those who put things together. */
+size_t cv_stream_write_plain(struct cv_stream *stream, const void *bytes, size_t length);
+bool cv_stream_make_room(struct cv_stream *stream);
+/* The turn ends. */
+void cv_stream_flush(struct cv_stream *stream);
 
 /* The first bytes of `in` have been dealt with. */
 void cv_stream_take(struct cv_stream *stream, size_t length);
@@ -109,11 +132,23 @@ struct cv_listener {
     struct cv_loop *loop;
     void (*knock)(struct cv_listener *listener); /* somebody wants to connect: cv_stream_accept() */
     void *context;
+    struct cv_tls_context *tls; /* who connects by TCP must speak TLS; NULL: must not */
+    bool plaintext;             /* without TLS, addresses off loopback are allowed as well */
+    bool exposed;               /* and this is one */
+    unsigned mode;              /* of a Unix socket's file */
 };
 
-/* `address` is "host:port" or the path of a Unix socket. 0, or CV_EINPUT with a complaint that begins with `what`. */
+/* `address` is "host:port" or the path of a Unix socket. 0, or CV_EINPUT with a complaint that begins with `what`. What
+ * the listener may do is set before. */
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
               struct cv_complaint *complaint);
+/* 127.0.0.0/8 or ::1: what is sent there does not leave the machine. */
+bool cv_address_is_loopback(const struct sockaddr_storage *address);
+/* CV_EINPUT, with what to do about an address that is not. */
+int cv_address_exposed(const char *address, const char *what, struct cv_complaint *complaint);
+/* The part before the port, without brackets. False if there is none. */
+#define CV_HOST_BYTES 256u
+bool cv_address_host(const char *text, char host[CV_HOST_BYTES]);
 /* "host:port"; an empty host is 127.0.0.1, * is any. */
 int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
                      struct cv_complaint *complaint);

@@ -291,6 +291,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
         .changed = peer_changed, .renewed = peer_renewed, .beat = peer_beat, .frame = cv_mail_frame, .context = member};
     peers->loop = &member->loop;
     peers->roster = &member->roster;
+    peers->security = &member->security;
     peers->heartbeat_us = settings->heartbeat_ms * 1000;
     peers->least_us = settings->timeout_ms * 1000;
     peers->most_us = settings->longest_timeout_ms * 1000;
@@ -308,7 +309,9 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->try_us = 2 * member->bound_us;
     member->started_us = cv_loop_now();
     draw_roster(member, settings);
-    int error = cv_loop_open(&member->loop);
+    int error = cv_security_open(&member->security, &settings->security, complaint);
+    if (!error)
+        error = cv_loop_open(&member->loop);
     if (!error)
         error = cv_alarms_reserve(&member->loop.alarms, 3);
     if (!error)
@@ -337,5 +340,6 @@ void cv_member_close(struct cv_member *member)
         free(member->host.policies[i].parameters);
     free(member->host.policies);
     cv_peers_free(&member->peers);
+    cv_security_close(&member->security);
     cv_mail_free(member);
 }

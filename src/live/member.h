@@ -10,8 +10,7 @@
 #include "live/host.h"
 #include "live/loop.h"
 #include "live/peers.h"
-
-struct cv_settings;
+#include "live/security.h"
 
 /* What members tell each other about a name, besides what its algorithm does. */
 enum cv_notice_kind {
@@ -65,6 +64,7 @@ struct cv_member {
     struct cv_loop loop;
     struct cv_roster roster;
     struct cv_host host;
+    struct cv_security security;
     struct cv_peers peers;
     struct cv_council council;
     struct cv_member_calls user;

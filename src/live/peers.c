@@ -6,6 +6,8 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "live/security.h"
+#include "live/tls.h"
 #include "live/wire.h"
 
 #define FIRST_REDIAL_US 20000u
@@ -94,7 +96,10 @@ static void dial(struct cv_peer *peer)
     }
     wire->peer = peer;
     peer->wire = wire;
-    cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&peer->address);
+    struct cv_tls_context *tls = peers->security->members;
+    if (cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&peer->address) == 0 && tls &&
+        !cv_stream_secure(&wire->stream, tls, peer->host, false))
+        cv_stream_close(&wire->stream);
 }
 
 static void time_to_dial(struct cv_alarm *alarm)
@@ -159,6 +164,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
     peer->greeted = true;
     peer->redial_us = 0;
+    *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
     peer->suspected = false;
     peers->suspected &= ~cv_set_of(peer->node);
@@ -239,9 +245,16 @@ static uint64_t fingerprint(const struct cv_roster *roster)
     return XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
 }
 
-static void open_peer(struct cv_peers *peers, cv_node node)
+static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
 {
     struct cv_peer *peer = &peers->list[node];
+    const char *address = peers->roster->addresses[node];
+    const int error = cv_address_parse(address, &peer->address, "peer", complaint);
+    if (error)
+        return error;
+    if (!peers->security->members && !peers->security->settings->plaintext && !cv_address_is_loopback(&peer->address))
+        return cv_address_exposed(address, "peer", complaint);
+    cv_address_host(address, peer->host);
     peer->peers = peers;
     peer->node = node;
     peer->suspected = true;
@@ -251,6 +264,7 @@ static void open_peer(struct cv_peers *peers, cv_node node)
     cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
     if (dials(peer))
         cv_loop_set(peers->loop, &peer->redial, 0);
+    return 0;
 }
 
 int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint)
@@ -268,13 +282,16 @@ int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complai
     for (cv_node node = 0; node < roster->count; node++) {
         if (node == roster->me)
             continue;
-        const int error = cv_address_parse(roster->addresses[node], &peers->list[node].address, "peer", complaint);
+        const int error = open_peer(peers, node, complaint);
         if (error)
             return error;
-        open_peer(peers, node);
     }
     peers->beat.ring = time_to_beat;
     cv_loop_set(peers->loop, &peers->beat, 0);
+    const struct cv_security_settings *security = peers->security->settings;
+    peers->door = (struct cv_door){
+        .loop = peers->loop, .most = security->most_strangers, .most_each = security->most_strangers_each};
+    cv_security_guard(peers->security, &peers->listener, true);
     peers->listener.context = peers;
     peers->listener.knock = cv_wire_knock;
     return cv_listen(&peers->listener, peers->loop, "peers", address, complaint);

@@ -11,8 +11,10 @@
 #include "core/detector.h"
 #include "core/link.h"
 #include "group/view.h"
+#include "live/door.h"
 #include "live/loop.h"
 
+struct cv_security;
 struct cv_wire;
 
 struct cv_peer {
@@ -23,6 +25,8 @@ struct cv_peer {
     struct cv_link link;
     struct cv_detector detector;
     struct sockaddr_storage address;
+    char host[CV_HOST_BYTES]; /* of the address */
+    char trouble[128];        /* why TLS with it failed the last time; empty since it did not */
     uint64_t redial_us;
     uint64_t behind_us; /* how late its last heartbeat came, by its own clock and ours */
     cv_node node;
@@ -51,12 +55,14 @@ struct cv_peers {
     uint64_t streams;
     uint64_t term, epoch; /* told with every heartbeat */
     cv_set suspected;
-    uint32_t strangers; /* connections that have not said who they are */
-    uint64_t refused;   /* connections ended for what they said */
+    struct cv_security *security;
+    struct cv_door door; /* for those who have not said who they are, and proved it */
+    uint64_t refused;    /* connections ended for what they said */
     uint64_t bytes_in, bytes_out;
 };
 
-/* The zeroed peers' `calls`, `loop`, `roster` and times are set before. Everybody is suspected until heard of. */
+/* The zeroed peers' `calls`, `loop`, `roster`, `security` and times are set before. Everybody is suspected until heard
+ * of. */
 int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
 

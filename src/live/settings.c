@@ -26,6 +26,7 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .most_names = 1000000,
                                      .most_sessions = 10000};
     settings->election.algorithm = find("bully");
+    cv_security_settings_init(&settings->security);
 }
 
 static void free_rule(struct cv_rule *rule)
@@ -54,6 +55,7 @@ void cv_settings_free(struct cv_settings *settings)
     for (uint32_t i = 0; i < settings->rule_count; i++)
         free_rule(&settings->rules[i]);
     free_rule(&settings->election);
+    cv_security_settings_free(&settings->security);
     free(settings->rules);
     free(settings->peers);
 }
@@ -231,11 +233,17 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
         return add_member(settings, key, value, complaint);
     if (strcmp(section, "group") == 0)
         return set_group(settings, key, value, find, complaint);
+    if (strcmp(section, "security") == 0)
+        return cv_security_settings_set(&settings->security, key, value, complaint);
+    if (strncmp(section, "acl ", 4) == 0 && section[4])
+        return cv_acls_set(&settings->security.acls, section + 4, key, value, complaint);
     if (strncmp(section, "lock ", 5) == 0 && section[5])
         return set_rule(settings, CV_MUTEX, section, section + 5, key, value, find, complaint);
     if (strncmp(section, "election ", 9) == 0 && section[9])
         return set_rule(settings, CV_ELECTION, section, section + 9, key, value, find, complaint);
-    return cv_complain(complaint, "[%s]: expected [node], [members], [group], [lock PATTERN] or [election PATTERN]",
+    return cv_complain(complaint,
+                       "[%s]: expected [node], [members], [group], [security], [lock PATTERN], [election PATTERN] or "
+                       "[acl NAME]",
                        cv_brief(section).text);
 }
 
@@ -296,6 +304,8 @@ static int check_member(struct cv_settings *settings, struct cv_complaint *compl
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint)
 {
     int error = check_member(settings, complaint);
+    if (!error)
+        error = cv_security_settings_finish(&settings->security, complaint);
     if (error)
         return error;
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)

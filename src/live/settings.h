@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "group/view.h"
+#include "secure/acl.h"
 
 #define CV_MOST_LISTENERS 4u
 #define CV_DEFAULT_PORT 7700u
@@ -31,6 +32,17 @@ struct cv_member_setting {
     char *client;  /* for clients, or NULL: it is not told */
 };
 
+/* [security], and the sections [acl NAME]. */
+struct cv_security_settings {
+    char *cluster_key;                    /* files; NULL: none */
+    char *ca, *certificate, *private_key; /* all or none */
+    bool plaintext;                       /* also off loopback */
+    unsigned socket_mode;
+    uint64_t handshake_ms;
+    uint64_t most_strangers, most_strangers_each; /* connections that have not proved who they are; of one address */
+    struct cv_acls acls;
+};
+
 struct cv_settings {
     cv_id id;
     bool has_id;
@@ -44,6 +56,7 @@ struct cv_settings {
     uint32_t rule_count;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;
+    struct cv_security_settings security;
 };
 
 /* Finds an algorithm by name; the settings know no registry. */
@@ -59,6 +72,16 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
                     cv_settings_find *find, struct cv_complaint *complaint);
 /* What is missing gets its default; what does not fit together is complained about. */
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint);
+
+/* ---- settings_security.c ---- */
+
+void cv_security_settings_init(struct cv_security_settings *security);
+void cv_security_settings_free(struct cv_security_settings *security);
+int cv_security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
+                             struct cv_complaint *complaint);
+int cv_security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint);
+
+/* ---- settings.c ---- */
 
 /* The values of an algorithm's parameters, in its order, to be freed. */
 int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,

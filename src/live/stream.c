@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/loop.h"
+#include "live/tls.h"
 
 #define FIRST_INPUT 4096u
 
@@ -21,11 +21,20 @@ static bool grow_input(struct cv_stream *stream)
     return true;
 }
 
+bool cv_stream_make_room(struct cv_stream *stream)
+{
+    return stream->in_used < stream->in_room || grow_input(stream);
+}
+
 static void offer_room(uv_handle_t *handle, size_t wish, uv_buf_t *buffer)
 {
     struct cv_stream *stream = handle->data;
     (void)wish;
-    if (stream->in_used == stream->in_room && !grow_input(stream)) {
+    if (stream->tls) {
+        *buffer = uv_buf_init(stream->loop->cipher, sizeof stream->loop->cipher);
+        return;
+    }
+    if (!cv_stream_make_room(stream)) {
         *buffer = uv_buf_init(NULL, 0); /* a reader that neither takes nor pauses: told by UV_ENOBUFS */
         return;
     }
@@ -40,6 +49,8 @@ static void bytes_came(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffe
         cv_stream_pause(stream);
     } else if (count < 0) {
         cv_stream_close(stream);
+    } else if (count > 0 && stream->tls) {
+        cv_stream_decipher(stream, (size_t)count);
     } else if (count > 0) {
         stream->in_used += (size_t)count;
         stream->calls->received(stream);
@@ -64,6 +75,10 @@ void cv_stream_resume(struct cv_stream *stream)
 {
     if (!stream->reading && !stream->closing)
         stream->reading = uv_read_start(&stream->uv.stream, offer_room, bytes_came) == 0;
+    if (stream->tls && stream->established && !stream->closing) {
+        stream->hungry = true;
+        cv_stream_mark(stream);
+    }
 }
 
 /* ---- output ---- */
@@ -106,6 +121,19 @@ size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t lengt
 {
     if (stream->writing || stream->closing || !length)
         return 0;
+    return stream->tls ? cv_stream_encipher(stream, bytes, length) : cv_stream_write_plain(stream, bytes, length);
+}
+
+void cv_stream_flush(struct cv_stream *stream)
+{
+    if (stream->tls)
+        cv_stream_catch_up(stream);
+    if (!stream->closing)
+        stream->calls->flush(stream);
+}
+
+size_t cv_stream_write_plain(struct cv_stream *stream, const void *bytes, size_t length)
+{
     const uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
     const int sent = uv_try_write(&stream->uv.stream, &buffer, 1);
     if (sent < 0 && sent != UV_EAGAIN) {
@@ -138,7 +166,9 @@ static void handle_closed(uv_handle_t *handle)
     free(stream->pending);
     stream->in = stream->pending = NULL;
     stream->in_used = stream->in_room = stream->pending_room = 0;
+    struct cv_tls *tls = stream->tls; /* its owner may want to know why */
     stream->calls->closed(stream);
+    cv_tls_free(tls);
 }
 
 static void unmark(struct cv_stream *stream)
@@ -162,20 +192,21 @@ void cv_stream_close(struct cv_stream *stream)
     uv_close(&stream->uv.handle, handle_closed);
 }
 
-int cv_stream_accept(struct cv_stream *stream, struct cv_loop *loop, uv_stream_t *listener)
+int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener)
 {
-    stream->loop = loop;
-    if (listener->type == UV_NAMED_PIPE)
-        uv_pipe_init(&loop->uv, &stream->uv.pipe, 0);
-    else
+    struct cv_loop *loop = stream->loop = listener->loop;
+    const bool tcp = listener->uv.handle.type == UV_TCP;
+    if (tcp)
         uv_tcp_init(&loop->uv, &stream->uv.tcp);
+    else
+        uv_pipe_init(&loop->uv, &stream->uv.pipe, 0);
     stream->uv.handle.data = stream;
-    const int error = uv_accept(listener, &stream->uv.stream);
-    if (error) {
+    const int error = uv_accept(&listener->uv.stream, &stream->uv.stream);
+    if (error || (tcp && listener->tls && !cv_stream_secure(stream, listener->tls, NULL, true))) {
         cv_stream_close(stream);
         return CV_EFILE;
     }
-    if (listener->type != UV_NAMED_PIPE)
+    if (tcp)
         uv_tcp_nodelay(&stream->uv.tcp, 1);
     cv_stream_resume(stream);
     return 0;
@@ -190,7 +221,10 @@ static void connect_done(uv_connect_t *request, int status)
         uv_tcp_nodelay(&stream->uv.tcp, 1);
         cv_stream_resume(stream);
     }
-    stream->calls->connected(stream, status);
+    if (status == 0 && stream->tls)
+        cv_stream_shake_hands(stream); /* connected once that is done */
+    else
+        stream->calls->connected(stream, status);
 }
 
 int cv_stream_connect(struct cv_stream *stream, struct cv_loop *loop, const struct sockaddr *address)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "live/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STRANGERS 64u
-#define POLITE_US 2000000u
+#include "live/security.h"
+#include "live/tls.h"
+
 #define MOST_AT_ONCE ((size_t)256 << 10)
 
 static struct cv_wire *wire_of(struct cv_stream *stream)
@@ -76,7 +78,8 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
-        hello->to != roster->ids[roster->me] || hello->group != peers->group) {
+        hello->to != roster->ids[roster->me] || hello->group != peers->group ||
+        (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
         refuse(wire);
         return;
     }
@@ -86,10 +89,9 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         return;
     }
     if (!dialled) {
-        peers->strangers--;
+        cv_door_leave(&wire->visitor);
         if (peer->wire) { /* the old connection is dead, though nobody has told us */
             peer->wire->peer = NULL;
-            peers->strangers++;
             cv_stream_close(&peer->wire->stream);
         }
         wire->peer = peer;
@@ -145,15 +147,25 @@ static void connected(struct cv_stream *stream, int status)
     cv_wire_say(wire, &hello);
 }
 
+static void note_trouble(struct cv_wire *wire)
+{
+    struct cv_stream *stream = &wire->stream;
+    const char *wrong = stream->tls ? cv_tls_wrong(stream->tls) : "";
+    if (*wrong)
+        wire->peers->refused += wire->peer == NULL;
+    if (*wrong && wire->peer)
+        snprintf(wire->peer->trouble, sizeof wire->peer->trouble, "%s", wrong);
+}
+
 static void closed(struct cv_stream *stream)
 {
     struct cv_wire *wire = wire_of(stream);
     struct cv_peers *peers = wire->peers;
+    note_trouble(wire);
     cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
     cv_alarms_release(&peers->loop->alarms, 1);
-    if (!wire->peer)
-        peers->strangers--;
-    else if (wire->peer->wire == wire)
+    cv_door_leave(&wire->visitor);
+    if (wire->peer && wire->peer->wire == wire)
         cv_peer_hung_up(wire->peer, wire->refused);
     free(wire->out);
     free(wire);
@@ -173,20 +185,16 @@ struct cv_wire *cv_wire_new(struct cv_peers *peers)
     wire->polite.ring = impolite;
     wire->stream.calls = &calls;
     wire->stream.in_most = 4 * CV_FRAME_BYTES;
-    cv_loop_set(peers->loop, &wire->polite, POLITE_US);
+    cv_loop_set(peers->loop, &wire->polite, peers->security->settings->handshake_ms * 1000);
     return wire;
 }
 
-/* Too many strangers at once: the newest has to wait at the door, where the kernel keeps it. */
 void cv_wire_knock(struct cv_listener *listener)
 {
     struct cv_peers *peers = listener->context;
     struct cv_wire *wire = cv_wire_new(peers);
     if (!wire)
         return;
-    peers->strangers++;
-    if (cv_stream_accept(&wire->stream, peers->loop, &listener->uv.stream))
-        return;
-    if (peers->strangers > MOST_STRANGERS)
-        refuse(wire);
+    if (cv_stream_accept(&wire->stream, listener) == 0)
+        cv_door_enter(&peers->door, &wire->visitor, &wire->stream);
 }

@@ -10,6 +10,7 @@ struct cv_wire {
     struct cv_peers *peers;
     struct cv_peer *peer;   /* NULL: it has not said who it is */
     struct cv_alarm polite; /* who connects says so within this time */
+    struct cv_visitor visitor;
     unsigned char *out;
     size_t used, room;
     bool refused; /* nobody listens there */

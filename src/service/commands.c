@@ -218,7 +218,9 @@ static void run_unlock(struct cv_session *session, words command)
 
 static void run_renew(struct cv_session *session, words command)
 {
-    run_on_hold(session, command, true);
+    if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]) ||
+        cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
+        run_on_hold(session, command, true);
 }
 
 static void run_resign(struct cv_session *session, words command)
@@ -288,6 +290,25 @@ static void run_ping(struct cv_session *session, words command)
         cv_resp_status(&session->out, "PONG");
 }
 
+/* HELLO version [AUTH name secret] [SETNAME name] */
+static bool hello_options(struct cv_session *session, words command)
+{
+    for (uint32_t i = 2; i < command->count; i++) {
+        if (cv_resp_is(command->word[i], "AUTH") && i + 2 < command->count) {
+            if (!cv_access_prove(session, command->word[i + 1], command->word[i + 2]))
+                return false;
+            i += 2;
+        } else if (cv_resp_is(command->word[i], "SETNAME") && i + 1 < command->count) {
+            i++;
+        } else {
+            cv_resp_error(&session->out, "ERR '%s': expected AUTH name secret or SETNAME name",
+                          brief(command->word[i]).text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void run_hello(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
@@ -299,6 +320,8 @@ static void run_hello(struct cv_session *session, words command)
                           brief(command->word[1]).text);
             return;
         }
+        if (!hello_options(session, command))
+            return;
         out->protocol = (uint32_t)protocol;
     }
     cv_resp_map(out, 6);
@@ -314,12 +337,6 @@ static void run_hello(struct cv_session *session, words command)
     cv_resp_word(out, host->roster->count > 1 ? "static" : "single");
     cv_resp_word(out, "epoch");
     cv_resp_integer(out, (int64_t)host->view.epoch);
-}
-
-static void run_auth(struct cv_session *session, words command)
-{
-    (void)command;
-    cv_resp_error(&session->out, "ERR Client sent AUTH, but no password is set");
 }
 
 static void run_quit(struct cv_session *session, words command)
@@ -353,24 +370,26 @@ static const struct {
     uint32_t least, most; /* words, its own included */
     void (*run)(struct cv_session *session, words command);
     bool while_observing; /* a RESP2 connection that observes can say nothing else */
+    enum cv_right needs;  /* for the name that is its first argument */
 } commands[] = {
-    {"LOCK", 2, 7, run_lock, false},
-    {"UNLOCK", 3, 3, run_unlock, false},
-    {"RENEW", 3, 3, run_renew, false},
-    {"CAMPAIGN", 2, 6, run_campaign, false},
-    {"RESIGN", 2, 2, run_resign, false},
-    {"LEADER", 2, 2, run_leader, false},
-    {"OBSERVE", 2, 2, run_observe, true},
-    {"UNOBSERVE", 1, 2, run_unobserve, true},
-    {"LOCKS", 1, 2, cv_facts_locks, false},
-    {"VIEW", 1, 1, cv_facts_view, false},
-    {"INFO", 1, 2, cv_facts_info, false},
-    {"PING", 1, 2, run_ping, true},
-    {"HELLO", 1, 7, run_hello, false},
-    {"AUTH", 2, 3, run_auth, false},
-    {"QUIT", 1, 1, run_quit, true},
-    {"COMMAND", 1, NO_LIMIT, run_command, false},
-    {"CLIENT", 1, NO_LIMIT, run_client, false},
+    {"LOCK", 2, 7, run_lock, false, CV_MAY_LOCK},
+    {"UNLOCK", 3, 3, run_unlock, false, CV_MAY_LOCK},
+    {"RENEW", 3, 3, run_renew, false, CV_MAY_TALK},
+    {"CAMPAIGN", 2, 6, run_campaign, false, CV_MAY_ELECT},
+    {"RESIGN", 2, 2, run_resign, false, CV_MAY_ELECT},
+    {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE},
+    {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE},
+    {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK},
+    {"LOCKS", 1, 2, cv_facts_locks, false, CV_MAY_TALK},
+    {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN},
+    {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN},
+    {"PING", 1, 2, run_ping, true, CV_MAY_TALK},
+    {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK},
+    {"AUTH", 2, 3, cv_access_auth, false, CV_MAY_TALK},
+    {"ACL", 2, 2, cv_access_acl, false, CV_MAY_TALK},
+    {"QUIT", 1, 1, run_quit, true, CV_MAY_TALK},
+    {"COMMAND", 1, NO_LIMIT, run_command, false, CV_MAY_TALK},
+    {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK},
 };
 
 void cv_command_run(struct cv_session *session, words command)
@@ -385,7 +404,7 @@ void cv_command_run(struct cv_session *session, words command)
         else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
                           commands[i].name);
-        else
+        else if (!session->acl || cv_access_allowed(session, commands[i].needs, command->word[command->count > 1]))
             commands[i].run(session, command);
         return;
     }

@@ -32,9 +32,11 @@ void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock)
 
 /* ---- LOCKS ---- */
 
-static const struct cv_lock *shown(const struct cv_instance *instance, const char *pattern)
+/* Names that a session has nothing to do with are not for it to see. */
+static bool shown(const struct cv_session *session, const struct cv_instance *instance, const char *pattern)
 {
-    return instance->user && (!pattern || fnmatch(pattern, instance->name, 0) == 0) ? instance->user : NULL;
+    return instance->user && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
+           cv_acl_allows(session->acl, CV_MAY_OBSERVE, cv_instance_name(instance));
 }
 
 static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, const struct cv_lock *lock)
@@ -67,10 +69,10 @@ void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *co
     char *pattern = command->count > 1 ? strndup(command->word[1].start, command->word[1].length) : NULL;
     size_t count = 0;
     for (size_t i = 0; i < host->count; i++)
-        count += shown(host->all[i], pattern) != NULL;
+        count += shown(session, host->all[i], pattern);
     cv_resp_array(&session->out, count);
     for (size_t i = 0; i < host->count; i++)
-        if (shown(host->all[i], pattern))
+        if (shown(session, host->all[i], pattern))
             write_lock(&session->out, host, host->all[i]->user);
     free(pattern);
 }
@@ -151,6 +153,8 @@ static void write_clients(FILE *file, const struct cv_service *service)
 {
     fprintf(file, "connected_clients:%llu\r\ntotal_connections_received:%llu\r\ntotal_commands_processed:%llu\r\n",
             (number)service->session_count, (number)service->session_total, (number)service->commands);
+    fprintf(file, "strangers:%llu\r\ndropped_strangers:%llu\r\nrefused_clients:%llu\r\n", (number)service->door.count,
+            (number)service->door.dropped, (number)service->refused);
 }
 
 static void write_peers(FILE *file, const struct cv_service *service)
@@ -164,6 +168,11 @@ static void write_peers(FILE *file, const struct cv_service *service)
             fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
                     state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
                     peers->list[node].link.end - peers->list[node].link.start);
+    fprintf(file, "tls:%s\r\ndropped_peers:%llu\r\n", peers->security->members ? "yes" : "no",
+            (number)peers->door.dropped);
+    for (cv_node node = 0; peers->list && node < roster->count; node++)
+        if (node != roster->me && *peers->list[node].trouble)
+            fprintf(file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node].trouble);
 }
 
 static void write_locks(FILE *file, const struct cv_service *service)

@@ -29,9 +29,12 @@ struct cv_session {
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t number;
-    size_t read;  /* bytes of `in` that are dealt with */
-    bool leaving; /* closes once everything is written */
-    bool crowded; /* its output has to drain before it is listened to again */
+    struct cv_visitor visitor;
+    char identity[CV_KEY_NAME_BYTES + 1];
+    const struct cv_acl *acl; /* what it may do; NULL: everything */
+    size_t read;              /* bytes of `in` that are dealt with */
+    bool leaving;             /* closes once everything is written */
+    bool crowded;             /* its output has to drain before it is listened to again */
 };
 
 struct cv_service {
@@ -43,14 +46,18 @@ struct cv_service {
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
     uint64_t commands, errands;
+    struct cv_door door; /* for those who have not proved who they are */
+    uint64_t refused;    /* who could not, or may do nothing here */
     struct cv_listener listeners[4];
     uint32_t listener_count;
 };
 
 /* Makes the service the one that the member tells of entries and views. */
-void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions);
+void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings);
 int cv_service_listen(struct cv_service *service, const char *what, const char *address,
                       struct cv_complaint *complaint);
+/* The ACLs have changed: who may do nothing any more has to go. */
+void cv_service_reconsider(struct cv_service *service);
 void cv_service_close(struct cv_service *service);
 void cv_service_free(struct cv_service *service);
 
@@ -61,6 +68,18 @@ void cv_session_lost(struct cv_hold *hold);
 /* The hold is over: it leaves its session's list. */
 void cv_session_drop(struct cv_hold *hold);
 void cv_session_observe(const struct cv_watch *watch);
+
+/* Makes it act under that name from now on; false if nobody may do anything under it. */
+bool cv_session_become(struct cv_session *session, const char *identity);
+
+/* ---- access.c: AUTH and ACL ---- */
+
+/* May it? If not, it is told so. */
+bool cv_access_allowed(struct cv_session *session, enum cv_right right, struct cv_text name);
+void cv_access_auth(struct cv_session *session, const struct cv_resp_command *command);
+/* Tells, if it is not so: the secret is that of the key of that name. */
+bool cv_access_prove(struct cv_session *session, struct cv_text name, struct cv_text secret);
+void cv_access_acl(struct cv_session *session, const struct cv_resp_command *command);
 
 /* ---- commands.c ---- */
 

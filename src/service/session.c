@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "live/tls.h"
 #include "service/service.h"
 
-#define ALARMS_EACH 2u
+#define ALARMS_EACH 3u /* its wait, its errand, its time at the door */
 
 static struct cv_session *session_of(struct cv_stream *stream)
 {
@@ -175,6 +176,8 @@ static void closed(struct cv_stream *stream)
 {
     struct cv_session *session = session_of(stream);
     struct cv_service *service = session->service;
+    service->refused += session->visitor.door != NULL;
+    cv_door_leave(&session->visitor);
     let_go(session);
     *(session->previous ? &session->previous->next : &service->sessions) = session->next;
     if (session->next)
@@ -185,7 +188,26 @@ static void closed(struct cv_stream *stream)
     free(session);
 }
 
-static const struct cv_stream_calls calls = {.received = received, .flush = flush, .closed = closed};
+bool cv_session_become(struct cv_session *session, const char *identity)
+{
+    const struct cv_security_settings *security = session->service->member->security.settings;
+    if (identity != session->identity)
+        snprintf(session->identity, sizeof session->identity, "%s", identity);
+    return *identity && cv_acls_find(&security->acls, identity, &session->acl);
+}
+
+/* TLS has found out who it is. */
+static bool admitted(struct cv_stream *stream)
+{
+    struct cv_session *session = session_of(stream);
+    if (!cv_session_become(session, cv_tls_identity(stream->tls)))
+        return false;
+    cv_door_leave(&session->visitor);
+    return true;
+}
+
+static const struct cv_stream_calls calls = {
+    .received = received, .flush = flush, .closed = closed, .admitted = admitted};
 
 static void refused(struct cv_stream *stream)
 {
@@ -203,7 +225,7 @@ static void knock(struct cv_listener *listener)
     session->stream.calls = &refusal;
     session->stream.in_most = CV_SESSION_INPUT_BYTES;
     if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
-        if (!cv_stream_accept(&session->stream, service->loop, &listener->uv.stream))
+        if (!cv_stream_accept(&session->stream, listener))
             cv_stream_close(&session->stream);
         return;
     }
@@ -218,7 +240,13 @@ static void knock(struct cv_listener *listener)
         session->next->previous = session;
     service->sessions = session;
     service->session_count++;
-    cv_stream_accept(&session->stream, service->loop, &listener->uv.stream);
+    if (cv_stream_accept(&session->stream, listener))
+        return;
+    const char *identity = listener->uv.handle.type == UV_TCP ? CV_IDENTITY_ANYBODY : CV_IDENTITY_LOCAL;
+    if (session->stream.tls)
+        cv_door_enter(&service->door, &session->visitor, &session->stream);
+    else if (!cv_session_become(session, identity))
+        cv_stream_close(&session->stream);
 }
 
 int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
@@ -226,16 +254,22 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     struct cv_listener *listener = &service->listeners[service->listener_count++];
     listener->knock = knock;
     listener->context = service;
+    cv_security_guard(&service->member->security, listener, false);
     return cv_listen(listener, service->loop, what, address, complaint);
 }
 
-void cv_service_init(struct cv_service *service, struct cv_member *member, uint64_t most_sessions)
+void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)
 {
+    const struct cv_security_settings *security = &settings->security;
+    service->door = (struct cv_door){.loop = &member->loop,
+                                     .most = security->most_strangers,
+                                     .most_each = security->most_strangers_each,
+                                     .patience_us = security->handshake_ms * 1000};
     service->member = member;
     service->host = &member->host;
     service->loop = &member->loop;
     service->alarms = &member->loop.alarms;
-    service->most_sessions = most_sessions;
+    service->most_sessions = settings->most_sessions;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
@@ -243,6 +277,13 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, uint6
                                             .destroyed = cv_lock_destroyed,
                                             .heard = cv_errand_heard,
                                             .context = service};
+}
+
+void cv_service_reconsider(struct cv_service *service)
+{
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        if (!session->visitor.door && !cv_session_become(session, session->identity))
+            cv_stream_close(&session->stream);
 }
 
 /* What the clients hold is given back while there is still somebody to tell. */

@@ -141,6 +141,8 @@ def the_configuration_of_the_guide():
     for address, here in ports.items():
         example = example.replace(address, here)
     with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([CONCLAVE, "keygen", f"{directory}/cluster.key"], check=True, capture_output=True)
+        example = example.replace("/etc/conclave/cluster.key", f"{directory}/cluster.key")
         nodes = []
         for node in (1, 2, 3):
             text = example.replace("id = 1 ", f"id = {node} ").replace("/run/conclave/node.sock", f"{directory}/{node}.sock")

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "live/door.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+static void read_address(struct cv_visitor *visitor)
+{
+    struct sockaddr_storage address = {0};
+    int length = sizeof address;
+    memset(visitor->address, 0, sizeof visitor->address);
+    if (uv_tcp_getpeername(&visitor->stream->uv.tcp, (struct sockaddr *)&address, &length))
+        return;
+    if (address.ss_family == AF_INET6)
+        memcpy(visitor->address, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
+    else
+        memcpy(visitor->address + 12, &((struct sockaddr_in *)&address)->sin_addr, 4);
+}
+
+static void send_away(struct cv_visitor *visitor)
+{
+    visitor->door->dropped++;
+    cv_door_leave(visitor);
+    cv_stream_close(visitor->stream);
+}
+
+static void had_its_time(struct cv_alarm *alarm)
+{
+    send_away(cv_alarm_owner(alarm, struct cv_visitor, alarm));
+}
+
+/* The oldest of that address if there are too many of them, the oldest of all if there are too many in all. */
+static void make_way(struct cv_door *door, const unsigned char *address)
+{
+    struct cv_visitor *oldest = NULL;
+    uint64_t same = 0;
+    for (struct cv_visitor *it = door->first; it; it = it->next)
+        if (memcmp(it->address, address, sizeof it->address) == 0) {
+            oldest = oldest ? oldest : it;
+            same++;
+        }
+    if (oldest && same >= door->most_each)
+        send_away(oldest);
+    else if (door->count >= door->most)
+        send_away(door->first);
+}
+
+void cv_door_enter(struct cv_door *door, struct cv_visitor *visitor, struct cv_stream *stream)
+{
+    visitor->stream = stream;
+    visitor->alarm.ring = had_its_time;
+    read_address(visitor);
+    make_way(door, visitor->address);
+    visitor->door = door;
+    visitor->next = NULL;
+    visitor->previous = door->last;
+    *(door->last ? &door->last->next : &door->first) = visitor;
+    door->last = visitor;
+    door->count++;
+    if (door->patience_us)
+        cv_loop_set(door->loop, &visitor->alarm, door->patience_us);
+}
+
+void cv_door_leave(struct cv_visitor *visitor)
+{
+    struct cv_door *door = visitor->door;
+    if (!door)
+        return;
+    *(visitor->previous ? &visitor->previous->next : &door->first) = visitor->next;
+    *(visitor->next ? &visitor->next->previous : &door->last) = visitor->previous;
+    cv_alarm_cancel(&door->loop->alarms, &visitor->alarm);
+    visitor->door = NULL;
+    door->count--;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Keys of Conclave's own: 256 random bits for a cluster, and what is derived from them for its clients. A file has a
+ * line per key:
+ *
+ *     conclave-key NAME ID SECRET        NAME is "cluster" or a client's; ID tells apart a cluster's old and new key
+ *
+ * Who has the cluster's key can derive every client's, so a node stores none of them, and no client can find out
+ * another's. Members use a key that is derived as well, and that no client has.
+ */
+#ifndef CONCLAVE_SECURE_KEY_H
+#define CONCLAVE_SECURE_KEY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "core/parse.h"
+
+#define CV_KEY_BYTES 32u
+#define CV_KEY_NAME_BYTES 64u
+#define CV_KEY_ID_DIGITS 8u
+#define CV_MOST_KEYS 4u /* of a file: a key, and those that are to be followed by it */
+#define CV_KEY_CLUSTER "cluster"
+
+struct cv_key {
+    char name[CV_KEY_NAME_BYTES + 1];
+    char id[CV_KEY_ID_DIGITS + 1];
+    unsigned char secret[CV_KEY_BYTES];
+};
+
+struct cv_keys {
+    size_t count;
+    struct cv_key list[CV_MOST_KEYS]; /* the first is used, the others are accepted, too */
+};
+
+/* 1 to 64 letters, digits, and any of . _ - */
+bool cv_key_name_good(struct cv_text name);
+
+/* A new one. CV_EFILE if there is no randomness to be had. */
+int cv_key_make(struct cv_key *key, const char *name);
+/* The client's, from the cluster's. False if OpenSSL is missing. */
+bool cv_key_derive(const struct cv_key *cluster, struct cv_text name, struct cv_key *key);
+/* The members' own, for talking to each other. */
+bool cv_key_of_members(const struct cv_key *cluster, struct cv_key *key);
+/* Is that what the key's file says? Takes the same time whatever the difference. */
+bool cv_key_is(const struct cv_key *key, struct cv_text secret);
+/* Does not leave it in memory. */
+void cv_key_wipe(void *key, size_t size);
+
+/* Complains of a file that others than its owner can read; `what` is the option that named it. */
+int cv_key_file_check(int fd, const char *what, const char *path, struct cv_complaint *complaint);
+int cv_key_file_read(const char *what, const char *path, struct cv_keys *keys, struct cv_complaint *complaint);
+/* A new file that only its owner can read. */
+int cv_key_file_write(const char *what, const char *path, const struct cv_key *key, struct cv_complaint *complaint);
+
+#endif

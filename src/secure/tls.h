@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * TLS 1.3, without I/O: bytes that have come are fed, bytes that are to go out are taken. Both ends prove who they are,
+ * by a key of Conclave's own (an external pre-shared key, always with an ephemeral Diffie-Hellman exchange, so that a
+ * key that is stolen later opens nothing recorded before) or by certificates. Nothing is resumed: no tickets, no early
+ * data.
+ */
+#ifndef CONCLAVE_SECURE_TLS_H
+#define CONCLAVE_SECURE_TLS_H
+
+#include "core/error.h"
+#include "core/parse.h"
+#include "secure/key.h"
+
+/* ---- what an end proves itself with, and what it expects ---- */
+
+enum cv_tls_side {
+    CV_TLS_MEMBER, /* of the group: talks to its equals */
+    CV_TLS_NODE,   /* serves clients: accepts whatever is configured */
+    CV_TLS_CLIENT
+};
+
+/* NULL: not that. Certificates need all three; members and clients that have a key use it alone. */
+struct cv_tls_files {
+    const char *keys;
+    const char *ca, *certificate, *private_key;
+};
+
+struct cv_tls_context;
+
+/* 0, CV_ENOMEM, or CV_EINPUT with a complaint. The names of the files' options begin with `prefix`. */
+int cv_tls_open(struct cv_tls_context **context, enum cv_tls_side side, const struct cv_tls_files *files,
+                const char *prefix, struct cv_complaint *complaint);
+/* The files are read again, for connections from now on. If that fails, everything stays as it was. */
+int cv_tls_reload(struct cv_tls_context *context, const struct cv_tls_files *files, const char *prefix,
+                  struct cv_complaint *complaint);
+void cv_tls_close(struct cv_tls_context *context);
+/* The key of a client: is its secret this one? */
+bool cv_tls_secret_is(const struct cv_tls_context *context, struct cv_text name, struct cv_text secret);
+
+/* ---- one connection ---- */
+
+struct cv_tls;
+
+/* `host`: whose certificate is expected of who is called; NULL for who calls. NULL if there is no memory. */
+struct cv_tls *cv_tls_new(struct cv_tls_context *context, const char *host, bool accepts);
+void cv_tls_free(struct cv_tls *tls);
+
+/* False if there is no memory. */
+bool cv_tls_feed(struct cv_tls *tls, const void *bytes, size_t length);
+/* Drives the handshake, too. How many bytes came out, 0 if none did, CV_TLS_BROKEN if there will be no more. */
+enum { CV_TLS_BROKEN = -1 };
+long cv_tls_read(struct cv_tls *tls, void *bytes, size_t room);
+bool cv_tls_write(struct cv_tls *tls, const void *bytes, size_t length);
+/* What is to go out. It stays valid until the next call. */
+struct cv_text cv_tls_unsent(const struct cv_tls *tls);
+void cv_tls_sent(struct cv_tls *tls, size_t length);
+
+/* The other end has proved who it is. */
+bool cv_tls_established(const struct cv_tls *tls);
+/* Its key's name, or its certificate's common name; empty if that is not one to go by. */
+const char *cv_tls_identity(const struct cv_tls *tls);
+/* Is its certificate for that host? Whoever has the members' key is a member, wherever it is. */
+bool cv_tls_is_host(const struct cv_tls *tls, const char *host);
+/* Why it is broken. */
+const char *cv_tls_wrong(const struct cv_tls *tls);
+
+#endif

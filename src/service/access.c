@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/* Who may do what: a session has an identity, from TLS or by AUTH, and with it an ACL. */
+#include <stdio.h>
+
+#include "live/tls.h"
+#include "service/service.h"
+
+bool cv_access_allowed(struct cv_session *session, enum cv_right right, struct cv_text name)
+{
+    static const char *const what[] = {[CV_MAY_LOCK] = "lock", [CV_MAY_ELECT] = "elect", [CV_MAY_OBSERVE] = "observe"};
+    if (cv_acl_allows(session->acl, right, name))
+        return true;
+    if (right == CV_MAY_ADMIN)
+        cv_resp_error(&session->out, "NOPERM %s may not do this: admin is no", session->identity);
+    else
+        cv_resp_error(&session->out, "NOPERM %s may not %s '%s'", session->identity, what[right],
+                      cv_brief_text(name).text);
+    return false;
+}
+
+bool cv_access_prove(struct cv_session *session, struct cv_text name, struct cv_text secret)
+{
+    const struct cv_tls_context *keys = session->service->member->security.clients;
+    const bool in_the_open = session->stream.uv.handle.type == UV_TCP && !session->stream.tls;
+    char identity[sizeof session->identity];
+    if (!keys || in_the_open) {
+        cv_resp_error(&session->out,
+                      "ERR Client sent AUTH, but this node has no keys, or this connection is not private");
+        return false;
+    }
+    if (!cv_tls_secret_is(keys, name, secret)) {
+        cv_resp_error(&session->out, "WRONGPASS invalid username-password pair or user is disabled.");
+        return false;
+    }
+    snprintf(identity, sizeof identity, "%.*s", (int)name.length, name.start);
+    const struct cv_acl *acl;
+    if (!cv_acls_find(&session->service->member->security.settings->acls, identity, &acl)) {
+        cv_resp_error(&session->out, "NOPERM %s may do nothing here", identity);
+        return false;
+    }
+    return cv_session_become(session, identity);
+}
+
+void cv_access_auth(struct cv_session *session, const struct cv_resp_command *command)
+{
+    const struct cv_text name = command->count > 2 ? command->word[1] : cv_text("default");
+    if (cv_access_prove(session, name, command->word[command->count - 1]))
+        cv_resp_status(&session->out, "OK");
+}
+
+void cv_access_acl(struct cv_session *session, const struct cv_resp_command *command)
+{
+    if (cv_resp_is(command->word[1], "WHOAMI"))
+        cv_resp_word(&session->out, session->identity);
+    else
+        cv_resp_error(&session->out, "ERR ACL '%s': expected WHOAMI", cv_brief_text(command->word[1]).text);
+}
