@@ -111,6 +111,7 @@ static int read_memory(uint64_t *bytes, struct cv_complaint *complaint)
 
 static int read_timeouts(bool *any_time, struct cv_complaint *complaint)
 {
+    assert(optarg);
     *any_time = strcmp(optarg, "any") == 0;
     if (*any_time || strcmp(optarg, "accurate") == 0)
         return 0;
@@ -119,6 +120,7 @@ static int read_timeouts(bool *any_time, struct cv_complaint *complaint)
 
 static int read_fingerprints(bool *wide, struct cv_complaint *complaint)
 {
+    assert(optarg);
     *wide = strcmp(optarg, "128") == 0;
     if (*wide || strcmp(optarg, "64") == 0)
         return 0;
@@ -130,6 +132,7 @@ static int read_property(const char **property, struct cv_complaint *complaint)
     static const char *const names[] = {"exclusion",  "fences-rise",  "no-deadlock",     "every-request",
                                         "agreement",  "best-wins",    "everyone-learns", "comes-to-rest",
                                         "any-caller", "one-election", "invariant"};
+    assert(optarg);
     *property = optarg;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], optarg) == 0)
