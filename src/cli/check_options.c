@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/check.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 #define MOST_THREADS 64u
@@ -14,7 +14,7 @@
 #define LEAST_MEMORY (16ull << 20)
 
 enum {
-    IDS = 256,
+    IDS = OPTIONS_FIRST,
     ATTRIBUTES,
     START,
     GRAPH,
@@ -36,8 +36,7 @@ enum {
     JSON,
     TRACE,
     SVG,
-    DIAGRAM,
-    LAST
+    DIAGRAM
 };
 
 static const struct option options[] = {
@@ -111,6 +110,7 @@ static int read_memory(uint64_t *bytes, struct cv_complaint *complaint)
 
 static int read_timeouts(bool *any_time, struct cv_complaint *complaint)
 {
+    assert(optarg);
     *any_time = strcmp(optarg, "any") == 0;
     if (*any_time || strcmp(optarg, "accurate") == 0)
         return 0;
@@ -119,6 +119,7 @@ static int read_timeouts(bool *any_time, struct cv_complaint *complaint)
 
 static int read_fingerprints(bool *wide, struct cv_complaint *complaint)
 {
+    assert(optarg);
     *wide = strcmp(optarg, "128") == 0;
     if (*wide || strcmp(optarg, "64") == 0)
         return 0;
@@ -130,6 +131,7 @@ static int read_property(const char **property, struct cv_complaint *complaint)
     static const char *const names[] = {"exclusion",  "fences-rise",  "no-deadlock",     "every-request",
                                         "agreement",  "best-wins",    "everyone-learns", "comes-to-rest",
                                         "any-caller", "one-election", "invariant"};
+    assert(optarg);
     *property = optarg;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], optarg) == 0)
@@ -180,23 +182,6 @@ static int take_option(struct check_request *request, int option, struct cv_comp
 
 /* ---- the command line ---- */
 
-static int refuse_option(char **argv, int option, struct cv_complaint *complaint)
-{
-    const char *word = argv[optind - 1];
-    const bool is_long = strncmp(word, "--", 2) == 0;
-    if (option == ':')
-        return cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
-    if (is_long && optopt)
-        return cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
-    return cv_complain(complaint, "%s: no such option; see conclave check --help",
-                       is_long ? cv_brief(word).text : cv_brief((char[3]){'-', (char)optopt, '\0'}).text);
-}
-
-static const char *written(char **argv)
-{
-    return optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
-}
-
 /* The words of options that `conclave sim` reads, collected for it. */
 struct passed {
     char **words;
@@ -209,46 +194,45 @@ static void pass(struct passed *passed, const char *word)
 }
 
 /* The option at hand, as it was written. */
-static void pass_option(struct passed *passed, char **argv)
+static void pass_option(struct passed *passed, const struct options *reader)
 {
-    pass(passed, written(argv));
-    if (optarg && optarg == argv[optind - 1])
+    pass(passed, options_written(reader));
+    if (optarg && optarg == reader->argv[optind - 1])
         pass(passed, optarg);
+}
+
+static bool is_list(int option)
+{
+    return option == SET;
 }
 
 static int read_options(int argc, char **argv, struct check_request *request, struct passed *passed,
                         struct cv_complaint *complaint)
 {
-    bool given[LAST] = {false};
-    int option, which = -1;
-    optind = 0;
-    opterr = 0;
-    for (; (option = getopt_long(argc, argv, ":n:h", options, &which)) != -1; which = -1) {
-        if (option == '?' || option == ':')
-            return refuse_option(argv, option, complaint);
-        const char *name = option == 'n' ? "nodes" : option == 'h' ? "help" : options[which].name;
-        if (which >= 0 && strcspn(written(argv), "=") != strlen(name) + 2)
-            return cv_complain(complaint, "%s: expected --%s, written out", cv_brief(written(argv)).text, name);
-        if (given[option] && optarg && option != SET)
-            return cv_complain(complaint, "--%s %s: given twice; expected one value", name, cv_brief(optarg).text);
-        given[option] = true;
+    struct options reader = {
+        .command = "check", .letters = ":n:h", .table = options, .argc = argc, .argv = argv, .repeats = is_list};
+    int option;
+    options_begin(&reader);
+    while ((option = options_next(&reader, complaint)) >= 0) {
         const int error = take_option(request, option, complaint);
         if (error)
             return error;
         struct passed kept = {request->words, request->word_count};
         if (is_shared(option))
-            pass_option(passed, argv);
+            pass_option(passed, &reader);
         if (is_meaning(option))
-            pass_option(&kept, argv);
+            pass_option(&kept, &reader);
         request->word_count = kept.count;
     }
+    if (option == OPTIONS_WRONG)
+        return CV_EINPUT;
     if (request->help)
         return 0;
     if (optind >= argc)
         return cv_complain(complaint, "check: expected an algorithm; conclave list shows them all");
     if (optind + 1 < argc)
         return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(argv[optind + 1]).text);
-    if (!given['n'] && !given[IDS]) {
+    if (!reader.given['n'] && !reader.given[IDS]) {
         pass(passed, "--nodes");
         pass(passed, "3");
     }

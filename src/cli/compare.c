@@ -3,11 +3,11 @@
 #include "cli/compare.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 static const char help[] =
@@ -33,7 +33,7 @@ static const char help[] =
     "\n"
     "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg\n";
 
-enum { NODES = 256, SEED, JSON, CSV, PLOT, HELP, OPTIONS };
+enum { NODES = OPTIONS_FIRST, SEED, JSON, CSV, PLOT, HELP };
 
 static const struct option options[] = {
     {"nodes", required_argument, NULL, NODES},
@@ -128,29 +128,12 @@ static int find_problem(struct order *order, const char *name, struct cv_complai
 
 static int read_order(int argc, char **argv, struct order *order, struct cv_complaint *complaint)
 {
-    bool given[OPTIONS] = {false};
-    int option, which = -1, error = 0;
+    struct options reader = {.command = "compare", .letters = ":", .table = options, .argc = argc, .argv = argv};
+    int option, error = 0;
     *order = (struct order){.seed = 1};
-    optind = 0;
-    opterr = 0;
-    while (!error && (option = getopt_long(argc, argv, ":", options, &which)) != -1) {
-        const char *word = argv[optind - 1];
-        if (option == ':')
-            return cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
-        if (option == '?' && optopt >= NODES)
-            return cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
-        if (option == '?')
-            return cv_complain(complaint, "%s: no such option; see conclave compare --help", cv_brief(word).text);
-        const char *written = optarg && optarg == word ? argv[optind - 2] : word;
-        if (strcspn(written, "=") != strlen(options[which].name) + 2)
-            return cv_complain(complaint, "%s: expected --%s, written out", cv_brief(written).text,
-                               options[which].name);
-        if (given[option] && optarg)
-            return cv_complain(complaint, "--%s %s: given twice; expected one value", options[which].name,
-                               cv_brief(optarg).text);
-        given[option] = true;
-        error = take_option(order, option, complaint);
-    }
+    options_begin(&reader);
+    while (!error && (option = options_next(&reader, complaint)) != OPTIONS_END)
+        error = option == OPTIONS_WRONG ? CV_EINPUT : take_option(order, option, complaint);
     if (error || order->help)
         return error;
     error = find_problem(order, optind < argc ? argv[optind] : "", complaint);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/sim.h"
 #include "core/parse.h"
 
 #define MOST_RUNS 10000000u
 
 enum {
-    IDS = 256,
+    IDS = OPTIONS_FIRST,
     ATTRIBUTES,
     START,
     SEED,
@@ -180,6 +180,12 @@ static struct cv_words *list_of(struct cv_plan *plan, int option)
     }
 }
 
+static bool is_list(int option)
+{
+    struct cv_plan plan;
+    return list_of(&plan, option) != NULL;
+}
+
 static bool *switch_of(struct sim_request *request, int option)
 {
     switch (option) {
@@ -202,12 +208,6 @@ static bool *switch_of(struct sim_request *request, int option)
     }
 }
 
-/* May the option be given only once? Lists collect, switches do not mind. */
-static bool has_one_value(struct sim_request *request, int option)
-{
-    return place_of(request, option) || option == SEED || option == RUNS;
-}
-
 static int take_option(struct sim_request *request, int option, struct cv_complaint *complaint)
 {
     const char **place = place_of(request, option);
@@ -226,27 +226,6 @@ static int take_option(struct sim_request *request, int option, struct cv_compla
     if (option == SEED)
         return read_number("--seed", optarg, 0, UINT64_MAX - MOST_RUNS, &request->plan.seed, complaint);
     return read_number("--runs", optarg, 1, MOST_RUNS, &request->runs, complaint);
-}
-
-/* What getopt stopped at, when it returned '?' or ':'. */
-static int refuse_option(char **argv, int option, struct cv_complaint *complaint)
-{
-    const char *word = argv[optind - 1];
-    const bool is_long = strncmp(word, "--", 2) == 0;
-    if (option == ':')
-        return cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
-    if (is_long && optopt)
-        return cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
-    if (is_long)
-        return cv_complain(complaint, "%s: no such option; see conclave sim --help", cv_brief(word).text);
-    return cv_complain(complaint, "-%s: no such option; see conclave sim --help",
-                       cv_brief((char[2]){(char)optopt, '\0'}).text);
-}
-
-/* The option as it stands on the command line. Shortened it is refused: a script outlives what is unambiguous today. */
-static const char *written(char **argv)
-{
-    return optarg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
 }
 
 /* A replay says itself what is played: besides it only what is to be shown can be asked for. */
@@ -270,27 +249,21 @@ static int check_replay(int argc, char **argv, const bool *given, const struct s
 
 static int read_options(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
-    bool given[ELECTION + 1] = {false};
-    int option, which = -1;
-    optind = 0; /* begin anew: a scenario reads several lines of options */
-    opterr = 0;
-    for (; (option = getopt_long(argc, argv, ":n:h", options, &which)) != -1; which = -1) {
-        if (option == '?' || option == ':')
-            return refuse_option(argv, option, complaint);
-        const char *name = option == 'n' ? "nodes" : option == 'h' ? "help" : options[which].name;
-        if (which >= 0 && strcspn(written(argv), "=") != strlen(name) + 2)
-            return cv_complain(complaint, "%s: expected --%s, written out", cv_brief(written(argv)).text, name);
-        if (given[option] && has_one_value(request, option))
-            return cv_complain(complaint, "--%s %s: given twice; expected one value", name, cv_brief(optarg).text);
-        given[option] = true;
+    struct options reader = {
+        .command = "sim", .letters = ":n:h", .table = options, .argc = argc, .argv = argv, .repeats = is_list};
+    int option;
+    options_begin(&reader);
+    while ((option = options_next(&reader, complaint)) >= 0) {
         const int error = take_option(request, option, complaint);
         if (error)
             return error;
     }
+    if (option == OPTIONS_WRONG)
+        return CV_EINPUT;
     if (request->help)
         return 0;
     if (request->replay)
-        return check_replay(argc, argv, given, request, complaint);
+        return check_replay(argc, argv, reader.given, request, complaint);
     if (optind >= argc)
         return cv_complain(complaint, "sim: expected an algorithm; conclave list shows them all");
     if (optind + 1 < argc)

@@ -41,7 +41,7 @@ static void make_way(struct cv_door *door, const unsigned char *address)
         }
     if (oldest && same >= door->most_each)
         send_away(oldest);
-    else if (door->count >= door->most)
+    else if (door->first && door->count >= door->most)
         send_away(door->first);
 }
 

@@ -60,20 +60,33 @@ const struct cv_runtime cv_host_runtime = {.choose = choose, .present = present,
 
 /* ---- the record ---- */
 
+/* All of a step happens at one time: a recording that ends anywhere never holds half of a step. */
+static void begin_step(struct cv_host *host)
+{
+    if (host->calls.event)
+        host->step_began = host->calls.now();
+}
+
 static void tell(struct cv_host *host, const struct cv_instance *instance, struct cv_event *event)
 {
     if (!host->calls.event)
         return;
-    event->time = host->calls.now();
+    event->time = host->step_began;
     event->node = host->roster->me;
     event->clock = instance->clock;
     host->calls.event(host->calls.context, instance, event);
 }
 
-void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, uint64_t detail,
-                    const char *text)
+static void tell_effect(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type,
+                        uint64_t detail, const char *text)
 {
     tell(host, instance, &(struct cv_event){.type = type, .peer = CV_NOBODY, .detail = detail, .text = text});
+}
+
+void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, const char *text)
+{
+    begin_step(host);
+    tell_effect(host, instance, type, 0, text);
 }
 
 static void tell_effects(struct cv_host *host, const struct cv_instance *instance)
@@ -82,19 +95,19 @@ static void tell_effects(struct cv_host *host, const struct cv_instance *instanc
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
     const char *broken = algorithm->invariant ? algorithm->invariant(me) : NULL;
     if (broken)
-        cv_host_record(host, instance, CV_EVENT_NOTE, 1, broken);
+        tell_effect(host, instance, CV_EVENT_NOTE, 1, broken);
     if (me->effects & CV_DID_NOTE)
-        cv_host_record(host, instance, CV_EVENT_NOTE, 0, me->note);
+        tell_effect(host, instance, CV_EVENT_NOTE, 0, me->note);
     if (me->effects & CV_DID_CALL)
-        cv_host_record(host, instance, CV_EVENT_CALL, (me->effects & CV_DID_RECALL) != 0, NULL);
+        tell_effect(host, instance, CV_EVENT_CALL, (me->effects & CV_DID_RECALL) != 0, NULL);
     if (me->effects & CV_DID_YIELD)
-        cv_host_record(host, instance, CV_EVENT_YIELD, 0, NULL);
+        tell_effect(host, instance, CV_EVENT_YIELD, 0, NULL);
     if (me->effects & CV_DID_FORGET)
-        cv_host_record(host, instance, CV_EVENT_FORGET, 0, NULL);
+        tell_effect(host, instance, CV_EVENT_FORGET, 0, NULL);
     if (me->effects & CV_DID_ELECT)
-        cv_host_record(host, instance, CV_EVENT_ELECTED, me->elected, NULL);
+        tell_effect(host, instance, CV_EVENT_ELECTED, me->elected, NULL);
     if (me->effects & CV_DID_ENTER)
-        cv_host_record(host, instance, CV_EVENT_ENTER, me->fence, NULL);
+        tell_effect(host, instance, CV_EVENT_ENTER, me->fence, NULL);
 }
 
 /* ---- messages ---- */
@@ -163,6 +176,7 @@ static struct cv_self *begin(struct cv_host *host, struct cv_instance *instance,
 {
     struct cv_self *me = &host->self;
     if (event) {
+        begin_step(host);
         instance->clock = (instance->clock + 1) & CLOCK_MASK;
         event->peer = CV_NOBODY;
         tell(host, instance, event);
@@ -261,6 +275,7 @@ void cv_host_tell(struct cv_host *host, struct cv_instance *instance, cv_node no
     struct cv_event event = {.type = gone ? CV_EVENT_SUSPECT : CV_EVENT_TRUST};
     instance->clock = (instance->clock + 1) & CLOCK_MASK;
     event.peer = node;
+    begin_step(host);
     tell(host, instance, &event);
     if (!handler)
         return;
@@ -276,6 +291,7 @@ void cv_host_start(struct cv_host *host, struct cv_instance *instance)
     instance->flags &= ~(uint32_t)CV_FRESH;
     if (!instance->policy->algorithm->start)
         return;
+    begin_step(host);
     instance->policy->algorithm->start(begin(host, instance, NULL));
     finish(host, instance);
     cv_host_settle(host);
@@ -307,6 +323,7 @@ static void receive(struct cv_host *host, const struct cv_parcel *parcel)
     struct cv_instance *instance = parcel->instance;
     const uint64_t clock = instance->clock > message->clock ? instance->clock : message->clock;
     instance->clock = (clock + 1) & CLOCK_MASK;
+    begin_step(host);
     tell(host, instance,
          &(struct cv_event){
              .type = CV_EVENT_RECEIVE, .peer = message->from, .message = parcel->number, .content = message});

@@ -144,6 +144,7 @@ struct cv_host {
     uint64_t serial;
     uint64_t hops; /* of the message being handled, UINT64_MAX if none is */
     struct cv_random random;
+    uint64_t step_began; /* for the record */
     bool settling;
     bool frozen; /* between two views */
 };
@@ -198,7 +199,7 @@ void cv_host_suspect(struct cv_host *host, cv_set suspected);
 /* ---- host.c, for the other files of the host ---- */
 
 extern const struct cv_runtime cv_host_runtime;
-void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type, uint64_t detail,
+void cv_host_record(struct cv_host *host, const struct cv_instance *instance, enum cv_event_type type,
                     const char *text);
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);

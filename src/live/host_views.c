@@ -125,7 +125,7 @@ int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)
         if (instance->subject == CV_SUBJECT_GROUP)
             continue;
         if (instance->flags & CV_INSIDE && instance->holder != host->roster->me)
-            cv_host_record(host, instance, CV_EVENT_LEAVE, 0, "lost");
+            cv_host_record(host, instance, CV_EVENT_LEAVE, "lost");
         if (!cv_instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
             cv_host_destroy(host, instance);
         else if (!error && !(error = cv_host_restart(host, instance, view->epoch)))

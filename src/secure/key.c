@@ -75,8 +75,7 @@ static bool expand(const struct cv_key *cluster, const char *purpose, struct cv_
     *key = (struct cv_key){{0}, {0}, {0}};
     snprintf(key->name, sizeof key->name, "%.*s", (int)name.length, name.start);
     memcpy(key->id, cluster->id, sizeof key->id);
-    memcpy(info, purpose, head);
-    memcpy(info + head, name.start, name.length);
+    snprintf((char *)info, sizeof info, "%s%.*s", purpose, (int)name.length, name.start);
     info[length - 1] = 1;
     return ssl->HMAC(ssl->EVP_sha256(), cluster->secret, CV_KEY_BYTES, info, length, key->secret, NULL) != NULL;
 }

@@ -40,7 +40,7 @@ def the_contract_holds_with_a_real_node():
         assert int(later.split()[1]) > int(out.split()[1]), (out, later)
         holder = lock(node.address(), "--", "cat", stdin=subprocess.PIPE)
         watcher = node.client()
-        assert until(lambda: watcher.ask("LOCKS"))
+        assert until(lambda: any(it["holder"] for it in watcher.ask("LOCKS")))
         began = time.monotonic()
         assert finish(lock(node.address(), "--wait", "0", "--", "true"))[0] == 124
         assert time.monotonic() - began < 5

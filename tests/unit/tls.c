@@ -158,27 +158,26 @@ static void test_who_meets(void **state)
 {
     const struct world *it = *state;
     const struct {
-        enum cv_tls_side caller;
-        const char *caller_key;
-        enum cv_tls_side called;
-        const char *called_key, *identity; /* NULL: they do not meet */
+        enum cv_tls_side caller, called;
+        const char *caller_key, *called_key;
+        const char *identity; /* NULL: they do not meet */
     } cases[] = {
-        {CV_TLS_CLIENT, it->build_path, CV_TLS_NODE, it->cluster_path, "build"},
-        {CV_TLS_CLIENT, it->cluster_path, CV_TLS_NODE, it->cluster_path, "cluster"},
-        {CV_TLS_CLIENT, it->build_path, CV_TLS_NODE, it->stranger_path, NULL},
-        {CV_TLS_CLIENT, it->other_path, CV_TLS_NODE, it->cluster_path, NULL},
-        {CV_TLS_CLIENT, it->stranger_path, CV_TLS_NODE, it->cluster_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->build_path, it->cluster_path, "build"},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->cluster_path, it->cluster_path, "cluster"},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->build_path, it->stranger_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->other_path, it->cluster_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->stranger_path, it->cluster_path, NULL},
         /* A client's key is no member's, though it was derived from the same one. */
-        {CV_TLS_CLIENT, it->build_path, CV_TLS_MEMBER, it->cluster_path, NULL},
-        {CV_TLS_CLIENT, it->cluster_path, CV_TLS_MEMBER, it->cluster_path, NULL},
-        {CV_TLS_MEMBER, it->cluster_path, CV_TLS_MEMBER, it->cluster_path, "cluster"},
-        {CV_TLS_MEMBER, it->stranger_path, CV_TLS_MEMBER, it->cluster_path, NULL},
-        {CV_TLS_MEMBER, it->cluster_path, CV_TLS_NODE, it->cluster_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_MEMBER, it->build_path, it->cluster_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_MEMBER, it->cluster_path, it->cluster_path, NULL},
+        {CV_TLS_MEMBER, CV_TLS_MEMBER, it->cluster_path, it->cluster_path, "cluster"},
+        {CV_TLS_MEMBER, CV_TLS_MEMBER, it->stranger_path, it->cluster_path, NULL},
+        {CV_TLS_MEMBER, CV_TLS_NODE, it->cluster_path, it->cluster_path, NULL},
         /* During a rotation both keys are accepted, the first is used. */
-        {CV_TLS_MEMBER, it->cluster_path, CV_TLS_MEMBER, it->both_path, "cluster"},
-        {CV_TLS_MEMBER, it->stranger_path, CV_TLS_MEMBER, it->both_path, "cluster"},
-        {CV_TLS_MEMBER, it->both_path, CV_TLS_MEMBER, it->cluster_path, NULL},
-        {CV_TLS_CLIENT, it->build_path, CV_TLS_NODE, it->both_path, "build"},
+        {CV_TLS_MEMBER, CV_TLS_MEMBER, it->cluster_path, it->both_path, "cluster"},
+        {CV_TLS_MEMBER, CV_TLS_MEMBER, it->stranger_path, it->both_path, "cluster"},
+        {CV_TLS_MEMBER, CV_TLS_MEMBER, it->both_path, it->cluster_path, NULL},
+        {CV_TLS_CLIENT, CV_TLS_NODE, it->build_path, it->both_path, "build"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char identity[65];
