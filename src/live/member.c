@@ -187,6 +187,13 @@ static void peer_changed(void *context, cv_node node, bool gone)
     update_group(member);
 }
 
+void cv_member_trust(struct cv_member *member, cv_set nodes)
+{
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (cv_set_has(nodes, node))
+            peer_changed(member, node, false);
+}
+
 static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;

@@ -114,6 +114,9 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
 /* What a candidate of that node has from now on: a new term of the ballot begins. */
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
+/* They are not suspected any more. */
+void cv_member_trust(struct cv_member *member, cv_set nodes);
+
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
 

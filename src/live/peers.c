@@ -46,6 +46,21 @@ static void watch(struct cv_peer *peer)
     cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
 }
 
+cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
+{
+    const cv_set expected = nodes & peers->suspected;
+    for (cv_node node = 0; node < peers->roster->count; node++) {
+        struct cv_peer *peer = &peers->list[node];
+        if (!cv_set_has(expected, node))
+            continue;
+        peer->suspected = false;
+        cv_detector_trust(&peer->detector, cv_loop_now(), false);
+        watch(peer);
+    }
+    peers->suspected &= ~expected;
+    return expected;
+}
+
 /* Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. */
 static void deadline_passed(struct cv_alarm *alarm)
 {
@@ -173,7 +188,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     cv_stream_mark(&peer->wire->stream);
     if (was_suspected)
         peers->calls.changed(peers->calls.context, peer->node, false);
-    else if (fresh)
+    else if (fresh && heard)
         peers->calls.renewed(peers->calls.context, peer->node);
 }
 

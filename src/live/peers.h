@@ -66,6 +66,9 @@ struct cv_peers {
 int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
 
+/* Others have met these nodes: whoever of them is suspected here is so no longer, and has the time to come. Returns who
+ * was. */
+cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes);
 /* Sends a numbered frame, unless the node is suspected. Returns a number for the record, 0 if it was not sent. */
 uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame);
 /* The same number, for whoever receives the frame. */

@@ -91,6 +91,9 @@ static void install(void *context, const struct cv_view *view)
 {
     struct cv_member *member = context;
     struct cv_host *host = &member->host;
+    /* Whoever prepared the view has met them all, this node perhaps not yet. */
+    const cv_set expected = cv_peers_expect(&member->peers, view->members);
+    cv_host_suspect(host, member->peers.suspected);
     if (cv_host_begin(host, view, member->user.keep))
         return; /* out of memory: it stays outside, and tries again with the next view */
     member->peers.epoch = view->epoch;
@@ -106,6 +109,7 @@ static void install(void *context, const struct cv_view *view)
         if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
     cv_mail_catch_up(member);
+    cv_member_trust(member, expected);
     cv_peers_beat(&member->peers);
 }
 
