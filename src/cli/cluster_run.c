@@ -157,6 +157,13 @@ int cluster_start(struct cluster *cluster, struct cv_complaint *complaint)
 
 /* ---- waiting ---- */
 
+/* A member of the view, and within reach. */
+static bool is_there(struct cv_text member)
+{
+    const struct cv_text state = ask_text(ask_value(member, "state"));
+    return ask_number(ask_value(member, "member")) == 1 && (cv_text_is(state, "self") || cv_text_is(state, "alive"));
+}
+
 /* What a node says of its view: the coordinator's id and which members are alive; false if it does not say. */
 static bool look(const char *address, int64_t *epoch, int64_t *coordinator, uint32_t *alive)
 {
@@ -172,7 +179,7 @@ static bool look(const char *address, int64_t *epoch, int64_t *coordinator, uint
         *coordinator = ask_number(ask_value(view, "coordinator"));
         members = ask_value(view, "members");
         while (ask_each(&members, &left, &member))
-            *alive += ask_number(ask_value(member, "member")) == 1;
+            *alive += is_there(member);
     }
     ask_close(&ask);
     return told && *coordinator > 0;

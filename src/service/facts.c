@@ -81,7 +81,11 @@ void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *co
 
 static const char *state_of(const struct cv_member *member, cv_node node)
 {
-    return node == member->roster.me ? "self" : cv_set_has(member->peers.suspected, node) ? "suspected" : "alive";
+    if (node == member->roster.me)
+        return "self";
+    if (cv_set_has(member->peers.suspected, node))
+        return "suspected";
+    return member->peers.list[node].greeted ? "alive" : "expected"; /* not connected, but not for long yet */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
