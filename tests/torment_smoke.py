@@ -80,6 +80,12 @@ def split_brain():
     assert verdicts["nodes-survive"] == verdicts["calls-end"] == "held", run
 
 
+def no_split_brain():
+    """The same cut, where only a majority makes a view."""
+    run, = Campaign("--nemesis", "halves", "--run-seconds", "6").report(0)["runs"]
+    assert run["verdict"] == "held" and run["numbers"]["grants"] > 20, run
+
+
 def interrupted():
     """Ctrl-C: what is known so far is told, and nothing stays."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -103,6 +109,7 @@ def killed():
 if __name__ == "__main__":
     if calm():
         split_brain()
+        no_split_brain()
     else:
         print("no cuts can be made here: the split brain is left out")
     interrupted()

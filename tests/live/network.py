@@ -80,15 +80,15 @@ class Proxy:
 class Network:
     """Nodes 1..count, every pair with a proxy of its own between them."""
 
-    def __init__(self, count, algorithm="central", heartbeat=50, timeout=300):
+    def __init__(self, count, algorithm="central", mode="static", heartbeat=50, timeout=300):
         self.count = count
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
-        self.settings = (algorithm, heartbeat, timeout)
+        self.settings = (algorithm, mode, heartbeat, timeout)
         self.proxies = {}
         self.processes = []
 
     def __enter__(self):
-        algorithm, heartbeat, timeout = self.settings
+        algorithm, mode, heartbeat, timeout = self.settings
         numbers = range(1, self.count + 1)
         ports = {node: free_port() for node in numbers}
         for low in numbers:
@@ -100,7 +100,8 @@ class Network:
                               for other in numbers)
             path = self.directory / f"node{node}.conf"
             path.write_text(f"[node]\nid = {node}\nlisten = {self.address(node)}\npeers = 127.0.0.1:{ports[node]}\n"
-                            f"[members]\n{members}[group]\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
+                            f"directory = {self.directory}/node{node}\n"
+                            f"[members]\n{members}[group]\nmode = {mode}\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
                             f"[lock *]\nalgorithm = {algorithm}\n")
             with open(self.directory / f"node{node}.log", "w", encoding="utf-8") as log:
                 self.processes.append(subprocess.Popen(
@@ -217,7 +218,12 @@ def the_network_is_cut():
 
 def one_link_is_cut():
     """What two members lose between them while the leader sees both: a new view, in which they ask again."""
-    with Network(3, "ricart-agrawala") as network:
+    for mode in ("static", "raft"):
+        one_link_is_cut_in(mode)
+
+
+def one_link_is_cut_in(mode):
+    with Network(3, "ricart-agrawala", mode) as network:
         client = network.client(1)
         network.proxies[1, 2].silent = True
         end = time.monotonic() + PATIENCE
