@@ -17,7 +17,6 @@
 #include "sim/sim.h"
 
 #define USUAL_STORIES 2500u
-#define USUAL_FAILURES 3u /* told before it gives up */
 
 /* What was seen of a run, event by event: a second set of books. */
 struct witness {
@@ -33,10 +32,7 @@ struct witness {
 
 struct trial {
     struct story *story;
-    struct cv_scenario scenario;
-    struct cv_sim *sim;
-    struct cv_run run;
-    struct cv_judgement judgement;
+    struct play play;
     struct witness witness;
 };
 
@@ -106,32 +102,19 @@ static void play(struct trial *trial, struct story *story, bool watched)
 {
     struct cv_plan plan;
     struct cv_complaint complaint = {{0}};
-    struct cv_sim_options options = {.observer = {watched ? see : NULL, &trial->witness}};
+    const struct cv_observer observer = {watched ? see : NULL, &trial->witness};
     memset(trial, 0, sizeof *trial);
     trial->story = story;
     for (uint32_t i = 0; i < story->nodes; i++)
         trial->witness.alive[i] = true;
     int error = story_plan(story, &plan);
     if (!error)
-        error = cv_plan_build(&plan, &trial->scenario, &complaint);
-    if (!error)
-        error = cv_sim_new(&trial->sim, &trial->scenario, &options);
-    if (!error)
-        error = cv_sim_run(trial->sim, &trial->run);
-    if (!error)
-        error = cv_judge(&trial->run, &trial->judgement, &complaint);
-    cv_plan_free(&plan);
+        error = play_run(&trial->play, &plan, observer, &complaint);
     if (!error)
         return;
     printf("cannot be tried: %s %s\n  ", cv_error_text(error), complaint.text);
     story_print(stdout, story);
     exit(2);
-}
-
-static void finish(struct trial *trial)
-{
-    cv_sim_free(trial->sim);
-    cv_scenario_free(&trial->scenario);
 }
 
 /* ---- what must be so in every run ---- */
@@ -140,7 +123,7 @@ static void finish(struct trial *trial)
 static void check_books(const struct trial *trial)
 {
     const struct witness *witness = &trial->witness;
-    const struct cv_run *run = &trial->run;
+    const struct cv_run *run = &trial->play.run;
     uint64_t total = 0, decided = 0;
     bool all_know = true;
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++) {
@@ -174,7 +157,7 @@ static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
     play(&trial, watched->story, false);
-    const struct cv_run *one = &watched->run, *other = &trial.run;
+    const struct cv_run *one = &watched->play.run, *other = &trial.play.run;
     if (one->ending != other->ending || one->total != other->total || one->time != other->time ||
         one->decided != other->decided || one->calls != other->calls || one->now != other->now ||
         memcmp(one->count, other->count, sizeof one->count) != 0)
@@ -186,7 +169,7 @@ static void check_unwatched(const struct trial *watched)
         if (a.alive != b.alive || a.knows != b.knows || (a.knows && a.leader != b.leader))
             blame(watched->story, "node %u stands elsewhere if nobody watches", watched->story->id[i]);
     }
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- runs in which nothing fails on the way ---- */
@@ -211,7 +194,7 @@ static void check_knowledge(const struct trial *trial, const struct prediction *
 
 static void check_prediction(const struct trial *trial, const struct model *model, const struct prediction *expected)
 {
-    const struct cv_run *run = &trial->run;
+    const struct cv_run *run = &trial->play.run;
     uint64_t total = 0;
     for (uint32_t i = 0; expected->counted && i < MODEL_KINDS && model->kinds[i]; i++) {
         const uint32_t kind = cv_kind_find(trial->story->algorithm, model->kinds[i], strlen(model->kinds[i]));
@@ -233,8 +216,8 @@ static void check_prediction(const struct trial *trial, const struct model *mode
 
 static void check_verdict(const struct trial *trial)
 {
-    const struct cv_judgement *judgement = &trial->judgement;
-    if (trial->run.ending != CV_QUIET)
+    const struct cv_judgement *judgement = &trial->play.judgement;
+    if (trial->play.run.ending != CV_QUIET)
         blame(trial->story, "the run does not come to rest: %s", judgement->reason);
     else if (judgement->verdict != CV_HELD)
         blame(trial->story, "%s: %s", cv_verdict_name(judgement->verdict), judgement->reason);
@@ -248,12 +231,12 @@ static void try_steady(const struct model *model, struct story *story, bool unit
     play(&trial, story, true);
     if (!expected.hangs)
         check_verdict(&trial);
-    else if (trial.run.ending != CV_QUIET)
+    else if (trial.play.run.ending != CV_QUIET)
         blame(story, "the run does not come to rest");
     check_prediction(&trial, model, &expected);
     check_books(&trial);
     check_unwatched(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 static void draw_variant(const struct model *model, struct story *story)
@@ -364,26 +347,27 @@ static void crash_story(const struct model *model, struct story *story)
     check_books(&trial);
     if (failures == before)
         check_unwatched(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- */
 
-static void tell_stories(const struct model *model, const struct cv_algorithm *algorithm, const char *name,
-                         uint64_t seed, uint64_t count, uint64_t most_failures)
+static void tell_stories(const struct model *model, const struct cv_algorithm *algorithm, const struct telling *telling)
 {
+    const char *name = telling_algorithm(telling);
     struct story story;
-    for (uint64_t i = 0; i < count && failures < most_failures; i++) {
-        story_begin(&story, algorithm, name, seed + i);
+    for (uint64_t i = 0; i < telling->count && failures < telling->most_failures; i++) {
+        story_begin(&story, algorithm, name, telling->seed + i);
         steady_story(model, &story);
         if (!model->survives)
             continue;
-        story_begin(&story, algorithm, name, seed + i);
+        story_begin(&story, algorithm, name, telling->seed + i);
         crash_story(model, &story);
     }
     if (failures)
         return;
-    printf("%s: %" PRIu64 " stories from seed %" PRIu64 " on, all as told\n", algorithm->name, count, seed);
+    printf("%s: %" PRIu64 " stories from seed %" PRIu64 " on, all as told\n", algorithm->name, telling->count,
+           telling->seed);
 }
 
 /* Every kind the texts name is there, and the election itself comes first. */
@@ -403,32 +387,19 @@ int main(int argc, char **argv)
 {
     const struct cv_algorithm *algorithm;
     struct cv_complaint complaint = {{0}};
-    const char *name = NULL, *object = NULL;
-    uint64_t count = USUAL_STORIES, seed = 1, most_failures = USUAL_FAILURES;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--stories") == 0 && i + 1 < argc)
-            count = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--failures") == 0 && i + 1 < argc)
-            most_failures = strtoull(argv[++i], NULL, 10);
-        else if (strchr(argv[i], '/'))
-            object = argv[i];
-        else
-            name = argv[i];
-    }
-    const struct model *model = name ? model_find(name) : NULL;
+    const struct telling telling = telling_read(argc, argv, USUAL_STORIES);
+    const struct model *model = telling.name ? model_find(telling.name) : NULL;
     if (!model) {
         fputs("usage: elections ALGORITHM [./FILE.so] [--stories N] [--seed S] [--failures N]\n", stderr);
         return 2;
     }
-    if (command_algorithm(object ? object : name, &algorithm, &complaint)) {
+    if (command_algorithm(telling_algorithm(&telling), &algorithm, &complaint)) {
         fprintf(stderr, "%s\n", complaint.text);
         return 2;
     }
     if (check_kinds(model, algorithm))
         return 1;
-    failures = examples_play(name, algorithm);
-    tell_stories(model, algorithm, object ? object : name, seed, count, most_failures);
+    failures = examples_play(telling.name, algorithm);
+    tell_stories(model, algorithm, &telling);
     return failures ? 1 : 0;
 }

@@ -17,7 +17,6 @@
 #include "sim/sim.h"
 
 #define USUAL_STORIES 600u
-#define USUAL_FAILURES 3u  /* told before it gives up */
 #define LONG_ENOUGH 400u   /* ticks, for everything a request sets off to come to rest */
 #define FEW_DEADLOCKS 100u /* stories without any are suspicious in the algorithm that can deadlock */
 
@@ -29,10 +28,7 @@ struct witness {
 
 struct trial {
     struct story *story;
-    struct cv_scenario scenario;
-    struct cv_sim *sim;
-    struct cv_run run;
-    struct cv_judgement judgement;
+    struct play play;
     struct witness witness;
     struct verdicts verdicts;
 };
@@ -66,22 +62,15 @@ static void play(struct trial *trial, struct story *story, bool watched)
 {
     struct cv_plan plan;
     struct cv_complaint complaint = {{0}};
-    struct cv_sim_options options = {.observer = {watched ? see : NULL, &trial->witness}};
+    const struct cv_observer observer = {watched ? see : NULL, &trial->witness};
     memset(trial, 0, sizeof *trial);
     trial->story = story;
     runs++;
     int error = story_plan(story, &plan);
     if (!error)
-        error = cv_plan_build(&plan, &trial->scenario, &complaint);
-    if (!error)
-        error = cv_sim_new(&trial->sim, &trial->scenario, &options);
-    if (!error)
-        error = cv_sim_run(trial->sim, &trial->run);
-    if (!error)
-        error = cv_judge(&trial->run, &trial->judgement, &complaint);
-    cv_plan_free(&plan);
+        error = play_run(&trial->play, &plan, observer, &complaint);
     if (!error) {
-        judge(&trial->run, &trial->verdicts);
+        judge(&trial->play.run, &trial->verdicts);
         return;
     }
     printf("cannot be tried: %s %s\n  ", cv_error_text(error), complaint.text);
@@ -89,19 +78,13 @@ static void play(struct trial *trial, struct story *story, bool watched)
     exit(2);
 }
 
-static void finish(struct trial *trial)
-{
-    cv_sim_free(trial->sim);
-    cv_scenario_free(&trial->scenario);
-}
-
 /* ---- what must be so in every run ---- */
 
 static const struct cv_finding *finding(const struct trial *trial, const char *name)
 {
-    for (uint32_t i = 0; i < trial->judgement.finding_count; i++)
-        if (strcmp(trial->judgement.findings[i].name, name) == 0)
-            return &trial->judgement.findings[i];
+    const struct cv_finding *found = play_finding(&trial->play, name);
+    if (found)
+        return found;
     blame(trial->story, "nothing was found out about %s", name);
     return NULL;
 }
@@ -117,7 +100,7 @@ static void compare(const struct trial *trial, const char *name, uint64_t faults
 
 static void check_books(const struct trial *trial)
 {
-    const struct cv_run *run = &trial->run;
+    const struct cv_run *run = &trial->play.run;
     const struct verdicts *verdicts = &trial->verdicts;
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
         if (trial->witness.sent[kind] != run->count[kind])
@@ -138,7 +121,7 @@ static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
     play(&trial, watched->story, false);
-    const struct cv_run *one = &watched->run, *other = &trial.run;
+    const struct cv_run *one = &watched->play.run, *other = &trial.play.run;
     bool same = one->ending == other->ending && one->total == other->total && one->now == other->now &&
                 one->entry_count == other->entry_count;
     for (uint64_t i = 0; same && i < one->entry_count; i++) {
@@ -149,14 +132,14 @@ static void check_unwatched(const struct trial *watched)
         blame(watched->story,
               "an unwatched run differs: %" PRIu64 " messages until %" PRIu64 ", not %" PRIu64 " until %" PRIu64,
               other->total, other->now, one->total, one->now);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* It takes two to deadlock: who waits alone at rest could have all votes. */
 static void check_deadlock(const struct trial *trial)
 {
-    const struct cv_run *run = &trial->run;
-    const struct cv_judgement *judgement = &trial->judgement;
+    const struct cv_run *run = &trial->play.run;
+    const struct cv_judgement *judgement = &trial->play.judgement;
     uint64_t waiting[MOST_NAMES] = {0};
     deadlocks++;
     for (uint64_t i = 0; i < run->entry_count; i++) {
@@ -174,12 +157,12 @@ static void check_deadlock(const struct trial *trial)
 static void check_verdict(const struct trial *trial)
 {
     const struct verdicts *verdicts = &trial->verdicts;
-    const struct cv_judgement *judgement = &trial->judgement;
+    const struct cv_judgement *judgement = &trial->play.judgement;
     if (verdicts->overlaps)
         blame(trial->story, "%" PRIu64 " times two were inside: %s", verdicts->overlaps, judgement->reason);
     else if (verdicts->fences)
         blame(trial->story, "a fence does not rise: %s", judgement->reason);
-    else if (trial->run.ending != CV_QUIET)
+    else if (trial->play.run.ending != CV_QUIET)
         blame(trial->story, "the run does not come to rest: %s", judgement->reason);
     else if (which == MAEKAWA_PLAIN && verdicts->unserved)
         check_deadlock(trial);
@@ -202,7 +185,7 @@ static bool arrives_before(const struct story *story, const struct cv_entry *one
 static void check_order(const struct trial *trial)
 {
     const struct story *story = trial->story;
-    const struct cv_run *run = &trial->run;
+    const struct cv_run *run = &trial->play.run;
     if ((which == LAMPORT || which == RICART_AGRAWALA) && trial->verdicts.out_of_turn)
         blame(story, "%" PRIu64 " entries before an earlier request", trial->verdicts.out_of_turn);
     if (which == TOKEN_RING && trial->verdicts.overtaken)
@@ -226,7 +209,7 @@ static void try_steady(struct trial *trial, struct story *story, enum load load)
     play(trial, story, true);
     check_verdict(trial);
     if (!trial->verdicts.unserved && failures == before) {
-        const char *wrong = model_messages(which, story, &trial->run, load);
+        const char *wrong = model_messages(which, story, &trial->play.run, load);
         if (wrong)
             blame(story, "%s", wrong);
         check_order(trial);
@@ -258,7 +241,7 @@ static void check_quorums(const struct trial *trial)
     if (!story->algorithm->quorums || (!story->set.count && side * side != story->nodes))
         return;
     for (uint32_t i = 0; i < story->nodes; i++)
-        if (trial->scenario.group.quorums[i + 1] - trial->scenario.group.quorums[i] != size)
+        if (trial->play.scenario.group.quorums[i + 1] - trial->play.scenario.group.quorums[i] != size)
             blame(story, "the voting set of %u has not %u members", story->id[i], size);
 }
 
@@ -274,14 +257,14 @@ static void alone_story(struct story *story, bool unit)
         story_request(story, story_draw(story, story->nodes), LONG_ENOUGH * i, 1 + story_draw(story, 30), 0);
     try_steady(&trial, story, ALONE);
     check_quorums(&trial);
-    for (uint64_t i = 0; i < trial.run.entry_count && unit; i++) {
-        const struct cv_entry *it = &trial.run.entries[i];
+    for (uint64_t i = 0; i < trial.play.run.entry_count && unit; i++) {
+        const struct cv_entry *it = &trial.play.run.entries[i];
         const uint64_t expected = model_client_delay(which, story, it->node);
         if (it->entered != CV_NEVER && it->entered - it->requested != expected)
             blame(story, "%u waited for %" PRIu64 " ticks; expected %" PRIu64, story->id[it->node],
                   it->entered - it->requested, expected);
     }
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* The entry that follows another. */
@@ -299,9 +282,9 @@ static const struct cv_entry *entry_after(const struct cv_run *run, const struct
 static void check_synchronization(const struct trial *trial)
 {
     const struct story *story = trial->story;
-    for (uint64_t i = 0; i < trial->run.entry_count; i++) {
-        const struct cv_entry *one = &trial->run.entries[i];
-        const struct cv_entry *next = one->entered == CV_NEVER ? NULL : entry_after(&trial->run, one);
+    for (uint64_t i = 0; i < trial->play.run.entry_count; i++) {
+        const struct cv_entry *one = &trial->play.run.entries[i];
+        const struct cv_entry *next = one->entered == CV_NEVER ? NULL : entry_after(&trial->play.run, one);
         const uint64_t expected = next ? model_synchronization_delay(which, story, one->node, next->node) : 0;
         if (expected && next->entered - one->left != expected)
             blame(story, "%u entered %" PRIu64 " ticks after %u left; expected %" PRIu64, story->id[next->node],
@@ -326,7 +309,7 @@ static void at_once_story(struct story *story, bool unit)
     try_steady(&trial, story, AT_ONCE);
     if (unit)
         check_synchronization(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 static void contended_story(struct story *story, bool unit)
@@ -340,7 +323,7 @@ static void contended_story(struct story *story, bool unit)
     if (!story->request.count && story->nodes > 12)
         story->names = 1;
     try_steady(&trial, story, CONTENDED);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- runs in which nodes crash and come back ---- */
@@ -363,7 +346,7 @@ static void crash_story(struct story *story)
     check_books(&trial);
     if (failures == before)
         check_unwatched(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* Who enters first, if all ask at once and nothing goes wrong? */
@@ -387,8 +370,8 @@ static void holder_story(struct story *story)
     story->entries = 1;
     story->hold = 100;
     play(&trial, story, false);
-    const struct cv_entry first = *first_entry(&trial.run);
-    finish(&trial);
+    const struct cv_entry first = *first_entry(&trial.play.run);
+    play_free(&trial.play);
     if (first.entered == CV_NEVER)
         return;
     story_crash(story, first.node, first.entered + 1 + story_draw(story, 90));
@@ -398,10 +381,10 @@ static void holder_story(struct story *story)
     if (trial.verdicts.entered != 1 || trial.verdicts.unserved != story->nodes - 1)
         blame(story, "%" PRIu64 " entered, %" PRIu64 " were not served; expected 1, %u", trial.verdicts.entered,
               trial.verdicts.unserved, story->nodes - 1);
-    if (trial.judgement.verdict != CV_VIOLATED && trial.judgement.verdict != CV_UNFINISHED)
-        blame(story, "%s, though nobody is served", cv_verdict_name(trial.judgement.verdict));
+    if (trial.play.judgement.verdict != CV_VIOLATED && trial.play.judgement.verdict != CV_UNFINISHED)
+        blame(story, "%s, though nobody is served", cv_verdict_name(trial.play.judgement.verdict));
     check_books(&trial);
-    finish(&trial);
+    play_free(&trial.play);
     story->views = "on";
     snprintf(story->until, sizeof story->until, "%s", "");
     play(&trial, story, true);
@@ -409,7 +392,7 @@ static void holder_story(struct story *story)
     check_books(&trial);
     if (which != MAEKAWA_PLAIN && trial.verdicts.entered != story->nodes)
         blame(story, "%" PRIu64 " entered; expected all", trial.verdicts.entered);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- a token that seems lost ---- */
@@ -427,13 +410,13 @@ static void slow_holder_story(struct story *story)
     play(&trial, story, true);
     check_verdict(&trial);
     check_books(&trial);
-    finish(&trial);
+    play_free(&trial.play);
     story_set(story, "confirm=no");
     play(&trial, story, true);
-    if (!trial.verdicts.overlaps || trial.judgement.verdict != CV_VIOLATED)
+    if (!trial.verdicts.overlaps || trial.play.judgement.verdict != CV_VIOLATED)
         blame(story, "a token made by timeout alone did no harm");
     check_books(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* Without views: the token dies with its holder, or on its way, and the watcher makes another. */
@@ -461,7 +444,7 @@ static void lost_token_story(struct story *story)
     play(&trial, story, true);
     check_verdict(&trial);
     check_books(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- */
@@ -491,51 +474,38 @@ static void tell_story(const struct cv_algorithm *algorithm, const struct cv_alg
     lost_token_story(&story);
 }
 
-static int tell_stories(const char *name, const char *object, uint64_t seed, uint64_t count, uint64_t most_failures)
+static int tell_stories(const struct telling *telling)
 {
     static const char *const names[] = {"bully", "ring-list", "chang-roberts", "multicast"};
     const struct cv_algorithm *algorithm, *elections[4];
     struct cv_complaint complaint = {{0}};
-    int error = command_algorithm(object ? object : name, &algorithm, &complaint);
+    int error = command_algorithm(telling_algorithm(telling), &algorithm, &complaint);
     for (uint32_t i = 0; i < 4 && !error; i++)
         error = command_algorithm(names[i], &elections[i], &complaint);
     if (error) {
         fprintf(stderr, "%s\n", complaint.text);
         return 2;
     }
-    for (uint64_t i = 0; i < count && failures < most_failures; i++)
-        tell_story(algorithm, elections, object ? object : name, seed + i);
-    if (which == MAEKAWA_PLAIN && !deadlocks && count >= FEW_DEADLOCKS && !failures) {
+    for (uint64_t i = 0; i < telling->count && failures < telling->most_failures; i++)
+        tell_story(algorithm, elections, telling_algorithm(telling), telling->seed + i);
+    if (which == MAEKAWA_PLAIN && !deadlocks && telling->count >= FEW_DEADLOCKS && !failures) {
         printf("FAILED: no deadlock in %" PRIu64 " runs\n", runs);
         failures++;
     }
     if (failures)
         return 1;
     printf("%s: %" PRIu64 " stories from seed %" PRIu64 " on, %" PRIu64 " runs, %" PRIu64 " deadlocks, all as told\n",
-           name, count, seed, runs, deadlocks);
+           telling->name, telling->count, telling->seed, runs, deadlocks);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    const char *name = NULL, *object = NULL;
-    uint64_t count = USUAL_STORIES, seed = 1, most_failures = USUAL_FAILURES;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--stories") == 0 && i + 1 < argc)
-            count = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--failures") == 0 && i + 1 < argc)
-            most_failures = strtoull(argv[++i], NULL, 10);
-        else if (strchr(argv[i], '/'))
-            object = argv[i];
-        else
-            name = argv[i];
-    }
-    which = name ? model_find(name) : UNKNOWN;
+    const struct telling telling = telling_read(argc, argv, USUAL_STORIES);
+    which = telling.name ? model_find(telling.name) : UNKNOWN;
     if (which == UNKNOWN) {
         fputs("usage: mutexes ALGORITHM [./FILE.so] [--stories N] [--seed S] [--failures N]\n", stderr);
         return 2;
     }
-    return tell_stories(name, object, seed, count, most_failures);
+    return tell_stories(&telling);
 }

@@ -18,8 +18,7 @@
 #include "synchronizers/witness.h"
 
 #define USUAL_STORIES 1000u
-#define USUAL_FAILURES 3u /* told before it gives up */
-#define MOST_RUNGS 9u     /* of a gadget */
+#define MOST_RUNGS 9u /* of a gadget */
 
 #define ROUNDLESS "bellman-ford-async"
 
@@ -28,10 +27,7 @@ static const char *const synchronizer_names[] = {"lockstep", "abd", "alpha", "be
 
 struct trial {
     struct story *story;
-    struct cv_scenario scenario;
-    struct cv_sim *sim;
-    struct cv_run run;
-    struct cv_judgement judgement;
+    struct play play;
     struct witness witness;
 };
 
@@ -55,21 +51,14 @@ static void play(struct trial *trial, struct story *story, bool watched)
 {
     struct cv_plan plan;
     struct cv_complaint complaint = {{0}};
-    const struct cv_sim_options options = {.observer = {watched ? witness_see : NULL, &trial->witness}};
+    const struct cv_observer observer = {watched ? witness_see : NULL, &trial->witness};
     memset(trial, 0, sizeof *trial);
     trial->story = story;
     trial->witness.story = story;
     runs++;
     int error = story_plan(story, &plan);
     if (!error)
-        error = cv_plan_build(&plan, &trial->scenario, &complaint);
-    if (!error)
-        error = cv_sim_new(&trial->sim, &trial->scenario, &options);
-    if (!error)
-        error = cv_sim_run(trial->sim, &trial->run);
-    if (!error)
-        error = cv_judge(&trial->run, &trial->judgement, &complaint);
-    cv_plan_free(&plan);
+        error = play_run(&trial->play, &plan, observer, &complaint);
     if (!error)
         return;
     printf("cannot be tried: %s %s\n  ", cv_error_text(error), complaint.text);
@@ -77,15 +66,9 @@ static void play(struct trial *trial, struct story *story, bool watched)
     exit(2);
 }
 
-static void finish(struct trial *trial)
-{
-    cv_sim_free(trial->sim);
-    cv_scenario_free(&trial->scenario);
-}
-
 static struct cv_standing standing(const struct trial *trial, cv_node node)
 {
-    return trial->run.standing(trial->run.runtime, node);
+    return trial->play.run.standing(trial->play.run.runtime, node);
 }
 
 /* ---- what must be so in every run ---- */
@@ -93,9 +76,9 @@ static struct cv_standing standing(const struct trial *trial, cv_node node)
 static const struct cv_finding *finding(const struct trial *trial, const char *name)
 {
     static const struct cv_finding nothing = {.verdict = CV_UNFINISHED};
-    for (uint32_t i = 0; i < trial->judgement.finding_count; i++)
-        if (strcmp(trial->judgement.findings[i].name, name) == 0)
-            return &trial->judgement.findings[i];
+    const struct cv_finding *found = play_finding(&trial->play, name);
+    if (found)
+        return found;
     blame(trial->story, "nothing was found out about %s", name);
     return &nothing;
 }
@@ -112,9 +95,9 @@ static void compare(const struct trial *trial, const char *name, uint64_t faults
 static void check_books(const struct trial *trial)
 {
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        if (trial->witness.sent[kind] != trial->run.count[kind])
+        if (trial->witness.sent[kind] != trial->play.run.count[kind])
             blame(trial->story, "%" PRIu64 " messages of kind %u were sent, %" PRIu64 " counted",
-                  trial->witness.sent[kind], kind, trial->run.count[kind]);
+                  trial->witness.sent[kind], kind, trial->play.run.count[kind]);
     if (!trial->story->app)
         return;
     compare(trial, "whole-rounds", trial->witness.hasty);
@@ -126,9 +109,9 @@ static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
     play(&trial, watched->story, false);
-    const struct cv_run *one = &watched->run, *other = &trial.run;
+    const struct cv_run *one = &watched->play.run, *other = &trial.play.run;
     bool same = one->ending == other->ending && one->total == other->total && one->time == other->time &&
-                one->preparing == other->preparing && watched->judgement.verdict == trial.judgement.verdict;
+                one->preparing == other->preparing && watched->play.judgement.verdict == trial.play.judgement.verdict;
     for (cv_node node = 0; same && node < watched->story->nodes; node++) {
         const struct cv_standing a = standing(watched, node), b = standing(&trial, node);
         same = a.result == b.result && a.via == b.via && a.updates == b.updates && a.leader == b.leader;
@@ -137,7 +120,7 @@ static void check_unwatched(const struct trial *watched)
         blame(watched->story,
               "an unwatched run differs: %" PRIu64 " messages until %" PRIu64 ", not %" PRIu64 " until %" PRIu64,
               other->total, other->time, one->total, one->time);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- rounds ---- */
@@ -169,9 +152,9 @@ static void check_claims(const struct trial *trial, enum app app, const struct c
 
 static void check_verdict(const struct trial *trial)
 {
-    const struct cv_judgement *judgement = &trial->judgement;
-    const uint64_t rounds = cv_run_rounds(&trial->run);
-    if (trial->run.ending != CV_QUIET)
+    const struct cv_judgement *judgement = &trial->play.judgement;
+    const uint64_t rounds = cv_run_rounds(&trial->play.run);
+    if (trial->play.run.ending != CV_QUIET)
         blame(trial->story, "the run does not come to rest: %s", judgement->reason);
     else if (rounds != trial->story->rounds)
         blame(trial->story, "%" PRIu64 " rounds; expected %" PRIu64, rounds, trial->story->rounds);
@@ -193,16 +176,17 @@ static void check_time(const struct trial *trial, enum synchronizer which, const
     const bool scales = which == ALPHA || which == GAMMA;
     if (!story->longest_delay || !(story->unit || scales))
         return;
-    if (trial->run.time < model * story->shortest_delay || trial->run.time > (model + skew) * story->longest_delay)
-        blame(story, "the last message arrives at %" PRIu64 "; expected %" PRIu64 " times the delay", trial->run.time,
-              model);
+    if (trial->play.run.time < model * story->shortest_delay ||
+        trial->play.run.time > (model + skew) * story->longest_delay)
+        blame(story, "the last message arrives at %" PRIu64 "; expected %" PRIu64 " times the delay",
+              trial->play.run.time, model);
 }
 
 static void check_costs(const struct trial *trial, enum synchronizer which, const struct course *course)
 {
     const struct story *story = trial->story;
-    const struct cv_judgement *judgement = &trial->judgement;
-    const char *wrong = model_messages(which, story, course, &trial->run);
+    const struct cv_judgement *judgement = &trial->play.judgement;
+    const char *wrong = model_messages(which, story, course, &trial->play.run);
     if (wrong)
         blame(story, "%s", wrong);
     if (judgement->app_messages != course->messages)
@@ -280,7 +264,7 @@ static void hosting_story(struct story *story, enum synchronizer which, enum app
     check_books(&trial);
     if (failures == before)
         check_unwatched(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* Clocks alone: a round that is shorter than a message takes is over before the message is there. */
@@ -307,9 +291,9 @@ static void hasty_story(struct story *story, enum synchronizer which)
         blame(story, "%u nodes come to other distances than on a synchronous network, unnoticed", strays);
     if (story->nodes > 2 && story->longest_delay == 3 && !trial.witness.hasty)
         blame(story, "messages take 3 ticks, rounds 1, but none comes late");
-    if (trial.witness.hasty && trial.judgement.verdict != CV_VIOLATED)
-        blame(story, "%s, though messages come late", cv_verdict_name(trial.judgement.verdict));
-    finish(&trial);
+    if (trial.witness.hasty && trial.play.judgement.verdict != CV_VIOLATED)
+        blame(story, "%s, though messages come late", cv_verdict_name(trial.play.judgement.verdict));
+    play_free(&trial.play);
 }
 
 /* Somebody dies. Whoever needs it for its next round waits for ever, and begins none too early for that. */
@@ -333,7 +317,7 @@ static void crash_story(struct story *story, enum synchronizer which, enum app a
         if (node != victim && trial.witness.round[node] < least)
             least = trial.witness.round[node];
     if (story->nodes > 1) {
-        const uint64_t done = least ? least - 1 : 0, told = cv_run_rounds(&trial.run);
+        const uint64_t done = least ? least - 1 : 0, told = cv_run_rounds(&trial.play.run);
         if (told != done)
             blame(story, "%" PRIu64 " rounds; the living have come through %" PRIu64, told, done);
         compare(&trial, "every-round", least <= story->rounds);
@@ -341,7 +325,7 @@ static void crash_story(struct story *story, enum synchronizer which, enum app a
     if (which != LOCKSTEP && which != ABD && (trial.witness.hasty || trial.witness.apart))
         blame(story, "a death makes others hasty");
     check_books(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* ---- without rounds ---- */
@@ -360,10 +344,10 @@ static void check_paths(const struct trial *trial)
             blame(story, "node %u comes to %" PRIu64 "; expected %" PRIu64, story->id[node],
                   it.updates ? it.result : UNKNOWN, distance[node]);
     }
-    if (trial->run.total != messages)
-        blame(story, "%" PRIu64 " messages; expected %" PRIu64, trial->run.total, messages);
-    if (trial->judgement.verdict != CV_HELD)
-        blame(story, "%s: %s", cv_verdict_name(trial->judgement.verdict), trial->judgement.reason);
+    if (trial->play.run.total != messages)
+        blame(story, "%" PRIu64 " messages; expected %" PRIu64, trial->play.run.total, messages);
+    if (trial->play.judgement.verdict != CV_HELD)
+        blame(story, "%s: %s", cv_verdict_name(trial->play.judgement.verdict), trial->play.judgement.reason);
 }
 
 static void paths_story(struct story *story)
@@ -385,7 +369,7 @@ static void paths_story(struct story *story)
     check_books(&trial);
     if (failures == before)
         check_unwatched(&trial);
-    finish(&trial);
+    play_free(&trial.play);
 }
 
 /* The last node of the gadget is told 2^K distances, from 2^K − 1 down to 0; over three edges a rung. */
@@ -398,108 +382,90 @@ static void gadget_story(struct story *story)
     play(&trial, story, true);
     check_paths(&trial);
     const uint64_t ways = UINT64_C(1) << rungs;
-    if (trial.run.total != 3 * (ways - 1) || standing(&trial, 2 * rungs).updates != ways)
+    if (trial.play.run.total != 3 * (ways - 1) || standing(&trial, 2 * rungs).updates != ways)
         blame(story, "%" PRIu64 " messages, the last node updated %u times; expected %" PRIu64 ", %" PRIu64,
-              trial.run.total, standing(&trial, 2 * rungs).updates, 3 * (ways - 1), ways);
-    finish(&trial);
+              trial.play.run.total, standing(&trial, 2 * rungs).updates, 3 * (ways - 1), ways);
+    play_free(&trial.play);
 }
 
 /* ---- */
 
-struct subject {
-    const char *name; /* of a synchronizer or an app */
-    const char *file; /* the object to take it from, or NULL */
-};
-
-static const struct cv_algorithm *find(const struct subject *subject, const char *name)
+static const struct cv_algorithm *find(const struct telling *telling, const char *name)
 {
     const struct cv_algorithm *algorithm;
     struct cv_complaint complaint = {{0}};
-    const bool loaded = subject->file && strcmp(subject->name, name) == 0;
-    if (!command_algorithm(loaded ? subject->file : name, &algorithm, &complaint))
+    const bool loaded = telling->file && strcmp(telling->name, name) == 0;
+    if (!command_algorithm(loaded ? telling->file : name, &algorithm, &complaint))
         return algorithm;
     fprintf(stderr, "%s\n", complaint.text);
     exit(2);
 }
 
-static const char *called(const struct subject *subject, const char *name)
+static const char *called(const struct telling *telling, const char *name)
 {
-    return subject->file && strcmp(subject->name, name) == 0 ? subject->file : name;
+    return telling->file && strcmp(telling->name, name) == 0 ? telling->file : name;
 }
 
-static void begin(struct story *story, const struct subject *subject, const char *name, const char *app, uint64_t seed)
+static void begin(struct story *story, const struct telling *telling, const char *name, const char *app, uint64_t seed)
 {
-    story_begin(story, find(subject, name), called(subject, name), seed);
+    story_begin(story, find(telling, name), called(telling, name), seed);
     if (app)
-        story_host(story, find(subject, app), called(subject, app));
+        story_host(story, find(telling, app), called(telling, app));
 }
 
 /* Every pair of a synchronizer and an app that the subject is part of. */
-static void tell_pairs(const struct subject *subject, uint64_t seed)
+static void tell_pairs(const struct telling *telling, uint64_t seed)
 {
     struct story story;
-    const bool is_app = model_find_app(subject->name) != NO_APP;
+    const bool is_app = model_find_app(telling->name) != NO_APP;
     for (size_t i = 0; i < sizeof synchronizer_names / sizeof *synchronizer_names; i++)
         for (size_t j = 0; j < sizeof app_names / sizeof *app_names; j++) {
             const char *name = synchronizer_names[i], *app = app_names[j];
-            if (strcmp(subject->name, is_app ? app : name) != 0)
+            if (strcmp(telling->name, is_app ? app : name) != 0)
                 continue;
-            begin(&story, subject, name, app, seed);
+            begin(&story, telling, name, app, seed);
             hosting_story(&story, model_find(name), model_find_app(app));
-            begin(&story, subject, name, app, seed);
+            begin(&story, telling, name, app, seed);
             crash_story(&story, model_find(name), model_find_app(app));
         }
 }
 
-static void tell_story(const struct subject *subject, uint64_t seed)
+static void tell_story(const struct telling *telling, uint64_t seed)
 {
     struct story story;
-    const enum synchronizer which = model_find(subject->name);
-    if (strcmp(subject->name, ROUNDLESS) == 0) {
-        begin(&story, subject, ROUNDLESS, NULL, seed);
+    const enum synchronizer which = model_find(telling->name);
+    if (strcmp(telling->name, ROUNDLESS) == 0) {
+        begin(&story, telling, ROUNDLESS, NULL, seed);
         paths_story(&story);
-        begin(&story, subject, ROUNDLESS, NULL, seed);
+        begin(&story, telling, ROUNDLESS, NULL, seed);
         gadget_story(&story);
         return;
     }
     if (which == LOCKSTEP || which == ABD) {
-        begin(&story, subject, subject->name, "bellman-ford", seed);
+        begin(&story, telling, telling->name, "bellman-ford", seed);
         hasty_story(&story, which);
     }
-    tell_pairs(subject, seed);
+    tell_pairs(telling, seed);
 }
 
-static int tell_stories(const struct subject *subject, uint64_t seed, uint64_t count, uint64_t most_failures)
+static int tell_stories(const struct telling *telling)
 {
-    for (uint64_t i = 0; i < count && failures < most_failures; i++)
-        tell_story(subject, seed + i);
+    for (uint64_t i = 0; i < telling->count && failures < telling->most_failures; i++)
+        tell_story(telling, telling->seed + i);
     if (failures)
         return 1;
-    printf("%s: %" PRIu64 " stories from seed %" PRIu64 " on, %" PRIu64 " runs, all as told\n", subject->name, count,
-           seed, runs);
+    printf("%s: %" PRIu64 " stories from seed %" PRIu64 " on, %" PRIu64 " runs, all as told\n", telling->name,
+           telling->count, telling->seed, runs);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct subject subject = {0};
-    uint64_t count = USUAL_STORIES, seed = 1, most_failures = USUAL_FAILURES;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--stories") == 0 && i + 1 < argc)
-            count = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--failures") == 0 && i + 1 < argc)
-            most_failures = strtoull(argv[++i], NULL, 10);
-        else if (strchr(argv[i], '/'))
-            subject.file = argv[i];
-        else
-            subject.name = argv[i];
-    }
-    if (!subject.name || (model_find(subject.name) == NO_SYNCHRONIZER && model_find_app(subject.name) == NO_APP &&
-                          strcmp(subject.name, ROUNDLESS) != 0)) {
+    const struct telling telling = telling_read(argc, argv, USUAL_STORIES);
+    if (!telling.name || (model_find(telling.name) == NO_SYNCHRONIZER && model_find_app(telling.name) == NO_APP &&
+                          strcmp(telling.name, ROUNDLESS) != 0)) {
         fputs("usage: synchronizers ALGORITHM [./FILE.so] [--stories N] [--seed S] [--failures N]\n", stderr);
         return 2;
     }
-    return tell_stories(&subject, seed, count, most_failures);
+    return tell_stories(&telling);
 }

@@ -300,14 +300,6 @@ static void put_in_words(struct story *story)
     }
 }
 
-static int add_words(struct cv_words *to, const struct words *words)
-{
-    int error = 0;
-    for (uint32_t i = 0; i < words->count && !error; i++)
-        error = cv_words_add(to, words->word[i]);
-    return error;
-}
-
 int story_plan(struct story *story, struct cv_plan *plan)
 {
     put_in_words(story);
@@ -333,39 +325,27 @@ int story_plan(struct story *story, struct cv_plan *plan)
         if (!told)
             memcpy(crash->word[crash->count++], dead, sizeof dead);
     }
-    if (add_words(&plan->crash, crash) || add_words(&plan->recover, &story->recover) ||
-        add_words(&plan->set, &story->set))
+    if (words_add_to(&plan->crash, crash) || words_add_to(&plan->recover, &story->recover) ||
+        words_add_to(&plan->set, &story->set))
         return CV_ENOMEM;
     return story->has_cut ? cv_words_add(&plan->partition, story->partition) : 0;
-}
-
-static void print_option(FILE *out, const char *option, const char *value)
-{
-    if (value && *value)
-        fprintf(out, " %s %s", option, value);
-}
-
-static void print_words(FILE *out, const char *option, const struct words *words)
-{
-    for (uint32_t i = 0; i < words->count; i++)
-        print_option(out, option, words->word[i]);
 }
 
 void story_print(FILE *out, const struct story *story)
 {
     fprintf(out, "conclave sim %s --seed %" PRIu64, story->name, story->seed);
-    print_option(out, "--ids", story->ids);
-    print_option(out, "--attr", story->with_attributes ? story->attributes : NULL);
-    print_option(out, "--start", story->start);
-    print_option(out, "--graph", story->graph);
-    print_option(out, "--delay", story->delay);
-    print_option(out, "--loss", story->loss);
-    print_option(out, "--duplicate", story->duplicate);
+    words_print_option(out, "--ids", story->ids);
+    words_print_option(out, "--attr", story->with_attributes ? story->attributes : NULL);
+    words_print_option(out, "--start", story->start);
+    words_print_option(out, "--graph", story->graph);
+    words_print_option(out, "--delay", story->delay);
+    words_print_option(out, "--loss", story->loss);
+    words_print_option(out, "--duplicate", story->duplicate);
     fputs(story->reorder ? " --reorder" : "", out);
-    print_words(out, "--set", &story->set);
-    print_words(out, "--crash", &story->crash);
-    print_words(out, "--recover", &story->recover);
-    print_option(out, "--partition", story->has_cut ? story->partition : NULL);
-    print_option(out, "--detect", story->detect);
+    words_print(out, "--set", &story->set);
+    words_print(out, "--crash", &story->crash);
+    words_print(out, "--recover", &story->recover);
+    words_print_option(out, "--partition", story->has_cut ? story->partition : NULL);
+    words_print_option(out, "--detect", story->detect);
     putc('\n', out);
 }

@@ -8,17 +8,10 @@
 
 #include <stdio.h>
 
-#include "core/plan.h"
 #include "core/random.h"
+#include "stories.h"
 
 #define MOST_NODES 40u
-#define MOST_WORDS 48u
-#define WORD_BYTES 32u
-
-struct words {
-    char word[MOST_WORDS][WORD_BYTES];
-    uint32_t count;
-};
 
 /* From `begin` to `end` (UINT64_MAX: for ever) the nodes of `inside` are cut off from the others. */
 struct cut {

@@ -180,14 +180,6 @@ static const char *unless_empty(const char *text)
     return *text ? text : NULL;
 }
 
-static int add_words(struct cv_words *to, const struct words *words)
-{
-    int error = 0;
-    for (uint32_t i = 0; i < words->count && !error; i++)
-        error = cv_words_add(to, words->word[i]);
-    return error;
-}
-
 int story_plan(struct story *story, struct cv_plan *plan)
 {
     put_in_words(story);
@@ -206,43 +198,31 @@ int story_plan(struct story *story, struct cv_plan *plan)
                              .views = story->views,
                              .seed = story->seed,
                              .reorder = story->reorder};
-    if (add_words(&plan->crash, &story->crash) || add_words(&plan->recover, &story->recover) ||
-        add_words(&plan->set, &story->set))
+    if (words_add_to(&plan->crash, &story->crash) || words_add_to(&plan->recover, &story->recover) ||
+        words_add_to(&plan->set, &story->set))
         return CV_ENOMEM;
-    return add_words(&plan->request, &story->request);
-}
-
-static void print_option(FILE *out, const char *option, const char *value)
-{
-    if (value && *value)
-        fprintf(out, " %s %s", option, value);
-}
-
-static void print_words(FILE *out, const char *option, const struct words *words)
-{
-    for (uint32_t i = 0; i < words->count; i++)
-        print_option(out, option, words->word[i]);
+    return words_add_to(&plan->request, &story->request);
 }
 
 void story_print(FILE *out, const struct story *story)
 {
     fprintf(out, "conclave sim %s --seed %" PRIu64, story->name, story->seed);
-    print_option(out, "--ids", story->ids);
-    print_words(out, "--request", &story->request);
-    print_option(out, "--entries", story->entries_text);
-    print_option(out, "--hold", story->hold_text);
-    print_option(out, "--think", story->think_text);
-    print_option(out, "--names", story->names > 1 ? story->names_text : NULL);
-    print_option(out, "--delay", story->delay);
-    print_option(out, "--loss", story->loss);
-    print_option(out, "--duplicate", story->duplicate);
+    words_print_option(out, "--ids", story->ids);
+    words_print(out, "--request", &story->request);
+    words_print_option(out, "--entries", story->entries_text);
+    words_print_option(out, "--hold", story->hold_text);
+    words_print_option(out, "--think", story->think_text);
+    words_print_option(out, "--names", story->names > 1 ? story->names_text : NULL);
+    words_print_option(out, "--delay", story->delay);
+    words_print_option(out, "--loss", story->loss);
+    words_print_option(out, "--duplicate", story->duplicate);
     fputs(story->reorder ? " --reorder" : "", out);
-    print_words(out, "--set", &story->set);
-    print_words(out, "--crash", &story->crash);
-    print_words(out, "--recover", &story->recover);
-    print_option(out, "--detect", story->detect);
-    print_option(out, "--views", story->views);
-    print_option(out, "--election", story->crash.count ? story->election->name : NULL);
-    print_option(out, "--until", story->until);
+    words_print(out, "--set", &story->set);
+    words_print(out, "--crash", &story->crash);
+    words_print(out, "--recover", &story->recover);
+    words_print_option(out, "--detect", story->detect);
+    words_print_option(out, "--views", story->views);
+    words_print_option(out, "--election", story->crash.count ? story->election->name : NULL);
+    words_print_option(out, "--until", story->until);
     putc('\n', out);
 }

@@ -8,18 +8,11 @@
 
 #include <stdio.h>
 
-#include "core/plan.h"
 #include "core/random.h"
+#include "stories.h"
 
 #define MOST_NODES 25u
 #define MOST_NAMES 3u
-#define MOST_WORDS 64u
-#define WORD_BYTES 40u
-
-struct words {
-    char word[MOST_WORDS][WORD_BYTES];
-    uint32_t count;
-};
 
 struct story {
     const struct cv_algorithm *algorithm, *election;

@@ -301,32 +301,23 @@ int story_plan(struct story *story, struct cv_plan *plan)
                              .seed = story->seed,
                              .reorder = story->reorder,
                              .unordered = story->unordered};
-    int error = *story->crash ? cv_words_add(&plan->crash, story->crash) : 0;
-    for (uint32_t i = 0; i < story->set.count && !error; i++)
-        error = cv_words_add(&plan->set, story->set.word[i]);
-    return error;
-}
-
-static void print_option(FILE *out, const char *option, const char *value)
-{
-    if (value)
-        fprintf(out, " %s %s", option, value);
+    const int error = *story->crash ? cv_words_add(&plan->crash, story->crash) : 0;
+    return error ? error : words_add_to(&plan->set, &story->set);
 }
 
 void story_print(FILE *out, const struct story *story)
 {
     fprintf(out, "conclave sim %s --seed %" PRIu64, story->name, story->seed);
-    print_option(out, "--app", story->app_name);
-    print_option(out, "--ids", story->ids);
-    print_option(out, "--attr", *story->attributes ? story->attributes : NULL);
-    print_option(out, "--graph", *story->graph ? story->graph : "line");
-    print_option(out, "--delay", story->delay);
-    print_option(out, "--loss", story->loss);
-    print_option(out, "--duplicate", story->duplicate);
+    words_print_option(out, "--app", story->app_name);
+    words_print_option(out, "--ids", story->ids);
+    words_print_option(out, "--attr", story->attributes);
+    words_print_option(out, "--graph", *story->graph ? story->graph : "line");
+    words_print_option(out, "--delay", story->delay);
+    words_print_option(out, "--loss", story->loss);
+    words_print_option(out, "--duplicate", story->duplicate);
     fputs(story->reorder ? " --reorder" : "", out);
     fputs(story->unordered ? " --unordered" : "", out);
-    for (uint32_t i = 0; i < story->set.count; i++)
-        print_option(out, "--set", story->set.word[i]);
-    print_option(out, "--crash", *story->crash ? story->crash : NULL);
+    words_print(out, "--set", &story->set);
+    words_print_option(out, "--crash", story->crash);
     putc('\n', out);
 }

@@ -8,19 +8,12 @@
 
 #include <stdio.h>
 
-#include "core/plan.h"
 #include "core/random.h"
+#include "stories.h"
 
 #define MOST_NODES 20u
 #define MOST_ROUNDS 24u
-#define MOST_WORDS 8u
-#define WORD_BYTES 400u
 #define NO_ARC UINT64_MAX
-
-struct words {
-    char word[MOST_WORDS][WORD_BYTES];
-    uint32_t count;
-};
 
 struct story {
     const struct cv_algorithm *algorithm, *app; /* app: NULL if the algorithm works without rounds */
