@@ -14,6 +14,7 @@ void cv_link_begin(struct cv_link *link, uint64_t stream)
     link->start = link->sent = link->end = 0;
     link->stream = stream;
     link->oldest = link->next = 1;
+    link->spoken = false;
 }
 
 void cv_link_free(struct cv_link *link)
@@ -80,6 +81,7 @@ struct cv_text cv_link_unsent(const struct cv_link *link, size_t most)
 void cv_link_sent(struct cv_link *link, size_t bytes)
 {
     link->sent += bytes;
+    link->spoken |= bytes > 0;
 }
 
 void cv_link_acknowledged(struct cv_link *link, uint64_t expects)
@@ -94,7 +96,7 @@ void cv_link_acknowledged(struct cv_link *link, uint64_t expects)
 
 bool cv_link_forgotten(const struct cv_link *link, const struct cv_frame *hello)
 {
-    return hello->heard != link->stream && link->next > 1;
+    return hello->heard != link->stream && link->spoken;
 }
 
 bool cv_link_greeted(struct cv_link *link, const struct cv_frame *hello)

@@ -24,6 +24,7 @@ struct cv_link {
     uint64_t next;    /* the number of the next frame written */
     uint64_t heard;   /* the stream we hear, or 0 */
     uint64_t expects; /* the number we expect next on it */
+    bool spoken;      /* something of our stream has left */
 };
 
 /* A new stream, and nothing said yet. What the other end says goes on as it was. */

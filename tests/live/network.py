@@ -80,10 +80,11 @@ class Proxy:
 class Network:
     """Nodes 1..count, every pair with a proxy of its own between them."""
 
-    def __init__(self, count, algorithm="central", mode="static", heartbeat=50, timeout=300):
+    def __init__(self, count, algorithm="central", mode="static", heartbeat=50, timeout=300, late=()):
         self.count = count
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.settings = (algorithm, mode, heartbeat, timeout)
+        self.late = late  # pairs that hear nothing of each other until told otherwise
         self.proxies = {}
         self.processes = []
 
@@ -94,6 +95,7 @@ class Network:
         for low in numbers:
             for high in range(low + 1, self.count + 1):
                 self.proxies[low, high] = Proxy(("127.0.0.1", ports[high]))
+                self.proxies[low, high].silent = (low, high) in self.late
         for node in numbers:
             members = "".join(f"{other} = 127.0.0.1:"
                               f"{self.proxies[node, other].address[1] if node < other else ports[other]}\n"
@@ -216,6 +218,22 @@ def the_network_is_cut():
     assert properties["exclusion"] == "violated", "the recording shows the split"
 
 
+def a_late_connection():
+    """Two members of the first view, which the third has made, have not met yet: what they say to each other waits."""
+    with Network(3, "ricart-agrawala", timeout=3000, late=[(1, 2)]) as network:
+        client = network.client(1)
+        client.say("LOCK", "x")
+        time.sleep(0.1)
+        network.proxies[1, 2].silent = False
+        fence = client.hear()
+        assert client.ask("UNLOCK", "x", fence) == 1
+        client.close()
+        time.sleep(0.2)  # the last messages come over
+    names, views = network.judge()
+    judged = {p["name"]: p["verdict"] for p in names["x", "nodes"]["properties"]}
+    assert views == 1 and judged["textbook-messages"] == "held", (views, judged)
+
+
 def one_link_is_cut():
     """What two members lose between them while the leader sees both: a new view, in which they ask again."""
     for mode in ("static", "raft"):
@@ -243,4 +261,4 @@ def one_link_is_cut_in(mode):
 
 
 if __name__ == "__main__":
-    sys.exit(main([connections_break, the_network_is_cut, one_link_is_cut]))
+    sys.exit(main([connections_break, the_network_is_cut, a_late_connection, one_link_is_cut]))

@@ -109,6 +109,27 @@ static void restart(struct end *end, uint64_t which)
     begin(end, which);
 }
 
+/* What is said before the two have met is heard when they meet. */
+static void before_the_first_meeting(void **state)
+{
+    (void)state;
+    memset(ends, 0, sizeof ends);
+    begin(&ends[0], 1);
+    begin(&ends[1], 2);
+    for (int i = 0; i < 3; i++) {
+        say(&ends[0]);
+        say(&ends[1]);
+    }
+    connect_ends();
+    for (int which = 0; which < 2; which++) {
+        carry(&ends[which], &ends[1 - which], SIZE_MAX);
+        hear(&ends[1 - which]);
+        assert_int_equal(ends[1 - which].heard, 3);
+    }
+    cv_link_free(&ends[0].link);
+    cv_link_free(&ends[1].link);
+}
+
 static void once_and_in_order(void **state)
 {
     struct cv_random random;
@@ -195,6 +216,7 @@ static void the_log_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_the_first_meeting),
         cmocka_unit_test(once_and_in_order),
         cmocka_unit_test(a_gap_is_seen),
         cmocka_unit_test(the_log_is_bounded),
