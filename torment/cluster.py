@@ -91,6 +91,10 @@ class Cluster:
     def log(self, node):
         return pathlib.Path(self.settings["directory"]) / f"node{node}.log"
 
+    def last_word(self, node):
+        lines = self.log(node).read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[-1] if lines else ""
+
     # ---- processes ----
 
     def state(self, node, state):
@@ -116,7 +120,7 @@ class Cluster:
         """A node that ended though nobody killed it is a finding, and the judge's business."""
         process = self.processes.pop(node, None)
         if process and not killed:
-            self.history.note("died", node=node, status=process.wait(), full=node in self.filled)
+            self.history.note("died", node=node, status=process.wait(), full=node in self.filled, said=self.last_word(node))
         elif process:
             process.wait()
 
@@ -213,7 +217,7 @@ class Cluster:
                 self.kill(node)
                 continue
             if status:
-                self.history.note("died", node=node, status=status, full=False)
+                self.history.note("died", node=node, status=status, full=False, said=self.last_word(node))
             del self.processes[node]
 
     def close(self):

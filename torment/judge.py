@@ -188,7 +188,8 @@ class Judge:
         """No node ends by itself, unless its disk is full and it says so by its exit status."""
         for event in self.all("died"):
             if not event["full"] or not isinstance(event["status"], int) or event["status"] < 0:
-                yield f"node {event['node']} ended at {self.at(event['us'])}: {describe(event['status'])}"
+                said = f" ({event['said']})" if event.get("said") else ""
+                yield f"node {event['node']} ended at {self.at(event['us'])}: {describe(event['status'])}{said}"
 
     # ---- all together ----
 
