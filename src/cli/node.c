@@ -8,8 +8,11 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/record.h"
+#include "live/pulse.h"
 #include "live/settings.h"
-#include "service/service.h"
+#include "live/supervisor.h"
+#include "service/http.h"
+#include "service/numbers.h"
 
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
@@ -19,6 +22,8 @@ static const char help[] =
     "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
     "                          (127.0.0.1:7700)\n"
     "  --set SECTION.KEY=VALUE one setting, as if it stood in the configuration; may be repeated\n"
+    "  --http ADDRESS          serves /metrics and /healthz there\n"
+    "  --log text|json         a line on standard error for all that happens; otherwise for what is wrong alone\n"
     "  --record FILE           writes down what happens, for conclave judge\n"
     "  --help                  this page\n";
 
@@ -29,6 +34,9 @@ struct node {
     char **argv;
     struct cv_member member;
     struct cv_service service;
+    struct cv_http http;
+    struct cv_pulse pulse;
+    char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
     struct record record;
 };
 
@@ -52,11 +60,12 @@ static int set_option(struct cv_settings *settings, const char *text, struct cv_
     return cv_settings_set(settings, names[0], names[1], names[2], cv_algorithm_find, complaint);
 }
 
-enum choice { CONFIG = 256, LISTEN, SET, RECORD, HELP };
+enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, HELP };
 
 static const struct option options[] = {
     {"config", required_argument, NULL, CONFIG}, {"listen", required_argument, NULL, LISTEN},
-    {"set", required_argument, NULL, SET},       {"record", required_argument, NULL, RECORD},
+    {"set", required_argument, NULL, SET},       {"http", required_argument, NULL, HTTP},
+    {"log", required_argument, NULL, LOG},       {"record", required_argument, NULL, RECORD},
     {"help", no_argument, NULL, HELP},           {0},
 };
 
@@ -75,6 +84,12 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
             break;
         case LISTEN:
             error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, &complaint);
+            break;
+        case HTTP:
+            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, &complaint);
+            break;
+        case LOG:
+            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, &complaint);
             break;
         case SET:
             error = set_option(settings, optarg, &complaint);
@@ -115,6 +130,22 @@ static void say_ready(const struct node *node)
         printf("%s %s", i ? "," : "", settings->listen[i]);
     printf("\n");
     fflush(stdout);
+    cv_note(CV_DIARY_STARTED, {"version", .text = CONCLAVE_VERSION}, {"mode", .text = cv_member_mode(&node->member)},
+            {"members", .number = settings->member_count}, {"listen", .text = settings->listen[0]},
+            {"http", .text = settings->operations.http ? settings->operations.http : "off"});
+    cv_supervisor_tell("READY=1");
+}
+
+/* `systemctl status` shows in words what the node is doing. */
+static void tell_supervisor(void *context)
+{
+    struct node *node = context;
+    char status[CV_HEALTH_BYTES];
+    if (cv_health(&node->service, status))
+        snprintf(status, sizeof status, "serves in a view of %u members", cv_set_count(node->member.host.view.members));
+    if (strcmp(status, node->status) != 0)
+        cv_supervisor_tell("STATUS=%s", status);
+    memcpy(node->status, status, sizeof status);
 }
 
 /* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
@@ -123,11 +154,12 @@ static void warn(const struct node *node)
     const struct cv_peers *peers = &node->member.peers;
     for (uint32_t i = 0; i < node->service.listener_count; i++)
         if (node->service.listeners[i].exposed)
-            fprintf(stderr, "conclave: warning: clients at %s are neither encrypted nor authenticated\n",
-                    node->settings.listen[i]);
+            cv_diary_say(CV_DIARY_EXPOSED, "clients at %s are neither encrypted nor authenticated",
+                         node->settings.listen[i]);
     if (peers->listener.exposed)
-        fprintf(stderr, "conclave: warning: members at %s are neither encrypted nor authenticated\n",
-                node->settings.peers);
+        cv_diary_say(CV_DIARY_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
+    if (node->http.listener.exposed)
+        cv_diary_say(CV_DIARY_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
 }
 
 /* HUP: keys, certificates and ACLs are read again, as the process was started. The rest needs a restart. */
@@ -145,26 +177,41 @@ static void reload(void *context)
     if (error) {
         if (error != CV_EINTERRUPTED)
             command_fail(error, &complaint);
-        fputs("conclave: HUP: everything stays as it was\n", stderr);
+        cv_diary_say(CV_DIARY_NOT_RELOADED, "HUP: everything stays as it was");
         cv_settings_free(fresh);
         free(fresh);
         return;
     }
     cv_service_reconsider(&node->service);
+    cv_note(CV_DIARY_RELOADED, {"clients", .number = node->service.session_count});
     if (node->reread)
         cv_settings_free(node->reread);
     free(node->reread);
     node->reread = fresh;
 }
 
+static int begin_pulse(struct node *node)
+{
+    node->pulse.beat = tell_supervisor;
+    node->pulse.context = node;
+    node->service.pulse = &node->pulse;
+    return cv_pulse_begin(&node->pulse, &node->member.loop);
+}
+
 static int serve(struct node *node)
 {
+    const struct cv_operations_settings *operations = &node->settings.operations;
     struct cv_complaint complaint;
     raise_file_limit();
+    cv_diary_open(operations->log_json, operations->level, node->settings.id);
     cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)
         error = cv_service_listen(&node->service, "listen", node->settings.listen[i], &complaint);
+    if (!error)
+        error = cv_http_open(&node->http, &node->service, &node->settings, &complaint);
+    if (!error)
+        error = begin_pulse(node);
     if (!error) {
         node->member.loop.hangup = reload;
         node->member.loop.hangup_context = node;
@@ -173,6 +220,9 @@ static int serve(struct node *node)
         say_ready(node);
         cv_loop_run(&node->member.loop);
         node->record.asked = cv_loop_now();
+        cv_supervisor_tell("STOPPING=1");
+        cv_note(CV_DIARY_LEAVING, {"clients", .number = node->service.session_count},
+                {"held", .number = node->service.tally.grants - node->service.tally.ends});
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);
