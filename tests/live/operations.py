@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import time
 import prometheus
 from group import Group
 from harness import CONCLAVE, PATIENCE, Client, free_port, main
+from secured import World
 
 
 def http(port, request, timeout=PATIENCE):
@@ -240,6 +242,57 @@ def addresses_are_guarded():
         node.stdout.close()
 
 
+def others_need_certificates():
+    """Off loopback it is TLS, for those whose certificate is of the CA."""
+    with World() as world:
+        ca = world.authority("ca")
+        certificate, key = world.certificate("node", "ca", host="127.0.0.2")
+        mine, mine_key = world.certificate("me", "ca")
+        port = free_port()
+        node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{world.path}/s", "--http", f"0.0.0.0:{port}",
+                                 "--set", f"security.ca={ca}", "--set", f"security.certificate={certificate}",
+                                 "--set", f"security.private-key={key}"], stdout=subprocess.PIPE, text=True)
+        assert "ready" in node.stdout.readline()
+        context = ssl.create_default_context(cafile=ca)
+
+        def ask():
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain, \
+                    context.wrap_socket(plain, server_hostname="127.0.0.2") as connection:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+                return connection.recv(1000)
+
+        try:
+            assert ask() == b"", "without a certificate"
+        except OSError:
+            pass
+        context.load_cert_chain(mine, mine_key)
+        assert ask().startswith(b"HTTP/1.1 200 OK")
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            assert not plain.recv(1000).startswith(b"HTTP")
+        node.terminate()
+        assert node.wait(PATIENCE) == 0
+        node.stdout.close()
+
+
+def full_disk_is_told():
+    """A node that cannot write ends, and its last line but one says why."""
+    with Watched(2) as group:
+        group.kill(1, which=signal.SIGTERM)
+        node = subprocess.Popen([CONCLAVE, "node", "--config", str(group.directory / "1.conf")], text=True,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        group.await_view([1, 2])
+        size = (group.directory / "1" / "journal").stat().st_size
+        resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (size, size))
+        group.kill(2)
+        group.start(2)
+        _, said = node.communicate(timeout=PATIENCE)
+        assert node.returncode == 1, said
+        failed = [event for event in map(json.loads, said.splitlines()) if event["event"] == "disk-failed"]
+        assert len(failed) == 1 and failed[0]["level"] == "error" and "journal: File too large" in failed[0]["message"]
+
+
 def logs_tell():
     """What happens to a group is there, an event each, in order."""
     with Watched(3) as group:
@@ -334,4 +387,5 @@ def logs_are_bounded():
 
 if __name__ == "__main__":
     sys.exit(main([metrics_tell, health_tells, requests_are_judged, strangers_take_nothing, addresses_are_guarded,
-                   logs_tell, logs_by_default, logs_are_bounded]))
+                   others_need_certificates,
+                   full_disk_is_told, logs_tell, logs_by_default, logs_are_bounded]))
