@@ -275,6 +275,24 @@ def others_need_certificates():
         node.stdout.close()
 
 
+def example_is_sound():
+    """contrib/node1.conf, with addresses of this machine, starts a node."""
+    source = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+    text = (source / "contrib" / "node1.conf").read_text(encoding="utf-8")
+    with World() as world:
+        key = world.key("cluster")
+        text = re.sub(r"10\.0\.0\.\d:\d+|127\.0\.0\.1:\d+", lambda _: f"127.0.0.1:{free_port()}", text)
+        text = text.replace("/etc/conclave/cluster.key", str(key)).replace("/run/conclave/node1", str(world.path))
+        config = world.path / "node1.conf"
+        config.write_text(text, encoding="utf-8")
+        node = subprocess.Popen([CONCLAVE, "node", "--config", config, "--set", f"node.directory={world.path}/d"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert "node 1 ready" in node.stdout.readline()
+        node.terminate()
+        assert node.wait(PATIENCE) == 0
+        node.stdout.close()
+
+
 def full_disk_is_told():
     """A node that cannot write ends, and its last line but one says why."""
     with Watched(2) as group:
@@ -388,4 +406,4 @@ def logs_are_bounded():
 if __name__ == "__main__":
     sys.exit(main([metrics_tell, health_tells, requests_are_judged, strangers_take_nothing, addresses_are_guarded,
                    others_need_certificates,
-                   full_disk_is_told, logs_tell, logs_by_default, logs_are_bounded]))
+                   example_is_sound, full_disk_is_told, logs_tell, logs_by_default, logs_are_bounded]))
