@@ -133,5 +133,18 @@ def unit_is_sound():
         assert rated.returncode == 0, (rated.stdout, rated.stderr)
 
 
+def words_are_completed():
+    """contrib/bash-completion: what the program has, nothing else."""
+    source = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+    script = source / "contrib" / "bash-completion" / "conclave"
+    for words, expected in ((["doc"], "doctor"), (["doctor", "--wa"], "--waiting"), (["sim", "ricart"], "ricart-agrawala"),
+                            (["help", "step"], "step-down"), (["node", "--log", "j"], "json"), (["nonsense", "--x"], "")):
+        code = f'. {script}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _conclave; echo "${{COMPREPLY[*]}}"'
+        told = subprocess.run(["bash", "-c", code, "bash", os.path.abspath(CONCLAVE), *words], capture_output=True,
+                              text=True, check=False)
+        assert told.stdout.strip() == expected, (words, told)
+
+
 if __name__ == "__main__":
-    sys.exit(main([says_ready, gives_signs_of_life, watchdog_of_another, nobody_listens, unit_is_sound]))
+    sys.exit(main([says_ready, gives_signs_of_life, watchdog_of_another, nobody_listens, unit_is_sound,
+                   words_are_completed]))
