@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an operator sees: /metrics, /healthz, and a line for each thing that happens."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -31,6 +32,23 @@ def http(port, request, timeout=PATIENCE):
     head, _, body = answer.partition(b"\r\n\r\n")
     first, *headers = head.decode().split("\r\n")
     return int(first.split(" ")[1]), {key.lower(): value for key, value in (line.split(": ", 1) for line in headers)}, body
+
+
+@contextlib.contextmanager
+def serving(*options, **streams):
+    """A node of its own, whatever happens to the test; it has to end in order."""
+    node = subprocess.Popen([CONCLAVE, "node", *map(str, options)], stdout=subprocess.PIPE, text=True, **streams)
+    try:
+        assert "ready" in node.stdout.readline()
+        yield node
+        node.terminate()
+        assert node.wait(PATIENCE) == 0
+    finally:
+        node.kill()
+        node.wait()
+        for stream in (node.stdout, node.stderr):
+            if stream:
+                stream.close()
 
 
 class Watched(Group):
@@ -140,10 +158,8 @@ def health_tells():
 
 def requests_are_judged():
     port = free_port()
-    with tempfile.TemporaryDirectory() as directory:
-        node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}"],
-                                stdout=subprocess.PIPE, text=True)
-        assert "ready" in node.stdout.readline()
+    with tempfile.TemporaryDirectory() as directory, \
+            serving("--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}"):
         for request, status in (("POST /metrics", 405), ("GET /", 404), ("GET /metrics/", 404), ("GET /healthz?x=1", 200),
                                 (b"GET /healthz HTTP/1.0\r\n\r\n", 200), (b"GET /healthz HTTP/1.1\n\n", 200),
                                 (b"nonsense\r\n\r\n", 400), (b"GET /healthz\r\n\r\n", 400), (b"\r\n\r\n", 400),
@@ -152,23 +168,17 @@ def requests_are_judged():
             answer = http(port, request)
             assert answer[0] == status, (request, answer)
         assert http(port, "PUT /x")[1]["allow"] == "GET, HEAD"
-        drip = socket.create_connection(("127.0.0.1", port))
-        for byte in b"GET /healthz HTTP/1.1\r\nA: b\r\n\r\n":
-            drip.sendall(bytes([byte]))
-        assert drip.recv(100).startswith(b"HTTP/1.1 200")
-        drip.close()
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
+        with socket.create_connection(("127.0.0.1", port)) as drip:
+            for byte in b"GET /healthz HTTP/1.1\r\nA: b\r\n\r\n":
+                drip.sendall(bytes([byte]))
+            assert drip.recv(100).startswith(b"HTTP/1.1 200")
 
 
 def strangers_take_nothing():
     """Connections that say nothing, or a byte a second, are few and brief; clients of the node do not notice."""
     port = free_port()
-    with tempfile.TemporaryDirectory() as directory:
-        node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}"],
-                                stdout=subprocess.PIPE, text=True)
-        assert "ready" in node.stdout.readline()
+    with tempfile.TemporaryDirectory() as directory, \
+            serving("--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}") as node:
         files = pathlib.Path(f"/proc/{node.pid}/fd")
         before = len(list(files.iterdir()))
         crowd = []
@@ -195,12 +205,8 @@ def strangers_take_nothing():
                 ended = True
         assert ended and time.monotonic() - begun < 7, "a slow one is sent away after five seconds"
         until(lambda: len(list(files.iterdir())) <= before + 1, "all of them are gone")
-        for stranger in (*crowd, slow):
+        for stranger in (*crowd, slow, client):
             stranger.close()
-        client.close()
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
 
 
 def addresses_are_guarded():
@@ -222,57 +228,43 @@ def addresses_are_guarded():
                 (("--set", "node.log-level=loud"), "expected error, warning or info")):
             assert expected in refused(*listen, *options), (options, refused(*listen, *options))
         port = free_port()
-        node = subprocess.Popen([CONCLAVE, "node", *listen, "--http", f"0.0.0.0:{port} plaintext"],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert "ready" in node.stdout.readline()
-        assert http(port, "GET /healthz")[0] in (200, 503)
-        node.terminate()
-        _, said = node.communicate(timeout=PATIENCE)
-        assert "everybody can read /metrics" in said, said
-        node = subprocess.Popen([CONCLAVE, "node", *listen, "--http", f"{directory}/http"], stdout=subprocess.PIPE,
-                                text=True)
-        assert "ready" in node.stdout.readline()
-        with socket.socket(socket.AF_UNIX) as connection:
+        with serving(*listen, "--http", f"0.0.0.0:{port} plaintext", stderr=subprocess.PIPE) as node:
+            assert http(port, "GET /healthz")[0] in (200, 503)
+            said = node.stderr.readline()
+            assert "everybody can read /metrics" in said, said
+        with serving(*listen, "--http", f"{directory}/http"), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(f"{directory}/http")
             connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1")
-        assert os.stat(f"{directory}/http").st_mode & 0o777 == 0o600
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
+            assert os.stat(f"{directory}/http").st_mode & 0o777 == 0o600
 
 
 def others_need_certificates():
     """Off loopback it is TLS, for those whose certificate is of the CA."""
+    port = free_port()
+
+    def ask(context):
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain, \
+                context.wrap_socket(plain, server_hostname="127.0.0.2") as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            return connection.recv(1000)
+
     with World() as world:
         ca = world.authority("ca")
         certificate, key = world.certificate("node", "ca", host="127.0.0.2")
         mine, mine_key = world.certificate("me", "ca")
-        port = free_port()
-        node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{world.path}/s", "--http", f"0.0.0.0:{port}",
-                                 "--set", f"security.ca={ca}", "--set", f"security.certificate={certificate}",
-                                 "--set", f"security.private-key={key}"], stdout=subprocess.PIPE, text=True)
-        assert "ready" in node.stdout.readline()
         context = ssl.create_default_context(cafile=ca)
-
-        def ask():
-            with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain, \
-                    context.wrap_socket(plain, server_hostname="127.0.0.2") as connection:
-                connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
-                return connection.recv(1000)
-
-        try:
-            assert ask() == b"", "without a certificate"
-        except OSError:
-            pass
-        context.load_cert_chain(mine, mine_key)
-        assert ask().startswith(b"HTTP/1.1 200 OK")
-        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
-            plain.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
-            assert not plain.recv(1000).startswith(b"HTTP")
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
+        with serving("--listen", world.path / "s", "--http", f"0.0.0.0:{port}", "--set", f"security.ca={ca}", "--set",
+                     f"security.certificate={certificate}", "--set", f"security.private-key={key}"):
+            try:
+                assert ask(context) == b"", "without a certificate"
+            except OSError:
+                pass
+            context.load_cert_chain(mine, mine_key)
+            assert ask(context).startswith(b"HTTP/1.1 200 OK")
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+                plain.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+                assert not plain.recv(1000).startswith(b"HTTP")
 
 
 def example_is_sound():
@@ -285,12 +277,8 @@ def example_is_sound():
         text = text.replace("/etc/conclave/cluster.key", str(key)).replace("/run/conclave/node1", str(world.path))
         config = world.path / "node1.conf"
         config.write_text(text, encoding="utf-8")
-        node = subprocess.Popen([CONCLAVE, "node", "--config", config, "--set", f"node.directory={world.path}/d"],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert "node 1 ready" in node.stdout.readline()
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
+        with serving("--config", config, "--set", f"node.directory={world.path}/d", stderr=subprocess.DEVNULL):
+            pass
 
 
 def full_disk_is_told():
@@ -344,28 +332,22 @@ def logs_tell():
 
 def logs_by_default():
     """Without being asked a node tells what is wrong alone; with text, in logfmt, for the journal with its priority."""
-    with tempfile.TemporaryDirectory() as directory:
-        for options, expected in (((), False), (("--log", "text"), True),
-                                  (("--set", "node.log-level=error", "--log", "text"), False)):
-            reading, writing = os.pipe()
-            info = os.fstat(writing)
-            node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", *options], stdout=subprocess.PIPE,
-                                    stderr=writing, text=True,
-                                    env=dict(os.environ, JOURNAL_STREAM=f"{info.st_dev}:{info.st_ino}"))
+    for options, expected in (((), False), (("--log", "text"), True),
+                              (("--set", "node.log-level=error", "--log", "text"), False)):
+        reading, writing = os.pipe()
+        info = os.fstat(writing)
+        with tempfile.TemporaryDirectory() as directory, \
+                serving("--listen", f"{directory}/s", *options, stderr=writing,
+                        env=dict(os.environ, JOURNAL_STREAM=f"{info.st_dev}:{info.st_ino}")):
             os.close(writing)
-            line = node.stdout.readline()
-            assert line == f"node 1 ready, clients at {directory}/s\n", line
             client = Client(f"{directory}/s")
             assert client.ask("LOCK", "x") > 0
             client.close()
-            node.terminate()
-            assert node.wait(PATIENCE) == 0
-            node.stdout.close()
-            with open(reading, encoding="utf-8") as said:
-                lines = said.read().splitlines()
-            assert bool(lines) == expected, lines
-            for line in lines:
-                assert re.match(r"<6>time=\S+Z level=info event=[a-z-]+ node=1 [a-z_]+=", line), line
+        with open(reading, encoding="utf-8") as said:
+            lines = said.read().splitlines()
+        assert bool(lines) == expected, lines
+        for line in lines:
+            assert re.match(r"<6>time=\S+Z level=info event=[a-z-]+ node=1 [a-z_]+=", line), line
 
 
 def logs_are_bounded():
@@ -381,26 +363,21 @@ def logs_are_bounded():
         assert "from=127.0.0.1" in lines[0] and 'why="not what members say"' in lines[0], lines[0]
         refused = group.metrics(1)["conclave_refused_peers_total",]
         assert refused > 100, refused
-    with tempfile.TemporaryDirectory() as directory:
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        try:
-            while True:
-                os.write(writing, b"x" * 4096)
-        except BlockingIOError:
-            pass
-        os.set_blocking(writing, True)
-        node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", "--log", "json"],
-                                stdout=subprocess.PIPE, stderr=writing, text=True)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, b"x" * 4096)
+    except BlockingIOError:
+        pass
+    os.set_blocking(writing, True)
+    with tempfile.TemporaryDirectory() as directory, \
+            serving("--listen", f"{directory}/s", "--log", "json", stderr=writing):
         os.close(writing)
-        assert "ready" in node.stdout.readline(), "it does not wait for a reader of its log"
         client = Client(f"{directory}/s")
         assert client.ask("LOCK", "x") > 0
         client.close()
-        node.terminate()
-        assert node.wait(PATIENCE) == 0
-        node.stdout.close()
-        os.close(reading)
+    os.close(reading)
 
 
 if __name__ == "__main__":
