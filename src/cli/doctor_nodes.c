@@ -62,6 +62,17 @@ static void check_detectors(const struct doctor_group *group, const struct docto
 
 /* ---- disks ---- */
 
+/* A directory that somebody has removed under it; the node goes on until it has to write a new file. */
+static bool directory_is_gone(const struct doctor_member *member, struct doctor_report *report)
+{
+    if (doctor_number(member, "disk_size", 1) > 0)
+        return false;
+    doctor_find(report, "disk", DOCTOR_PROBLEM,
+                "what it has voted for is lost with it: end the node, and let it come back under another id",
+                "node %lld cannot find its [node] directory any more", (long long)member->id);
+    return true;
+}
+
 static bool disk_is_full(const struct doctor_member *member, struct doctor_report *report)
 {
     const int64_t free_bytes = doctor_number(member, "disk_free", -1);
@@ -95,6 +106,10 @@ static void check_disks(const struct doctor_group *group, const struct doctor_li
     for (uint32_t i = 0; i < group->count; i++) {
         const struct doctor_member *it = &group->members[i];
         const int64_t free_bytes = doctor_number(it, "disk_free", INT64_MAX);
+        if (directory_is_gone(it, report)) {
+            wrong++;
+            continue;
+        }
         wrong += disk_is_full(it, report);
         wrong += disk_is_slow(it, report);
         least = free_bytes < least ? free_bytes : least;

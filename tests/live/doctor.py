@@ -3,6 +3,7 @@
 to come about is told by nodes that are not real."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -138,6 +139,15 @@ def configurations_differ():
         assert code == 1 and troubles(findings) == {("configuration", "problem")}, findings
         told = words_of(findings, "configuration")
         assert "lease is 300 at node 1 and 400 at node 2" in told and "lock_of_a* is" in told, told
+
+
+def directory_removed():
+    with Group(1) as group:
+        shutil.move(group.directory / "1", group.directory / "elsewhere")
+        code, findings = examine(all_of(group))
+        assert code == 1 and troubles(findings) == {("disk", "problem")}, findings
+        assert "cannot find its [node] directory" in words_of(findings, "disk"), findings
+        shutil.move(group.directory / "elsewhere", group.directory / "1")
 
 
 def long_queues_and_holds():
@@ -321,5 +331,5 @@ def interrupted():
 
 if __name__ == "__main__":
     sys.exit(main([healthy, one_of_three_is_gone, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
-                   one_is_cut_off, configurations_differ, long_queues_and_holds, certificate_runs_out, told_by_fakes,
+                   one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
                    wrong_usage, interrupted]))

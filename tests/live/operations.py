@@ -168,6 +168,8 @@ def requests_are_judged():
             answer = http(port, request)
             assert answer[0] == status, (request, answer)
         assert http(port, "PUT /x")[1]["allow"] == "GET, HEAD"
+        numbers = prometheus.parse(http(port, "GET /metrics")[2].decode())
+        assert ("conclave_lease_seconds",) not in numbers, "only a group raft has leases"
         with socket.create_connection(("127.0.0.1", port)) as drip:
             for byte in b"GET /healthz HTTP/1.1\r\nA: b\r\n\r\n":
                 drip.sendall(bytes([byte]))

@@ -33,7 +33,8 @@ class Manager:
     def __enter__(self):
         self.node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{self.directory}/s", "--set",
                                       f"node.directory={self.directory}/d"], env=self.environment,
-                                     stdout=subprocess.DEVNULL)
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert "ready" in self.node.stdout.readline()
         return self
 
     def hear(self, timeout=PATIENCE):
@@ -58,9 +59,11 @@ class Manager:
         if self.node.poll() is None:
             os.kill(self.node.pid, signal.SIGCONT)
             self.node.terminate()
-        assert self.node.wait(PATIENCE) == 0
+        code = self.node.wait(PATIENCE)
+        self.node.stdout.close()
         self.socket.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+        assert code == 0, code
 
 
 def says_ready():
@@ -104,7 +107,6 @@ def nobody_listens():
         manager = Manager()
         manager.environment["NOTIFY_SOCKET"] = path
         with manager:
-            time.sleep(0.1)
             assert manager.node.poll() is None, path
 
 
