@@ -279,7 +279,9 @@ int command_doctor(int argc, char **argv)
 {
     struct request request = {.limits = {.hold_ms = 3600000, .waiting = 100}};
     struct doctor_group *group = calloc(1, sizeof *group);
-    int code = group ? read_options(&request, argc, argv) : command_fail(CV_ENOMEM, NULL);
+    if (!group)
+        return command_fail(CV_ENOMEM, NULL);
+    int code = read_options(&request, argc, argv);
     if (code == EXIT_HELD) {
         command_catch_signals();
         code = visit(&request, group);

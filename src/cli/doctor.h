@@ -59,6 +59,8 @@ struct cv_text doctor_fact(const struct doctor_member *member, const char *key);
 int64_t doctor_number(const struct doctor_member *member, const char *key, int64_t otherwise);
 /* The lines of a section of INFO, by its title. */
 struct cv_text doctor_section(const struct doctor_member *member, const char *title);
+/* Takes the next line off it; false at its end. */
+bool doctor_line(struct cv_text *rest, struct cv_text *line);
 /* Has it a vote? As anybody says who answers. */
 bool doctor_votes(const struct doctor_group *group, const struct doctor_member *member);
 

@@ -17,7 +17,7 @@ static void copy(char *to, size_t room, struct cv_text text)
 
 /* ---- INFO ---- */
 
-static bool next_line(struct cv_text *rest, struct cv_text *line)
+bool doctor_line(struct cv_text *rest, struct cv_text *line)
 {
     if (!cv_text_take(rest, '\n', line))
         return false;
@@ -30,7 +30,7 @@ struct cv_text doctor_fact(const struct doctor_member *member, const char *key)
 {
     const size_t length = strlen(key);
     struct cv_text rest = cv_text(member->info ? member->info : ""), line;
-    while (next_line(&rest, &line))
+    while (doctor_line(&rest, &line))
         if (line.length > length && line.start[length] == ':' && memcmp(line.start, key, length) == 0)
             return (struct cv_text){line.start + length + 1, line.length - length - 1};
     return (struct cv_text){"", 0};
@@ -45,11 +45,11 @@ int64_t doctor_number(const struct doctor_member *member, const char *key, int64
 struct cv_text doctor_section(const struct doctor_member *member, const char *title)
 {
     struct cv_text rest = cv_text(member->info ? member->info : ""), line, section = {"", 0};
-    while (next_line(&rest, &line))
+    while (doctor_line(&rest, &line))
         if (line.length > 2 && line.start[0] == '#' &&
             cv_text_is((struct cv_text){line.start + 2, line.length - 2}, title)) {
             section.start = rest.start;
-            while (next_line(&rest, &line) && line.length)
+            while (doctor_line(&rest, &line) && line.length)
                 section.length = (size_t)(line.start + line.length - section.start);
         }
     return section;

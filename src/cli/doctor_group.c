@@ -109,13 +109,13 @@ static void check_members(const struct doctor_group *group, const struct doctor_
     for (uint32_t i = 0; i < group->count; i++) {
         const struct doctor_member *it = &group->members[i];
         int64_t unheard_ms;
-        const bool heard = is_heard(group, it, &unheard_ms);
+        const bool heard = is_heard(group, it, &unheard_ms), votes = doctor_votes(group, it);
         answering += it->answers;
-        wrong += !it->answers && (it->asked || !heard);
-        if (it->answers)
+        if (it->answers || (!votes && unheard_ms < 0)) /* a standby that has yet to come is not missed */
             continue;
+        wrong += it->asked || !heard;
         if (!heard)
-            doctor_find(report, "members", DOCTOR_PROBLEM,
+            doctor_find(report, "members", votes ? DOCTOR_PROBLEM : DOCTOR_WARNING,
                         it->silent ? "see what its machine is doing: stopped, out of memory, or waiting for a disk"
                                    : "start it, or see on its machine why it ended: journalctl -u 'conclave*'",
                         it->silent ? "node %lld hangs: it takes calls, but does not answer; %s by its peers"
@@ -133,7 +133,7 @@ static void check_members(const struct doctor_group *group, const struct doctor_
                     group->dead_ends[i].silent ? "somebody takes the call, but does not answer" : "nobody answers");
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
-                    answering < group->count ? ", the others are heard by their peers" : "");
+                    answering < group->count ? ", the others are heard by their peers, or standbys" : "");
 }
 
 /* ---- who hears whom ---- */
@@ -239,41 +239,43 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
 
 /* ---- the same configuration, the same version ---- */
 
-static bool line_of(struct cv_text section, struct cv_text key, struct cv_text *value)
+/* "key:value"; a pattern in the key may have colons, a value here has none. */
+static bool split(struct cv_text line, struct cv_text *key, struct cv_text *value)
 {
-    struct cv_text line, name;
-    while (cv_text_take(&section, '\n', &line)) {
-        if (line.length && line.start[line.length - 1] == '\r')
-            line.length--;
-        const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
-        if (!colon)
-            continue;
-        name = (struct cv_text){line.start, (size_t)(colon - line.start)};
-        *value = (struct cv_text){colon + 1, line.length - name.length - 1};
-        if (name.length == key.length && memcmp(name.start, key.start, key.length) == 0)
+    const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
+    if (!colon)
+        return false;
+    *key = (struct cv_text){line.start, (size_t)(colon - line.start)};
+    *value = (struct cv_text){colon + 1, line.length - key->length - 1};
+    return true;
+}
+
+static bool same_text(struct cv_text one, struct cv_text other)
+{
+    return one.length == other.length && memcmp(one.start, other.start, one.length) == 0;
+}
+
+static bool find_value(struct cv_text section, struct cv_text wanted, struct cv_text *value)
+{
+    struct cv_text line, key;
+    while (doctor_line(&section, &line))
+        if (split(line, &key, value) && same_text(key, wanted))
             return true;
-    }
-    *value = (struct cv_text){"nothing", 7};
+    *value = cv_text("nothing");
     return false;
 }
 
-/* Lines of one that the other has otherwise, or not at all. */
+/* Lines that one has and the other has not; or, if that is asked for, has otherwise. */
 static void compare(struct words *words, const struct doctor_member *one, const struct doctor_member *other,
-                    bool missing_only)
+                    bool values_too)
 {
     const struct cv_text theirs = doctor_section(other, "Configuration");
-    struct cv_text mine = doctor_section(one, "Configuration"), line, value;
-    while (cv_text_take(&mine, '\n', &line)) {
-        if (line.length && line.start[line.length - 1] == '\r')
-            line.length--;
-        const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
-        if (!colon)
+    struct cv_text mine = doctor_section(one, "Configuration"), line, key, own, value;
+    while (doctor_line(&mine, &line)) {
+        if (!split(line, &key, &own))
             continue;
-        const struct cv_text key = {line.start, (size_t)(colon - line.start)},
-                             own = {colon + 1, line.length - key.length - 1};
-        const bool there = line_of(theirs, key, &value);
-        if (there ? !missing_only && (own.length != value.length || memcmp(own.start, value.start, own.length) != 0)
-                  : true)
+        const bool there = find_value(theirs, key, &value);
+        if (!there || (values_too && !same_text(own, value)))
             list(words, ", ", "%.*s is %.*s at node %lld and %.*s at node %lld", (int)key.length, key.start,
                  (int)own.length, own.start, (long long)one->id, (int)value.length, value.start, (long long)other->id);
     }
@@ -291,8 +293,8 @@ static void check_configuration(const struct doctor_group *group, const struct d
         if (!it->info)
             continue;
         if (first) {
-            compare(&words, first, it, false);
-            compare(&words, it, first, true);
+            compare(&words, first, it, true);
+            compare(&words, it, first, false);
         }
         first = first ? first : it;
         if (!words.length)
@@ -318,8 +320,7 @@ static void check_versions(const struct doctor_group *group, const struct doctor
         const struct cv_text version = doctor_fact(&group->members[i], "conclave_version");
         if (!version.length)
             continue;
-        same &= !first.length ||
-                (first.length == version.length && memcmp(first.start, version.start, version.length) == 0);
+        same &= !first.length || same_text(first, version);
         first = first.length ? first : version;
         list(&words, ", ", "node %lld runs %.*s", (long long)group->members[i].id, (int)version.length, version.start);
     }

@@ -127,9 +127,7 @@ static uint32_t tls_troubles(const struct doctor_member *member, struct doctor_r
     static const char mark[] = "trouble_with_";
     struct cv_text rest = doctor_section(member, "Peers"), line, peer, why;
     uint32_t count = 0;
-    while (cv_text_take(&rest, '\n', &line)) {
-        if (line.length && line.start[line.length - 1] == '\r')
-            line.length--;
+    while (doctor_line(&rest, &line)) {
         if (line.length < sizeof mark || memcmp(line.start, mark, sizeof mark - 1) != 0 ||
             !cv_text_split(line, ':', &peer, &why))
             continue;

@@ -77,6 +77,24 @@ def one_of_three_is_gone():
         assert rows == [["1", "-", "yes", "x"], ["2", "yes", "-", "x"], ["3", "?", "?", "-"]], rows
 
 
+def standbys_are_not_missed():
+    """Until they have been there."""
+    group = Group(4, standbys=[4])
+    group.start(1, 2, 3)
+    group.await_view([1, 2, 3])
+    addresses = [group.address(node) for node in (1, 2, 3)]
+    try:
+        assert examine(addresses)[0] == 0
+        group.start(4)
+        group.await_view()
+        group.kill(4)
+        group.await_view([1, 2, 3])
+        code, findings = examine(addresses)
+        assert code == 1 and troubles(findings) == {("members", "warning")}, findings
+    finally:
+        group.__exit__()
+
+
 def two_of_three_are_gone():
     with Group(3) as group:
         group.kill(2, 3)
@@ -330,6 +348,6 @@ def interrupted():
 
 
 if __name__ == "__main__":
-    sys.exit(main([healthy, one_of_three_is_gone, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
+    sys.exit(main([healthy, one_of_three_is_gone, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
                    one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
                    wrong_usage, interrupted]))
