@@ -301,6 +301,30 @@ def full_disk_is_told():
         assert len(failed) == 1 and failed[0]["level"] == "error" and "journal: File too large" in failed[0]["message"]
 
 
+def refusals_are_told():
+    """Who has another cluster's key, or none, is refused, and the log says from where and why."""
+    port = free_port()
+    with World() as world:
+        key, other = world.key("cluster"), world.key("other")
+        mine = world.key("mine", client="me", cluster="other")
+        assert other
+        with serving("--listen", f"127.0.0.1:{port}", "--log", "json", "--set", f"security.cluster-key={key}",
+                     stderr=subprocess.PIPE) as node:
+            told = subprocess.run([CONCLAVE, "status", "--server", f"127.0.0.1:{port}", "--key", mine],
+                                  capture_output=True, check=False)
+            assert told.returncode == 2
+            with socket.create_connection(("127.0.0.1", port)) as stranger:
+                stranger.sendall(b"PING\r\n")
+                stranger.recv(100)
+            refused = []
+            while len(refused) < 2:
+                event = json.loads(node.stderr.readline())
+                refused += [event] if event["event"] == "client-refused" else []
+            for event in refused:
+                assert event["from"] == "127.0.0.1" and event["level"] == "warning" and event["why"], event
+            assert refused[0]["why"] != refused[1]["why"], refused
+
+
 def logs_tell():
     """What happens to a group is there, an event each, in order."""
     with Watched(3) as group:
@@ -385,4 +409,4 @@ def logs_are_bounded():
 if __name__ == "__main__":
     sys.exit(main([metrics_tell, health_tells, requests_are_judged, strangers_take_nothing, addresses_are_guarded,
                    others_need_certificates,
-                   example_is_sound, full_disk_is_told, logs_tell, logs_by_default, logs_are_bounded]))
+                   example_is_sound, full_disk_is_told, refusals_are_told, logs_tell, logs_by_default, logs_are_bounded]))
