@@ -69,10 +69,12 @@ static const struct option options[] = {
     {"help", no_argument, NULL, HELP},           {0},
 };
 
-/* EXIT_HELD to go on, anything else to end with; -1: with 0. */
-static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record)
+enum { HELP_TOLD = 1 };
+
+/* 0 to go on, HELP_TOLD to end with that, or an error and a complaint. */
+static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record,
+                        struct cv_complaint *complaint)
 {
-    struct cv_complaint complaint;
     int error = 0;
     cv_settings_init(settings, cv_algorithm_find);
     optind = 1;
@@ -80,36 +82,37 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
     for (int option; !error && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         switch (option) {
         case CONFIG:
-            error = cv_settings_read(settings, optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_read(settings, optarg, cv_algorithm_find, complaint);
             break;
         case LISTEN:
-            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, complaint);
             break;
         case HTTP:
-            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, complaint);
             break;
         case LOG:
-            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, complaint);
             break;
         case SET:
-            error = set_option(settings, optarg, &complaint);
+            error = set_option(settings, optarg, complaint);
             break;
         case RECORD:
             *record = optarg;
             break;
         case HELP:
             fputs(help, stdout);
-            return -1;
+            return HELP_TOLD;
         default:
-            return command_refuse("%s: %s; see conclave node --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+            return cv_complain(complaint, "%s: %s; see conclave node --help", cv_brief(argv[optind - 1]).text,
+                               option == ':' ? "expected a value" : "no such option");
         }
     }
     if (!error && optind < argc)
-        return command_refuse("%s: expected no argument; see conclave node --help", argv[optind]);
+        return cv_complain(complaint, "%s: expected no argument; see conclave node --help",
+                           cv_brief(argv[optind]).text);
     if (!error)
-        error = cv_settings_finish(settings, cv_algorithm_find, &complaint);
-    return error ? command_fail(error, &complaint) : EXIT_HELD;
+        error = cv_settings_finish(settings, cv_algorithm_find, complaint);
+    return error;
 }
 
 /* A connection each for as many clients as the system allows. */
@@ -171,13 +174,12 @@ static void reload(void *context)
     const char *record;
     if (!fresh)
         return;
-    int error = read_options(fresh, node->argc, node->argv, &record) == EXIT_HELD ? 0 : CV_EINTERRUPTED;
+    int error = read_options(fresh, node->argc, node->argv, &record, &complaint);
     if (!error)
         error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
     if (error) {
-        if (error != CV_EINTERRUPTED)
-            command_fail(error, &complaint);
-        cv_diary_say(CV_DIARY_NOT_RELOADED, "HUP: everything stays as it was");
+        cv_diary_say(CV_DIARY_NOT_RELOADED, "HUP: %s; everything stays as it was",
+                     error == CV_EINPUT || error == CV_EFILE ? complaint.text : cv_error_text(error));
         cv_settings_free(fresh);
         free(fresh);
         return;
@@ -241,9 +243,10 @@ int command_node(int argc, char **argv)
         return command_fail(CV_ENOMEM, NULL);
     node->argc = argc;
     node->argv = argv;
-    int code = read_options(&node->settings, argc, argv, &record);
+    int error = read_options(&node->settings, argc, argv, &record, &complaint);
+    int code = error == HELP_TOLD ? -1 : error ? command_fail(error, &complaint) : EXIT_HELD;
     if (code == EXIT_HELD && record) {
-        const int error = record_open(&node->record, record, &node->settings, &complaint);
+        error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }

@@ -73,7 +73,7 @@ class Watched(Group):
 
     def events(self, node):
         lines = (self.directory / f"{node}.log").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        return [json.loads(line) for line in lines if not re.match(r"node \d+ ready", line)]
 
 
 def until(condition, what):
