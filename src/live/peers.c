@@ -26,7 +26,7 @@ static bool same_process(uint64_t one_stream, uint64_t other_stream)
 
 /* ---- the failure detector ---- */
 
-static void suspect(struct cv_peer *peer)
+static void suspect(struct cv_peer *peer, const char *why)
 {
     struct cv_peers *peers = peer->peers;
     if (peer->suspected)
@@ -36,7 +36,7 @@ static void suspect(struct cv_peer *peer)
     peers->suspected |= cv_set_of(peer->node);
     cv_note(CV_DIARY_PEER_SUSPECTED, {"peer", .number = peers->roster->ids[peer->node]},
             {"unheard_ms", .number = (cv_loop_now() - peer->detector.last_us) / 1000},
-            {"why", .text = *peer->trouble ? peer->trouble : "silence"});
+            {"why", .text = *peer->trouble ? peer->trouble : why});
     cv_detector_suspect(&peer->detector, cv_loop_now());
     cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
     cv_link_begin(&peer->link, new_stream(peers));
@@ -74,7 +74,7 @@ static void deadline_passed(struct cv_alarm *alarm)
     if (now > alarm->due + patience)
         cv_alarm_set(&peer->peers->loop->alarms, alarm, now + patience);
     else
-        suspect(peer);
+        suspect(peer, "silence");
 }
 
 static void send_beat(struct cv_peer *peer)
@@ -154,7 +154,7 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     peer->wire = NULL;
     peer->greeted = false;
     if (refused)
-        suspect(peer);
+        suspect(peer, "refuses connections");
     if (dials(peer)) {
         peer->redial_us = was_greeted                                ? 0
                           : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
