@@ -24,6 +24,7 @@ int command_check(int argc, char **argv);
 int command_cluster(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_demo(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 int command_elect(int argc, char **argv);
 int command_judge(int argc, char **argv);
 int command_keygen(int argc, char **argv);

@@ -8,8 +8,11 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/record.h"
+#include "live/pulse.h"
 #include "live/settings.h"
-#include "service/service.h"
+#include "live/supervisor.h"
+#include "service/http.h"
+#include "service/numbers.h"
 
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
@@ -19,6 +22,8 @@ static const char help[] =
     "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
     "                          (127.0.0.1:7700)\n"
     "  --set SECTION.KEY=VALUE one setting, as if it stood in the configuration; may be repeated\n"
+    "  --http ADDRESS          serves /metrics and /healthz there\n"
+    "  --log text|json         a line on standard error for all that happens; otherwise for what is wrong alone\n"
     "  --record FILE           writes down what happens, for conclave judge\n"
     "  --help                  this page\n";
 
@@ -29,6 +34,9 @@ struct node {
     char **argv;
     struct cv_member member;
     struct cv_service service;
+    struct cv_http http;
+    struct cv_pulse pulse;
+    char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
     struct record record;
 };
 
@@ -52,18 +60,21 @@ static int set_option(struct cv_settings *settings, const char *text, struct cv_
     return cv_settings_set(settings, names[0], names[1], names[2], cv_algorithm_find, complaint);
 }
 
-enum choice { CONFIG = 256, LISTEN, SET, RECORD, HELP };
+enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, HELP };
 
 static const struct option options[] = {
     {"config", required_argument, NULL, CONFIG}, {"listen", required_argument, NULL, LISTEN},
-    {"set", required_argument, NULL, SET},       {"record", required_argument, NULL, RECORD},
+    {"set", required_argument, NULL, SET},       {"http", required_argument, NULL, HTTP},
+    {"log", required_argument, NULL, LOG},       {"record", required_argument, NULL, RECORD},
     {"help", no_argument, NULL, HELP},           {0},
 };
 
-/* EXIT_HELD to go on, anything else to end with; -1: with 0. */
-static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record)
+enum { HELP_TOLD = 1 };
+
+/* 0 to go on, HELP_TOLD to end with that, or an error and a complaint. */
+static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record,
+                        struct cv_complaint *complaint)
 {
-    struct cv_complaint complaint;
     int error = 0;
     cv_settings_init(settings, cv_algorithm_find);
     optind = 1;
@@ -71,30 +82,37 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
     for (int option; !error && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
         switch (option) {
         case CONFIG:
-            error = cv_settings_read(settings, optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_read(settings, optarg, cv_algorithm_find, complaint);
             break;
         case LISTEN:
-            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, &complaint);
+            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, complaint);
+            break;
+        case HTTP:
+            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, complaint);
+            break;
+        case LOG:
+            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, complaint);
             break;
         case SET:
-            error = set_option(settings, optarg, &complaint);
+            error = set_option(settings, optarg, complaint);
             break;
         case RECORD:
             *record = optarg;
             break;
         case HELP:
             fputs(help, stdout);
-            return -1;
+            return HELP_TOLD;
         default:
-            return command_refuse("%s: %s; see conclave node --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+            return cv_complain(complaint, "%s: %s; see conclave node --help", cv_brief(argv[optind - 1]).text,
+                               option == ':' ? "expected a value" : "no such option");
         }
     }
     if (!error && optind < argc)
-        return command_refuse("%s: expected no argument; see conclave node --help", argv[optind]);
+        return cv_complain(complaint, "%s: expected no argument; see conclave node --help",
+                           cv_brief(argv[optind]).text);
     if (!error)
-        error = cv_settings_finish(settings, cv_algorithm_find, &complaint);
-    return error ? command_fail(error, &complaint) : EXIT_HELD;
+        error = cv_settings_finish(settings, cv_algorithm_find, complaint);
+    return error;
 }
 
 /* A connection each for as many clients as the system allows. */
@@ -115,6 +133,22 @@ static void say_ready(const struct node *node)
         printf("%s %s", i ? "," : "", settings->listen[i]);
     printf("\n");
     fflush(stdout);
+    cv_note(CV_DIARY_STARTED, {"version", .text = CONCLAVE_VERSION}, {"mode", .text = cv_member_mode(&node->member)},
+            {"members", .number = settings->member_count}, {"listen", .text = settings->listen[0]},
+            {"http", .text = settings->operations.http ? settings->operations.http : "off"});
+    cv_supervisor_tell("READY=1");
+}
+
+/* `systemctl status` shows in words what the node is doing. */
+static void tell_supervisor(void *context)
+{
+    struct node *node = context;
+    char status[CV_HEALTH_BYTES];
+    if (cv_health(&node->service, status))
+        snprintf(status, sizeof status, "serves in a view of %u members", cv_set_count(node->member.host.view.members));
+    if (strcmp(status, node->status) != 0)
+        cv_supervisor_tell("STATUS=%s", status);
+    memcpy(node->status, status, sizeof status);
 }
 
 /* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
@@ -123,11 +157,12 @@ static void warn(const struct node *node)
     const struct cv_peers *peers = &node->member.peers;
     for (uint32_t i = 0; i < node->service.listener_count; i++)
         if (node->service.listeners[i].exposed)
-            fprintf(stderr, "conclave: warning: clients at %s are neither encrypted nor authenticated\n",
-                    node->settings.listen[i]);
+            cv_diary_say(CV_DIARY_EXPOSED, "clients at %s are neither encrypted nor authenticated",
+                         node->settings.listen[i]);
     if (peers->listener.exposed)
-        fprintf(stderr, "conclave: warning: members at %s are neither encrypted nor authenticated\n",
-                node->settings.peers);
+        cv_diary_say(CV_DIARY_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
+    if (node->http.listener.exposed)
+        cv_diary_say(CV_DIARY_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
 }
 
 /* HUP: keys, certificates and ACLs are read again, as the process was started. The rest needs a restart. */
@@ -139,32 +174,46 @@ static void reload(void *context)
     const char *record;
     if (!fresh)
         return;
-    int error = read_options(fresh, node->argc, node->argv, &record) == EXIT_HELD ? 0 : CV_EINTERRUPTED;
+    int error = read_options(fresh, node->argc, node->argv, &record, &complaint);
     if (!error)
         error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
     if (error) {
-        if (error != CV_EINTERRUPTED)
-            command_fail(error, &complaint);
-        fputs("conclave: HUP: everything stays as it was\n", stderr);
+        cv_diary_say(CV_DIARY_NOT_RELOADED, "HUP: %s; everything stays as it was",
+                     error == CV_EINPUT || error == CV_EFILE ? complaint.text : cv_error_text(error));
         cv_settings_free(fresh);
         free(fresh);
         return;
     }
     cv_service_reconsider(&node->service);
+    cv_note(CV_DIARY_RELOADED, {"clients", .number = node->service.session_count});
     if (node->reread)
         cv_settings_free(node->reread);
     free(node->reread);
     node->reread = fresh;
 }
 
+static int begin_pulse(struct node *node)
+{
+    node->pulse.beat = getenv("NOTIFY_SOCKET") ? tell_supervisor : NULL;
+    node->pulse.context = node;
+    node->service.pulse = &node->pulse;
+    return cv_pulse_begin(&node->pulse, &node->member.loop);
+}
+
 static int serve(struct node *node)
 {
+    const struct cv_operations_settings *operations = &node->settings.operations;
     struct cv_complaint complaint;
     raise_file_limit();
+    cv_diary_open(operations->log_json, operations->level, node->settings.id);
     cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)
         error = cv_service_listen(&node->service, "listen", node->settings.listen[i], &complaint);
+    if (!error)
+        error = cv_http_open(&node->http, &node->service, &node->settings, &complaint);
+    if (!error)
+        error = begin_pulse(node);
     if (!error) {
         node->member.loop.hangup = reload;
         node->member.loop.hangup_context = node;
@@ -173,6 +222,9 @@ static int serve(struct node *node)
         say_ready(node);
         cv_loop_run(&node->member.loop);
         node->record.asked = cv_loop_now();
+        cv_supervisor_tell("STOPPING=1");
+        cv_note(CV_DIARY_LEAVING, {"clients", .number = node->service.session_count},
+                {"held", .number = node->service.tally.grants - node->service.tally.ends});
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);
@@ -191,9 +243,10 @@ int command_node(int argc, char **argv)
         return command_fail(CV_ENOMEM, NULL);
     node->argc = argc;
     node->argv = argv;
-    int code = read_options(&node->settings, argc, argv, &record);
+    int error = read_options(&node->settings, argc, argv, &record, &complaint);
+    int code = error == HELP_TOLD ? -1 : error ? command_fail(error, &complaint) : EXIT_HELD;
     if (code == EXIT_HELD && record) {
-        const int error = record_open(&node->record, record, &node->settings, &complaint);
+        error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }

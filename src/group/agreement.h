@@ -31,6 +31,7 @@
 #include "core/error.h"
 
 struct cv_agreement;
+struct cv_disk_times;
 struct cv_files;
 
 #define CV_AGREEMENT_ENTRY_BYTES 1024u /* at most */
@@ -115,6 +116,8 @@ struct cv_agreement_status {
     uint64_t committed, applied, stored; /* indexes */
 };
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
+/* What its disk has done so far; group/disk.h. */
+void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
 /* The present members, at most `limit` of them. Returns how many there are. */
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);
 

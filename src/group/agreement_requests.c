@@ -272,6 +272,11 @@ struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreem
     };
 }
 
+void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times)
+{
+    *times = cv_disk_times(agreement->disk);
+}
+
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit)
 {
     const struct raft_configuration *members = &agreement->raft.configuration;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
@@ -35,6 +36,7 @@ struct cv_disk {
     pthread_mutex_t mutex; /* for what follows */
     pthread_cond_t more;
     struct queue waiting, done;
+    struct cv_disk_times times;
     uint64_t tickets;
     bool closing;
 };
@@ -128,6 +130,22 @@ static int perform(struct cv_disk *disk, const struct job *job)
     return error;
 }
 
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void count(struct cv_disk_times *times, uint64_t took_us)
+{
+    times->count++;
+    times->total_us += took_us;
+    times->last_us = took_us;
+    if (took_us > times->slowest_us)
+        times->slowest_us = took_us;
+}
+
 /* Does the next piece of work; the mutex is locked before and after, but not meanwhile. */
 static bool work(struct cv_disk *disk)
 {
@@ -135,8 +153,11 @@ static bool work(struct cv_disk *disk)
     if (!job)
         return false;
     pthread_mutex_unlock(&disk->mutex);
+    const uint64_t begun_us = now_us();
     job->done.error = perform(disk, job);
+    const uint64_t ended_us = now_us();
     pthread_mutex_lock(&disk->mutex);
+    count(&disk->times, ended_us - begun_us);
     push(&disk->done, job);
     return true;
 }
@@ -195,6 +216,14 @@ bool cv_disk_take(struct cv_disk *disk, struct cv_disk_done *done)
     *done = job->done;
     free_job(job);
     return true;
+}
+
+struct cv_disk_times cv_disk_times(struct cv_disk *disk)
+{
+    pthread_mutex_lock(&disk->mutex);
+    const struct cv_disk_times times = disk->times;
+    pthread_mutex_unlock(&disk->mutex);
+    return times;
 }
 
 const char *cv_disk_complaint(const struct cv_disk *disk)

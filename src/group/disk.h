@@ -26,6 +26,11 @@ struct cv_disk_done {
     int error; /* 0, or CV_EFILE: the disk's complaint says why */
 };
 
+/* How long it took until records were on disk. */
+struct cv_disk_times {
+    uint64_t count, total_us, slowest_us, last_us;
+};
+
 struct cv_disk;
 
 /*
@@ -41,6 +46,7 @@ void cv_disk_close(struct cv_disk *disk);
 uint64_t cv_disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag);
 /* What is done, in the order it was submitted. False if nothing is. */
 bool cv_disk_take(struct cv_disk *disk, struct cv_disk_done *done);
+struct cv_disk_times cv_disk_times(struct cv_disk *disk);
 /* Without a thread: does the next piece of work. False if there is none. */
 bool cv_disk_work(struct cv_disk *disk);
 /* After an error was taken: what is wrong. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "live/door.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -15,6 +16,15 @@ static void read_address(struct cv_visitor *visitor)
         memcpy(visitor->address, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
     else
         memcpy(visitor->address + 12, &((struct sockaddr_in *)&address)->sin_addr, 4);
+}
+
+const char *cv_visitor_name(const struct cv_visitor *visitor, char text[CV_VISITOR_NAME_BYTES])
+{
+    static const unsigned char none[12];
+    const bool mapped = memcmp(visitor->address, none, sizeof none) == 0;
+    const char *name =
+        inet_ntop(mapped ? AF_INET : AF_INET6, visitor->address + (mapped ? 12 : 0), text, CV_VISITOR_NAME_BYTES);
+    return name ? name : "unknown";
 }
 
 static void send_away(struct cv_visitor *visitor)

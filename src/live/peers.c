@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "live/diary.h"
 #include "live/security.h"
 #include "live/tls.h"
 #include "live/wire.h"
@@ -25,7 +26,7 @@ static bool same_process(uint64_t one_stream, uint64_t other_stream)
 
 /* ---- the failure detector ---- */
 
-static void suspect(struct cv_peer *peer)
+static void suspect(struct cv_peer *peer, const char *why)
 {
     struct cv_peers *peers = peer->peers;
     if (peer->suspected)
@@ -33,6 +34,9 @@ static void suspect(struct cv_peer *peer)
     peer->suspected = true;
     peer->greeted = false;
     peers->suspected |= cv_set_of(peer->node);
+    cv_note(CV_DIARY_PEER_SUSPECTED, {"peer", .number = peers->roster->ids[peer->node]},
+            {"unheard_ms", .number = (cv_loop_now() - peer->detector.last_us) / 1000},
+            {"why", .text = *peer->trouble ? peer->trouble : why});
     cv_detector_suspect(&peer->detector, cv_loop_now());
     cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
     cv_link_begin(&peer->link, new_stream(peers));
@@ -54,6 +58,7 @@ cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
         if (!cv_set_has(expected, node))
             continue;
         peer->suspected = false;
+        cv_note(CV_DIARY_PEER_TRUSTED, {"peer", .number = peers->roster->ids[node]}, {"why", .text = "view"});
         cv_detector_trust(&peer->detector, cv_loop_now(), false);
         watch(peer);
     }
@@ -69,7 +74,7 @@ static void deadline_passed(struct cv_alarm *alarm)
     if (now > alarm->due + patience)
         cv_alarm_set(&peer->peers->loop->alarms, alarm, now + patience);
     else
-        suspect(peer);
+        suspect(peer, "silence");
 }
 
 static void send_beat(struct cv_peer *peer)
@@ -149,7 +154,7 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     peer->wire = NULL;
     peer->greeted = false;
     if (refused)
-        suspect(peer);
+        suspect(peer, "refuses connections");
     if (dials(peer)) {
         peer->redial_us = was_greeted                                ? 0
                           : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
@@ -186,10 +191,12 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     watch(peer);
     send_beat(peer);
     cv_stream_mark(&peer->wire->stream);
-    if (was_suspected)
+    if (was_suspected) {
+        cv_note(CV_DIARY_PEER_TRUSTED, {"peer", .number = peers->roster->ids[peer->node]});
         peers->calls.changed(peers->calls.context, peer->node, false);
-    else if (fresh && heard)
+    } else if (fresh && heard) {
         peers->calls.renewed(peers->calls.context, peer->node);
+    }
 }
 
 /* False if the peer says what it cannot say. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/diary.h"
 #include "live/member.h"
 #include "live/settings.h"
 
@@ -17,6 +18,9 @@ static void lapse(struct cv_raft *raft)
     raft->leased = false;
     raft->patience_us = cv_loop_boot() + raft->lease.terms.length_us;
     raft->lapses++;
+    char ids[CV_DIARY_IDS_BYTES];
+    cv_note(CV_DIARY_LEASE_LOST, {"epoch", .number = raft->member->host.view.epoch},
+            {"suspected", .text = cv_diary_ids(&raft->member->roster, raft->member->peers.suspected, ids)});
     raft->member->user.leased(raft->member->user.context, false);
 }
 
@@ -60,6 +64,7 @@ static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
     if (raft->leased)
         return;
     raft->leased = true;
+    cv_note(CV_DIARY_LEASE_HELD, {"epoch", .number = raft->member->host.view.epoch});
     raft->member->user.leased(raft->member->user.context, true);
 }
 

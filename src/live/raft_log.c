@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The log: its messages, its entries, and who has a seat. */
-#include <stdio.h>
 #include <string.h>
 
+#include "live/diary.h"
 #include "live/member.h"
 #include "live/settings.h"
 
@@ -37,7 +37,7 @@ void cv_raft_take_entries(struct cv_raft *raft)
 
 static void fail(struct cv_raft *raft, const char *why)
 {
-    fprintf(stderr, "conclave: %s\n", why);
+    cv_diary_say(CV_DIARY_DISK_FAILED, "%s", why);
     raft->member->failed = true;
     uv_stop(&raft->member->loop.uv);
 }

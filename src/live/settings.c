@@ -59,6 +59,7 @@ void cv_settings_free(struct cv_settings *settings)
         free_rule(&settings->rules[i]);
     free_rule(&settings->election);
     cv_security_settings_free(&settings->security);
+    cv_operations_settings_free(&settings->operations);
     free(settings->rules);
     free(settings->peers);
     free(settings->directory);
@@ -137,7 +138,10 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
     if (strcmp(key, "clients") == 0)
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
-    return cv_complain(complaint, "[node] %s: expected id, listen, peers, directory, join, names or clients",
+    if (cv_operations_settings_has(key))
+        return cv_operations_settings_set(&settings->operations, key, value, complaint);
+    return cv_complain(complaint,
+                       "[node] %s: expected id, listen, peers, directory, join, names, clients, http, log or log-level",
                        cv_brief(key).text);
 }
 
@@ -373,6 +377,7 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint)
 {
     int error = check_member(settings, complaint);
+    cv_operations_settings_finish(&settings->operations);
     if (!error)
         error = cv_security_settings_finish(&settings->security, complaint);
     if (error)

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "group/view.h"
+#include "live/diary.h"
 #include "secure/acl.h"
 
 #define CV_MOST_LISTENERS 4u
@@ -44,6 +45,15 @@ struct cv_security_settings {
     struct cv_acls acls;
 };
 
+/* What an operator sees of a node: /metrics and /healthz, and lines on standard error. */
+struct cv_operations_settings {
+    char *http;          /* host:port or the path of a socket; NULL: nothing is served */
+    bool http_plaintext; /* also off loopback */
+    bool log_json, log_given;
+    bool level_given;
+    enum cv_diary_level level;
+};
+
 struct cv_settings {
     cv_id id;
     bool has_id;
@@ -62,6 +72,7 @@ struct cv_settings {
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;
     struct cv_security_settings security;
+    struct cv_operations_settings operations;
 };
 
 /* Finds an algorithm by name; the settings know no registry. */
@@ -85,6 +96,16 @@ void cv_security_settings_free(struct cv_security_settings *security);
 int cv_security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
                              struct cv_complaint *complaint);
 int cv_security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint);
+
+/* ---- settings_operations.c ---- */
+
+/* [node] http, log and log-level: is that one of them? */
+bool cv_operations_settings_has(const char *key);
+int cv_operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
+                               struct cv_complaint *complaint);
+/* Whoever asks for a log gets all of it, others only what is wrong. */
+void cv_operations_settings_finish(struct cv_operations_settings *operations);
+void cv_operations_settings_free(struct cv_operations_settings *operations);
 
 /* ---- settings.c ---- */
 

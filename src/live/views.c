@@ -2,6 +2,7 @@
 /* The council's decisions, carried out: the view ends, holders are reported and told of, the next view begins. */
 #include <time.h>
 
+#include "live/diary.h"
 #include "live/member.h"
 
 static void send_motion(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
@@ -102,6 +103,10 @@ static void install(void *context, const struct cv_view *view)
     member->began_us = cv_loop_now();
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
+    char ids[CV_DIARY_IDS_BYTES];
+    cv_note(CV_DIARY_VIEW_BEGUN, {"epoch", .number = view->epoch},
+            {"members", .text = cv_diary_ids(&member->roster, view->members, ids)},
+            {"coordinator", .number = member->roster.ids[view->coordinator]});
     for (size_t i = 0; i < host->count; i++)
         if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);

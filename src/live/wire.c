@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/diary.h"
 #include "live/security.h"
 #include "live/tls.h"
 
@@ -65,9 +66,12 @@ static void flush(struct cv_stream *stream)
 
 /* ---- input ---- */
 
-static void refuse(struct cv_wire *wire)
+static void refuse(struct cv_wire *wire, const char *why)
 {
+    char name[CV_VISITOR_NAME_BYTES];
     wire->peers->refused++;
+    if (!wire->peer) /* whom this node has called is suspected by now */
+        cv_note(CV_DIARY_PEER_REFUSED, {"from", .text = cv_visitor_name(&wire->visitor, name)}, {"why", .text = why});
     cv_stream_close(&wire->stream);
 }
 
@@ -80,7 +84,7 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
         hello->to != roster->ids[roster->me] || hello->group != peers->group ||
         (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
-        refuse(wire);
+        refuse(wire, "not a member, or of another configuration");
         return;
     }
     cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
@@ -113,14 +117,14 @@ static void received(struct cv_stream *stream)
         if (size == CV_FRAME_MORE)
             break;
         if (size == CV_FRAME_BROKEN) {
-            refuse(wire);
+            refuse(wire, "not what members say");
             return;
         }
         at += (size_t)size;
         if (frame.type == CV_FRAME_HELLO)
             meet(wire, &frame);
         else if (!wire->peer || !wire->peer->greeted || !cv_peer_hear(wire->peer, &frame))
-            refuse(wire);
+            refuse(wire, "out of order");
     }
     wire->peers->bytes_in += at;
     if (!stream->closing && at)
@@ -132,7 +136,7 @@ static void received(struct cv_stream *stream)
 static void impolite(struct cv_alarm *alarm)
 {
     struct cv_wire *wire = cv_alarm_owner(alarm, struct cv_wire, polite);
-    refuse(wire);
+    refuse(wire, "no greeting in time");
 }
 
 static void connected(struct cv_stream *stream, int status)
@@ -151,10 +155,15 @@ static void note_trouble(struct cv_wire *wire)
 {
     struct cv_stream *stream = &wire->stream;
     const char *wrong = stream->tls ? cv_tls_wrong(stream->tls) : "";
-    if (*wrong)
-        wire->peers->refused += wire->peer == NULL;
-    if (*wrong && wire->peer)
+    char name[CV_VISITOR_NAME_BYTES];
+    if (*wrong && !wire->peer) {
+        wire->peers->refused++;
+        cv_note(CV_DIARY_PEER_REFUSED, {"from", .text = cv_visitor_name(&wire->visitor, name)}, {"why", .text = wrong});
+    } else if (*wrong && strcmp(wire->peer->trouble, wrong) != 0) {
+        cv_note(CV_DIARY_PEER_REFUSED, {"peer", .number = wire->peers->roster->ids[wire->peer->node]},
+                {"why", .text = wrong});
         snprintf(wire->peer->trouble, sizeof wire->peer->trouble, "%s", wrong);
+    }
 }
 
 static void closed(struct cv_stream *stream)

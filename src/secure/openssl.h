@@ -14,6 +14,7 @@
 #include <openssl/x509v3.h>
 
 #define CV_OPENSSL_FUNCTIONS(X)                                                                                        \
+    X(ASN1_TIME_to_tm)                                                                                                 \
     X(BIO_ctrl)                                                                                                        \
     X(BIO_free)                                                                                                        \
     X(BIO_new)                                                                                                         \
@@ -30,6 +31,7 @@
     X(SSL_CTX_check_private_key)                                                                                       \
     X(SSL_CTX_ctrl)                                                                                                    \
     X(SSL_CTX_free)                                                                                                    \
+    X(SSL_CTX_get0_certificate)                                                                                        \
     X(SSL_CTX_load_verify_file)                                                                                        \
     X(SSL_CTX_new)                                                                                                     \
     X(SSL_CTX_set_ciphersuites)                                                                                        \
@@ -69,6 +71,7 @@
     X(X509_VERIFY_PARAM_set1_ip_asc)                                                                                   \
     X(X509_check_host)                                                                                                 \
     X(X509_check_ip_asc)                                                                                               \
+    X(X509_get0_notAfter)                                                                                              \
     X(X509_get_subject_name)                                                                                           \
     X(X509_verify_cert_error_string)
 

@@ -35,6 +35,8 @@ int cv_tls_open(struct cv_tls_context **context, enum cv_tls_side side, const st
 int cv_tls_reload(struct cv_tls_context *context, const struct cv_tls_files *files, const char *prefix,
                   struct cv_complaint *complaint);
 void cv_tls_close(struct cv_tls_context *context);
+/* When its own certificate runs out, in seconds since 1970; 0: it has none. */
+int64_t cv_tls_expires(const struct cv_tls_context *context);
 /* The key of a client: is its secret this one? */
 bool cv_tls_secret_is(const struct cv_tls_context *context, struct cv_text name, struct cv_text secret);
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "secure/tls_context.h"
@@ -135,6 +136,16 @@ static int load_certificates(const struct cv_openssl *ssl, SSL_CTX *handle, cons
         return complain(ssl, prefix, "private-key", files->private_key, complaint);
     ssl->SSL_CTX_set_client_CA_list(handle, ssl->SSL_load_client_CA_file(files->ca));
     return 0;
+}
+
+int64_t cv_tls_expires(const struct cv_tls_context *context)
+{
+    const struct cv_openssl *ssl = context->ssl;
+    const X509 *certificate = ssl->SSL_CTX_get0_certificate(context->handle);
+    struct tm end;
+    if (!certificate || ssl->ASN1_TIME_to_tm(ssl->X509_get0_notAfter(certificate), &end) != 1)
+        return 0;
+    return (int64_t)timegm(&end);
 }
 
 /* ---- opening ---- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "service/numbers.h"
 #include "service/service.h"
 
 typedef unsigned long long number; /* as printf wants it */
@@ -43,7 +44,7 @@ static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, c
 {
     const struct cv_instance *instance = lock->instance;
     const struct cv_hold *hold = lock->holds;
-    cv_resp_map(out, 7);
+    cv_resp_map(out, 8);
     cv_resp_word(out, "name");
     cv_resp_bulk(out, cv_instance_name(instance));
     cv_resp_word(out, "kind");
@@ -57,6 +58,8 @@ static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, c
         cv_resp_nil(out);
     cv_resp_word(out, "fence");
     cv_resp_integer(out, hold ? (int64_t)hold->fence : 0);
+    cv_resp_word(out, "held_ms");
+    cv_resp_integer(out, hold ? (int64_t)(cv_loop_coarse_ms(lock->service->loop) - hold->since_ms) : 0);
     cv_resp_word(out, "waiters");
     cv_resp_integer(out, (int64_t)lock->waiting);
     cv_resp_word(out, "shared");
@@ -163,127 +166,138 @@ void cv_facts_view(struct cv_session *session, const struct cv_resp_command *com
 /* ---- INFO ---- */
 
 struct page {
+    const struct cv_service *service;
+    struct cv_numbers numbers;
     char *text;
     size_t length;
     FILE *file;
 };
 
-static void write_server(FILE *file, const struct cv_service *service)
+static void write_numbers(const struct page *page, const char *section)
 {
-    const struct cv_member *member = service->member;
-    fprintf(file, "conclave_version:%s\r\nid:%u\r\nmode:%s\r\nuptime_in_seconds:%llu\r\nepoch:%llu\r\nviews:%llu\r\n",
-            CONCLAVE_VERSION, member->roster.ids[member->roster.me], cv_member_mode(member),
-            (number)((cv_loop_now() - member->started_us) / 1000000), (number)member->host.view.epoch,
-            (number)(member->raft ? member->raft->assembly.changes : member->council.changes));
-    fprintf(file, "term:%llu\r\nelections:%llu\r\n", (number)member->term, (number)member->elections);
+    cv_numbers_write(page->file, page->service, &page->numbers, section);
 }
 
-static void write_clients(FILE *file, const struct cv_service *service)
+static void write_server(const struct page *page)
 {
-    fprintf(file, "connected_clients:%llu\r\ntotal_connections_received:%llu\r\ntotal_commands_processed:%llu\r\n",
-            (number)service->session_count, (number)service->session_total, (number)service->commands);
-    fprintf(file, "strangers:%llu\r\ndropped_strangers:%llu\r\nrefused_clients:%llu\r\n", (number)service->door.count,
-            (number)service->door.dropped, (number)service->refused);
+    const struct cv_member *member = page->service->member;
+    char why[CV_HEALTH_BYTES];
+    fprintf(page->file, "conclave_version:%s\r\nid:%u\r\nmode:%s\r\n", CONCLAVE_VERSION,
+            member->roster.ids[member->roster.me], cv_member_mode(member));
+    write_numbers(page, "server");
+    if (!cv_health(page->service, why))
+        fprintf(page->file, "trouble:%s\r\n", why);
 }
 
-static void write_peers(FILE *file, const struct cv_service *service)
+static void write_clients(const struct page *page)
 {
-    const struct cv_peers *peers = &service->member->peers;
-    const struct cv_roster *roster = &service->member->roster;
-    fprintf(file, "bytes_in:%llu\r\nbytes_out:%llu\r\nrefused:%llu\r\ndisagreements:%llu\r\n", (number)peers->bytes_in,
-            (number)peers->bytes_out, (number)peers->refused, (number)service->member->disagreements);
+    write_numbers(page, "clients");
+}
+
+static void write_peers(const struct page *page)
+{
+    const struct cv_peers *peers = &page->service->member->peers;
+    const struct cv_roster *roster = &page->service->member->roster;
+    write_numbers(page, "peers");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (node != roster->me)
-            fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
-                    state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
+            fprintf(page->file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
+                    state_of(page->service->member, node),
+                    cv_detector_level(&peers->list[node].detector, cv_loop_now()),
                     peers->list[node].link.end - peers->list[node].link.start);
-    fprintf(file, "tls:%s\r\ndropped_peers:%llu\r\n", peers->security->members ? "yes" : "no",
-            (number)peers->door.dropped);
+    for (cv_node node = 0; node < roster->count; node++)
+        if (roster->clients[node])
+            fprintf(page->file, "client_of_%u:%s\r\n", roster->ids[node], roster->clients[node]);
+    fprintf(page->file, "tls:%s\r\n", peers->security->members ? "yes" : "no");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (node != roster->me && *peers->list[node].trouble)
-            fprintf(file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node].trouble);
+            fprintf(page->file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node].trouble);
+    write_numbers(page, "tls");
 }
 
-/* `group raft` alone. */
-static void write_agreement(FILE *file, const struct cv_service *service)
+static void write_agreement(const struct page *page)
 {
-    const struct cv_raft *raft = service->member->raft;
-    if (!raft)
-        return;
-    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
-    fprintf(file, "lease_ms:%lld\r\nlease_length_ms:%llu\r\nlapses:%llu\r\n", (long long)cv_raft_left_ms(raft),
-            (number)(raft->lease.terms.length_us / 1000), (number)raft->lapses);
-    fprintf(file, "raft_leader:%lld\r\nraft_term:%llu\r\nraft_committed:%llu\r\nraft_stored:%llu\r\n",
-            (long long)log_leader(raft), (number)raft->term, (number)status.committed, (number)status.stored);
+    write_numbers(page, "raft");
 }
 
-static void write_locks(FILE *file, const struct cv_service *service)
+static void write_locks(const struct page *page)
 {
-    uint64_t held = 0, waiting = 0;
-    for (size_t i = 0; i < service->host->count; i++) {
-        const struct cv_lock *lock = service->host->all[i]->user;
-        held += lock ? lock->holding : 0;
-        waiting += lock ? lock->waiting : 0;
-    }
-    fprintf(file, "names:%zu\r\nheld:%llu\r\nwaiting:%llu\r\n", service->host->count - 1, (number)held,
-            (number)waiting);
+    write_numbers(page, "locks");
 }
 
 /* Messages by algorithm and kind, as the texts count them: none to oneself. */
-static void write_messages(FILE *file, const struct cv_service *service)
+static void write_messages(const struct page *page)
 {
-    const struct cv_host *host = service->host;
+    const struct cv_host *host = page->service->host;
     for (uint32_t i = 0; i < host->policy_count; i++)
         for (uint32_t kind = 0; kind < host->policies[i].kinds; kind++)
-            fprintf(file, "%s/%s.%s:sent=%llu,received=%llu\r\n", i ? host->policies[i].pattern : "group",
+            fprintf(page->file, "%s/%s.%s:sent=%llu,received=%llu\r\n", i ? host->policies[i].pattern : "group",
                     host->policies[i].algorithm->name, host->policies[i].algorithm->kinds[kind].name,
                     (number)host->counts[i].sent[kind], (number)host->counts[i].received[kind]);
 }
 
-static void write_detector(FILE *file, const struct cv_service *service)
+static void write_detector(const struct page *page)
 {
-    const struct cv_peers *peers = &service->member->peers;
-    const struct cv_roster *roster = &service->member->roster;
-    uint64_t suspicions = 0, mistakes = 0, mistaken_us = 0;
-    for (cv_node node = 0; peers->list && node < roster->count; node++) {
-        suspicions += peers->list[node].detector.suspicions;
-        mistakes += peers->list[node].detector.mistakes;
-        mistaken_us += peers->list[node].detector.mistaken_us;
-    }
-    fprintf(file, "heartbeat_ms:%llu\r\nsuspicions:%llu\r\nmistakes:%llu\r\nmistaken_ms:%llu\r\n",
-            (number)(peers->heartbeat_us / 1000), (number)suspicions, (number)mistakes, (number)(mistaken_us / 1000));
+    const struct cv_peers *peers = &page->service->member->peers;
+    const struct cv_roster *roster = &page->service->member->roster;
+    write_numbers(page, "detector");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (node != roster->me)
-            fprintf(file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
+            fprintf(page->file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
                     (number)((cv_detector_deadline(&peers->list[node].detector) - peers->list[node].detector.last_us) /
                              1000));
 }
 
+/* What all members should have alike; the doctor compares it line by line. */
+static void write_configuration(const struct page *page)
+{
+    const struct cv_member *member = page->service->member;
+    const struct cv_roster *roster = &member->roster;
+    const struct cv_raft *raft = member->raft;
+    FILE *file = page->file;
+    for (cv_node node = 0; node < roster->count; node++)
+        fprintf(file, "member_%u:attribute=%u,vote=%s\r\n", roster->ids[node], roster->attributes[node],
+                cv_set_has(roster->voters, node) ? "yes" : "no");
+    fprintf(file, "group_mode:%s\r\nheartbeat:%llu\r\ntimeout:%llu\r\nlongest_timeout:%llu\r\nbound:%llu\r\n",
+            cv_member_mode(member), (number)(member->peers.heartbeat_us / 1000),
+            (number)(member->peers.least_us / 1000), (number)(member->peers.most_us / 1000),
+            (number)(member->bound_us / 1000));
+    if (raft)
+        fprintf(file, "lease:%llu\r\ndrift_ppm:%llu\r\nhold_off:%llu\r\n", (number)(raft->lease.terms.length_us / 1000),
+                (number)raft->lease.terms.drift_ppm, (number)(raft->assembly.times.hold_off_us / 1000));
+    for (uint32_t i = 0; i < member->host.policy_count; i++) {
+        const struct cv_policy *policy = &member->host.policies[i];
+        fprintf(file, "%s_of_%s:%s/%08x\r\n", policy->algorithm->problem == CV_MUTEX ? "lock" : "election",
+                policy->pattern ? policy->pattern : "group", policy->algorithm->name, policy->fingerprint);
+    }
+}
+
 static const struct {
     const char *name, *title;
-    void (*write)(FILE *file, const struct cv_service *service);
+    void (*write)(const struct page *page);
 } sections[] = {
     {"server", "Server", write_server},       {"clients", "Clients", write_clients},
     {"peers", "Peers", write_peers},          {"locks", "Locks", write_locks},
     {"messages", "Messages", write_messages}, {"detector", "Detector", write_detector},
-    {"raft", "Raft", write_agreement},
+    {"raft", "Raft", write_agreement},        {"configuration", "Configuration", write_configuration},
 };
 
 void cv_facts_info(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct page page = {0};
+    struct page page = {.service = session->service};
     page.file = open_memstream(&page.text, &page.length);
     if (!page.file) {
         cv_resp_error(&session->out, "BUSY no memory");
         return;
     }
+    cv_numbers_gather(page.service, &page.numbers);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const bool wanted =
             command->count < 2 || cv_resp_is(command->word[1], sections[i].name) || cv_resp_is(command->word[1], "all");
         if (!wanted)
             continue;
         fprintf(page.file, "%s# %s\r\n", ftell(page.file) ? "\r\n" : "", sections[i].title);
-        sections[i].write(page.file, session->service);
+        sections[i].write(&page);
     }
     fclose(page.file);
     cv_resp_bulk(&session->out, (struct cv_text){page.text, page.length});

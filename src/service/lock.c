@@ -52,6 +52,8 @@ static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
     *(behind ? &behind->next : &lock->first) = wait;
     *(wait->next ? &wait->next->previous : &lock->last) = wait;
     lock->waiting++;
+    lock->service->tally.waiting++;
+    wait->since_ms = cv_loop_coarse_ms(lock->service->loop);
 }
 
 static void dequeue(struct cv_wait *wait)
@@ -61,6 +63,7 @@ static void dequeue(struct cv_wait *wait)
     *(wait->next ? &wait->next->previous : &lock->last) = wait->previous;
     wait->lock = NULL;
     lock->waiting--;
+    lock->service->tally.waiting--;
     cv_alarm_cancel(lock->service->alarms, &wait->alarm);
 }
 
@@ -96,6 +99,7 @@ static void forget(struct cv_hold *hold)
     if (hold->next)
         hold->next->previous = hold->previous;
     lock->holding--;
+    service->tally.ends++;
     cv_session_drop(hold);
     cv_alarm_cancel(service->alarms, &hold->alarm);
     hold->next = service->spare;
@@ -155,6 +159,7 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
                              .lock = lock,
                              .fence = lock->first_fence + lock->grants++,
                              .ttl_ms = wait->ttl_ms,
+                             .since_ms = cv_loop_coarse_ms(lock->service->loop),
                              .next = lock->holds,
                              .shared = wait->shared};
     if (lock->holds)
@@ -163,6 +168,7 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
     lock->holding++;
     if (hold->ttl_ms)
         cv_lock_extend(hold);
+    cv_tally_grant(&lock->service->tally, hold->since_ms - wait->since_ms);
     cv_session_granted(wait, hold);
     announce(lock, hold, true);
 }

@@ -29,6 +29,7 @@ struct cv_wait {
     struct cv_wait *next, *previous;
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
+    uint64_t since_ms; /* by cv_loop_coarse_ms() */
     bool shared;
 };
 
@@ -40,6 +41,7 @@ struct cv_hold {
     struct cv_lock *lock;
     uint64_t fence;
     uint64_t ttl_ms;
+    uint64_t since_ms;               /* by cv_loop_coarse_ms() */
     uint64_t promised_us;            /* a renewal has told its client that it lasts until then */
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */

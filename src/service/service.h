@@ -6,6 +6,7 @@
 #include "live/member.h"
 #include "service/lock.h"
 #include "service/resp.h"
+#include "service/tally.h"
 
 #define CV_NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
 #define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
@@ -38,6 +39,8 @@ struct cv_session {
     bool crowded;             /* its output has to drain before it is listened to again */
 };
 
+struct cv_pulse;
+
 struct cv_service {
     struct cv_member *member;
     struct cv_host *host; /* the member's */
@@ -49,6 +52,9 @@ struct cv_service {
     uint64_t commands, errands;
     struct cv_door door; /* for those who have not proved who they are */
     uint64_t refused;    /* who could not, or may do nothing here */
+    struct cv_tally tally;
+    int64_t started_ms;           /* since 1970 */
+    const struct cv_pulse *pulse; /* of the loop, or NULL */
     struct cv_listener listeners[4];
     uint32_t listener_count;
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "live/diary.h"
 #include "live/tls.h"
 #include "service/service.h"
 
@@ -97,6 +98,7 @@ void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold)
 void cv_session_lost(struct cv_hold *hold)
 {
     struct cv_session *session = hold->session;
+    hold->lock->service->tally.losses++;
     if (!session || session->out.protocol < 3)
         return;
     cv_resp_push(&session->out, 3);
@@ -185,11 +187,24 @@ static void let_go(struct cv_session *session)
     session->watches = NULL;
 }
 
+/* It is gone before anybody knew who it was. */
+static void refuse(struct cv_session *session)
+{
+    const char *wrong = session->stream.tls ? cv_tls_wrong(session->stream.tls) : "";
+    char name[CV_VISITOR_NAME_BYTES];
+    session->service->refused++;
+    cv_note(CV_DIARY_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
+            {"why", .text = *wrong               ? wrong
+                            : *session->identity ? "may do nothing here"
+                                                 : "did not prove who it is"});
+}
+
 static void closed(struct cv_stream *stream)
 {
     struct cv_session *session = session_of(stream);
     struct cv_service *service = session->service;
-    service->refused += session->visitor.door != NULL;
+    if (session->visitor.door)
+        refuse(session);
     cv_door_leave(&session->visitor);
     let_go(session);
     *(session->previous ? &session->previous->next : &service->sessions) = session->next;
@@ -299,6 +314,9 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                      .most = security->most_strangers,
                                      .most_each = security->most_strangers_each,
                                      .patience_us = security->handshake_ms * 1000};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    service->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     service->member = member;
     service->host = &member->host;
     service->loop = &member->loop;

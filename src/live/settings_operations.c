@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ *     [node]
+ *     http = 127.0.0.1:7780              ; or, off loopback and readable by everybody, 10.0.0.1:7780 plaintext
+ *     log = json                         ; or text
+ *     log-level = info                   ; or warning, or error
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parse.h"
+#include "live/settings.h"
+
+static int set_http(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint)
+{
+    struct cv_text address, word;
+    const bool two = cv_text_split(cv_text(value), ' ', &address, &word);
+    while (two && word.length && *word.start == ' ') {
+        word.start++;
+        word.length--;
+    }
+    if (!two)
+        address = cv_text(value);
+    if (!address.length || (two && !cv_text_is(word, "plaintext")))
+        return cv_complain(complaint, "[node] http = %s: expected host:port or a socket's path, then maybe plaintext",
+                           cv_brief(value).text);
+    free(operations->http);
+    operations->http = strndup(address.start, address.length);
+    operations->http_plaintext = two;
+    return operations->http ? 0 : CV_ENOMEM;
+}
+
+static int set_log(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint)
+{
+    operations->log_given = true;
+    operations->log_json = strcmp(value, "json") == 0;
+    if (operations->log_json || strcmp(value, "text") == 0)
+        return 0;
+    return cv_complain(complaint, "[node] log = %s: expected text or json", cv_brief(value).text);
+}
+
+static int set_level(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint)
+{
+    static const char *const names[] = {"error", "warning", "info"};
+    operations->level_given = true;
+    for (operations->level = CV_DIARY_ERROR; operations->level <= CV_DIARY_INFO; operations->level++)
+        if (strcmp(value, names[operations->level]) == 0)
+            return 0;
+    return cv_complain(complaint, "[node] log-level = %s: expected error, warning or info", cv_brief(value).text);
+}
+
+static const struct {
+    const char *key;
+    int (*set)(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint);
+} keys[] = {{"http", set_http}, {"log", set_log}, {"log-level", set_level}};
+
+bool cv_operations_settings_has(const char *key)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i].key) == 0)
+            return true;
+    return false;
+}
+
+int cv_operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
+                               struct cv_complaint *complaint)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i].key) == 0)
+            return keys[i].set(operations, value, complaint);
+    return CV_EINPUT;
+}
+
+void cv_operations_settings_finish(struct cv_operations_settings *operations)
+{
+    if (!operations->level_given)
+        operations->level = operations->log_given ? CV_DIARY_INFO : CV_DIARY_WARNING;
+}
+
+void cv_operations_settings_free(struct cv_operations_settings *operations)
+{
+    free(operations->http);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/* Whether the node can grant anything, and if it cannot, why: for /healthz, the service manager and the doctor. */
+#include <stdio.h>
+
+#include "live/diary.h"
+#include "service/numbers.h"
+
+static bool majority_is_missing(const struct cv_member *member, char why[CV_HEALTH_BYTES])
+{
+    const cv_set voters = member->roster.voters, missing = voters & member->peers.suspected;
+    char ids[CV_DIARY_IDS_BYTES];
+    if (cv_majority(voters & ~missing, voters))
+        return false;
+    snprintf(why, CV_HEALTH_BYTES, "no majority: %u of %u voters do not answer this node (%.300s)",
+             cv_set_count(missing), cv_set_count(voters), cv_diary_ids(&member->roster, missing, ids));
+    return true;
+}
+
+static const char *trouble_of(const struct cv_member *member)
+{
+    const struct cv_raft *raft = member->raft;
+    if (member->failed)
+        return "the disk has failed";
+    if (raft && raft->gone)
+        return "the node is leaving";
+    if (!member->begun)
+        return raft ? "the node has just started, and listens for the length of a lease first"
+                    : "the node has just started, and waits for the others";
+    if (raft && !raft->leader)
+        return "nobody is known to lead the log: an election is on its way";
+    if (!member->host.view.epoch)
+        return raft ? "not in a view yet: the leader of the log has to take this node in"
+                    : "not in a view yet: a coordinator is being elected";
+    if (member->host.frozen)
+        return "between two views: the next one is being prepared";
+    return "no lease: a majority has not renewed it";
+}
+
+bool cv_health(const struct cv_service *service, char why[CV_HEALTH_BYTES])
+{
+    const struct cv_member *member = service->member;
+    *why = '\0';
+    if (cv_member_serves(member) && !member->failed)
+        return true;
+    if (!member->raft || !member->begun || !majority_is_missing(member, why))
+        snprintf(why, CV_HEALTH_BYTES, "%s", trouble_of(member));
+    return false;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "service/numbers.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "group/disk.h"
+#include "live/pulse.h"
+
+#define AT(field) offsetof(struct cv_numbers, field)
+
+const struct cv_number cv_number_table[] = {
+    {"server", "uptime_in_seconds", NULL, NULL, 1, AT(uptime_s)},
+    {"server", "epoch", "conclave_view_epoch", "Number of the view this node is in.", 1, AT(epoch)},
+    {"server", "views", "conclave_views_total", "Views that have begun here.", 1, AT(views)},
+    {"server", "term", "conclave_election_term", "Term of the coordinator's election.", 1, AT(term)},
+    {"server", "elections", "conclave_elections_total", "Elections of a coordinator that were called.", 1,
+     AT(elections)},
+    {"server", "loop_late_ms", "conclave_loop_late_seconds", "Worst lateness of the loop in the last minute or two.",
+     1000, AT(late_ms)},
+    {"server", "loop_stalls", "conclave_loop_stalls_total", "Times the loop was stuck for over a quarter second.", 1,
+     AT(stalls)},
+    {"server", "coordinator", "conclave_coordinator", "Id of the node that coordinates, -1 if there is none.", 1,
+     AT(coordinator)},
+    {"server", "serves", "conclave_can_grant", "1 if this node can grant locks now.", 1, AT(serves)},
+    {"server", "started_ms", "process_start_time_seconds", "Start time of the process since 1970.", 1000,
+     AT(started_ms)},
+
+    {"clients", "connected_clients", "conclave_clients", "Connected clients.", 1, AT(clients)},
+    {"clients", "total_connections_received", "conclave_client_connections_total", "Connections of clients so far.", 1,
+     AT(connections)},
+    {"clients", "total_commands_processed", "conclave_commands_total", "Commands of clients.", 1, AT(commands)},
+    {"clients", "strangers", "conclave_strangers", "Connections that have yet to prove who they are.", 1,
+     AT(strangers)},
+    {"clients", "dropped_strangers", "conclave_dropped_strangers_total", "Those that took too long or were too many.",
+     1, AT(dropped_strangers)},
+    {"clients", "refused_clients", "conclave_refused_clients_total", "Clients that could not prove who they are.", 1,
+     AT(refused_clients)},
+
+    {"peers", "bytes_in", "conclave_peer_received_bytes_total", "Bytes received from members.", 1, AT(bytes_in)},
+    {"peers", "bytes_out", "conclave_peer_sent_bytes_total", "Bytes sent to members.", 1, AT(bytes_out)},
+    {"peers", "refused", "conclave_refused_peers_total", "Members' connections ended for what they said.", 1,
+     AT(refused_peers)},
+    {"peers", "disagreements", "conclave_disagreements_total", "Messages of a member that means something else.", 1,
+     AT(disagreements)},
+    {"peers", "dropped_peers", "conclave_dropped_peers_total", "Members' connections that took too long to greet.", 1,
+     AT(dropped_peers)},
+    {"peers", "members", "conclave_members", "Members of the group by the configuration.", 1, AT(members)},
+    {"peers", "view_members", "conclave_view_members", "Members of the view this node is in.", 1, AT(view_members)},
+    {"peers", "suspected", "conclave_suspected_members", "Members this node suspects.", 1, AT(suspected)},
+
+    {"locks", "names", "conclave_names", "Names in use.", 1, AT(names)},
+    {"locks", "held", "conclave_held", "Locks and leaderships held by clients of this node.", 1, AT(held)},
+    {"locks", "waiting", "conclave_waiting", "Clients of this node that wait.", 1, AT(waiting)},
+    {"locks", "grants", "conclave_grants_total", "Locks and leaderships granted here.", 1, AT(grants)},
+    {"locks", "releases", "conclave_releases_total", "Of those, given back.", 1, AT(releases)},
+    {"locks", "losses", "conclave_losses_total", "Of those, lost: with the lease, a view or their time to live.", 1,
+     AT(losses)},
+
+    {"detector", "heartbeat_ms", "conclave_heartbeat_seconds", "Time between heartbeats.", 1000, AT(heartbeat_ms)},
+    {"detector", "suspicions", NULL, NULL, 1, AT(suspicions)}, /* by peer in metrics.c */
+    {"detector", "mistakes", NULL, NULL, 1, AT(mistakes)},
+    {"detector", "mistaken_ms", "conclave_mistaken_seconds_total", "How long members were suspected by mistake.", 1000,
+     AT(mistaken_ms)},
+
+    {"raft", "lease_ms", "conclave_lease_left_seconds", "How long this node may surely go on granting.", 1000,
+     AT(lease_ms)},
+    {"raft", "lease_length_ms", "conclave_lease_seconds", "Length of a lease.", 1000, AT(lease_length_ms)},
+    {"raft", "lapses", "conclave_lease_lapses_total", "Leases that ran out.", 1, AT(lapses)},
+    {"raft", "raft_leader", "conclave_raft_leader", "Id of the node that leads the log, -1 if none is known.", 1,
+     AT(raft_leader)},
+    {"raft", "raft_term", "conclave_raft_term", "Term of the log.", 1, AT(raft_term)},
+    {"raft", "raft_committed", "conclave_raft_committed_index", "Index of the last entry agreed on.", 1,
+     AT(raft_committed)},
+    {"raft", "raft_stored", "conclave_raft_stored_index", "Index of the last entry on this node's disk.", 1,
+     AT(raft_stored)},
+    {"raft", "disk_writes", "conclave_disk_writes_total", "Records written to disk and synced.", 1, AT(disk_writes)},
+    {"raft", "disk_write_us", "conclave_disk_write_seconds_total", "Time that took.", 1000000, AT(disk_write_us)},
+    {"raft", "disk_slowest_us", "conclave_disk_slowest_write_seconds", "The longest of them.", 1000000,
+     AT(disk_slowest_us)},
+    {"raft", "disk_last_us", "conclave_disk_last_write_seconds", "The last of them.", 1000000, AT(disk_last_us)},
+    {"raft", "disk_free", "conclave_disk_free_bytes", "Free space where the node's directory is.", 1, AT(disk_free)},
+    {"raft", "disk_size", "conclave_disk_size_bytes", "All of the space there.", 1, AT(disk_size)},
+    {"tls", "certificate_expires", "conclave_certificate_expiry_time_seconds",
+     "When the node's certificate runs out, since 1970.", 1, AT(certificate_expires)},
+};
+
+const size_t cv_number_count = sizeof cv_number_table / sizeof *cv_number_table;
+
+/* ---- gathering ---- */
+
+static void gather_members(const struct cv_member *member, struct cv_numbers *numbers)
+{
+    const struct cv_peers *peers = &member->peers;
+    const struct cv_view *view = &member->host.view;
+    numbers->members = member->roster.count;
+    numbers->view_members = cv_host_ready(&member->host) ? cv_set_count(view->members) : 0;
+    numbers->suspected = cv_set_count(peers->suspected);
+    numbers->serves = cv_member_serves(member);
+    numbers->coordinator = numbers->serves ? (int64_t)member->roster.ids[view->coordinator] : -1;
+    numbers->bytes_in = (int64_t)peers->bytes_in;
+    numbers->bytes_out = (int64_t)peers->bytes_out;
+    numbers->refused_peers = (int64_t)peers->refused;
+    numbers->dropped_peers = (int64_t)peers->door.dropped;
+    numbers->disagreements = (int64_t)member->disagreements;
+    numbers->heartbeat_ms = (int64_t)(peers->heartbeat_us / 1000);
+    for (cv_node node = 0; peers->list && node < member->roster.count; node++) {
+        numbers->suspicions += (int64_t)peers->list[node].detector.suspicions;
+        numbers->mistakes += (int64_t)peers->list[node].detector.mistakes;
+        numbers->mistaken_ms += (int64_t)(peers->list[node].detector.mistaken_us / 1000);
+    }
+}
+
+static void gather_disk(const struct cv_raft *raft, struct cv_numbers *numbers)
+{
+    struct cv_disk_times times = {0};
+    struct statvfs space;
+    cv_agreement_disk(raft->agreement, &times);
+    numbers->disk_writes = (int64_t)times.count;
+    numbers->disk_write_us = (int64_t)times.total_us;
+    numbers->disk_slowest_us = (int64_t)times.slowest_us;
+    numbers->disk_last_us = (int64_t)times.last_us;
+    if (statvfs(raft->directory, &space) == 0) {
+        numbers->disk_free = (int64_t)(space.f_bavail * space.f_frsize);
+        numbers->disk_size = (int64_t)(space.f_blocks * space.f_frsize);
+    }
+}
+
+static void gather_raft(const struct cv_raft *raft, struct cv_numbers *numbers)
+{
+    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
+    numbers->lease_ms = cv_raft_left_ms(raft);
+    numbers->lease_length_ms = (int64_t)(raft->lease.terms.length_us / 1000);
+    numbers->lapses = (int64_t)raft->lapses;
+    numbers->raft_leader = (int64_t)raft->leader - 1;
+    numbers->raft_term = (int64_t)raft->term;
+    numbers->raft_committed = (int64_t)status.committed;
+    numbers->raft_stored = (int64_t)status.stored;
+    gather_disk(raft, numbers);
+}
+
+static void gather_locks(const struct cv_service *service, struct cv_numbers *numbers)
+{
+    const struct cv_tally *tally = &service->tally;
+    numbers->names = (int64_t)service->host->count - 1;
+    numbers->held = (int64_t)(tally->grants - tally->ends);
+    numbers->waiting = (int64_t)tally->waiting;
+    numbers->grants = (int64_t)tally->grants;
+    numbers->releases = (int64_t)(tally->ends - tally->losses);
+    numbers->losses = (int64_t)tally->losses;
+}
+
+void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers)
+{
+    const struct cv_member *member = service->member;
+    *numbers = (struct cv_numbers){
+        .uptime_s = (int64_t)((cv_loop_now() - member->started_us) / 1000000),
+        .started_ms = service->started_ms,
+        .epoch = (int64_t)member->host.view.epoch,
+        .views = (int64_t)(member->raft ? member->raft->assembly.changes : member->council.changes),
+        .term = (int64_t)member->term,
+        .elections = (int64_t)member->elections,
+        .late_ms = service->pulse ? (int64_t)(cv_pulse_late_us(service->pulse) / 1000) : 0,
+        .stalls = service->pulse ? (int64_t)service->pulse->stalls : 0,
+        .clients = (int64_t)service->session_count,
+        .connections = (int64_t)service->session_total,
+        .commands = (int64_t)service->commands,
+        .strangers = (int64_t)service->door.count,
+        .dropped_strangers = (int64_t)service->door.dropped,
+        .refused_clients = (int64_t)service->refused,
+    };
+    gather_members(member, numbers);
+    gather_locks(service, numbers);
+    if (member->raft)
+        gather_raft(member->raft, numbers);
+    if (member->security.clients)
+        numbers->certificate_expires = cv_tls_expires(member->security.clients);
+}
+
+int64_t cv_number_value(const struct cv_number *number, const struct cv_numbers *numbers)
+{
+    int64_t value;
+    memcpy(&value, (const char *)numbers + number->place, sizeof value);
+    return value;
+}
+
+bool cv_number_applies(const struct cv_number *number, const struct cv_service *service)
+{
+    const struct cv_member *member = service->member;
+    if (strcmp(number->section, "tls") == 0)
+        return member->security.clients && cv_tls_expires(member->security.clients);
+    return strcmp(number->section, "raft") != 0 || member->raft;
+}
+
+void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,
+                      const char *section)
+{
+    for (size_t i = 0; i < cv_number_count; i++) {
+        const struct cv_number *number = &cv_number_table[i];
+        if (number->key && strcmp(number->section, section) == 0 && cv_number_applies(number, service))
+            fprintf(file, "%s:%lld\r\n", number->key, (long long)cv_number_value(number, numbers));
+    }
+}
