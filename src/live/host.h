@@ -54,7 +54,9 @@ enum cv_instance_flag {
     CV_CALLING = 1u << 1,
     CV_WANTS = 1u << 2, /* has requested, is not inside */
     CV_INSIDE = 1u << 3,
-    CV_FRESH = 1u << 4 /* just opened: it starts with its first step */
+    CV_FRESH = 1u << 4,   /* just opened: it starts with its first step */
+    CV_BORROWS = 1u << 5, /* its clients are inside by leave of the node that is */
+    CV_HEIR = 1u << 6     /* it did, until that node was gone; now it is inside itself */
 };
 
 struct cv_instance {
@@ -68,9 +70,12 @@ struct cv_instance {
     uint64_t hash;
     uint64_t clock;
     uint64_t round;
-    uint64_t fence; /* of the last entry */
-    cv_node holder; /* while a view begins: who is inside */
-    uint32_t flags; /* enum cv_instance_flag */
+    uint64_t fence;      /* of the last entry */
+    uint64_t sharing;    /* the generation of readers whose clients are inside together; 0: they are alone */
+    cv_node holder;      /* while a view begins: who is inside, */
+    cv_set sharers;      /* who is so together with it, */
+    uint64_t generation; /* and with which readers */
+    uint32_t flags;      /* enum cv_instance_flag */
     cv_id leader;
     enum cv_subject subject;
     struct cv_timer timers[CV_MAX_TIMERS];

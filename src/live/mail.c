@@ -77,7 +77,7 @@ cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject su
                              .body = body};
     if (to == CV_NOBODY)
         return tell_members(member, &frame);
-    return cv_peers_send(&member->peers, to, &frame) ? cv_set_of(to) : 0;
+    return send_within_view(member, to, &frame) ? cv_set_of(to) : 0;
 }
 
 /* ---- in ---- */
@@ -184,6 +184,12 @@ static void on_letter(struct cv_member *member, cv_node from, const struct cv_fr
         cv_host_start(host, instance);
 }
 
+/* Who leads no more, and what a client asks for by its fence, is true in every view. */
+static bool outlasts_view(enum cv_notice_kind kind)
+{
+    return kind < CV_NOTICE_STANDS || kind == CV_NOTICE_ANSWER;
+}
+
 /* What is about a name waits for the view it was said in. */
 static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
@@ -192,8 +198,8 @@ static void about_name(struct cv_member *member, cv_node from, const struct cv_f
     const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
     if (epoch > host->view.epoch)
         cv_mail_keep(member, from, frame);
-    else if (frame->type == CV_FRAME_NOTICE && (now || frame->kind != CV_NOTICE_STANDS))
-        on_notice(member, from, frame); /* that somebody leads no more is true in every view */
+    else if (frame->type == CV_FRAME_NOTICE && (now || outlasts_view(frame->kind)))
+        on_notice(member, from, frame);
     else if (now && frame->subject == CV_SUBJECT_BALLOT)
         on_vote(member, from, frame);
     else if (now)

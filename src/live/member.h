@@ -24,6 +24,11 @@ enum cv_notice_kind {
     CV_NOTICE_RENEW,
     CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
     CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
+    CV_NOTICE_SHARES, /* service/lending.h: `fence` is the generation; here and below */
+    CV_NOTICE_BORROW,
+    CV_NOTICE_LEND, /* `value` is the first fence, `session` the entry */
+    CV_NOTICE_CLOSE,
+    CV_NOTICE_RETURN,
     CV_NOTICE_KINDS
 };
 

@@ -40,7 +40,10 @@ static void end_view(void *context, bool prepares)
     cv_host_freeze(&member->host);
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
-        instance->holder = prepares && instance->flags & CV_INSIDE ? member->roster.me : CV_NOBODY;
+        const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
+        instance->holder = holds ? member->roster.me : CV_NOBODY;
+        instance->generation = holds ? instance->sharing : 0;
+        instance->sharers = instance->generation ? cv_set_of(member->roster.me) : 0;
     }
 }
 
@@ -55,8 +58,8 @@ static void report(void *context, cv_node to, uint64_t epoch)
     struct cv_member *member = context;
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t body[3] = {member->roster.me, instance->fence};
-        if (cv_instance_is_section(instance) && instance->flags & CV_INSIDE)
+        const uint64_t body[3] = {(instance->flags & CV_INSIDE) != 0, instance->fence, instance->sharing};
+        if (cv_instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
     }
 }
@@ -66,25 +69,53 @@ static void tell(void *context, cv_node to, uint64_t epoch)
     struct cv_member *member = context;
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t body[3] = {instance->holder, instance->fence};
+        const uint64_t body[3] = {instance->holder, instance->fence, instance->sharers};
         if (instance->holder != CV_NOBODY)
             send_motion(member, to, CV_MOTION_HELD, epoch, instance, body);
     }
 }
 
-/* If two say they are inside, the view of one of them is the later one. */
-static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node holder)
+/*
+ * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
+ * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
+ * one.
+ */
+static void on_holding(struct cv_instance *instance, cv_node from, const struct cv_frame *frame)
 {
-    const uint64_t fence = cv_frame_number(frame, 1);
+    const bool inside = cv_frame_number(frame, 0);
+    const uint64_t fence = cv_frame_number(frame, 1), sharing = cv_frame_number(frame, 2);
+    if (instance->holder != CV_NOBODY && sharing && sharing == instance->generation) {
+        instance->sharers |= cv_set_of(from);
+        if (inside)
+            instance->holder = from;
+    } else if (instance->holder == CV_NOBODY || instance->fence < fence) {
+        instance->holder = from;
+        instance->fence = fence;
+        instance->generation = sharing;
+        instance->sharers = sharing ? cv_set_of(from) : 0;
+    }
+}
+
+/* The same as it was found by whoever prepared the view. */
+static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
+{
+    const uint64_t holder = cv_frame_number(frame, 0);
+    if (holder >= member->roster.count)
+        return;
+    instance->holder = (cv_node)holder;
+    instance->fence = cv_frame_number(frame, 1);
+    instance->sharers = cv_frame_number(frame, 2) & cv_set_first(member->roster.count);
+}
+
+static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)
+{
     if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
-    if (!instance || holder >= member->roster.count)
-        return;
-    if (instance->holder != CV_NOBODY && instance->fence >= fence)
-        return;
-    instance->holder = holder;
-    instance->fence = fence;
+    if (instance && frame->kind == CV_MOTION_HOLDING)
+        on_holding(instance, from, frame);
+    else if (instance)
+        on_held(member, instance, frame);
 }
 
 static void install(void *context, const struct cv_view *view)
@@ -102,6 +133,9 @@ static void install(void *context, const struct cv_view *view)
     member->began_us = cv_loop_now();
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
+    for (size_t i = 0; i < host->count; i++)
+        if (host->all[i]->flags & CV_HEIR)
+            cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);
     for (size_t i = 0; i < host->count; i++)
         if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
@@ -159,7 +193,7 @@ static void on_assembly(struct cv_member *member, cv_node from, const struct cv_
     else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
         cv_assembly_hear(assembly, from, motion, frame->round, number, cv_loop_boot());
     else if (cv_assembly_awaits(assembly, motion, from, frame->round))
-        on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)number);
+        on_holder(member, frame, from);
 }
 
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
@@ -175,7 +209,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
                                  .coordinator = (cv_node)cv_frame_number(frame, 2)};
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
         if (cv_council_awaits(&member->council, motion, from, frame->round))
-            on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
+            on_holder(member, frame, from);
     } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {

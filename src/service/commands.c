@@ -155,6 +155,7 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
     }
     wait->ttl_ms = wish.ttl_ms;
     wait->shared = wish.shared;
+    wait->tries = tries;
     wait->priority = wish.priority;
     cv_lock_wait(lock, wait);
     if (!wait->lock || wish.waits_for_ever)

@@ -70,6 +70,19 @@ static void on_question(struct cv_service *service, cv_node from, struct cv_text
         &(struct cv_notice){.kind = CV_NOTICE_ANSWER, .session = notice->session, .value = (uint64_t)value});
 }
 
+/* Whoever shares is to be known here even if nobody wants anything yet. */
+static void hear_of_readers(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
+                            const struct cv_notice *notice)
+{
+    struct cv_lock *lock = subject == CV_SUBJECT_LOCK ? cv_lock_open(service, subject, name) : NULL;
+    if (lock)
+        cv_lock_hear(lock, from,
+                     &(struct cv_lending_word){.notice = notice->kind - CV_NOTICE_SHARES,
+                                               .generation = notice->fence,
+                                               .first = notice->value,
+                                               .entry = notice->session});
+}
+
 void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                      const struct cv_notice *notice)
 {
@@ -82,6 +95,8 @@ void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struc
         struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
         if (lock)
             cv_ballot_heard(lock, from, (uint32_t)notice->value);
+    } else if (notice->kind >= CV_NOTICE_SHARES) {
+        hear_of_readers(service, from, subject, name, notice);
     } else if (subject == CV_SUBJECT_LEADER) {
         struct cv_lock *lock = cv_lock_open(service, subject, name);
         if (lock)

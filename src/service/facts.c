@@ -225,8 +225,8 @@ static void write_locks(FILE *file, const struct cv_service *service)
         held += lock ? lock->holding : 0;
         waiting += lock ? lock->waiting : 0;
     }
-    fprintf(file, "names:%zu\r\nheld:%llu\r\nwaiting:%llu\r\n", service->host->count - 1, (number)held,
-            (number)waiting);
+    fprintf(file, "names:%zu\r\nheld:%llu\r\nwaiting:%llu\r\nlending_notices:%llu\r\n", service->host->count - 1,
+            (number)held, (number)waiting, (number)service->lending_notices);
 }
 
 /* Messages by algorithm and kind, as the texts count them: none to oneself. */

@@ -12,6 +12,19 @@ static struct cv_lock *lock_of(const struct cv_instance *instance)
     return instance->user;
 }
 
+static void tell(void *context, cv_node to, const struct cv_lending_word *word)
+{
+    const struct cv_lock *lock = context;
+    struct cv_service *service = lock->service;
+    const struct cv_notice notice = {.kind = CV_NOTICE_SHARES + word->notice,
+                                     .session = word->entry,
+                                     .fence = word->generation,
+                                     .value = word->first};
+    const cv_set told =
+        cv_member_notify(service->member, to, lock->instance->subject, cv_instance_name(lock->instance), &notice);
+    service->lending_notices += cv_set_count(told);
+}
+
 struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
 {
     const struct cv_instance *instance = cv_host_find(service->host, subject, name);
@@ -26,7 +39,10 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
     struct cv_lock *lock = calloc(1, sizeof *lock);
     if (!lock)
         return NULL;
-    *lock = (struct cv_lock){.service = service, .instance = instance};
+    *lock = (struct cv_lock){.service = service,
+                             .instance = instance,
+                             .lending = {.tell = tell, .context = lock, .me = service->host->roster->me}};
+    cv_lending_forget(&lock->lending);
     lock->balloted = subject == CV_SUBJECT_LEADER &&
                      cv_host_policy(service->host, CV_SUBJECT_BALLOT, instance->name) < service->host->policy_count;
     instance->user = lock;
@@ -147,13 +163,13 @@ void cv_lock_extend(struct cv_hold *hold)
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
-static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)
+static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
 {
     dequeue(wait);
     *hold = (struct cv_hold){.alarm.ring = expired,
                              .session = wait->session,
                              .lock = lock,
-                             .fence = lock->first_fence + lock->grants++,
+                             .fence = fence,
                              .ttl_ms = wait->ttl_ms,
                              .next = lock->holds,
                              .shared = wait->shared};
@@ -167,46 +183,72 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
     announce(lock, hold, true);
 }
 
-/* May the first in the queue join or follow those inside? */
-static bool admits(const struct cv_lock *lock)
+/* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
+static struct cv_queue queue_of(const struct cv_lock *lock)
 {
-    if (!lock->first)
-        return false;
-    if (lock->holds)
-        return lock->holds->shared && lock->first->shared && lock->grants < (1u << CV_GRANT_BITS) - 1;
-    return lock->balloted ? !lock->grants && cv_ballot_won(lock) : lock->grants < CV_HANDOFFS;
+    const struct cv_wait *first = cv_member_serves(lock->service->member) ? lock->first : NULL;
+    return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
+                             .wants = lock->instance->flags & CV_WANTS,
+                             .waits = first && cv_ballot_won(lock),
+                             .reader = first && first->shared,
+                             .firm = first && !first->tries,
+                             .shared = lock->holds && lock->holds->shared,
+                             .holding = lock->holding,
+                             .handoffs = lock->balloted ? 1 : CV_HANDOFFS};
 }
 
-/* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
-void cv_lock_serve(struct cv_lock *lock)
+/* What is to be reported when the view ends. */
+static void note_sharing(struct cv_lock *lock)
+{
+    const struct cv_lending *lending = &lock->lending;
+    struct cv_instance *instance = lock->instance;
+    instance->sharing = lending->shares || lending->borrows ? lending->generation : 0;
+    instance->flags &= ~(uint32_t)CV_BORROWS;
+    if (lending->borrows) {
+        instance->flags |= CV_BORROWS;
+        instance->fence = lending->entry;
+    }
+}
+
+static enum cv_turn take_turn(struct cv_lock *lock)
 {
     struct cv_service *service = lock->service;
-    struct cv_instance *instance = lock->instance;
-    if (!cv_host_ready(service->host))
+    const struct cv_queue queue = queue_of(lock);
+    const enum cv_turn turn = cv_lending_turn(&lock->lending, &queue);
+    struct cv_hold *hold = turn == CV_TURN_GRANT ? new_hold(service) : NULL;
+    if (turn == CV_TURN_GRANT && !hold)
+        return CV_TURN_REST;
+    if (hold)
+        grant(lock, lock->first, hold, cv_lending_grant(&lock->lending, &queue));
+    note_sharing(lock);
+    if (turn == CV_TURN_LEAVE)
+        cv_host_release(service->host, lock->instance);
+    else if (turn == CV_TURN_REQUEST)
+        cv_host_request(service->host, lock->instance);
+    return turn;
+}
+
+void cv_lock_serve(struct cv_lock *lock)
+{
+    if (!cv_host_ready(lock->service->host))
         return;
-    if (!cv_member_serves(service->member)) {
-        if (instance->flags & CV_INSIDE && !lock->holds)
-            cv_host_release(service->host, instance);
-        return;
-    }
-    cv_ballot_update(lock);
-    if (instance->flags & CV_INSIDE) {
-        struct cv_hold *hold;
-        while (admits(lock) && (hold = new_hold(service)))
-            grant(lock, lock->first, hold);
-        if (lock->holds)
-            return;
-        cv_host_release(service->host, instance);
-    }
-    if (lock->first && !(instance->flags & (CV_WANTS | CV_INSIDE)) && cv_ballot_won(lock))
-        cv_host_request(service->host, instance);
+    if (cv_member_serves(lock->service->member))
+        cv_ballot_update(lock);
+    while (take_turn(lock) != CV_TURN_REST)
+        continue;
 }
 
 void cv_lock_entered(struct cv_instance *instance)
 {
     struct cv_lock *lock = lock_of(instance);
-    lock->first_fence = cv_view_fence(&instance->host->view, instance->fence, 0);
-    lock->grants = 0;
+    cv_lending_enter(&lock->lending, cv_view_fence(&instance->host->view, instance->fence, 0), instance->fence);
+    cv_lock_serve(lock);
+}
+
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word)
+{
+    const struct cv_queue queue = queue_of(lock);
+    cv_lending_hear(&lock->lending, &queue, from, word);
     cv_lock_serve(lock);
 }
 
@@ -241,17 +283,21 @@ static void lose_all(struct cv_lock *lock)
     }
 }
 
-/* What this node is inside of it leaves: its place in a view that is over is nothing to report. */
+/*
+ * What this node is inside of it leaves, once all to whom it lends are gone, and it returns what it has borrowed. Its
+ * place in a view that is over is nothing to report.
+ */
 void cv_lock_abandon(struct cv_lock *lock)
 {
     struct cv_instance *instance = lock->instance;
     lose_all(lock);
-    if (!(instance->flags & CV_INSIDE))
+    if (cv_host_ready(instance->host)) {
+        cv_lock_serve(lock);
         return;
-    if (cv_host_ready(instance->host))
-        cv_host_release(instance->host, instance);
-    else
-        instance->flags &= ~(uint32_t)CV_INSIDE;
+    }
+    cv_lending_forget(&lock->lending);
+    note_sharing(lock);
+    instance->flags &= ~(uint32_t)CV_INSIDE;
 }
 
 void cv_lock_disperse(struct cv_lock *lock)
@@ -270,8 +316,11 @@ void cv_lock_resume(struct cv_instance *instance)
     if (!lock)
         return;
     lock->ballot = NULL; /* it ended with its view */
-    if (!(instance->flags & CV_INSIDE))
+    if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
         lose_all(lock);
+    const struct cv_queue queue = queue_of(lock);
+    cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
+                      cv_view_fence(&instance->host->view, 0, 0), instance->fence);
     if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
         cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
     if (lock->holds)

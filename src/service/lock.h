@@ -7,13 +7,14 @@
  * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again behind the other nodes: a
  * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever.
  * Where an election chooses between candidates, a node asks to enter only while its own candidate is the elected one,
- * and lets in one of them at a time. Clients that share hold it together, as long as the first in the queue wants to
- * share, too.
+ * and lets in one of them at a time. Clients that share hold it together, on all nodes (service/lending.h), as long as
+ * nobody waits who does not want to share.
  */
 #ifndef CONCLAVE_SERVICE_LOCK_H
 #define CONCLAVE_SERVICE_LOCK_H
 
 #include "live/host.h"
+#include "service/lending.h"
 
 #define CV_HANDOFFS 16u
 
@@ -30,6 +31,7 @@ struct cv_wait {
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
     bool shared;
+    bool tries; /* it does not want to wait, and nobody need make room for it */
 };
 
 /* A client that has been let in. */
@@ -69,8 +71,7 @@ struct cv_lock {
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t waiting, holding;
-    uint64_t first_fence; /* of this entry's grants */
-    uint32_t grants;
+    struct cv_lending lending;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */
 
@@ -112,6 +113,8 @@ void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything h
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_destroyed(struct cv_instance *instance);
+/* Another member says something about readers. */
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
 /* Somebody leads from now on, or does not any more. */
 void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader);
 

@@ -47,8 +47,9 @@ struct cv_service {
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
     uint64_t commands, errands;
-    struct cv_door door; /* for those who have not proved who they are */
-    uint64_t refused;    /* who could not, or may do nothing here */
+    uint64_t lending_notices; /* sent, to share with readers of other nodes */
+    struct cv_door door;      /* for those who have not proved who they are */
+    uint64_t refused;         /* who could not, or may do nothing here */
     struct cv_listener listeners[4];
     uint32_t listener_count;
 };
