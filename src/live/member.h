@@ -27,6 +27,7 @@ enum cv_notice_kind {
     CV_NOTICE_SHARES, /* service/lending.h: `fence` is the generation; here and below */
     CV_NOTICE_BORROW,
     CV_NOTICE_LEND, /* `value` is the first fence, `session` the entry */
+    CV_NOTICE_REFUSE,
     CV_NOTICE_CLOSE,
     CV_NOTICE_RETURN,
     CV_NOTICE_KINDS

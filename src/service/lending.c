@@ -106,7 +106,7 @@ static void on_shares(struct cv_lending *lending, const struct cv_queue *queue, 
 
 static void on_borrow(struct cv_lending *lending, const struct cv_queue *queue, cv_node from, uint64_t generation)
 {
-    struct cv_lending_word answer = {.notice = CV_LENDING_CLOSE, .generation = generation};
+    struct cv_lending_word answer = {.notice = CV_LENDING_REFUSE, .generation = generation};
     if (queue->inside && lending->shares && generation == lending->generation && !lending->closed &&
         !writer_waits(queue) && lending->end - lending->next >= CV_LOAN) {
         answer.notice = CV_LENDING_LEND;
@@ -128,14 +128,15 @@ static void on_lend(struct cv_lending *lending, const struct cv_lending_word *wo
     lending->end = word->first + CV_LOAN;
 }
 
+static void on_refuse(struct cv_lending *lending)
+{
+    lending->asked = false;
+    lending->closed = true;
+}
+
 static void on_close(struct cv_lending *lending, const struct cv_queue *queue, cv_node from)
 {
-    if (queue->inside) {
-        lending->closed |= lending->shares;
-    } else if (from == lending->lender) {
-        lending->asked = false;
-        lending->closed = true;
-    }
+    lending->closed |= queue->inside ? lending->shares : from == lending->lender;
 }
 
 void cv_lending_hear(struct cv_lending *lending, const struct cv_queue *queue, cv_node from,
@@ -149,6 +150,8 @@ void cv_lending_hear(struct cv_lending *lending, const struct cv_queue *queue, c
         return; /* it is about readers that are gone */
     else if (word->notice == CV_LENDING_LEND && lending->asked && from == lending->lender)
         on_lend(lending, word);
+    else if (word->notice == CV_LENDING_REFUSE && from == lending->lender)
+        on_refuse(lending);
     else if (word->notice == CV_LENDING_CLOSE)
         on_close(lending, queue, from);
     else if (word->notice == CV_LENDING_RETURN) {
@@ -167,12 +170,16 @@ void cv_lending_forget(struct cv_lending *lending)
     lending->shares = lending->borrows = lending->asked = lending->closed = lending->told = false;
 }
 
-/* The generation goes on under the holder, whoever lent before. Who borrows has no fences left and asks for new ones.
+/*
+ * The generation goes on under the holder, whoever lent before, and stays closed if it was. Who borrows has no fences
+ * left and asks for new ones.
  */
 void cv_lending_resume(struct cv_lending *lending, const struct cv_queue *queue, cv_node holder, cv_set sharers,
                        uint64_t first, uint64_t entry)
 {
+    const bool closed = lending->closed && (lending->shares || lending->borrows);
     cv_lending_enter(lending, first, entry);
+    lending->closed = closed;
     if (holder == lending->me) {
         lending->borrowers = sharers & ~cv_set_of(lending->me);
         lending->shares = lending->borrowers || (queue->holding && queue->shared);

@@ -13,7 +13,7 @@
  *     leaves when its own readers
  *     and all borrowers are gone
  *
- * A BORROW is always answered: with LEND, or with CLOSE if a writer waits or the loan comes too late. Whoever is told
+ * A BORROW is always answered: with LEND, or with REFUSE if a writer waits or the wish comes too late. Whoever is told
  * so asks the algorithm, as a writer does, and so stands behind the writers that asked before: nobody starves.
  *
  * Why no writer is inside together with a reader: a writer is let in only by a node that is inside, has no reader
@@ -31,7 +31,14 @@
 
 #define CV_LOAN 16u /* fences that are lent at a time */
 
-enum cv_lending_notice { CV_LENDING_SHARES, CV_LENDING_BORROW, CV_LENDING_LEND, CV_LENDING_CLOSE, CV_LENDING_RETURN };
+enum cv_lending_notice {
+    CV_LENDING_SHARES,
+    CV_LENDING_BORROW,
+    CV_LENDING_LEND,
+    CV_LENDING_REFUSE,
+    CV_LENDING_CLOSE,
+    CV_LENDING_RETURN
+};
 
 /* To one member, or to everybody else (CV_NOBODY). */
 struct cv_lending_word {
