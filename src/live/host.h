@@ -36,6 +36,7 @@ struct cv_policy {
     int64_t *parameters;
     uint32_t fingerprint; /* of the algorithm and its parameters: all members must mean the same */
     uint32_t kinds, timers;
+    uint64_t delay_us; /* the service's: after a holder was lost */
     struct cv_group group;
     struct cv_graph graph; /* complete, for an algorithm that wants one */
     struct cv_quorums quorums;

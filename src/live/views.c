@@ -33,11 +33,18 @@ void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motio
     put_motion(member, leader, motion, member->host.view.epoch, number);
 }
 
+/* Has it just started, or lost what it held before it could report it? */
+static bool is_anew(const struct cv_member *member)
+{
+    return !member->host.view.epoch || (member->raft && member->raft->lapses != member->lapses);
+}
+
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
 static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
     cv_host_freeze(&member->host);
+    member->anew = prepares && is_anew(member) ? cv_set_of(member->roster.me) : 0;
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
         const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
@@ -56,6 +63,8 @@ static void freeze(void *context)
 static void report(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
+    if (is_anew(member))
+        send_motion(member, to, CV_MOTION_HOLDING, epoch, NULL, (const uint64_t[3]){0});
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {(instance->flags & CV_INSIDE) != 0, instance->fence, instance->sharing};
@@ -67,6 +76,8 @@ static void report(void *context, cv_node to, uint64_t epoch)
 static void tell(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
+    if (member->anew)
+        send_motion(member, to, CV_MOTION_HELD, epoch, NULL, (const uint64_t[3]){member->anew});
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {instance->holder, instance->fence, instance->sharers};
@@ -109,6 +120,8 @@ static void on_held(const struct cv_member *member, struct cv_instance *instance
 
 static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)
 {
+    if (!frame->name.length)
+        member->anew |= frame->kind == CV_MOTION_HOLDING ? cv_set_of(from) : cv_frame_number(frame, 0);
     if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
@@ -122,6 +135,8 @@ static void install(void *context, const struct cv_view *view)
 {
     struct cv_member *member = context;
     struct cv_host *host = &member->host;
+    const cv_set missing = host->view.members & (~view->members | member->anew);
+    const bool lost = missing || is_anew(member);
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
     const cv_set expected = cv_peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
@@ -131,6 +146,8 @@ static void install(void *context, const struct cv_view *view)
     if (member->raft)
         cv_raft_began(member->raft);
     member->began_us = cv_loop_now();
+    member->lost_us = lost ? member->began_us : member->lost_us;
+    member->lapses = member->raft ? member->raft->lapses : 0;
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
     for (size_t i = 0; i < host->count; i++)

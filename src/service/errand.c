@@ -95,14 +95,15 @@ void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struc
         struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
         if (lock)
             cv_ballot_heard(lock, from, (uint32_t)notice->value);
+    } else if (notice->kind == CV_NOTICE_TRY || notice->kind == CV_NOTICE_BUSY) {
+        cv_attempt_heard(service, from, subject, name, notice);
+    } else if (notice->kind == CV_NOTICE_KNOWS) {
+        struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LEADER, name);
+        if (lock)
+            cv_leader_known(lock, from, notice->fence);
     } else if (notice->kind >= CV_NOTICE_SHARES) {
         hear_of_readers(service, from, subject, name, notice);
     } else if (subject == CV_SUBJECT_LEADER) {
-        struct cv_lock *lock = cv_lock_open(service, subject, name);
-        if (lock)
-            cv_lock_lead(lock, &(struct cv_leader){.node = from,
-                                                   .leads = notice->kind == CV_NOTICE_LEADS,
-                                                   .session = notice->session,
-                                                   .fence = notice->fence});
+        cv_leader_heard(service, from, name, notice);
     }
 }

@@ -32,10 +32,11 @@ void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock)
 
 /* ---- LOCKS ---- */
 
-/* Names that a session has nothing to do with are not for it to see. */
+/* Names that are held or waited for here, but for those that the session has nothing to do with. */
 static bool shown(const struct cv_session *session, const struct cv_instance *instance, const char *pattern)
 {
-    return instance->user && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
+    const struct cv_lock *lock = instance->user;
+    return lock && (lock->first || lock->holds) && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
            cv_acl_allows(session->acl, CV_MAY_OBSERVE, cv_instance_name(instance));
 }
 
@@ -182,8 +183,9 @@ static void write_clients(FILE *file, const struct cv_service *service)
 {
     fprintf(file, "connected_clients:%llu\r\ntotal_connections_received:%llu\r\ntotal_commands_processed:%llu\r\n",
             (number)service->session_count, (number)service->session_total, (number)service->commands);
-    fprintf(file, "strangers:%llu\r\ndropped_strangers:%llu\r\nrefused_clients:%llu\r\n", (number)service->door.count,
-            (number)service->door.dropped, (number)service->refused);
+    fprintf(file, "strangers:%llu\r\ndropped_strangers:%llu\r\nrefused_clients:%llu\r\ndropped_observers:%llu\r\n",
+            (number)service->door.count, (number)service->door.dropped, (number)service->refused,
+            (number)service->dropped_observers);
 }
 
 static void write_peers(FILE *file, const struct cv_service *service)

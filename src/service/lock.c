@@ -86,7 +86,7 @@ static void expired(struct cv_alarm *alarm)
 {
     struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
     cv_session_lost(hold);
-    cv_lock_end(hold);
+    cv_lock_lose(hold);
 }
 
 static struct cv_hold *new_hold(struct cv_service *service)
@@ -137,21 +137,6 @@ void cv_lock_destroyed(struct cv_instance *instance)
 
 /* ---- letting in ---- */
 
-/* The whole group hears who leads. */
-static void announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads)
-{
-    if (lock->instance->subject != CV_SUBJECT_LEADER)
-        return;
-    cv_lock_lead(lock, &(struct cv_leader){.node = lock->service->host->roster->me,
-                                           .leads = leads,
-                                           .session = hold->owner,
-                                           .fence = hold->fence});
-    cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
-                     &(struct cv_notice){.kind = leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
-                                         .session = hold->owner,
-                                         .fence = hold->fence});
-}
-
 /* Its client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
 void cv_lock_extend(struct cv_hold *hold)
 {
@@ -180,20 +165,28 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
     if (hold->ttl_ms)
         cv_lock_extend(hold);
     cv_session_granted(wait, hold);
-    announce(lock, hold, true);
+    cv_leader_announce(lock, hold, true);
+}
+
+/* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
+static bool is_detained(const struct cv_lock *lock)
+{
+    return lock->unaware || cv_delay_rests(lock);
 }
 
 /* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
 static struct cv_queue queue_of(const struct cv_lock *lock)
 {
-    const struct cv_wait *first = cv_member_serves(lock->service->member) ? lock->first : NULL;
+    const bool detained = is_detained(lock);
+    const bool serves = cv_member_serves(lock->service->member) && !detained;
+    const struct cv_wait *first = serves && lock->first && !cv_delay_holds_off(lock) ? lock->first : NULL;
     return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
                              .wants = lock->instance->flags & CV_WANTS,
                              .waits = first && cv_ballot_won(lock),
                              .reader = first && first->shared,
                              .firm = first && !first->tries,
                              .shared = lock->holds && lock->holds->shared,
-                             .holding = lock->holding,
+                             .holding = lock->holding + detained,
                              .handoffs = lock->balloted ? 1 : CV_HANDOFFS};
 }
 
@@ -268,17 +261,25 @@ void cv_lock_give_up(struct cv_wait *wait)
 void cv_lock_end(struct cv_hold *hold)
 {
     struct cv_lock *lock = hold->lock;
-    announce(lock, hold, false);
+    cv_leader_announce(lock, hold, false);
     forget(hold);
     cv_lock_serve(lock);
 }
 
+void cv_lock_lose(struct cv_hold *hold)
+{
+    cv_delay_begin(hold->lock);
+    cv_lock_end(hold);
+}
+
 static void lose_all(struct cv_lock *lock)
 {
+    if (lock->holds)
+        cv_delay_begin(lock);
     while (lock->holds) {
         struct cv_hold *hold = lock->holds;
         cv_session_lost(hold);
-        announce(lock, hold, false);
+        cv_leader_announce(lock, hold, false);
         forget(hold);
     }
 }
@@ -321,22 +322,6 @@ void cv_lock_resume(struct cv_instance *instance)
     const struct cv_queue queue = queue_of(lock);
     cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
                       cv_view_fence(&instance->host->view, 0, 0), instance->fence);
-    if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
-        cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
-    if (lock->holds)
-        announce(lock, lock->holds, true); /* members that are new here have not heard */
+    cv_leader_resume(lock);
     cv_lock_serve(lock);
-}
-
-/* ---- elections ---- */
-
-/* News of different nodes come in any order; the fences tell which is the latest. */
-void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader)
-{
-    const struct cv_leader *known = &lock->leader;
-    if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
-        return;
-    lock->leader = *leader;
-    for (struct cv_watch *watch = lock->watches; watch; watch = watch->next)
-        cv_session_observe(watch);
 }

@@ -30,6 +30,7 @@ struct cv_wait {
     struct cv_wait *next, *previous;
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
+    uint64_t ticket; /* of a try */
     bool shared;
     bool tries; /* it does not want to wait, and nobody need make room for it */
 };
@@ -74,6 +75,8 @@ struct cv_lock {
     struct cv_lending lending;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */
+    cv_set unaware;          /* members who have yet to say that they know its end */
+    uint64_t rests_until_us; /* a holder was lost: the lock-delay */
 
     /* Elections whose candidates are chosen from by an algorithm: [election PATTERN]. */
     struct cv_instance *ballot; /* of this view, once somebody stands */
@@ -91,6 +94,8 @@ void cv_lock_give_up(struct cv_wait *wait);
 void cv_lock_serve(struct cv_lock *lock);
 /* Ends a hold, whoever's turn it is then is served. */
 void cv_lock_end(struct cv_hold *hold);
+/* The same, but it was not released by its client. */
+void cv_lock_lose(struct cv_hold *hold);
 /* Its time to live begins anew. */
 void cv_lock_extend(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
@@ -115,7 +120,24 @@ bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_destroyed(struct cv_instance *instance);
 /* Another member says something about readers. */
 void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
-/* Somebody leads from now on, or does not any more. */
-void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader);
+
+/* ---- leader.c ---- */
+
+/* A client of this node leads from now on, or does not any more. */
+void cv_leader_announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads);
+/* News of different nodes come in any order; the fences tell which is the latest. */
+void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader);
+/* A member knows that the leader of that fence has ended. */
+void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence);
+void cv_leader_resume(struct cv_lock *lock); /* in a new view */
+
+/* ---- delay.c ---- */
+
+/* A holder was lost just now. */
+void cv_delay_begin(struct cv_lock *lock);
+/* Has this node to stay inside because of that? */
+bool cv_delay_rests(const struct cv_lock *lock);
+/* Was a node lost, so that nothing may be granted yet? */
+bool cv_delay_holds_off(const struct cv_lock *lock);
 
 #endif
