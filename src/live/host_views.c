@@ -122,7 +122,7 @@ void cv_host_adopt(struct cv_host *host, struct cv_instance *instance)
 
 static int begin_anew(struct cv_host *host, struct cv_instance *instance, uint64_t epoch)
 {
-    const bool inherits = instance->flags & CV_BORROWS && instance->holder == host->roster->me;
+    const bool inherits = !(instance->flags & CV_INSIDE) && instance->holder == host->roster->me;
     const int error = cv_host_restart(host, instance, epoch);
     if (error)
         return error;

@@ -67,7 +67,7 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
                         const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->session, notice->fence, notice->value};
+    const uint64_t body[] = {notice->session, notice->fence, notice->value, notice->generation};
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
                              .kind = notice->kind,
                              .subject = subject,
@@ -146,7 +146,8 @@ static void on_notice(struct cv_member *member, cv_node from, const struct cv_fr
     const struct cv_notice notice = {.kind = frame->kind,
                                      .session = cv_frame_number(frame, 0),
                                      .fence = cv_frame_number(frame, 1),
-                                     .value = cv_frame_number(frame, 2)};
+                                     .value = cv_frame_number(frame, 2),
+                                     .generation = cv_frame_number(frame, 3)};
     if (frame->kind < CV_NOTICE_KINDS)
         member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
 }

@@ -33,6 +33,8 @@ enum cv_notice_kind {
     CV_NOTICE_REFUSE,
     CV_NOTICE_CLOSE,
     CV_NOTICE_RETURN,
+    CV_NOTICE_DEPOSIT, /* keep this hold, `value` is its time to live, `session` its entry, if I am gone */
+    CV_NOTICE_TAKE_BACK,
     CV_NOTICE_KINDS
 };
 
@@ -41,6 +43,7 @@ struct cv_notice {
     uint64_t session; /* or the ticket */
     uint64_t fence;
     uint64_t value;
+    uint64_t generation; /* of readers */
 };
 
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */

@@ -39,6 +39,34 @@ static bool is_anew(const struct cv_member *member)
     return !member->host.view.epoch || (member->raft && member->raft->lapses != member->lapses);
 }
 
+enum { BORROWED, INSIDE, DEPOSITED }; /* how a member that says HOLDING does so; behind DEPOSITED whose it was */
+
+/*
+ * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
+ * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
+ * one; and who is inside knows better than who keeps a deposit, which may be over.
+ */
+static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
+{
+    if (instance->holder != CV_NOBODY && sharing && sharing == instance->generation) {
+        instance->sharers |= cv_set_of(from);
+        if (how == INSIDE)
+            instance->holder = from;
+    } else if (instance->holder == CV_NOBODY || instance->fence < fence ||
+               (instance->fence == fence && instance->presumed)) {
+        instance->holder = from;
+        instance->presumed = how >= DEPOSITED;
+        instance->fence = fence;
+        instance->generation = sharing;
+        instance->sharers = sharing ? cv_set_of(from) : 0;
+    }
+}
+
+static cv_set next_members(const struct cv_member *member)
+{
+    return member->raft ? member->raft->assembly.agreed.members : member->council.next.members;
+}
+
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
 static void end_view(void *context, bool prepares)
 {
@@ -49,8 +77,12 @@ static void end_view(void *context, bool prepares)
         struct cv_instance *instance = member->host.all[i];
         const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
         instance->holder = holds ? member->roster.me : CV_NOBODY;
+        instance->presumed = false;
         instance->generation = holds ? instance->sharing : 0;
         instance->sharers = instance->generation ? cv_set_of(member->roster.me) : 0;
+        for (const struct cv_deposit *it = prepares ? instance->deposits : NULL; it; it = it->next)
+            if (!cv_set_has(next_members(member), it->node))
+                find_holder(instance, member->roster.me, DEPOSITED, it->entry, it->generation);
     }
 }
 
@@ -60,6 +92,15 @@ static void freeze(void *context)
     end_view(context, member->council.promised_to == member->roster.me);
 }
 
+/* What is deposited here counts if that node is not in the next view. */
+static void report_deposits(struct cv_member *member, cv_node to, uint64_t epoch, const struct cv_instance *instance)
+{
+    for (const struct cv_deposit *it = instance->deposits; it; it = it->next) {
+        const uint64_t body[3] = {DEPOSITED + (uint64_t)it->node, it->entry, it->generation};
+        send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+    }
+}
+
 static void report(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
@@ -67,9 +108,11 @@ static void report(void *context, cv_node to, uint64_t epoch)
         send_motion(member, to, CV_MOTION_HOLDING, epoch, NULL, (const uint64_t[3]){0});
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t body[3] = {(instance->flags & CV_INSIDE) != 0, instance->fence, instance->sharing};
+        const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : BORROWED;
+        const uint64_t body[3] = {how, instance->fence, instance->sharing};
         if (cv_instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+        report_deposits(member, to, epoch, instance);
     }
 }
 
@@ -86,25 +129,13 @@ static void tell(void *context, cv_node to, uint64_t epoch)
     }
 }
 
-/*
- * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
- * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
- * one.
- */
-static void on_holding(struct cv_instance *instance, cv_node from, const struct cv_frame *frame)
+static void on_holding(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                       const struct cv_frame *frame)
 {
-    const bool inside = cv_frame_number(frame, 0);
-    const uint64_t fence = cv_frame_number(frame, 1), sharing = cv_frame_number(frame, 2);
-    if (instance->holder != CV_NOBODY && sharing && sharing == instance->generation) {
-        instance->sharers |= cv_set_of(from);
-        if (inside)
-            instance->holder = from;
-    } else if (instance->holder == CV_NOBODY || instance->fence < fence) {
-        instance->holder = from;
-        instance->fence = fence;
-        instance->generation = sharing;
-        instance->sharers = sharing ? cv_set_of(from) : 0;
-    }
+    const uint64_t how = cv_frame_number(frame, 0);
+    if (how < DEPOSITED ||
+        (how - DEPOSITED < member->roster.count && !cv_set_has(next_members(member), (cv_node)(how - DEPOSITED))))
+        find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
 }
 
 /* The same as it was found by whoever prepared the view. */
@@ -126,7 +157,7 @@ static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
     if (instance && frame->kind == CV_MOTION_HOLDING)
-        on_holding(instance, from, frame);
+        on_holding(member, instance, from, frame);
     else if (instance)
         on_held(member, instance, frame);
 }

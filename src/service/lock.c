@@ -148,22 +148,34 @@ void cv_lock_extend(struct cv_hold *hold)
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
-static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
+static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
 {
-    dequeue(wait);
-    *hold = (struct cv_hold){.alarm.ring = expired,
-                             .session = wait->session,
-                             .lock = lock,
-                             .fence = fence,
-                             .ttl_ms = wait->ttl_ms,
-                             .next = lock->holds,
-                             .shared = wait->shared};
+    hold->alarm.ring = expired;
+    hold->lock = lock;
+    hold->next = lock->holds;
     if (lock->holds)
         lock->holds->previous = hold;
     lock->holds = hold;
     lock->holding++;
     if (hold->ttl_ms)
         cv_lock_extend(hold);
+}
+
+void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared)
+{
+    struct cv_hold *hold = new_hold(lock->service);
+    if (!hold)
+        return;
+    *hold = (struct cv_hold){.fence = fence, .ttl_ms = ttl_ms, .shared = shared, .inherited = true};
+    add_hold(lock, hold);
+}
+
+static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
+{
+    dequeue(wait);
+    *hold = (struct cv_hold){.session = wait->session, .fence = fence, .ttl_ms = wait->ttl_ms, .shared = wait->shared};
+    add_hold(lock, hold);
+    cv_deposit_make(hold);
     cv_session_granted(wait, hold);
     cv_leader_announce(lock, hold, true);
 }
@@ -262,6 +274,7 @@ void cv_lock_end(struct cv_hold *hold)
 {
     struct cv_lock *lock = hold->lock;
     cv_leader_announce(lock, hold, false);
+    cv_deposit_take_back(hold);
     forget(hold);
     cv_lock_serve(lock);
 }
@@ -280,6 +293,7 @@ static void lose_all(struct cv_lock *lock)
         struct cv_hold *hold = lock->holds;
         cv_session_lost(hold);
         cv_leader_announce(lock, hold, false);
+        cv_deposit_take_back(hold);
         forget(hold);
     }
 }
@@ -319,9 +333,11 @@ void cv_lock_resume(struct cv_instance *instance)
     lock->ballot = NULL; /* it ended with its view */
     if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
         lose_all(lock);
+    cv_deposit_inherit(lock);
     const struct cv_queue queue = queue_of(lock);
     cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
                       cv_view_fence(&instance->host->view, 0, 0), instance->fence);
     cv_leader_resume(lock);
+    cv_deposit_resume(lock);
     cv_lock_serve(lock);
 }

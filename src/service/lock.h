@@ -47,6 +47,7 @@ struct cv_hold {
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */
     bool shared;
+    bool inherited; /* another node granted it, and has recorded that */
 };
 
 /* Somebody who wants to know who leads. */
@@ -96,6 +97,8 @@ void cv_lock_serve(struct cv_lock *lock);
 void cv_lock_end(struct cv_hold *hold);
 /* The same, but it was not released by its client. */
 void cv_lock_lose(struct cv_hold *hold);
+/* Another node granted it, and is gone. */
+void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared);
 /* Its time to live begins anew. */
 void cv_lock_extend(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
@@ -130,6 +133,15 @@ void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader);
 /* A member knows that the leader of that fence has ended. */
 void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence);
 void cv_leader_resume(struct cv_lock *lock); /* in a new view */
+
+/* ---- deposit.c ---- */
+
+/* It has a time to live, or not; it has begun, or is over. */
+void cv_deposit_make(const struct cv_hold *hold);
+void cv_deposit_take_back(const struct cv_hold *hold);
+/* In a new view: what was deposited here is this node's now, or nobody's; its own holds have to be deposited again. */
+void cv_deposit_inherit(struct cv_lock *lock);
+void cv_deposit_resume(const struct cv_lock *lock);
 
 /* ---- delay.c ---- */
 

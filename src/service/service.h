@@ -17,6 +17,7 @@ struct cv_errand {
     struct cv_alarm alarm;
     uint64_t ticket;
     cv_set awaited; /* 0: there is none */
+    bool in_part;   /* a member could not be asked */
     bool renews;
 };
 
@@ -116,6 +117,10 @@ void cv_attempt_ask(struct cv_wait *wait);
 bool cv_attempt_is_hopeless(const struct cv_lock *lock, bool shares);
 void cv_attempt_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
                       const struct cv_notice *notice);
+
+/* ---- deposit.c ---- */
+
+void cv_deposit_heard(struct cv_lock *lock, cv_node from, const struct cv_notice *notice);
 
 /* ---- leader.c ---- */
 

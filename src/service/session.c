@@ -108,8 +108,9 @@ void cv_session_lost(struct cv_hold *hold)
 
 void cv_session_drop(struct cv_hold *hold)
 {
-    cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
-                           false);
+    if (!hold->inherited)
+        cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
+                               hold->shared, false);
     if (!hold->session)
         return;
     *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
