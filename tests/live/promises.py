@@ -44,6 +44,22 @@ def campaigns_are_tried():
     cluster.remove()
 
 
+def ring_of_a_new_view():
+    """Whoever still waits is let in, though the member that begins with the token has forgotten the name."""
+    with Cluster(3, "--algorithm", "token-ring") as cluster:
+        cluster.await_view([1, 2, 3])
+        holder, waiting = cluster.client(2), cluster.client(3)
+        fence = holder.ask("LOCK", "a")
+        waiting.say("LOCK", "a", "WAIT", 5000)
+        time.sleep(0.05)
+        cluster.kill(2)
+        new = waiting.hear()
+        assert new is not None and new > fence
+    cluster.check()
+    cluster.judge()
+    cluster.remove()
+
+
 # ---- observers ----
 
 def lead(cluster, node, name, count, seed):
@@ -283,5 +299,5 @@ def only_names_in_use():
 
 
 if __name__ == "__main__":
-    sys.exit(main([tries, campaigns_are_tried, observers, observers_across_views, slow_observers, lock_delay,
+    sys.exit(main([tries, campaigns_are_tried, ring_of_a_new_view, observers, observers_across_views, slow_observers, lock_delay,
                    lock_delay_outlasts_nodes, renewed_by_any_member, only_names_in_use]))
