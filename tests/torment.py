@@ -36,18 +36,19 @@ class Story:
                       asked=int(asked * SECOND), **facts)
         return self
 
-    def hold(self, begin, end, who, fence, until=None, asked=None, name="a"):
+    def hold(self, begin, end, who, fence, until=None, asked=None, name="a", shared=False):
         """A lock asked for, granted, confirmed and ended."""
-        self.call(begin - 0.3 if asked is None else asked, begin - 0.2, who, fence=fence, name=name)
-        self.tell(begin, who, "hold", name=name, kind="lock", fence=fence, node=1,
+        self.call(begin - 0.3 if asked is None else asked, begin - 0.2, who, fence=fence, name=name, shared=shared)
+        self.tell(begin, who, "hold", name=name, kind="lock", fence=fence, node=1, shared=shared,
                   confirmed=int((begin - 0.1) * SECOND), until=None if until is None else int(until * SECOND))
         if end is not None:
             self.tell(end, who, "end", name=name, kind="lock", fence=fence, why="released",
                       ended=int(min(end, until or end) * SECOND))
         return self
 
-    def read(self, at, who, fence, accepted=True):
-        return self.tell(at, "register", "read", name="a", fence=fence, accepted=accepted, by=who)
+    def read(self, at, who, fence, accepted=True, shared=False, seen=None):
+        return self.tell(at, "register", "read", name="a", fence=fence, accepted=accepted, by=who, shared=shared,
+                         seen=seen)
 
     def write(self, at, who, fence, base, tag, accepted=True):
         return self.tell(at, "register", "write", name="a", fence=fence, accepted=accepted, by=who, base=base, tag=tag,
@@ -126,6 +127,29 @@ def two_holders():
     assert wild["exclusion"] == "not-judged" and wild["fences-unique"] == "violated"
 
 
+def readers():
+    """Those who share may overlap, with fences in any order; nobody else may."""
+    sharing = good().hold(5, 9, "x", 8, shared=True).hold(6, 8, "y", 7, shared=True)
+    assert not sharing.violated()
+    assert not good().hold(5, 9, "x", 8, shared=True).hold(9.1, 10, "y", 9).violated()
+    assert good().hold(5, 9, "x", 8, shared=True).hold(6, 7, "y", 9).violated() == {"exclusion"}
+    assert good().hold(5, 9, "x", 8).hold(6, 7, "y", 9, shared=True).violated() == {"exclusion"}
+    # One who stays long is remembered behind many who share.
+    late = good().hold(5, 9, "x", 7, shared=True).hold(5.5, 6, "y", 8, shared=True).hold(8, 8.5, "z", 9)
+    assert late.count("exclusion") == 1
+    # A writer's fence is higher than all before, a reader's than every writer's.
+    assert good().hold(5, 6, "x", 9, shared=True).hold(7, 8, "y", 8).violated() == {"fences-rise"}
+    assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8, shared=True).violated() == {"fences-rise"}
+
+
+def torn_reads():
+    reads = good().read(5, "x", 8, shared=True, seen="y.1").read(5.1, "z", 7, shared=True, seen="y.1")
+    assert not reads.violated()
+    assert reads.read(5.2, "x", 8, shared=True, seen="w.1").violated() == {"no-torn-read"}
+    assert good().read(5, "x", 5, shared=True, seen="y.1").violated() == {"no-stale-fence"}, "a writer had 6"
+    assert good().read(5, "x", 8, shared=True).write(5.1, "y", 6, "y.1", "y.2").violated() == {"no-stale-fence"}
+
+
 def stale_fence_accepted():
     story = good().write(3.3, "x", 5, "y.1", "x.2")
     assert story.violated() == {"no-stale-fence"}
@@ -181,13 +205,15 @@ def register():
         def note(self, *_, **__):
             pass
 
-    def order(registers, what, fence, base=None, tag=None, until=None):
-        return registers.take(
-            {what: "a", "fence": fence, "base": base, "tag": tag, "until": until, "by": "x"})["accepted"]
+    def order(registers, what, fence, base=None, tag=None, until=None, shared=False):
+        return registers.take({what: "a", "fence": fence, "base": base, "tag": tag, "until": until, "by": "x",
+                               "shared": shared})["accepted"]
 
     fenced = Registers(Nobody(), "fence")
     assert order(fenced, "read", 5) and order(fenced, "write", 5) and order(fenced, "read", 6)
     assert not order(fenced, "write", 5) and order(fenced, "write", 6)
+    assert order(fenced, "read", 9, shared=True) and order(fenced, "read", 7, shared=True), "readers in any order"
+    assert not order(fenced, "write", 8) and not order(fenced, "read", 5, shared=True) and order(fenced, "write", 10)
     timed = Registers(Nobody(), "deadline")
     assert order(timed, "write", 6) and order(timed, "write", 5) and not order(timed, "write", 7, until=1)
 
@@ -218,7 +244,7 @@ def bad_input():
         assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1, (options, result)
 
 
-TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, stale_fence_accepted, lost_update, observers,
+TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, readers, torn_reads, stale_fence_accepted, lost_update, observers,
          calls, no_progress, crash, register, generators, bad_input]
 
 if __name__ == "__main__":

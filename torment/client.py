@@ -45,8 +45,8 @@ class Register:
         print(json.dumps(order | {"by": self.who}), file=self.file, flush=True)
         return json.loads(self.file.readline())
 
-    def read(self, name, fence):
-        return self.order(read=name, fence=fence)
+    def read(self, hold):
+        return self.order(read=hold.name, fence=hold.fence, shared=hold.shared, until=hold.until_us)
 
     def write(self, name, fence, base, until):
         self.writes += 1
@@ -58,6 +58,7 @@ class Hold:
 
     def __init__(self, session, kind, name, grant):
         self.session, self.kind, self.name, self.fence = session, kind, name, grant.answer
+        self.shared = "SHARED" in grant.words
         self.until_us = None  # None: for ever
         self.asked_us = self.renew_us = 0
         self.lost = False
@@ -65,7 +66,7 @@ class Hold:
         if self.lost:
             raise Over("lost")
         self.history = session.history
-        self.history.note("hold", name=name, kind=kind, fence=self.fence, node=session.node,
+        self.history.note("hold", name=name, kind=kind, fence=self.fence, shared=self.shared, node=session.node,
                           confirmed=self.asked_us, until=self.until_us)
 
     def renewed(self, call):
@@ -120,12 +121,14 @@ class Client:
         return self.home if self.random.random() < 0.75 else self.random.randrange(count)
 
     def work(self, hold):
-        """Reads, thinks, writes; now and then holds on for long, so that faults find holders."""
+        """Reads, thinks, writes, or reads again if it shares; now and then holds on for long, so that faults find holders."""
         for _ in range(self.random.randint(1, 3)):
             hold.rest(0)
-            seen = self.register.read(hold.name, hold.fence)
+            seen = self.register.read(hold)
             hold.rest(self.random.uniform(0.001, 0.01))
-            if seen["accepted"]:
+            if hold.shared:
+                self.register.read(hold)
+            elif seen["accepted"]:
                 self.register.write(hold.name, hold.fence, seen["tag"], hold.until_us)
         if self.random.random() < 0.05:
             hold.rest(self.random.uniform(0.3, 1.0))
@@ -164,6 +167,8 @@ class Client:
         words = [ENDINGS[self.kind][0], name, "WAIT", WAIT_MS]
         if self.kind == "lock" and self.random.random() < 0.25:
             words += ["TTL", TTL_MS]
+        if self.kind == "lock" and self.random.random() < 0.4:
+            words.append("SHARED")
         session.pushes.clear()
         grant = session.ask(*words, wait_ms=WAIT_MS)
         if isinstance(grant.answer, int):

@@ -78,47 +78,67 @@ class Judge:
 
     def fences_rise(self):
         """What surely happened later has the higher fence: a lock asked for after another's grant had arrived, and a
-        hold that was confirmed after another had been."""
+        hold that was confirmed after another had been. Those who share have theirs in any order."""
         for kind, events, begin in (("granted", self.grants, "asked"), ("held", self.holds, "confirmed")):
             for name in self.names(events):
                 yield from self.falling(kind, [event for event in events if event["name"] == name], begin)
 
     def falling(self, kind, events, begin):
         done = sorted(events, key=lambda event: event["us"])
-        highest = []  # the event with the highest fence up to each
+        highest, alone = self.highest(done), self.highest([event for event in done if not event.get("shared")])
         for event in done:
-            best = highest[-1] if highest and highest[-1]["fence"] > event["fence"] else event
-            highest.append(best)
-        moments = [event["us"] for event in done]
-        for event in done:
+            moments, best = alone if event.get("shared") else highest
             before = bisect.bisect_left(moments, event[begin])
-            if before and highest[before - 1]["fence"] >= event["fence"]:
-                other = highest[before - 1]
+            if before and best[before - 1]["fence"] >= event["fence"]:
+                other = best[before - 1]
                 yield (f"{event['name']}: {other['who']} was {kind} fence {other['fence']} at {self.at(other['us'])}, "
                        f"and later {event['who']} fence {event['fence']} at {self.at(event['us'])}")
 
+    @staticmethod
+    def highest(events):
+        """When each of them was, and the one with the highest fence up to it."""
+        best = []
+        for event in events:
+            best.append(best[-1] if best and best[-1]["fence"] > event["fence"] else event)
+        return [event["us"] for event in events], best
+
     def exclusion(self):
-        """No two clients believe in the same lock at the same time."""
+        """No two clients believe in the same lock at the same time, unless they share it."""
         for name in self.names(self.holds):
-            latest = None
+            stays = {True: None, False: None}  # of those who share and of those who do not, who stays longest
             for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["us"]):
+                shared = bool(hold.get("shared"))
+                others = [stays[False]] if shared else [stays[False], stays[True]]
+                latest = max((other for other in others if other), key=lambda other: other["ended"], default=None)
                 if latest and hold["us"] < latest["ended"]:
                     overlap_ms = (min(hold["ended"], latest["ended"]) - hold["us"]) / 1000
                     yield (f"{name}: {latest['who']} (fence {latest['fence']}, node {latest['node']}) and "
                            f"{hold['who']} (fence {hold['fence']}, node {hold['node']}) held it together for "
                            f"{overlap_ms:.1f} ms at {self.at(hold['us'])}")
-                if not latest or hold["ended"] > latest["ended"]:
-                    latest = hold
+                if not stays[shared] or hold["ended"] > stays[shared]["ended"]:
+                    stays[shared] = hold
 
     def no_stale_fence(self):
-        """The register never accepts a fence lower than one it has seen."""
-        highest = {}
+        """The register never accepts a fence lower than one it has seen; of those who share, than one of who does not."""
+        highest, alone = {}, {}
         for event in self.events:
             if event["what"] in ("read", "write") and event["accepted"]:
-                if event["fence"] < highest.get(event["name"], 0):
-                    yield (f"{event['name']}: fence {event['fence']} of {event['by']} was accepted after "
-                           f"{highest[event['name']]} at {self.at(event['us'])}")
-                highest[event["name"]] = max(event["fence"], highest.get(event["name"], 0))
+                name, seen = event["name"], alone if event.get("shared") else highest
+                if event["fence"] < seen.get(name, 0):
+                    yield (f"{name}: fence {event['fence']} of {event['by']} was accepted after {seen[name]} at "
+                           f"{self.at(event['us'])}")
+                for marks in (highest,) if event.get("shared") else (highest, alone):
+                    marks[name] = max(event["fence"], marks.get(name, 0))
+
+    def no_torn_read(self):
+        """Whoever shares a lock reads the same as long as it holds it: nobody writes meanwhile."""
+        first = {}
+        for event in self.all("read"):
+            if event["accepted"] and event.get("shared"):
+                before = first.setdefault((event["by"], event["name"], event["fence"]), event)
+                if before["seen"] != event["seen"]:
+                    yield (f"{event['name']}: {event['by']} (fence {event['fence']}) read {before['seen']} at "
+                           f"{self.at(before['us'])} and {event['seen']} at {self.at(event['us'])}")
 
     def no_lost_update(self):
         """Every write that is accepted builds on the one before it."""
@@ -198,6 +218,7 @@ class Judge:
         rules = [("fences-unique", self.fences_unique, True), ("fences-rise", self.fences_rise, bounded),
                  ("no-stale-fence", self.no_stale_fence, fenced),
                  ("no-lost-update", self.no_lost_update, fenced or bounded),
+                 ("no-torn-read", self.no_torn_read, fenced or bounded),
                  ("exclusion", self.exclusion, bounded), ("observed-in-order", self.observed_in_order, True),
                  ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
                  ("nodes-survive", self.nodes_survive, True)]
@@ -221,7 +242,7 @@ class Judge:
         recoveries = [event["first_ms"] for event in self.all("recovered")]
         return {"seconds": round((self.end_us - self.start_us) / 1e6, 1), "events": len(self.events),
                 "faults": len(self.all("healed")), "calls": len(self.answers), "grants": len(self.grants),
-                "holds": len(self.holds), "lost": ends.count("lost") + ends.count("lease"),
+                "holds": len(self.holds), "shared": sum(bool(hold.get("shared")) for hold in self.holds), "lost": ends.count("lost") + ends.count("lease"),
                 "writes": sum(order["accepted"] and order["what"] == "write" for order in orders),
                 "refused": sum(not order["accepted"] for order in orders),
                 "leaders_observed": len(self.all("observed")),

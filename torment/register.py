@@ -4,10 +4,11 @@
 
 usage: register.py SOCKET HISTORY fence|deadline
 
-A line in, a line out, JSON. `{"read": NAME, "fence": F, "by": WHO}` and `{"write": NAME, "fence": F, "base": TAG,
+A line in, a line out, JSON. `{"read": NAME, "fence": F, "until": US|null, "by": WHO}` and `{"write": NAME, "fence": F, "base": TAG,
 "tag": TAG, "until": US|null, "by": WHO}` are answered by `{"accepted": true|false, "tag": TAG}`. A register knows the
-highest fence it has seen, reads included, and refuses lower ones. With `deadline` it trusts the clients' clocks
-instead: it takes every fence, and refuses whoever is later than it said it would be.
+highest fence it has seen, reads included, and refuses lower ones. Those who share a lock have fences in any order, so
+`"shared": true` is refused only below the highest of those who do not share. With `deadline` it trusts the clients'
+clocks instead: it takes every fence, and refuses whoever is later than it said it would be.
 """
 
 import asyncio
@@ -22,12 +23,12 @@ from history import History, now_us
 class Registers:
     def __init__(self, history, check):
         self.history, self.check = history, check
-        self.tags, self.highest = {}, {}
+        self.tags, self.highest, self.highest_alone = {}, {}, {}
 
     def accepts(self, name, order):
         if self.check == "deadline":
             return order.get("until") is None or now_us() <= order["until"]
-        return order["fence"] >= self.highest.get(name, 0)
+        return order["fence"] >= (self.highest_alone if order.get("shared") else self.highest).get(name, 0)
 
     def take(self, order):
         what = "read" if "read" in order else "write"
@@ -36,8 +37,12 @@ class Registers:
         facts = {"name": name, "fence": order["fence"], "accepted": accepted, "by": order["by"]}
         if what == "write":
             facts |= {"base": order["base"], "tag": order["tag"], "until": order["until"]}
+        else:
+            facts |= {"seen": self.tags.get(name), "shared": bool(order.get("shared"))}
         if accepted:
             self.highest[name] = max(order["fence"], self.highest.get(name, 0))
+            if not order.get("shared"):
+                self.highest_alone[name] = max(order["fence"], self.highest_alone.get(name, 0))
             if what == "write":
                 self.tags[name] = order["tag"]
         self.history.note(what, **facts)

@@ -50,7 +50,7 @@ class Session:
 
     def finish(self, call, outcome, answer=None):
         call.answer = answer
-        facts = {"fence": answer} if outcome == "granted" else {}
+        facts = {"fence": answer, "shared": "SHARED" in call.words} if outcome == "granted" else {}
         call.answered_us = self.history.note("answer", call=call.number, node=self.node, command=call.words[0],
                                              name=call.words[1] if len(call.words) > 1 else None, outcome=outcome,
                                              asked=call.asked_us, **facts)

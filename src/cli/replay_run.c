@@ -159,17 +159,9 @@ static int by_break(const void *left, const void *right)
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->back - y->back;
 }
 
-/* What clients are promised whatever the algorithm: those who share may be inside together. */
-static const struct cv_algorithm *judged_clients(const struct replay_story *story)
-{
-    static const struct cv_algorithm exclusive = {
-        .problem = CV_MUTEX, .name = "clients", .claims = CV_EXCLUSION | CV_FENCES_RISE};
-    static const struct cv_algorithm shared = {.problem = CV_MUTEX, .name = "clients", .claims = CV_FENCES_RISE};
-    for (size_t i = 0; i < story->grant_count; i++)
-        if (story->grants[i].shared)
-            return &shared;
-    return &exclusive;
-}
+/* What clients are promised whatever the algorithm. */
+static const struct cv_algorithm judged_clients = {
+    .problem = CV_MUTEX, .name = "clients", .claims = CV_EXCLUSION | CV_FENCES_RISE};
 
 static int set_parameters(struct cv_scenario *scenario)
 {
@@ -189,10 +181,8 @@ static int set_scenario(const struct replay *replay, struct replay_story *story,
     struct cv_scenario *scenario = &story->scenario;
     struct cv_complaint complaint;
     struct cv_random random = {{0}};
-    *scenario = (struct cv_scenario){.algorithm = clients ? judged_clients(story) : story->algorithm,
-                                     .names = 1,
-                                     .until = CV_NEVER - 1,
-                                     .detect = 1};
+    *scenario = (struct cv_scenario){
+        .algorithm = clients ? &judged_clients : story->algorithm, .names = 1, .until = CV_NEVER - 1, .detect = 1};
     scenario->group = (struct cv_group){.ids = replay->ids,
                                         .attributes = replay->attributes,
                                         .nodes = replay->nodes,
@@ -319,7 +309,8 @@ static void tell_clients(const struct replay *replay, struct replay_story *story
                                  .requested = grant->begun,
                                  .entered = grant->begun,
                                  .left = grant->ended,
-                                 .fence = grant->fence};
+                                 .fence = grant->fence,
+                                 .shared = grant->shared};
         for (size_t j = 0; j < replay->break_count; j++) {
             const struct replay_break *it = &replay->breaks[j];
             if (it->node == grant->node && !it->back && it->time >= grant->begun && it->time < entry.left) {

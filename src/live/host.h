@@ -36,6 +36,7 @@ struct cv_policy {
     int64_t *parameters;
     uint32_t fingerprint; /* of the algorithm and its parameters: all members must mean the same */
     uint32_t kinds, timers;
+    uint64_t delay_us; /* the service's: after a holder was lost */
     struct cv_group group;
     struct cv_graph graph; /* complete, for an algorithm that wants one */
     struct cv_quorums quorums;
@@ -54,7 +55,17 @@ enum cv_instance_flag {
     CV_CALLING = 1u << 1,
     CV_WANTS = 1u << 2, /* has requested, is not inside */
     CV_INSIDE = 1u << 3,
-    CV_FRESH = 1u << 4 /* just opened: it starts with its first step */
+    CV_FRESH = 1u << 4,   /* just opened: it starts with its first step */
+    CV_BORROWS = 1u << 5, /* its clients are inside by leave of the node that is */
+    CV_HEIR = 1u << 6     /* it is inside by a view that began, since the node that was is gone */
+};
+
+/* A hold of another node, to be kept here if that node is gone in the next view. */
+struct cv_deposit {
+    struct cv_deposit *next;
+    cv_node node;
+    uint64_t fence, ttl_ms;
+    uint64_t entry, generation; /* generation 0: it is not shared */
 };
 
 struct cv_instance {
@@ -65,12 +76,17 @@ struct cv_instance {
     struct cv_instance *chain; /* with the same place in the table */
     size_t place;              /* among all instances */
     void *user;                /* the service's */
+    struct cv_deposit *deposits;
     uint64_t hash;
     uint64_t clock;
     uint64_t round;
-    uint64_t fence; /* of the last entry */
-    cv_node holder; /* while a view begins: who is inside */
-    uint32_t flags; /* enum cv_instance_flag */
+    uint64_t fence;      /* of the last entry */
+    uint64_t sharing;    /* the generation of readers whose clients are inside together; 0: they are alone */
+    cv_node holder;      /* while a view begins: who is inside, */
+    bool presumed;       /* (by a deposit,) */
+    cv_set sharers;      /* who is so together with it, */
+    uint64_t generation; /* and with which readers */
+    uint32_t flags;      /* enum cv_instance_flag */
     cv_id leader;
     enum cv_subject subject;
     struct cv_timer timers[CV_MAX_TIMERS];
@@ -160,6 +176,8 @@ struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject sub
 /* Finds it, or begins it; NULL if there are too many or no memory. */
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
 void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
+/* Frees the one that it points to. */
+void cv_host_drop_deposit(struct cv_deposit **at);
 /* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
 uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name);
 

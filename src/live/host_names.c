@@ -87,8 +87,17 @@ static bool make_group(const struct cv_host *host, struct cv_instance *instance)
     return instance->group && instance->attributes;
 }
 
+void cv_host_drop_deposit(struct cv_deposit **at)
+{
+    struct cv_deposit *deposit = *at;
+    *at = deposit->next;
+    free(deposit);
+}
+
 static void discard(struct cv_instance *instance)
 {
+    while (instance->deposits)
+        cv_host_drop_deposit(&instance->deposits);
     if (instance->subject == CV_SUBJECT_BALLOT)
         free(instance->group);
     free(instance->attributes);

@@ -113,7 +113,22 @@ void cv_host_adopt(struct cv_host *host, struct cv_instance *instance)
     instance->policy->algorithm->adopt(me, instance->holder, instance->fence);
     assert(!me->used);
     me->timers_armed = me->timers_cancelled = 0;
-    instance->flags |= CV_FRESH | (instance->holder == me->node ? CV_INSIDE : 0u);
+    instance->flags |= CV_FRESH;
+    if (instance->holder == me->node)
+        instance->flags |= CV_INSIDE;
+    else if (cv_set_has(instance->sharers, me->node))
+        instance->flags |= CV_BORROWS;
+}
+
+static int begin_anew(struct cv_host *host, struct cv_instance *instance, uint64_t epoch)
+{
+    const bool inherits = !(instance->flags & CV_INSIDE) && instance->holder == host->roster->me;
+    const int error = cv_host_restart(host, instance, epoch);
+    if (error)
+        return error;
+    cv_host_adopt(host, instance);
+    instance->flags |= inherits ? CV_HEIR : 0u;
+    return 0;
 }
 
 int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)(const struct cv_instance *instance))
@@ -128,8 +143,8 @@ int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)
             cv_host_record(host, instance, CV_EVENT_LEAVE, "lost");
         if (!cv_instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
             cv_host_destroy(host, instance);
-        else if (!error && !(error = cv_host_restart(host, instance, view->epoch)))
-            cv_host_adopt(host, instance);
+        else if (!error)
+            error = begin_anew(host, instance, view->epoch);
     }
     cv_host_expect_crowd(host);
     host->frozen = error != 0;

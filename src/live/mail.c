@@ -67,7 +67,7 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
                         const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->session, notice->fence, notice->value};
+    const uint64_t body[] = {notice->session, notice->fence, notice->value, notice->generation};
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
                              .kind = notice->kind,
                              .subject = subject,
@@ -77,7 +77,7 @@ cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject su
                              .body = body};
     if (to == CV_NOBODY)
         return tell_members(member, &frame);
-    return cv_peers_send(&member->peers, to, &frame) ? cv_set_of(to) : 0;
+    return send_within_view(member, to, &frame) ? cv_set_of(to) : 0;
 }
 
 /* ---- in ---- */
@@ -146,7 +146,8 @@ static void on_notice(struct cv_member *member, cv_node from, const struct cv_fr
     const struct cv_notice notice = {.kind = frame->kind,
                                      .session = cv_frame_number(frame, 0),
                                      .fence = cv_frame_number(frame, 1),
-                                     .value = cv_frame_number(frame, 2)};
+                                     .value = cv_frame_number(frame, 2),
+                                     .generation = cv_frame_number(frame, 3)};
     if (frame->kind < CV_NOTICE_KINDS)
         member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
 }
@@ -184,6 +185,12 @@ static void on_letter(struct cv_member *member, cv_node from, const struct cv_fr
         cv_host_start(host, instance);
 }
 
+/* Who leads no more, and what a client asks for by its fence, is true in every view. */
+static bool outlasts_view(enum cv_notice_kind kind)
+{
+    return kind < CV_NOTICE_STANDS || kind == CV_NOTICE_ANSWER;
+}
+
 /* What is about a name waits for the view it was said in. */
 static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
@@ -192,8 +199,8 @@ static void about_name(struct cv_member *member, cv_node from, const struct cv_f
     const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
     if (epoch > host->view.epoch)
         cv_mail_keep(member, from, frame);
-    else if (frame->type == CV_FRAME_NOTICE && (now || frame->kind != CV_NOTICE_STANDS))
-        on_notice(member, from, frame); /* that somebody leads no more is true in every view */
+    else if (frame->type == CV_FRAME_NOTICE && (now || outlasts_view(frame->kind)))
+        on_notice(member, from, frame);
     else if (now && frame->subject == CV_SUBJECT_BALLOT)
         on_vote(member, from, frame);
     else if (now)

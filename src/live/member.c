@@ -275,6 +275,7 @@ static int make_policies(struct cv_member *member, const struct cv_settings *set
         const struct cv_rule *rule = i ? &settings->rules[i - 1] : &settings->election;
         host->policies[i].pattern = rule->pattern;
         host->policies[i].algorithm = rule->algorithm;
+        host->policies[i].delay_us = rule->delay_ms * 1000;
         const int error = cv_rule_parameters(rule, settings, &host->policies[i].parameters, complaint);
         if (error)
             return error;

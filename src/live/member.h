@@ -24,6 +24,17 @@ enum cv_notice_kind {
     CV_NOTICE_RENEW,
     CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
     CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
+    CV_NOTICE_KNOWS,  /* the sender has heard that the leader of that fence leads no more */
+    CV_NOTICE_TRY,    /* are you inside? `session` is the ticket, `value` whether the client would share */
+    CV_NOTICE_BUSY,   /* yes */
+    CV_NOTICE_SHARES, /* service/lending.h: `fence` is the generation; here and below */
+    CV_NOTICE_BORROW,
+    CV_NOTICE_LEND, /* `value` is the first fence, `session` the entry */
+    CV_NOTICE_REFUSE,
+    CV_NOTICE_CLOSE,
+    CV_NOTICE_RETURN,
+    CV_NOTICE_DEPOSIT, /* keep this hold, `value` is its time to live, `session` its entry, if I am gone */
+    CV_NOTICE_TAKE_BACK,
     CV_NOTICE_KINDS
 };
 
@@ -32,6 +43,7 @@ struct cv_notice {
     uint64_t session; /* or the ticket */
     uint64_t fence;
     uint64_t value;
+    uint64_t generation; /* of readers */
 };
 
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
@@ -94,6 +106,9 @@ struct cv_member {
     size_t early_bytes;
     uint64_t earliest_us;          /* it begins no earlier, even if all are there */
     uint64_t started_us, began_us; /* when the process started, when the last view began */
+    uint64_t lost_us; /* when the last view began of which somebody is missing who may have held anything */
+    cv_set anew;      /* while a view begins: members who do not know what they held */
+    uint64_t lapses;  /* of this node's lease, when the last view began */
 };
 
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint. `user` and `recorder` are set before, the rest is zero. */

@@ -268,6 +268,8 @@ static int set_rule(struct cv_settings *settings, enum cv_problem problem, const
         return CV_ENOMEM;
     if (strcmp(key, "algorithm") == 0)
         return set_algorithm(rule, problem, section, key, value, find, complaint);
+    if (problem == CV_MUTEX && strcmp(key, "delay") == 0)
+        return set_number(&rule->delay_ms, 0, LARGEST_MS, section, key, value, complaint);
     return add_parameter(rule, key, value);
 }
 

@@ -23,6 +23,7 @@ struct cv_rule {
     enum cv_problem problem;
     const struct cv_algorithm *algorithm;
     struct cv_setting *parameters;
+    uint64_t delay_ms; /* a lock's: after its holder was lost */
 };
 
 /* A line of [members]. */

@@ -34,14 +34,56 @@ void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motio
     put_motion(member, leader, motion, member->host.view.epoch, number);
 }
 
+/* Has it just started, or lost what it held before it could report it? */
+static bool is_anew(const struct cv_member *member)
+{
+    return !member->host.view.epoch || (member->raft && member->raft->lapses != member->lapses);
+}
+
+enum { BORROWED, INSIDE, DEPOSITED }; /* how a member that says HOLDING does so; behind DEPOSITED whose it was */
+
+/*
+ * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
+ * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
+ * one; and who is inside knows better than who keeps a deposit, which may be over.
+ */
+static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
+{
+    if (instance->holder != CV_NOBODY && sharing && sharing == instance->generation) {
+        instance->sharers |= cv_set_of(from);
+        if (how == INSIDE)
+            instance->holder = from;
+    } else if (instance->holder == CV_NOBODY || instance->fence < fence ||
+               (instance->fence == fence && instance->presumed)) {
+        instance->holder = from;
+        instance->presumed = how >= DEPOSITED;
+        instance->fence = fence;
+        instance->generation = sharing;
+        instance->sharers = sharing ? cv_set_of(from) : 0;
+    }
+}
+
+static cv_set next_members(const struct cv_member *member)
+{
+    return member->raft ? member->raft->assembly.agreed.members : member->council.next.members;
+}
+
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
 static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
     cv_host_freeze(&member->host);
+    member->anew = prepares && is_anew(member) ? cv_set_of(member->roster.me) : 0;
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
-        instance->holder = prepares && instance->flags & CV_INSIDE ? member->roster.me : CV_NOBODY;
+        const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
+        instance->holder = holds ? member->roster.me : CV_NOBODY;
+        instance->presumed = false;
+        instance->generation = holds ? instance->sharing : 0;
+        instance->sharers = instance->generation ? cv_set_of(member->roster.me) : 0;
+        for (const struct cv_deposit *it = prepares ? instance->deposits : NULL; it; it = it->next)
+            if (!cv_set_has(next_members(member), it->node))
+                find_holder(instance, member->roster.me, DEPOSITED, it->entry, it->generation);
     }
 }
 
@@ -51,47 +93,82 @@ static void freeze(void *context)
     end_view(context, member->council.promised_to == member->roster.me);
 }
 
+/* What is deposited here counts if that node is not in the next view. */
+static void report_deposits(struct cv_member *member, cv_node to, uint64_t epoch, const struct cv_instance *instance)
+{
+    for (const struct cv_deposit *it = instance->deposits; it; it = it->next) {
+        const uint64_t body[3] = {DEPOSITED + (uint64_t)it->node, it->entry, it->generation};
+        send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+    }
+}
+
 static void report(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
+    if (is_anew(member))
+        send_motion(member, to, CV_MOTION_HOLDING, epoch, NULL, (const uint64_t[3]){0});
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t body[3] = {member->roster.me, instance->fence};
-        if (cv_instance_is_section(instance) && instance->flags & CV_INSIDE)
+        const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : BORROWED;
+        const uint64_t body[3] = {how, instance->fence, instance->sharing};
+        if (cv_instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+        report_deposits(member, to, epoch, instance);
     }
 }
 
 static void tell(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
+    if (member->anew)
+        send_motion(member, to, CV_MOTION_HELD, epoch, NULL, (const uint64_t[3]){member->anew});
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
-        const uint64_t body[3] = {instance->holder, instance->fence};
+        const uint64_t body[3] = {instance->holder, instance->fence, instance->sharers};
         if (instance->holder != CV_NOBODY)
             send_motion(member, to, CV_MOTION_HELD, epoch, instance, body);
     }
 }
 
-/* If two say they are inside, the view of one of them is the later one. */
-static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node holder)
+static void on_holding(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                       const struct cv_frame *frame)
 {
-    const uint64_t fence = cv_frame_number(frame, 1);
+    const uint64_t how = cv_frame_number(frame, 0);
+    if (how < DEPOSITED ||
+        (how - DEPOSITED < member->roster.count && !cv_set_has(next_members(member), (cv_node)(how - DEPOSITED))))
+        find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
+}
+
+/* The same as it was found by whoever prepared the view. */
+static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
+{
+    const uint64_t holder = cv_frame_number(frame, 0);
+    if (holder >= member->roster.count)
+        return;
+    instance->holder = (cv_node)holder;
+    instance->fence = cv_frame_number(frame, 1);
+    instance->sharers = cv_frame_number(frame, 2) & cv_set_first(member->roster.count);
+}
+
+static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)
+{
+    if (!frame->name.length)
+        member->anew |= frame->kind == CV_MOTION_HOLDING ? cv_set_of(from) : cv_frame_number(frame, 0);
     if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
-    if (!instance || holder >= member->roster.count)
-        return;
-    if (instance->holder != CV_NOBODY && instance->fence >= fence)
-        return;
-    instance->holder = holder;
-    instance->fence = fence;
+    if (instance && frame->kind == CV_MOTION_HOLDING)
+        on_holding(member, instance, from, frame);
+    else if (instance)
+        on_held(member, instance, frame);
 }
 
 static void install(void *context, const struct cv_view *view)
 {
     struct cv_member *member = context;
     struct cv_host *host = &member->host;
+    const cv_set missing = host->view.members & (~view->members | member->anew);
+    const bool lost = missing || is_anew(member);
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
     const cv_set expected = cv_peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
@@ -101,6 +178,8 @@ static void install(void *context, const struct cv_view *view)
     if (member->raft)
         cv_raft_began(member->raft);
     member->began_us = cv_loop_now();
+    member->lost_us = lost ? member->began_us : member->lost_us;
+    member->lapses = member->raft ? member->raft->lapses : 0;
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
     char ids[CV_DIARY_IDS_BYTES];
@@ -108,11 +187,17 @@ static void install(void *context, const struct cv_view *view)
             {"members", .text = cv_diary_ids(&member->roster, view->members, ids)},
             {"coordinator", .number = member->roster.ids[view->coordinator]});
     for (size_t i = 0; i < host->count; i++)
+        if (host->all[i]->flags & CV_HEIR)
+            cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);
+    for (size_t i = 0; i < host->count; i++)
         if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
     for (size_t i = 0; i < host->count; i++)
-        if (cv_instance_is_section(host->all[i]))
+        if (cv_instance_is_section(host->all[i])) {
             cv_host_start(host, host->all[i]);
+            if (host->all[i]->flags & CV_WANTS)
+                cv_mail_opened(member, host->all[i]); /* others may have forgotten the name */
+        }
     cv_mail_catch_up(member);
     cv_member_trust(member, expected);
     cv_peers_beat(&member->peers);
@@ -164,7 +249,7 @@ static void on_assembly(struct cv_member *member, cv_node from, const struct cv_
     else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
         cv_assembly_hear(assembly, from, motion, frame->round, number, cv_loop_boot());
     else if (cv_assembly_awaits(assembly, motion, from, frame->round))
-        on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)number);
+        on_holder(member, frame, from);
 }
 
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
@@ -180,7 +265,7 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
                                  .coordinator = (cv_node)cv_frame_number(frame, 2)};
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
         if (cv_council_awaits(&member->council, motion, from, frame->round))
-            on_holder(member, frame, motion == CV_MOTION_HOLDING ? from : (cv_node)cv_frame_number(frame, 0));
+            on_holder(member, frame, from);
     } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {

@@ -2,8 +2,9 @@
 /*
  * What mutual exclusion must achieve, for each critical section by itself.
  *
- * exclusion        Never two inside. Who leaves, or dies, at a time does not meet who enters at that time.
- * fences-rise      In the order of entering, fences rise.
+ * exclusion        Never two inside, but for those who share. Who leaves, or dies, at a time does not meet who enters
+ *                  at that time.
+ * fences-rise      In the order of entering, fences rise; among those who share in any order.
  * no-deadlock      The run does not come to rest while live nodes wait and nobody is inside.
  * every-request    Every request of a live node is served. A run that leaves some unserved is not a good one even if
  * the algorithm promises nothing: that is then said. bounded-waiting  Once a request has had the time D of one message
@@ -96,11 +97,17 @@ typedef unsigned long long number; /* as printf wants it */
 /* ---- safety ---- */
 
 /* Of those before, the one who stays longest tells; who has not left is inside for ever. */
+static const struct cv_entry *later(const struct cv_entry *inside, const struct cv_entry *next)
+{
+    return !inside || next->left > inside->left ? next : inside;
+}
+
 static void judge_exclusion(struct bench *bench, const struct section *section)
 {
-    const struct cv_entry *inside = NULL;
+    const struct cv_entry *alone = NULL, *sharing = NULL;
     for (uint64_t i = 0; i < section->entered; i++) {
         const struct cv_entry *next = section->entries[i];
+        const struct cv_entry *inside = alone && next->entered < alone->left ? alone : next->shared ? NULL : sharing;
         if (inside && next->entered < inside->left) {
             const uint64_t until = next->left < inside->left ? next->left : inside->left;
             char when[48];
@@ -112,19 +119,27 @@ static void judge_exclusion(struct bench *bench, const struct section *section)
                     place_of(bench, next).text, when);
             return;
         }
-        if (!inside || next->left > inside->left)
-            inside = next;
+        if (next->shared)
+            sharing = later(sharing, next);
+        else
+            alone = later(alone, next);
     }
 }
 
+/* Those who share have fences in any order, above all of those before who did not. */
 static void judge_fences(struct bench *bench, const struct section *section)
 {
-    for (uint64_t i = 1; i < section->entered; i++) {
-        const struct cv_entry *before = section->entries[i - 1], *next = section->entries[i];
-        if (next->fence <= before->fence)
+    const struct cv_entry *highest = NULL, *highest_alone = NULL;
+    for (uint64_t i = 0; i < section->entered; i++) {
+        const struct cv_entry *next = section->entries[i], *before = next->shared ? highest_alone : highest;
+        if (before && next->fence <= before->fence)
             violate(bench->fences, "%u entered%s at %llu with fence %llu, after %u with fence %llu", id_of(bench, next),
                     place_of(bench, next).text, (number)next->entered, (number)next->fence, id_of(bench, before),
                     (number)before->fence);
+        if (!highest || next->fence > highest->fence)
+            highest = next;
+        if (!next->shared)
+            highest_alone = next;
     }
 }
 

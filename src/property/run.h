@@ -29,6 +29,7 @@ struct cv_entry {
     uint64_t fence;
     uint64_t clock; /* Lamport's, when it was requested */
     bool died;      /* the node crashed before it left, or before it entered */
+    bool shared;    /* it may be inside together with others that are so, too */
 };
 
 /* Something that must never happen did: how often, and when first. */

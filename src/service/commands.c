@@ -113,12 +113,21 @@ static bool holds_already(const struct cv_session *session, const struct cv_lock
     return false;
 }
 
-/* A try gives the other members the time to answer, where there are others. */
-static uint64_t patience_us(const struct cv_service *service, const struct wish *wish)
+/* A try gives the other members the time to answer, where there are others, and nobody here knows better. */
+static void limit_wait(struct cv_session *session, const struct wish *wish)
 {
-    if (wish->wait_ms)
-        return wish->wait_ms * 1000;
-    return cv_set_count(service->host->view.members) > 1 ? service->member->try_us : 0;
+    struct cv_service *service = session->service;
+    struct cv_wait *wait = &session->wait;
+    const bool asks = cv_set_count(service->host->view.members) > 1 &&
+                      (wait->lock->lending.asked || !cv_attempt_is_hopeless(wait->lock, wait->shared));
+    const uint64_t patience_us = wait->tries ? service->member->try_us : wish->wait_ms * 1000;
+    if (wait->tries && !asks) {
+        cv_session_in_vain(wait);
+        return;
+    }
+    cv_alarm_set(service->alarms, &wait->alarm, service->host->calls.now() + patience_us);
+    if (wait->tries)
+        cv_attempt_ask(wait);
 }
 
 /* Who only tries is told so as soon as the lease is over, who waits a little later. */
@@ -155,17 +164,11 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
     }
     wait->ttl_ms = wish.ttl_ms;
     wait->shared = wish.shared;
+    wait->tries = tries;
     wait->priority = wish.priority;
     cv_lock_wait(lock, wait);
-    if (!wait->lock || wish.waits_for_ever)
-        return;
-    const uint64_t patience = patience_us(service, &wish);
-    if (patience && !(tries && lock->holds)) {
-        cv_alarm_set(service->alarms, &wait->alarm, service->host->calls.now() + patience);
-        return;
-    }
-    cv_lock_give_up(wait);
-    cv_resp_nil(&session->out);
+    if (wait->lock && !wish.waits_for_ever)
+        limit_wait(session, &wish);
 }
 
 static void run_lock(struct cv_session *session, words command)

@@ -33,10 +33,11 @@ void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock)
 
 /* ---- LOCKS ---- */
 
-/* Names that a session has nothing to do with are not for it to see. */
+/* Names that are held or waited for here, but for those that the session has nothing to do with. */
 static bool shown(const struct cv_session *session, const struct cv_instance *instance, const char *pattern)
 {
-    return instance->user && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
+    const struct cv_lock *lock = instance->user;
+    return lock && (lock->first || lock->holds) && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
            cv_acl_allows(session->acl, CV_MAY_OBSERVE, cv_instance_name(instance));
 }
 

@@ -12,6 +12,19 @@ static struct cv_lock *lock_of(const struct cv_instance *instance)
     return instance->user;
 }
 
+static void tell(void *context, cv_node to, const struct cv_lending_word *word)
+{
+    const struct cv_lock *lock = context;
+    struct cv_service *service = lock->service;
+    const struct cv_notice notice = {.kind = CV_NOTICE_SHARES + word->notice,
+                                     .session = word->entry,
+                                     .fence = word->generation,
+                                     .value = word->first};
+    const cv_set told =
+        cv_member_notify(service->member, to, lock->instance->subject, cv_instance_name(lock->instance), &notice);
+    service->lending_notices += cv_set_count(told);
+}
+
 struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
 {
     const struct cv_instance *instance = cv_host_find(service->host, subject, name);
@@ -26,7 +39,10 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
     struct cv_lock *lock = calloc(1, sizeof *lock);
     if (!lock)
         return NULL;
-    *lock = (struct cv_lock){.service = service, .instance = instance};
+    *lock = (struct cv_lock){.service = service,
+                             .instance = instance,
+                             .lending = {.tell = tell, .context = lock, .me = service->host->roster->me}};
+    cv_lending_forget(&lock->lending);
     lock->balloted = subject == CV_SUBJECT_LEADER &&
                      cv_host_policy(service->host, CV_SUBJECT_BALLOT, instance->name) < service->host->policy_count;
     instance->user = lock;
@@ -73,7 +89,7 @@ static void expired(struct cv_alarm *alarm)
 {
     struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
     cv_session_lost(hold);
-    cv_lock_end(hold);
+    cv_lock_lose(hold);
 }
 
 static struct cv_hold *new_hold(struct cv_service *service)
@@ -100,6 +116,7 @@ static void forget(struct cv_hold *hold)
         hold->next->previous = hold->previous;
     lock->holding--;
     service->tally.ends++;
+    service->tally.held--;
     cv_session_drop(hold);
     cv_alarm_cancel(service->alarms, &hold->alarm);
     hold->next = service->spare;
@@ -125,21 +142,6 @@ void cv_lock_destroyed(struct cv_instance *instance)
 
 /* ---- letting in ---- */
 
-/* The whole group hears who leads. */
-static void announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads)
-{
-    if (lock->instance->subject != CV_SUBJECT_LEADER)
-        return;
-    cv_lock_lead(lock, &(struct cv_leader){.node = lock->service->host->roster->me,
-                                           .leads = leads,
-                                           .session = hold->owner,
-                                           .fence = hold->fence});
-    cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
-                     &(struct cv_notice){.kind = leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
-                                         .session = hold->owner,
-                                         .fence = hold->fence});
-}
-
 /* Its client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
 void cv_lock_extend(struct cv_hold *hold)
 {
@@ -151,68 +153,115 @@ void cv_lock_extend(struct cv_hold *hold)
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
-static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold)
+static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
 {
-    dequeue(wait);
-    *hold = (struct cv_hold){.alarm.ring = expired,
-                             .session = wait->session,
-                             .lock = lock,
-                             .fence = lock->first_fence + lock->grants++,
-                             .ttl_ms = wait->ttl_ms,
-                             .since_ms = cv_loop_coarse_ms(lock->service->loop),
-                             .next = lock->holds,
-                             .shared = wait->shared};
+    hold->alarm.ring = expired;
+    hold->lock = lock;
+    hold->next = lock->holds;
+    hold->since_ms = cv_loop_coarse_ms(lock->service->loop);
     if (lock->holds)
         lock->holds->previous = hold;
     lock->holds = hold;
     lock->holding++;
+    lock->service->tally.held++;
     if (hold->ttl_ms)
         cv_lock_extend(hold);
-    cv_tally_grant(&lock->service->tally, hold->since_ms - wait->since_ms);
-    cv_session_granted(wait, hold);
-    announce(lock, hold, true);
 }
 
-/* May the first in the queue join or follow those inside? */
-static bool admits(const struct cv_lock *lock)
+void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared)
 {
-    if (!lock->first)
-        return false;
-    if (lock->holds)
-        return lock->holds->shared && lock->first->shared && lock->grants < (1u << CV_GRANT_BITS) - 1;
-    return lock->balloted ? !lock->grants && cv_ballot_won(lock) : lock->grants < CV_HANDOFFS;
+    struct cv_hold *hold = new_hold(lock->service);
+    if (!hold)
+        return;
+    *hold = (struct cv_hold){.fence = fence, .ttl_ms = ttl_ms, .shared = shared, .inherited = true};
+    add_hold(lock, hold);
+}
+
+static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
+{
+    dequeue(wait);
+    *hold = (struct cv_hold){.session = wait->session, .fence = fence, .ttl_ms = wait->ttl_ms, .shared = wait->shared};
+    add_hold(lock, hold);
+    cv_tally_grant(&lock->service->tally, hold->since_ms - wait->since_ms);
+    cv_deposit_make(hold);
+    cv_session_granted(wait, hold);
+    cv_leader_announce(lock, hold, true);
+}
+
+/* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
+static bool is_detained(const struct cv_lock *lock)
+{
+    return lock->unaware || cv_delay_rests(lock);
 }
 
 /* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
-void cv_lock_serve(struct cv_lock *lock)
+static struct cv_queue queue_of(const struct cv_lock *lock)
+{
+    const bool detained = is_detained(lock);
+    const bool serves = cv_member_serves(lock->service->member) && !detained;
+    const struct cv_wait *first = serves && lock->first && !cv_delay_holds_off(lock) ? lock->first : NULL;
+    return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
+                             .wants = lock->instance->flags & CV_WANTS,
+                             .waits = first && cv_ballot_won(lock),
+                             .reader = first && first->shared,
+                             .firm = first && !first->tries,
+                             .shared = lock->holds && lock->holds->shared,
+                             .holding = lock->holding + detained,
+                             .handoffs = lock->balloted ? 1 : CV_HANDOFFS};
+}
+
+/* What is to be reported when the view ends. */
+static void note_sharing(struct cv_lock *lock)
+{
+    const struct cv_lending *lending = &lock->lending;
+    struct cv_instance *instance = lock->instance;
+    instance->sharing = lending->shares || lending->borrows ? lending->generation : 0;
+    instance->flags &= ~(uint32_t)CV_BORROWS;
+    if (lending->borrows) {
+        instance->flags |= CV_BORROWS;
+        instance->fence = lending->entry;
+    }
+}
+
+static enum cv_turn take_turn(struct cv_lock *lock)
 {
     struct cv_service *service = lock->service;
-    struct cv_instance *instance = lock->instance;
-    if (!cv_host_ready(service->host))
+    const struct cv_queue queue = queue_of(lock);
+    const enum cv_turn turn = cv_lending_turn(&lock->lending, &queue);
+    struct cv_hold *hold = turn == CV_TURN_GRANT ? new_hold(service) : NULL;
+    if (turn == CV_TURN_GRANT && !hold)
+        return CV_TURN_REST;
+    if (hold)
+        grant(lock, lock->first, hold, cv_lending_grant(&lock->lending, &queue));
+    note_sharing(lock);
+    if (turn == CV_TURN_LEAVE)
+        cv_host_release(service->host, lock->instance);
+    else if (turn == CV_TURN_REQUEST)
+        cv_host_request(service->host, lock->instance);
+    return turn;
+}
+
+void cv_lock_serve(struct cv_lock *lock)
+{
+    if (!cv_host_ready(lock->service->host))
         return;
-    if (!cv_member_serves(service->member)) {
-        if (instance->flags & CV_INSIDE && !lock->holds)
-            cv_host_release(service->host, instance);
-        return;
-    }
-    cv_ballot_update(lock);
-    if (instance->flags & CV_INSIDE) {
-        struct cv_hold *hold;
-        while (admits(lock) && (hold = new_hold(service)))
-            grant(lock, lock->first, hold);
-        if (lock->holds)
-            return;
-        cv_host_release(service->host, instance);
-    }
-    if (lock->first && !(instance->flags & (CV_WANTS | CV_INSIDE)) && cv_ballot_won(lock))
-        cv_host_request(service->host, instance);
+    if (cv_member_serves(lock->service->member))
+        cv_ballot_update(lock);
+    while (take_turn(lock) != CV_TURN_REST)
+        continue;
 }
 
 void cv_lock_entered(struct cv_instance *instance)
 {
     struct cv_lock *lock = lock_of(instance);
-    lock->first_fence = cv_view_fence(&instance->host->view, instance->fence, 0);
-    lock->grants = 0;
+    cv_lending_enter(&lock->lending, cv_view_fence(&instance->host->view, instance->fence, 0), instance->fence);
+    cv_lock_serve(lock);
+}
+
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word)
+{
+    const struct cv_queue queue = queue_of(lock);
+    cv_lending_hear(&lock->lending, &queue, from, word);
     cv_lock_serve(lock);
 }
 
@@ -232,32 +281,46 @@ void cv_lock_give_up(struct cv_wait *wait)
 void cv_lock_end(struct cv_hold *hold)
 {
     struct cv_lock *lock = hold->lock;
-    announce(lock, hold, false);
+    cv_leader_announce(lock, hold, false);
+    cv_deposit_take_back(hold);
     forget(hold);
     cv_lock_serve(lock);
 }
 
+void cv_lock_lose(struct cv_hold *hold)
+{
+    cv_delay_begin(hold->lock);
+    cv_lock_end(hold);
+}
+
 static void lose_all(struct cv_lock *lock)
 {
+    if (lock->holds)
+        cv_delay_begin(lock);
     while (lock->holds) {
         struct cv_hold *hold = lock->holds;
         cv_session_lost(hold);
-        announce(lock, hold, false);
+        cv_leader_announce(lock, hold, false);
+        cv_deposit_take_back(hold);
         forget(hold);
     }
 }
 
-/* What this node is inside of it leaves: its place in a view that is over is nothing to report. */
+/*
+ * What this node is inside of it leaves, once all to whom it lends are gone, and it returns what it has borrowed. Its
+ * place in a view that is over is nothing to report.
+ */
 void cv_lock_abandon(struct cv_lock *lock)
 {
     struct cv_instance *instance = lock->instance;
     lose_all(lock);
-    if (!(instance->flags & CV_INSIDE))
+    if (cv_host_ready(instance->host)) {
+        cv_lock_serve(lock);
         return;
-    if (cv_host_ready(instance->host))
-        cv_host_release(instance->host, instance);
-    else
-        instance->flags &= ~(uint32_t)CV_INSIDE;
+    }
+    cv_lending_forget(&lock->lending);
+    note_sharing(lock);
+    instance->flags &= ~(uint32_t)CV_INSIDE;
 }
 
 void cv_lock_disperse(struct cv_lock *lock)
@@ -276,24 +339,13 @@ void cv_lock_resume(struct cv_instance *instance)
     if (!lock)
         return;
     lock->ballot = NULL; /* it ended with its view */
-    if (!(instance->flags & CV_INSIDE))
+    if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
         lose_all(lock);
-    if (lock->leader.leads && !cv_set_has(instance->host->view.members, lock->leader.node))
-        cv_lock_lead(lock, &(struct cv_leader){.node = lock->leader.node, .fence = lock->leader.fence});
-    if (lock->holds)
-        announce(lock, lock->holds, true); /* members that are new here have not heard */
+    cv_deposit_inherit(lock);
+    const struct cv_queue queue = queue_of(lock);
+    cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
+                      cv_view_fence(&instance->host->view, 0, 0), instance->fence);
+    cv_leader_resume(lock);
+    cv_deposit_resume(lock);
     cv_lock_serve(lock);
-}
-
-/* ---- elections ---- */
-
-/* News of different nodes come in any order; the fences tell which is the latest. */
-void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader)
-{
-    const struct cv_leader *known = &lock->leader;
-    if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
-        return;
-    lock->leader = *leader;
-    for (struct cv_watch *watch = lock->watches; watch; watch = watch->next)
-        cv_session_observe(watch);
 }

@@ -7,13 +7,14 @@
  * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again behind the other nodes: a
  * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever.
  * Where an election chooses between candidates, a node asks to enter only while its own candidate is the elected one,
- * and lets in one of them at a time. Clients that share hold it together, as long as the first in the queue wants to
- * share, too.
+ * and lets in one of them at a time. Clients that share hold it together, on all nodes (service/lending.h), as long as
+ * nobody waits who does not want to share.
  */
 #ifndef CONCLAVE_SERVICE_LOCK_H
 #define CONCLAVE_SERVICE_LOCK_H
 
 #include "live/host.h"
+#include "service/lending.h"
 
 #define CV_HANDOFFS 16u
 
@@ -30,7 +31,9 @@ struct cv_wait {
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
     uint64_t since_ms; /* by cv_loop_coarse_ms() */
+    uint64_t ticket;   /* of a try */
     bool shared;
+    bool tries; /* it does not want to wait, and nobody need make room for it */
 };
 
 /* A client that has been let in. */
@@ -46,6 +49,7 @@ struct cv_hold {
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */
     bool shared;
+    bool inherited; /* another node granted it, and has recorded that */
 };
 
 /* Somebody who wants to know who leads. */
@@ -71,10 +75,11 @@ struct cv_lock {
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t waiting, holding;
-    uint64_t first_fence; /* of this entry's grants */
-    uint32_t grants;
+    struct cv_lending lending;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */
+    cv_set unaware;          /* members who have yet to say that they know its end */
+    uint64_t rests_until_us; /* a holder was lost: the lock-delay */
 
     /* Elections whose candidates are chosen from by an algorithm: [election PATTERN]. */
     struct cv_instance *ballot; /* of this view, once somebody stands */
@@ -92,6 +97,10 @@ void cv_lock_give_up(struct cv_wait *wait);
 void cv_lock_serve(struct cv_lock *lock);
 /* Ends a hold, whoever's turn it is then is served. */
 void cv_lock_end(struct cv_hold *hold);
+/* The same, but it was not released by its client. */
+void cv_lock_lose(struct cv_hold *hold);
+/* Another node granted it, and is gone. */
+void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared);
 /* Its time to live begins anew. */
 void cv_lock_extend(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
@@ -114,7 +123,35 @@ void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything h
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_destroyed(struct cv_instance *instance);
-/* Somebody leads from now on, or does not any more. */
-void cv_lock_lead(struct cv_lock *lock, const struct cv_leader *leader);
+/* Another member says something about readers. */
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
+
+/* ---- leader.c ---- */
+
+/* A client of this node leads from now on, or does not any more. */
+void cv_leader_announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads);
+/* News of different nodes come in any order; the fences tell which is the latest. */
+void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader);
+/* A member knows that the leader of that fence has ended. */
+void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence);
+void cv_leader_resume(struct cv_lock *lock); /* in a new view */
+
+/* ---- deposit.c ---- */
+
+/* It has a time to live, or not; it has begun, or is over. */
+void cv_deposit_make(const struct cv_hold *hold);
+void cv_deposit_take_back(const struct cv_hold *hold);
+/* In a new view: what was deposited here is this node's now, or nobody's; its own holds have to be deposited again. */
+void cv_deposit_inherit(struct cv_lock *lock);
+void cv_deposit_resume(const struct cv_lock *lock);
+
+/* ---- delay.c ---- */
+
+/* A holder was lost just now. */
+void cv_delay_begin(struct cv_lock *lock);
+/* Has this node to stay inside because of that? */
+bool cv_delay_rests(const struct cv_lock *lock);
+/* Was a node lost, so that nothing may be granted yet? */
+bool cv_delay_holds_off(const struct cv_lock *lock);
 
 #endif

@@ -36,6 +36,8 @@ const struct cv_number cv_number_table[] = {
      1, AT(dropped_strangers)},
     {"clients", "refused_clients", "conclave_refused_clients_total", "Clients that could not prove who they are.", 1,
      AT(refused_clients)},
+    {"clients", "dropped_observers", "conclave_dropped_observers_total", "Observers that did not read.", 1,
+     AT(dropped_observers)},
 
     {"peers", "bytes_in", "conclave_peer_received_bytes_total", "Bytes received from members.", 1, AT(bytes_in)},
     {"peers", "bytes_out", "conclave_peer_sent_bytes_total", "Bytes sent to members.", 1, AT(bytes_out)},
@@ -56,6 +58,8 @@ const struct cv_number cv_number_table[] = {
     {"locks", "releases", "conclave_releases_total", "Of those, given back.", 1, AT(releases)},
     {"locks", "losses", "conclave_losses_total", "Of those, lost: with the lease, a view or their time to live.", 1,
      AT(losses)},
+    {"locks", "lending_notices", "conclave_lending_notices_total", "Messages sent to share locks between nodes.", 1,
+     AT(lending_notices)},
 
     {"detector", "heartbeat_ms", "conclave_heartbeat_seconds", "Time between heartbeats.", 1000, AT(heartbeat_ms)},
     {"detector", "suspicions", NULL, NULL, 1, AT(suspicions)}, /* by peer in metrics.c */
@@ -143,11 +147,12 @@ static void gather_locks(const struct cv_service *service, struct cv_numbers *nu
 {
     const struct cv_tally *tally = &service->tally;
     numbers->names = (int64_t)service->host->count - 1;
-    numbers->held = (int64_t)(tally->grants - tally->ends);
+    numbers->held = (int64_t)tally->held;
     numbers->waiting = (int64_t)tally->waiting;
     numbers->grants = (int64_t)tally->grants;
     numbers->releases = (int64_t)(tally->ends - tally->losses);
     numbers->losses = (int64_t)tally->losses;
+    numbers->lending_notices = (int64_t)service->lending_notices;
 }
 
 void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers)
@@ -168,6 +173,7 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .strangers = (int64_t)service->door.count,
         .dropped_strangers = (int64_t)service->door.dropped,
         .refused_clients = (int64_t)service->refused,
+        .dropped_observers = (int64_t)service->dropped_observers,
     };
     gather_members(member, numbers);
     gather_locks(service, numbers);

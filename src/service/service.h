@@ -18,6 +18,7 @@ struct cv_errand {
     struct cv_alarm alarm;
     uint64_t ticket;
     cv_set awaited; /* 0: there is none */
+    bool in_part;   /* a member could not be asked */
     bool renews;
 };
 
@@ -50,8 +51,12 @@ struct cv_service {
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
     uint64_t commands, errands;
-    struct cv_door door; /* for those who have not proved who they are */
-    uint64_t refused;    /* who could not, or may do nothing here */
+    struct cv_alarm delay; /* a lock-delay is over, the first of them at */
+    uint64_t delay_due_us; /* 0: there is none */
+    uint64_t dropped_observers;
+    uint64_t lending_notices; /* sent, to share with readers of other nodes */
+    struct cv_door door;      /* for those who have not proved who they are */
+    uint64_t refused;         /* who could not, or may do nothing here */
     struct cv_tally tally;
     int64_t started_ms;           /* since 1970 */
     const struct cv_pulse *pulse; /* of the loop, or NULL */
@@ -77,6 +82,8 @@ void cv_session_no_quorum(struct cv_wait *wait);
 /* The hold is over: it leaves its session's list. */
 void cv_session_drop(struct cv_hold *hold);
 void cv_session_observe(const struct cv_watch *watch);
+/* It has waited long enough. */
+void cv_session_in_vain(struct cv_wait *wait);
 
 /* Makes it act under that name from now on; false if nobody may do anything under it. */
 bool cv_session_become(struct cv_session *session, const char *identity);
@@ -107,6 +114,23 @@ void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fen
 void cv_errand_in_vain(struct cv_alarm *alarm);
 void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                      const struct cv_notice *notice);
+
+/* ---- attempt.c: WAIT 0 ---- */
+
+/* Asks all members whether they are inside. */
+void cv_attempt_ask(struct cv_wait *wait);
+/* Is there somebody inside, by this node, so that nobody else gets in at once? */
+bool cv_attempt_is_hopeless(const struct cv_lock *lock, bool shares);
+void cv_attempt_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
+                      const struct cv_notice *notice);
+
+/* ---- deposit.c ---- */
+
+void cv_deposit_heard(struct cv_lock *lock, cv_node from, const struct cv_notice *notice);
+
+/* ---- leader.c ---- */
+
+void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice);
 
 /* ---- facts.c: what the node shows of itself ---- */
 

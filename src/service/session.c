@@ -110,8 +110,9 @@ void cv_session_lost(struct cv_hold *hold)
 
 void cv_session_drop(struct cv_hold *hold)
 {
-    cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
-                           false);
+    if (!hold->inherited)
+        cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
+                               hold->shared, false);
     if (!hold->session)
         return;
     *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
@@ -125,6 +126,14 @@ void cv_session_observe(const struct cv_watch *watch)
     struct cv_session *session = watch->session;
     const struct cv_lock *lock = watch->lock;
     char name[48];
+    if (session->stream.closing)
+        return;
+    if (session->out.length >
+        CV_SESSION_HIGH_WATER) { /* it has not read for long, and is to know that it missed some */
+        session->service->dropped_observers++;
+        cv_stream_close(&session->stream);
+        return;
+    }
     snprintf(name, sizeof name, "%u/%llu", lock->instance->host->roster->ids[lock->leader.node],
              (unsigned long long)lock->leader.session);
     cv_resp_push(&session->out, 4);
@@ -146,7 +155,11 @@ void cv_session_no_quorum(struct cv_wait *wait)
 
 static void waited_too_long(struct cv_alarm *alarm)
 {
-    struct cv_wait *wait = cv_alarm_owner(alarm, struct cv_wait, alarm);
+    cv_session_in_vain(cv_alarm_owner(alarm, struct cv_wait, alarm));
+}
+
+void cv_session_in_vain(struct cv_wait *wait)
+{
     struct cv_session *session = wait->session;
     cv_lock_give_up(wait);
     cv_resp_nil(&session->out);
@@ -173,7 +186,7 @@ static void let_go(struct cv_session *session)
             hold->session = NULL;
             cv_alarm_set(session->service->alarms, &hold->alarm, hold->promised_us);
         } else {
-            cv_lock_end(hold);
+            cv_lock_lose(hold);
         }
     }
     session->holds = NULL;

@@ -10,7 +10,7 @@
 
 struct cv_tally {
     uint64_t grants, ends, losses; /* a loss is an end, too */
-    uint64_t waiting;
+    uint64_t held, waiting;        /* now; what was inherited is held without a grant */
     uint64_t waits[CV_WAIT_BUCKETS];
     uint64_t waited_ms;
 };

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Readers that share across nodes, in random worlds: clients come, go and lose patience, messages of different nodes
+ * overtake each other and the algorithm's entries, nodes die and return with new views. The section itself is the
+ * simplest there is: a queue. What must hold is checked at every grant, by counting.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "service/lending.h"
+
+enum { NODES = 5, CLIENTS = 24, MAIL = 512, GRANTS = 8192, HANDOFFS = 4 };
+
+struct client {
+    bool reader, tries;
+    uint64_t arrived;
+    uint64_t barrier; /* of a writer that waits: readers that arrive later do not join the generation that is inside */
+    uint64_t barred;  /* that generation's entry */
+};
+
+struct node {
+    struct world *world;
+    struct cv_lending lending;
+    bool alive, inside, wants;
+    struct client waiting[CLIENTS];
+    uint32_t waiting_count;
+    uint64_t holds[CLIENTS]; /* fences */
+    uint32_t holding;
+    bool shared;
+};
+
+struct channel {
+    struct cv_lending_word words[MAIL];
+    uint32_t first, count;
+};
+
+struct world {
+    struct cv_random random;
+    struct node nodes[NODES];
+    struct channel channels[NODES][NODES];
+    uint32_t size;
+    cv_node queue[NODES], holder; /* the section: who has asked, and who is inside */
+    uint32_t queued;
+    uint64_t epoch, entries, clients;
+    uint64_t fences[GRANTS], highest, highest_writer;
+    uint32_t grants, abreast, inherited, exhausted;
+};
+
+static uint32_t pick(struct world *world, uint32_t ways)
+{
+    return (uint32_t)cv_random_below(&world->random, ways);
+}
+
+/* ---- messages ---- */
+
+static void post(struct world *world, cv_node from, cv_node to, const struct cv_lending_word *word)
+{
+    struct channel *channel = &world->channels[from][to];
+    const struct cv_lending *lending = &world->nodes[from].lending;
+    world->exhausted += word->notice == CV_LENDING_REFUSE && lending->shares && lending->end - lending->next < CV_LOAN;
+    if (from == to || !world->nodes[to].alive)
+        return;
+    assert_true(channel->count < MAIL);
+    channel->words[(channel->first + channel->count++) % MAIL] = *word;
+}
+
+static void tell(void *context, cv_node to, const struct cv_lending_word *word)
+{
+    const struct node *node = context;
+    for (cv_node other = 0; other < node->world->size; other++)
+        if (to == CV_NOBODY || to == other)
+            post(node->world, node->lending.me, other, word);
+}
+
+static bool all_quiet(const struct world *world)
+{
+    for (cv_node from = 0; from < world->size; from++)
+        for (cv_node to = 0; to < world->size; to++)
+            if (world->channels[from][to].count)
+                return false;
+    return true;
+}
+
+/* ---- what must hold ---- */
+
+static void check_grant(struct world *world, const struct node *node, const struct client *client, uint64_t fence)
+{
+    for (cv_node other = 0; other < world->size; other++) {
+        const struct node *it = &world->nodes[other];
+        assert_true(!it->holding || (it->shared && client->reader)); /* a writer is alone */
+        world->abreast += it->holding && it != node;
+    }
+    assert_true(fence > world->highest_writer);
+    assert_true(client->reader || fence > world->highest);
+    for (uint32_t i = 0; i < world->grants; i++)
+        assert_true(world->fences[i] != fence);
+    for (cv_node other = 0; client->reader && other < world->size; other++) {
+        const struct client *first = world->nodes[other].waiting;
+        const bool barred = world->nodes[other].waiting_count && first->barrier && first->barrier < client->arrived;
+        assert_false(barred && first->barred == fence >> CV_GRANT_BITS); /* who comes after a writer waits behind it */
+    }
+    assert_true(world->grants < GRANTS);
+    world->fences[world->grants++] = fence;
+    world->highest = fence > world->highest ? fence : world->highest;
+    if (!client->reader)
+        world->highest_writer = fence;
+}
+
+/* Once every word has been heard a writer that waits is known to all whose readers are inside. */
+static void set_barriers(struct world *world)
+{
+    for (cv_node other = 0; all_quiet(world) && other < world->size; other++) {
+        struct node *node = &world->nodes[other];
+        struct client *first = node->waiting;
+        if (!node->alive || !node->waiting_count || first->reader || first->tries || first->barrier)
+            continue;
+        for (cv_node inside = 0; inside < world->size; inside++)
+            if (world->nodes[inside].holding && world->nodes[inside].shared) {
+                first->barrier = world->clients;
+                first->barred = world->nodes[inside].holds[0] >> CV_GRANT_BITS;
+            }
+    }
+}
+
+/* ---- nodes ---- */
+
+static struct cv_queue queue_of(const struct node *node)
+{
+    return (struct cv_queue){.inside = node->inside,
+                             .wants = node->wants,
+                             .waits = node->waiting_count,
+                             .reader = node->waiting_count && node->waiting[0].reader,
+                             .firm = node->waiting_count && !node->waiting[0].tries,
+                             .shared = node->shared,
+                             .holding = node->holding,
+                             .handoffs = HANDOFFS};
+}
+
+static void stop_waiting(struct node *node, uint32_t place)
+{
+    node->waiting_count--;
+    memmove(&node->waiting[place], &node->waiting[place + 1], (node->waiting_count - place) * sizeof *node->waiting);
+}
+
+static void let_in(struct world *world, struct node *node, const struct cv_queue *queue)
+{
+    const struct client client = node->waiting[0];
+    const uint64_t fence = cv_lending_grant(&node->lending, queue);
+    check_grant(world, node, &client, fence);
+    node->shared = client.reader;
+    node->holds[node->holding++] = fence;
+    stop_waiting(node, 0);
+}
+
+static void serve(struct world *world, struct node *node)
+{
+    for (;;) {
+        const struct cv_queue queue = queue_of(node);
+        switch (cv_lending_turn(&node->lending, &queue)) {
+        case CV_TURN_GRANT:
+            let_in(world, node, &queue);
+            break;
+        case CV_TURN_LEAVE:
+            assert_true(world->holder == node->lending.me && !node->holding);
+            node->inside = false;
+            world->holder = CV_NOBODY;
+            break;
+        case CV_TURN_REQUEST:
+            assert_false(node->wants || node->inside);
+            node->wants = true;
+            world->queue[world->queued++] = node->lending.me;
+            break;
+        default:
+            return;
+        }
+    }
+}
+
+static void enter(struct world *world)
+{
+    if (world->holder != CV_NOBODY || !world->queued)
+        return;
+    struct node *node = &world->nodes[world->queue[0]];
+    world->queued--;
+    memmove(world->queue, world->queue + 1, world->queued * sizeof *world->queue);
+    world->holder = node->lending.me;
+    node->wants = false;
+    node->inside = true;
+    world->entries++;
+    assert_false(node->lending.borrows);
+    cv_lending_enter(&node->lending, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
+    serve(world, node);
+}
+
+static void deliver(struct world *world, cv_node from, cv_node to)
+{
+    struct channel *channel = &world->channels[from][to];
+    struct node *node = &world->nodes[to];
+    if (!channel->count)
+        return;
+    const struct cv_lending_word word = channel->words[channel->first];
+    channel->first = (channel->first + 1) % MAIL;
+    channel->count--;
+    const struct cv_queue queue = queue_of(node);
+    cv_lending_hear(&node->lending, &queue, from, &word);
+    serve(world, node);
+}
+
+/* ---- views ---- */
+
+static void begin_view(struct world *world)
+{
+    cv_set sharers = 0;
+    uint64_t generation = 0;
+    cv_node holder = CV_NOBODY;
+    for (cv_node other = 0; other < world->size; other++) {
+        struct node *node = &world->nodes[other];
+        if (pick(world, 3) == 0) { /* it dies, or one that was dead is back */
+            *node = (struct node){.world = world, .alive = !node->alive || other == 0};
+            node->lending = (struct cv_lending){.tell = tell, .context = node, .me = other};
+            cv_lending_forget(&node->lending);
+        }
+        if (!node->alive || (!node->inside && !node->lending.borrows))
+            continue;
+        const uint64_t sharing = node->lending.shares || node->lending.borrows ? node->lending.generation : 0;
+        assert_true(holder == CV_NOBODY || (sharing && sharing == generation)); /* all who are inside share */
+        if (holder == CV_NOBODY || node->inside)
+            holder = other;
+        generation = sharing;
+        sharers |= sharing ? cv_set_of(other) : 0;
+    }
+    memset(world->channels, 0, sizeof world->channels);
+    world->queued = 0;
+    world->entries = 0;
+    world->epoch++;
+    world->inherited += holder != CV_NOBODY && world->nodes[holder].lending.borrows;
+    world->holder = holder;
+    for (cv_node other = 0; other < world->size; other++) {
+        struct node *node = &world->nodes[other];
+        assert_true(!node->holding || holder == other || cv_set_has(sharers, other));
+        node->wants = false;
+        node->inside = holder == other;
+        struct client *first = node->waiting;
+        first->barrier = sharers && first->barred == generation >> CV_GRANT_BITS ? first->barrier : 0;
+        first->barred = world->epoch << (40 - CV_GRANT_BITS); /* the generation goes on */
+    }
+    for (cv_node other = 0; other < world->size; other++) {
+        struct node *node = &world->nodes[other];
+        const struct cv_queue queue = queue_of(node);
+        if (node->alive)
+            cv_lending_resume(&node->lending, &queue, holder, sharers, world->epoch << 40, 0);
+    }
+    for (cv_node other = 0; other < world->size; other++)
+        if (world->nodes[other].alive)
+            serve(world, &world->nodes[other]);
+}
+
+/* ---- stories ---- */
+
+static void arrive(struct world *world, struct node *node, uint32_t writers)
+{
+    if (!node->alive || node->waiting_count == CLIENTS || node->holding + node->waiting_count >= CLIENTS)
+        return;
+    node->waiting[node->waiting_count++] = (struct client){
+        .reader = pick(world, 100) >= writers, .tries = pick(world, 8) == 0, .arrived = ++world->clients};
+    serve(world, node);
+}
+
+static void step(struct world *world, bool busy, uint32_t writers)
+{
+    struct node *node = &world->nodes[pick(world, world->size)];
+    const uint32_t what = pick(world, 100);
+    if (what < 50) {
+        deliver(world, pick(world, world->size), pick(world, world->size));
+    } else if (what < 60) {
+        enter(world);
+    } else if (what < (writers || !busy ? 80 : 73) && node->holding) {
+        node->holds[pick(world, node->holding)] = node->holds[node->holding - 1];
+        node->holding--;
+        serve(world, node);
+    } else if (what < 96 && busy) {
+        arrive(world, node, writers);
+    } else if (what < 98 && busy && node->waiting_count) {
+        stop_waiting(node, pick(world, node->waiting_count));
+        serve(world, node);
+    } else if (busy && what == 99 && pick(world, writers ? 6 : 60) == 0) {
+        begin_view(world);
+    }
+    set_barriers(world);
+}
+
+static bool at_rest(const struct world *world)
+{
+    for (cv_node other = 0; other < world->size; other++) {
+        const struct node *node = &world->nodes[other];
+        if (node->waiting_count || node->holding || node->inside || node->wants || node->lending.borrows)
+            return false;
+    }
+    return all_quiet(world);
+}
+
+static void tell_story(struct world *world, uint64_t seed)
+{
+    memset(world, 0, sizeof *world);
+    cv_random_seed(&world->random, seed, 1);
+    world->size = 2 + pick(world, NODES - 1);
+    world->holder = CV_NOBODY;
+    world->epoch = 1;
+    for (cv_node node = 0; node < world->size; node++) {
+        world->nodes[node] = (struct node){.world = world, .alive = true};
+        world->nodes[node].lending = (struct cv_lending){.tell = tell, .context = &world->nodes[node], .me = node};
+        cv_lending_forget(&world->nodes[node].lending);
+    }
+    /* Now and then readers alone, so many that an entry has no fences left for them. */
+    const bool crowd = seed % 16 == 0;
+    const uint32_t writers = crowd ? 0 : pick(world, 40);
+    for (uint32_t i = 0; i < (crowd ? 12000u : 3000u); i++)
+        step(world, true, writers);
+    uint32_t left = 200000;
+    while (left && !at_rest(world)) {
+        step(world, false, 0);
+        left--;
+    }
+    assert_true(left); /* everybody has been served, and everybody is gone */
+}
+
+static void readers_share_writers_do_not(void **state)
+{
+    const char *stories = getenv("CONCLAVE_STORIES");
+    const uint64_t count = stories ? strtoull(stories, NULL, 10) : 2000;
+    struct world *world = malloc(sizeof *world);
+    uint64_t abreast = 0, inherited = 0, exhausted = 0;
+    (void)state;
+    assert_non_null(world);
+    for (uint64_t seed = 1; seed <= count; seed++) {
+        tell_story(world, seed);
+        abreast += world->abreast;
+        inherited += world->inherited;
+        exhausted += world->exhausted;
+    }
+    print_message("%llu grants beside readers of another node, %llu lenders gone, %llu times no fences left\n",
+                  (unsigned long long)abreast, (unsigned long long)inherited, (unsigned long long)exhausted);
+    assert_true(abreast > 10 * count && inherited > count / 10 && exhausted > count / 100);
+    free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(readers_share_writers_do_not)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
