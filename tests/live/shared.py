@@ -97,9 +97,9 @@ def crowds():
         crowd(algorithm, 1.5, 1)
 
 
-def gone(which, victim):
+def gone(which, victim, *options):
     """The lender (node 1) or a borrower (node 2) is gone; the other readers keep what they hold, the writer waits."""
-    with Cluster(3) as cluster:
+    with Cluster(3, *options) as cluster:
         cluster.await_view([1, 2, 3])
         lender, borrowers = cluster.client(1), [cluster.client(2), cluster.client(2)]
         fences = [client.ask("LOCK", "a", "SHARED") for client in [lender, *borrowers]]
@@ -134,6 +134,10 @@ def gone(which, victim):
 
 def lender_killed():
     gone(signal.SIGKILL, 1)
+
+
+def lender_killed_in_a_static_group():
+    gone(signal.SIGKILL, 1, "--group", "static")
 
 
 def borrower_killed():
@@ -207,5 +211,5 @@ def views_change():
 
 
 if __name__ == "__main__":
-    sys.exit(main([algorithms, crowds, lender_killed, borrower_killed, lender_stopped, borrower_stopped,
+    sys.exit(main([algorithms, crowds, lender_killed, lender_killed_in_a_static_group, borrower_killed, lender_stopped, borrower_stopped,
                    readers_go_on, views_change]))

@@ -83,6 +83,33 @@ static void names_do_not_meet(void **state)
     expect_detail(&it, "fences-rise", CV_VIOLATED, "40 entered `name 7` at 12 with fence 3, after 20 with fence 3");
 }
 
+/* Live clients that share: with each other alone, and their fences in any order. */
+static void those_who_share_meet_each_other(void **state)
+{
+    (void)state;
+    struct made_up it;
+    make_up(&it);
+    it.algorithm.claims &= ~(uint32_t)CV_REQUEST_ORDER;
+    it.entries[0].left = it.entries[1].left = 15;
+    it.entries[0].fence = 8;
+    it.entries[1].fence = 7;
+    it.entries[2].fence = 9;
+    it.entries[0].shared = it.entries[1].shared = it.entries[2].shared = true;
+    expect_violated(&it, "");
+    it.entries[2].shared = false; /* enters at 14 */
+    expect_violated(&it, "exclusion");
+    it.entries[0].left = it.entries[1].left = 14;
+    expect_violated(&it, "");
+    it.entries[2].fence = 8;
+    expect_violated(&it, "fences-rise");
+    /* One that shares meets one that does not. */
+    it.entries[2].fence = 9;
+    it.entries[0].shared = false;
+    expect_violated(&it, "exclusion fences-rise");
+    expect_detail(&it, "exclusion", CV_VIOLATED, "10 and 20 both inside at 7..14");
+    expect_detail(&it, "fences-rise", CV_VIOLATED, "20 entered at 7 with fence 7, after 10 with fence 8");
+}
+
 static void fences_rise_strictly(void **state)
 {
     (void)state;
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test(who_has_not_left_is_inside),
         cmocka_unit_test(the_dead_are_inside_until_they_die),
         cmocka_unit_test(names_do_not_meet),
+        cmocka_unit_test(those_who_share_meet_each_other),
         cmocka_unit_test(fences_rise_strictly),
         cmocka_unit_test(a_deadlock_is_told),
         cmocka_unit_test(a_deadlock_is_told_even_if_nothing_was_promised),
