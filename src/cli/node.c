@@ -14,7 +14,8 @@
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
     "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
-    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates and ACLs again.\n\n"
+    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates, ACLs and\n"
+    "members again.\n\n"
     "  --config FILE           the configuration; see conclave-node(1)\n"
     "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
     "                          (127.0.0.1:7700)\n"
@@ -130,7 +131,7 @@ static void warn(const struct node *node)
                 node->settings.peers);
 }
 
-/* HUP: keys, certificates and ACLs are read again, as the process was started. The rest needs a restart. */
+/* HUP: keys, certificates, ACLs and members are read again, as the process was started. The rest needs a restart. */
 static void reload(void *context)
 {
     struct node *node = context;
@@ -151,6 +152,10 @@ static void reload(void *context)
         return;
     }
     cv_service_reconsider(&node->service);
+    if (node->member.raft) {
+        cv_roster_reconfigure(node->member.raft, node->reread ? node->reread : &node->settings, fresh);
+        cv_roster_remember(node->member.raft);
+    }
     if (node->reread)
         cv_settings_free(node->reread);
     free(node->reread);
@@ -173,6 +178,8 @@ static int serve(struct node *node)
         say_ready(node);
         cv_loop_run(&node->member.loop);
         node->record.asked = cv_loop_now();
+        if (node->member.left)
+            fprintf(stderr, "conclave: node %u does not belong to the group any more\n", node->settings.id);
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);
@@ -195,6 +202,7 @@ int command_node(int argc, char **argv)
     if (code == EXIT_HELD && record) {
         const int error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
+        node->record.roster = &node->member.roster;
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
     if (code == EXIT_HELD)

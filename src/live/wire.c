@@ -77,8 +77,18 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     const bool dialled = wire->peer != NULL;
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
-    if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
-        hello->to != roster->ids[roster->me] || hello->group != peers->group ||
+    if (cv_peers_is_dismissal(peers, hello) && peer) {
+        peers->calls.dismissed(peers->calls.context, hello->stream - 1);
+        refuse(wire);
+        return;
+    }
+    if (!peer && cv_peers_dismisses(peers, hello)) {
+        const struct cv_frame answer = cv_peers_dismissal(peers);
+        cv_wire_say(wire, &answer); /* it hangs up then, or is made to */
+        return;
+    }
+    if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||
+        hello->to != roster->ids[roster->me] || !cv_peers_kin(peers, hello) ||
         (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
         refuse(wire);
         return;

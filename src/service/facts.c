@@ -85,12 +85,13 @@ static const char *state_of(const struct cv_member *member, cv_node node)
         return "self";
     if (cv_set_has(member->peers.suspected, node))
         return "suspected";
-    return member->peers.list[node].greeted ? "alive" : "expected"; /* not connected, but not for long yet */
+    return member->peers.list[node]->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
 {
-    const uint64_t last = member->peers.list ? member->peers.list[node].detector.last_us : 0;
+    const uint64_t last =
+        member->peers.list && member->peers.list[node] ? member->peers.list[node]->detector.last_us : 0;
     if (node == member->roster.me)
         return 0;
     return last ? (int64_t)((cv_loop_now() - last) / 1000) : -1;
@@ -100,9 +101,13 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    cv_resp_map(out, 5);
+    cv_resp_map(out, member->raft ? 6 : 5);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
+    if (member->raft) {
+        cv_resp_word(out, "voter");
+        cv_resp_integer(out, cv_set_has(member->raft->assembly.agreed.seating.voters, node));
+    }
     cv_resp_word(out, "member");
     cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
@@ -155,9 +160,13 @@ void cv_facts_view(struct cv_session *session, const struct cv_resp_command *com
     cv_resp_word(out, "election");
     cv_resp_word(out, member->host.policies[0].algorithm->name);
     cv_resp_word(out, "members");
-    cv_resp_array(out, member->roster.count);
+    uint32_t count = 0;
     for (cv_node node = 0; node < member->roster.count; node++)
-        write_member(out, member, node);
+        count += member->roster.ids[node] != CV_NO_ID;
+    cv_resp_array(out, count);
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (member->roster.ids[node] != CV_NO_ID)
+            write_member(out, member, node);
 }
 
 /* ---- INFO ---- */
@@ -175,7 +184,7 @@ static void write_server(FILE *file, const struct cv_service *service)
             CONCLAVE_VERSION, member->roster.ids[member->roster.me], cv_member_mode(member),
             (number)((cv_loop_now() - member->started_us) / 1000000), (number)member->host.view.epoch,
             (number)(member->raft ? member->raft->assembly.changes : member->council.changes));
-    fprintf(file, "term:%llu\r\nelections:%llu\r\n", (number)member->term, (number)member->elections);
+    fprintf(file, "term:%llu\r\nelections:%llu\r\n", (number)(uint32_t)member->term, (number)member->elections);
 }
 
 static void write_clients(FILE *file, const struct cv_service *service)
@@ -193,15 +202,15 @@ static void write_peers(FILE *file, const struct cv_service *service)
     fprintf(file, "bytes_in:%llu\r\nbytes_out:%llu\r\nrefused:%llu\r\ndisagreements:%llu\r\n", (number)peers->bytes_in,
             (number)peers->bytes_out, (number)peers->refused, (number)service->member->disagreements);
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me)
+        if (peers->list[node])
             fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
-                    state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
-                    peers->list[node].link.end - peers->list[node].link.start);
+                    state_of(service->member, node), cv_detector_level(&peers->list[node]->detector, cv_loop_now()),
+                    peers->list[node]->link.end - peers->list[node]->link.start);
     fprintf(file, "tls:%s\r\ndropped_peers:%llu\r\n", peers->security->members ? "yes" : "no",
             (number)peers->door.dropped);
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me && *peers->list[node].trouble)
-            fprintf(file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node].trouble);
+        if (peers->list[node] && *peers->list[node]->trouble)
+            fprintf(file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node]->trouble);
 }
 
 /* `group raft` alone. */
@@ -246,17 +255,20 @@ static void write_detector(FILE *file, const struct cv_service *service)
     const struct cv_roster *roster = &service->member->roster;
     uint64_t suspicions = 0, mistakes = 0, mistaken_us = 0;
     for (cv_node node = 0; peers->list && node < roster->count; node++) {
-        suspicions += peers->list[node].detector.suspicions;
-        mistakes += peers->list[node].detector.mistakes;
-        mistaken_us += peers->list[node].detector.mistaken_us;
+        if (!peers->list[node])
+            continue;
+        suspicions += peers->list[node]->detector.suspicions;
+        mistakes += peers->list[node]->detector.mistakes;
+        mistaken_us += peers->list[node]->detector.mistaken_us;
     }
     fprintf(file, "heartbeat_ms:%llu\r\nsuspicions:%llu\r\nmistakes:%llu\r\nmistaken_ms:%llu\r\n",
             (number)(peers->heartbeat_us / 1000), (number)suspicions, (number)mistakes, (number)(mistaken_us / 1000));
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me)
-            fprintf(file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
-                    (number)((cv_detector_deadline(&peers->list[node].detector) - peers->list[node].detector.last_us) /
-                             1000));
+        if (peers->list[node])
+            fprintf(
+                file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
+                (number)((cv_detector_deadline(&peers->list[node]->detector) - peers->list[node]->detector.last_us) /
+                         1000));
 }
 
 static const struct {

@@ -102,6 +102,11 @@ void cv_errand_in_vain(struct cv_alarm *alarm);
 void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                      const struct cv_notice *notice);
 
+/* ---- membership.c ---- */
+
+void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command);
+void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command);
+
 /* ---- facts.c: what the node shows of itself ---- */
 
 void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *command);

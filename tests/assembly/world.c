@@ -80,6 +80,8 @@ static void post(struct world *world, struct letter letter, bool reliable)
     if (!reliable && chance(world, 20))
         return;
     letter.life = to->life;
+    letter.from_id = world->nodes[letter.from].roster.ids[letter.from];
+    letter.to_id = world->nodes[letter.from].roster.ids[letter.to];
     letter.due = world->now + 100 + draw(world, chance(world, 50) ? 400000 : 5000);
     /* In order, on one stream. */
     for (uint32_t i = 0; reliable && i < world->letter_count; i++) {
@@ -202,6 +204,11 @@ static void install(void *context, const struct cv_view *view)
     struct node *node = context;
     struct world *world = node->world;
     world->views++;
+    if (world->sabotage != OLD_VOTERS)
+        node->lease.voters = node->assembly.agreed.seating.voters;
+    node->lease_end_us = cv_lease_end(&node->lease);
+    if (world->sabotage != BLIND_REPORT)
+        look(node);
     if (view->epoch > world->mutex.epoch) {
         world->mutex.epoch = view->epoch;
         world->mutex.holder = node->held_by;
@@ -220,6 +227,84 @@ static const struct cv_assembly_calls calls = {
     .propose = propose, .send = send_motion, .freeze = freeze, .report = report, .tell = tell, .install = install};
 
 /* ---- the log ---- */
+
+/* The roster as an entry has it. */
+static void take_seats(struct node *node, const struct cv_seating *seating)
+{
+    struct cv_roster *roster = &node->roster;
+    for (cv_node place = 0; place < MOST_NODES; place++) {
+        if (roster->ids[place] != seating->ids[place])
+            node->lease.asked_us[place] = 0;
+        roster->ids[place] = seating->ids[place];
+        roster->attributes[place] = seating->attributes[place];
+    }
+    roster->generation = seating->generation;
+    roster->standbys = seating->standbys;
+}
+
+static void die(struct node *node);
+static cv_set reach(const struct world *world, cv_node node);
+
+/* Somebody new at that place, who knows nothing; whoever was there before is over, but for what its clients believe. */
+static void settle_in(struct node *node, const struct cv_seating *seating)
+{
+    if (node->up)
+        die(node);
+    node->stored = node->applied = 0;
+    node->belongs = node->is_new = true;
+    node->down_until = node->world->now + draw(node->world, 500000);
+    take_seats(node, seating);
+    for (cv_node other = 0; other < node->world->count; other++)
+        lose_stream(node->world, node->roster.me, other);
+}
+
+static void reseat(struct world *world, const struct cv_seating *before, const struct cv_seating *after)
+{
+    world->changes += before->generation != after->generation || before->voters != after->voters;
+    for (cv_node place = 0; place < world->count; place++) {
+        if (before->ids[place] == after->ids[place])
+            continue;
+        if (after->ids[place] == CV_NO_ID)
+            world->nodes[place].belongs = false; /* as it will hear, or not */
+        else
+            settle_in(&world->nodes[place], after);
+    }
+}
+
+/* The log's own voters change one at a time, some time after the entry. */
+static void follow_voters(struct world *world)
+{
+    const struct cv_seating *seating = &world->entries[world->entry_count - 1].proposal.seating;
+    const cv_set differ = seating->voters ^ world->voters;
+    if (!differ || world->leader == CV_NOBODY || !chance(world, 100))
+        return;
+    const cv_set add = differ & seating->voters, one = (add ? add : differ) & -(add ? add : differ);
+    const cv_set reached = reach(world, world->leader);
+    const bool caught_up = !add || world->nodes[__builtin_ctzll(one)].stored == world->entry_count;
+    if (one != cv_set_of(world->leader) && caught_up && cv_majority(reached, world->voters) &&
+        cv_majority(reached, world->voters ^ one))
+        world->voters ^= one;
+}
+
+/* Somebody is to join or to leave, or gets another vote. */
+static void ask_for_change(struct world *world)
+{
+    struct node *leader = world->leader == CV_NOBODY ? NULL : &world->nodes[world->leader];
+    struct cv_change change = {.kind = chance(world, 2) ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE};
+    if (!leader || !leader->up || leader->paused || !world->entry_count)
+        return;
+    const struct cv_seating *seating = &world->entries[world->entry_count - 1].proposal.seating;
+    const cv_node place = (cv_node)draw(world, world->count);
+    const bool again = cv_set_has(seating->present, place) && chance(world, 2);
+    if (change.kind == CV_CHANGE_JOIN && !again && cv_set_count(seating->present) == world->count)
+        return;
+    if (change.kind == CV_CHANGE_LEAVE && cv_set_count(seating->present) <= 2)
+        return;
+    change.id = change.kind == CV_CHANGE_LEAVE || again ? seating->ids[place] : ++world->last_id;
+    change.attribute = (uint32_t)draw(world, 9);
+    change.standby = chance(world, 3);
+    cv_assembly_change(&leader->assembly, &change, clock_of(leader));
+}
 
 static bool reaches(const struct world *world, cv_node a, cv_node b)
 {
@@ -266,8 +351,11 @@ static void commit(struct world *world)
             cv_assembly_refused(&world->nodes[world->leader].assembly);
         return;
     }
-    const uint64_t last = world->entry_count ? world->entries[world->entry_count - 1].epoch : 0;
+    const struct entry *before = world->entry_count ? &world->entries[world->entry_count - 1] : NULL;
+    const uint64_t last = before ? before->epoch : 0;
     world->entries[world->entry_count++] = (struct entry){last + 1 + draw(world, 3), world->pending};
+    if (before)
+        reseat(world, &before->proposal.seating, &world->pending.seating);
     for (cv_node i = 0; i < world->count; i++)
         if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || chance(world, 2)))
             world->nodes[i].stored = world->entry_count;
@@ -276,7 +364,8 @@ static void commit(struct world *world)
 static void apply(struct node *node)
 {
     struct world *world = node->world;
-    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me))
+    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me) ||
+        (!node->belongs && !chance(world, 50)))
         return;
     if (node->stored < world->entry_count && chance(world, 20))
         node->stored = world->entry_count;
@@ -284,6 +373,8 @@ static void apply(struct node *node)
         return;
     const struct entry *entry = &world->entries[node->applied++];
     node->next_apply = world->now + draw(world, chance(world, 10) ? 200000 : 4000);
+    if (entry->epoch > node->assembly.epoch)
+        take_seats(node, &entry->proposal.seating);
     cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, clock_of(node));
 }
 
@@ -310,8 +401,13 @@ static void start(struct node *node, bool returns)
                                                       .patience_us = 4 * world->terms.length_us};
     struct cv_assembly_calls own = calls;
     own.context = node;
-    cv_assembly_init(&node->assembly, &own, &node->roster, world->voters);
-    cv_lease_init(&node->lease, &world->terms, world->voters);
+    const bool knows = node->stored > 0;
+    if (knows)
+        take_seats(node, &world->entries[node->stored - 1].proposal.seating);
+    const cv_set voters = knows ? world->entries[node->stored - 1].proposal.seating.voters : world->voters;
+    cv_assembly_init(&node->assembly, &own, &node->roster, voters);
+    node->assembly.most_voters = world->most_voters;
+    cv_lease_init(&node->lease, &world->terms, voters);
     node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
     node->assembly.away = true;
@@ -350,7 +446,7 @@ static void leave(struct node *node)
 static void disturb(struct world *world)
 {
     struct node *node = &world->nodes[draw(world, world->count)];
-    switch (draw(world, 9)) {
+    switch (draw(world, 11)) {
     case 0:
         if (node->up)
             die(node);
@@ -381,6 +477,10 @@ static void disturb(struct world *world)
     case 5:
         leave(node);
         break;
+    case 6:
+    case 7:
+        ask_for_change(world);
+        break;
     default:
         memset(world->cut, 0, sizeof world->cut);
     }
@@ -408,7 +508,8 @@ static void suspect(struct node *node, cv_node other)
 /* A connection is made anew; who has not noticed that it broke learns that something may be lost. */
 static void connect(struct world *world, cv_node a, cv_node b)
 {
-    if (!reaches(world, a, b))
+    const cv_id *here = world->nodes[a].roster.ids, *there = world->nodes[b].roster.ids;
+    if (!reaches(world, a, b) || here[a] != there[a] || here[b] != there[b] || here[b] == CV_NO_ID)
         return;
     for (int side = 0; side < 2; side++) {
         struct node *node = &world->nodes[side ? b : a];
@@ -450,7 +551,7 @@ static void on_beat(struct node *node, const struct letter *letter)
     const uint64_t asked = letter->number & (UINT64_MAX >> 1);
     node->heard[letter->from] = node->world->now;
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
-    if (letter->epoch && cv_set_has(node->world->voters, node->roster.me) && remembers(node) &&
+    if (letter->epoch && remembers(node) &&
         cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, clock_of(node)))
         post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
              false);
@@ -502,8 +603,7 @@ static void beat(struct node *node)
                                  .epoch = epoch,
                                  .number = now | (uint64_t)!node->assembly.away << 63},
                  false);
-    if (epoch && cv_set_has(world->voters, me) && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, me, epoch, now))
+    if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, now))
         granted(node, me, now);
 }
 
@@ -539,7 +639,8 @@ static void deliver(struct world *world)
             continue;
         }
         memmove(&world->letters[i], &world->letters[i + 1], (--world->letter_count - i) * sizeof letter);
-        if (to->up && to->life == letter.life)
+        const cv_id *ids = to->roster.ids;
+        if (to->up && to->life == letter.life && ids[letter.from] == letter.from_id && ids[letter.to] == letter.to_id)
             receive(to, &letter);
     }
 }
@@ -551,8 +652,11 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     world->sabotage = sabotage;
     world->now = 1;
     world->calm = 200 + (uint32_t)draw(world, 400);
-    world->count = 3 + (uint32_t)draw(world, 3);
-    world->voters = cv_set_first(world->count > 4 && chance(world, 3) ? 3 : world->count);
+    const uint32_t begin = 3 + (uint32_t)draw(world, 3);
+    world->count = MOST_NODES;
+    world->last_id = MOST_NODES;
+    world->most_voters = begin > 4 && chance(world, 3) ? 3 : begin;
+    world->voters = cv_set_first(world->most_voters);
     world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
     world->leader = world->mutex.holder = CV_NOBODY;
     for (cv_node i = 0; i < world->count; i++) {
@@ -563,8 +667,11 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
         node->roster.count = world->count;
         node->roster.me = i;
         for (cv_node j = 0; j < world->count; j++)
-            node->roster.ids[j] = node->roster.attributes[j] = j + 1;
-        start(node, false);
+            node->roster.ids[j] = node->roster.attributes[j] = j < begin ? j + 1 : CV_NO_ID;
+        node->down_until = UINT64_MAX;
+        node->belongs = i < begin;
+        if (node->belongs)
+            start(node, false);
     }
 }
 
@@ -576,6 +683,8 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
             disturb(world);
         elect(world);
         commit(world);
+        if (world->entry_count)
+            follow_voters(world);
         deliver(world);
         const cv_node first = (cv_node)draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {
