@@ -93,6 +93,20 @@ static bool all_have_begun(const struct cv_assembly *assembly)
     return true;
 }
 
+/* Who is there and has a vote gives that back first, so that it still counts among those who had one before. */
+static bool carry_out(struct cv_seating *seating, const struct cv_change *change, cv_set members)
+{
+    struct cv_seating after = *seating;
+    const cv_node place = cv_seating_place(seating, change->id);
+    if (!cv_seating_apply(&after, change))
+        return false;
+    if (change->kind == CV_CHANGE_LEAVE && cv_set_has(seating->voters & members, place))
+        seating->standbys |= cv_set_of(place);
+    else
+        *seating = after;
+    return true;
+}
+
 /* The seating of the next entry; true if that is a reason for one. */
 static bool arrange(const struct cv_assembly *assembly, cv_set members, struct cv_seating *seating)
 {
@@ -100,7 +114,7 @@ static bool arrange(const struct cv_assembly *assembly, cv_set members, struct c
     if (!all_have_begun(assembly))
         return false;
     seating->former = seating->voters;
-    const bool changed = cv_seating_apply(seating, &assembly->change);
+    const bool changed = carry_out(seating, &assembly->change, members);
     /* Only who has begun this view has granted what the next one counts on. */
     seating->voters = cv_seating_voters(seating, members & assembly->agreed.members, assembly->most_voters);
     return changed || seating->voters != seating->former;

@@ -91,6 +91,7 @@ void cv_member_rearranged(struct cv_member *member, cv_set changed)
 {
     member->met &= ~changed;
     member->astray &= ~changed;
+    cv_mail_forget(member, changed);
     cv_host_freeze(&member->host);
     cv_host_resize(&member->host);
     cv_host_suspect(&member->host, member->peers.suspected);
@@ -250,7 +251,7 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
 static void dismissed(void *context, uint64_t generation)
 {
     struct cv_member *member = context;
-    if (!member->raft || !member->raft->seated || generation <= member->roster.generation || member->left)
+    if (!member->raft || member->left || !cv_roster_believes(member->raft, generation))
         return;
     member->left = true;
     uv_stop(&member->loop.uv);

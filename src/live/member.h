@@ -146,6 +146,8 @@ void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_fram
 void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* What came early may have its time now. */
 void cv_mail_catch_up(struct cv_member *member);
+/* Others stand at these places now. */
+void cv_mail_forget(struct cv_member *member, cv_set nodes);
 void cv_mail_free(struct cv_member *member);
 
 /* ---- views.c ---- */

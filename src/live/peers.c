@@ -104,10 +104,33 @@ static void free_retired(struct cv_peers *peers)
     }
 }
 
+static void dial(struct cv_peer *peer);
+
+/*
+ * Whoever has long heard of nobody, and waits to be called, calls for once itself: those who do not know it any more
+ * tell it so.
+ */
+static void look_around(struct cv_peers *peers)
+{
+    const uint64_t now = cv_loop_now();
+    for (cv_node node = 0; node < peers->roster->count; node++)
+        if (peers->list[node] && peers->list[node]->greeted)
+            peers->lonely_us = now;
+    if (now < peers->lonely_us + peers->most_us)
+        return;
+    peers->lonely_us = now;
+    for (cv_node node = 0; node < peers->roster->count; node++) {
+        struct cv_peer *peer = peers->list[node];
+        if (peer && !peer->wire && peer->address.ss_family != AF_UNSPEC)
+            dial(peer);
+    }
+}
+
 static void time_to_beat(struct cv_alarm *alarm)
 {
     struct cv_peers *peers = cv_alarm_owner(alarm, struct cv_peers, beat);
     free_retired(peers);
+    look_around(peers);
     cv_peers_beat(peers);
 }
 
@@ -363,6 +386,16 @@ static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *
     return error;
 }
 
+void cv_peers_move(struct cv_peers *peers, cv_node node)
+{
+    struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
+    struct cv_complaint complaint;
+    if (!peer || !find_address(peer, peers->roster->addresses[node], &complaint))
+        return;
+    peer->address.ss_family = AF_UNSPEC;
+    fprintf(stderr, "conclave: member %u: %s\n", peer->id, complaint.text);
+}
+
 static void place_peers(struct cv_peers *peers)
 {
     struct cv_peer *old[CV_MAX_MEMBERS];
@@ -417,6 +450,7 @@ int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complai
         if (error)
             return error;
     }
+    peers->lonely_us = cv_loop_now();
     peers->beat.ring = time_to_beat;
     cv_loop_set(peers->loop, &peers->beat, 0);
     const struct cv_security_settings *security = peers->security->settings;

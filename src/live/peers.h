@@ -57,6 +57,7 @@ struct cv_peers {
     uint64_t incarnation; /* this process's: the upper half of its streams */
     uint64_t streams;
     uint64_t term, epoch; /* told with every heartbeat */
+    uint64_t lonely_us;   /* since when nobody is connected */
     cv_set suspected;
     struct cv_security *security;
     struct cv_door door; /* for those who have not said who they are, and proved it */
@@ -71,6 +72,9 @@ void cv_peers_free(struct cv_peers *peers);
 
 /* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
 void cv_peers_follow(struct cv_peers *peers);
+
+/* Its address has changed; what is connected stays so. */
+void cv_peers_move(struct cv_peers *peers, cv_node node);
 
 /* Others have met these nodes: whoever of them is suspected here is so no longer, and has the time to come. Returns who
  * was. */

@@ -67,6 +67,7 @@ struct cv_raft {
     /* roster.c */
     const struct cv_settings *settings; /* as they were read last */
     bool seated;                        /* the roster is the log's */
+    uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
     struct cv_petition joining; /* who is being given a place */
     struct cv_petition wishes[CV_MAX_MEMBERS];
@@ -128,6 +129,8 @@ bool cv_roster_follow(struct cv_raft *raft, const struct cv_seating *seating,
                       const struct cv_addresses addresses[CV_MAX_MEMBERS]);
 /* The roster as the last entry on disk has it. */
 void cv_roster_recall(struct cv_raft *raft);
+/* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation);
 /* Asks for a change, until it has come true; a patient wish for ever. False if there are too many. */
 bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient);
 /* This node leads the log, and somebody wants that. */

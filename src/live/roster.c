@@ -175,7 +175,17 @@ void cv_roster_recall(struct cv_raft *raft)
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     cv_roster_read_addresses(&cursor, addresses);
-    cv_roster_follow(raft, &proposal.seating, addresses);
+    if (!cv_roster_follow(raft, &proposal.seating, addresses)) {
+        raft->expelled = (uint64_t)proposal.seating.generation + 1;
+        raft->member->roster.group = proposal.seating.group;
+    }
+}
+
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation)
+{
+    if (!raft->seated && raft->settings->joins)
+        return raft->expelled && generation + 1 >= raft->expelled; /* or it is only not known yet */
+    return generation > raft->member->roster.generation;
 }
 
 /* ---- wishes ---- */
@@ -282,6 +292,18 @@ static void wish_for(struct cv_raft *raft, const struct cv_member_setting *setti
     cv_roster_wish(raft, &wish, true);
 }
 
+/* Where it is found is each node's own affair. */
+static void move(struct cv_raft *raft, const struct cv_member_setting *setting)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    const cv_node node = cv_raft_node(raft, (uint64_t)setting->id + 1);
+    if (node == CV_NOBODY || node == roster->me || roster->addresses[node] != raft->addresses[node].peers)
+        return;
+    copy(raft->addresses[node].peers, setting->address);
+    copy(raft->addresses[node].clients, setting->client);
+    cv_peers_move(&raft->member->peers, node);
+}
+
 void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
 {
     raft->settings = after;
@@ -289,6 +311,8 @@ void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *befor
         const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
         if (!old || old->attribute != new->attribute || old->standby != new->standby)
             wish_for(raft, new, CV_CHANGE_JOIN);
+        if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
+            move(raft, new);
     }
     for (uint32_t i = 0; i < before->member_count; i++)
         if (!find(after, before->members[i].id))
