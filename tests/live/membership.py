@@ -2,10 +2,12 @@
 """Members that join, leave and return while the others go on, and nobody loses a lock by it."""
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from group import Group
@@ -49,7 +51,7 @@ class Room(Group):
         """Its process ends by itself, with a line that says why."""
         assert self.processes.pop(node).wait(PATIENCE) == 0
         log = (self.directory / f"{node}.log").read_text()
-        assert f"node {node} does not belong to the group any more" in log, log
+        assert log.endswith(f"node {node} does not belong to the group any more\n"), log
 
     def votes(self, node=1):
         return sorted(m["id"] for m in self.view(node)["members"] if m["voter"])
@@ -340,6 +342,74 @@ def flapping():
         assert coordinators == {2}, coordinators
 
 
+class Worker(threading.Thread):
+    """Takes turns with others at one lock, through one node, until it is told to stop."""
+
+    def __init__(self, group, node, shared):
+        super().__init__(daemon=True)
+        self.group, self.node, self.shared = group, node, shared
+        self.turns, self.problem, self.done = 0, None, False
+        self.start()
+
+    def turn(self, client):
+        fence = client.ask("LOCK", "turn", "WAIT", 10000)
+        if fence is None:
+            return
+        with self.shared["guard"]:
+            if self.shared["inside"] or fence <= self.shared["fence"]:
+                self.problem = (fence, dict(self.shared))
+            self.shared["inside"], self.shared["fence"] = True, fence
+        time.sleep(0.001)
+        with self.shared["guard"]:
+            self.shared["inside"] = False
+        assert client.ask("UNLOCK", "turn", fence) == 1, "it was lost"
+        self.turns += 1
+
+    def run(self):
+        client = self.group.client(self.node)
+        try:
+            while not self.done and not self.problem:
+                self.turn(client)
+        except (Gone, Refused, OSError, AssertionError) as error:
+            self.problem = error
+        client.close()
+
+
+def churned():
+    """Members come and go at random; clients of three that stay take turns all the while, and never lose a turn."""
+    seed = int(os.environ.get("CONCLAVE_TEST_SEED", time.time_ns() % 10**6))
+    dice = random.Random(seed)
+    with Room(3) as group:
+        shared = {"guard": threading.Lock(), "inside": False, "fence": 0}
+        holders = Holders(group, [1, 2, 3])
+        workers = [Worker(group, node, shared) for node in (1, 2, 3)]
+        changes = 0
+        for _ in range(12):
+            guests = [node for node in group.members if node > 3]
+            by = dice.choice([1, 2, 3])
+            if guests and dice.random() < 0.5:
+                guest = dice.choice(guests)
+                if guest in group.processes and dice.random() < 0.4:
+                    group.kill(guest)
+                group.leave(guest, by)
+                if guest in group.processes:
+                    group.ended(guest)
+                shutil.rmtree(group.directory / str(guest), ignore_errors=True)
+            elif len(guests) < 3:
+                group.join(dice.choice([node for node in range(4, 9) if node not in group.members]), by)
+                if dice.random() < 0.5:
+                    group.await_view(group.members)
+            changes += 1
+            time.sleep(dice.random() / 4)
+            assert not any(worker.problem for worker in workers), (seed, [worker.problem for worker in workers])
+        for worker in workers:
+            worker.done = True
+            worker.join(PATIENCE)
+        assert all(worker.turns > 10 and not worker.problem for worker in workers), (
+            seed, [(worker.turns, worker.problem) for worker in workers])
+        holders.close()
+
+
 def refused():
     """What cannot be is told in one line."""
     with Room(2) as group:
@@ -352,6 +422,6 @@ def refused():
 if __name__ == "__main__":
     try:
         sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one, nine_with_five_votes,
-                       stranger, flapping, refused]))
+                       stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")
