@@ -48,8 +48,8 @@ static void watch(struct cv_peer *peer)
 
 cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
 {
-    const cv_set expected = nodes & peers->suspected;
-    for (cv_node node = 0; node < peers->roster->count; node++) {
+    const cv_set expected = peers->list ? nodes & peers->suspected : 0;
+    for (cv_node node = 0; expected && node < peers->roster->count; node++) {
         struct cv_peer *peer = peers->list[node];
         if (!cv_set_has(expected, node) || !peer)
             continue;
@@ -338,7 +338,7 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
 
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame)
 {
-    const struct cv_peer *peer = peers->list[node];
+    const struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     if (peer && peer->greeted)
         cv_wire_say(peer->wire, frame);
 }

@@ -8,19 +8,19 @@
 #define TIMEOUT_US 300000u
 #define MARGIN_US 37500u
 
-static uint64_t draw(struct world *world, uint64_t below)
+uint64_t world_draw(struct world *world, uint64_t below)
 {
     return cv_random_below(&world->random, (uint32_t)below);
 }
 
-static bool chance(struct world *world, uint32_t of)
+bool world_chance(struct world *world, uint32_t of)
 {
-    return draw(world, of) == 0;
+    return world_draw(world, of) == 0;
 }
 
 /* ---- time ---- */
 
-static uint64_t clock_of(const struct node *node)
+uint64_t world_clock_of(const struct node *node)
 {
     return node->offset_us + (uint64_t)((double)node->world->now * node->rate);
 }
@@ -40,13 +40,14 @@ static void granted(struct node *node, cv_node voter, uint64_t asked_us)
 static bool may_grant(const struct node *node)
 {
     return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
-           clock_of(node) + MARGIN_US < node->lease_end_us;
+           world_clock_of(node) + MARGIN_US < node->lease_end_us;
 }
 
 /* Does a client of this node, of this life or the last, believe that it holds the lock? */
 static bool believes(const struct node *node)
 {
-    return (node->up && node->holds && clock_of(node) < node->lease_end_us) || node->world->now < node->ghost_until;
+    return (node->up && node->holds && world_clock_of(node) < node->lease_end_us) ||
+           node->world->now < node->ghost_until;
 }
 
 /* ---- what must hold ---- */
@@ -77,12 +78,12 @@ static void post(struct world *world, struct letter letter, bool reliable)
     const struct node *to = &world->nodes[letter.to];
     if (world->letter_count == MOST_LETTERS || !to->up || world->cut[letter.from][letter.to])
         return;
-    if (!reliable && chance(world, 20))
+    if (!reliable && world_chance(world, 20))
         return;
     letter.life = to->life;
     letter.from_id = world->nodes[letter.from].roster.ids[letter.from];
     letter.to_id = world->nodes[letter.from].roster.ids[letter.to];
-    letter.due = world->now + 100 + draw(world, chance(world, 50) ? 400000 : 5000);
+    letter.due = world->now + 100 + world_draw(world, world_chance(world, 50) ? 400000 : 5000);
     /* In order, on one stream. */
     for (uint32_t i = 0; reliable && i < world->letter_count; i++) {
         const struct letter *other = &world->letters[i];
@@ -92,7 +93,7 @@ static void post(struct world *world, struct letter letter, bool reliable)
     world->letters[world->letter_count++] = letter;
 }
 
-static void lose_stream(struct world *world, cv_node a, cv_node b)
+void world_lose_stream(struct world *world, cv_node a, cv_node b)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < world->letter_count; i++) {
@@ -120,7 +121,7 @@ static void drop(struct node *node)
 /* Before anything else a node looks at its clock. */
 static void look(struct node *node)
 {
-    if (node->holds && clock_of(node) + MARGIN_US >= node->lease_end_us) {
+    if (node->holds && world_clock_of(node) + MARGIN_US >= node->lease_end_us) {
         drop(node);
         node->world->lapses++;
     }
@@ -129,9 +130,9 @@ static void look(struct node *node)
 static void use_lock(struct node *node)
 {
     struct world *world = node->world;
-    if (node->holds && chance(world, 100))
+    if (node->holds && world_chance(world, 100))
         drop(node);
-    if (node->holds || !chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
+    if (node->holds || !world_chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
         world->mutex.holder != CV_NOBODY)
         return;
     world->mutex.holder = node->roster.me;
@@ -150,12 +151,12 @@ static bool propose(void *context, const struct cv_proposal *proposal)
     const struct node *node = context;
     struct world *world = node->world;
     if (world->leader != node->roster.me)
-        return !chance(world, 2); /* it takes itself for the leader; nothing will come of it */
+        return !world_chance(world, 2); /* it takes itself for the leader; nothing will come of it */
     if (world->pending_due)
         return false;
     world->pending = *proposal;
     world->pending_by = node->roster.me;
-    world->pending_due = world->now + 500 + draw(world, 20000);
+    world->pending_due = world->now + 500 + world_draw(world, 20000);
     return true;
 }
 
@@ -228,91 +229,13 @@ static const struct cv_assembly_calls calls = {
 
 /* ---- the log ---- */
 
-/* The roster as an entry has it. */
-static void take_seats(struct node *node, const struct cv_seating *seating)
-{
-    struct cv_roster *roster = &node->roster;
-    for (cv_node place = 0; place < MOST_NODES; place++) {
-        if (roster->ids[place] != seating->ids[place])
-            node->lease.asked_us[place] = 0;
-        roster->ids[place] = seating->ids[place];
-        roster->attributes[place] = seating->attributes[place];
-    }
-    roster->generation = seating->generation;
-    roster->standbys = seating->standbys;
-}
-
-static void die(struct node *node);
-static cv_set reach(const struct world *world, cv_node node);
-
-/* Somebody new at that place, who knows nothing; whoever was there before is over, but for what its clients believe. */
-static void settle_in(struct node *node, const struct cv_seating *seating)
-{
-    if (node->up)
-        die(node);
-    node->stored = node->applied = 0;
-    node->belongs = node->is_new = true;
-    node->down_until = node->world->now + draw(node->world, 500000);
-    take_seats(node, seating);
-    for (cv_node other = 0; other < node->world->count; other++)
-        lose_stream(node->world, node->roster.me, other);
-}
-
-static void reseat(struct world *world, const struct cv_seating *before, const struct cv_seating *after)
-{
-    world->changes += before->generation != after->generation || before->voters != after->voters;
-    for (cv_node place = 0; place < world->count; place++) {
-        if (before->ids[place] == after->ids[place])
-            continue;
-        if (after->ids[place] == CV_NO_ID)
-            world->nodes[place].belongs = false; /* as it will hear, or not */
-        else
-            settle_in(&world->nodes[place], after);
-    }
-}
-
-/* The log's own voters change one at a time, some time after the entry. */
-static void follow_voters(struct world *world)
-{
-    const struct cv_seating *seating = &world->entries[world->entry_count - 1].proposal.seating;
-    const cv_set differ = seating->voters ^ world->voters;
-    if (!differ || world->leader == CV_NOBODY || !chance(world, 100))
-        return;
-    const cv_set add = differ & seating->voters, one = (add ? add : differ) & -(add ? add : differ);
-    const cv_set reached = reach(world, world->leader);
-    const bool caught_up = !add || world->nodes[__builtin_ctzll(one)].stored == world->entry_count;
-    if (one != cv_set_of(world->leader) && caught_up && cv_majority(reached, world->voters) &&
-        cv_majority(reached, world->voters ^ one))
-        world->voters ^= one;
-}
-
-/* Somebody is to join or to leave, or gets another vote. */
-static void ask_for_change(struct world *world)
-{
-    struct node *leader = world->leader == CV_NOBODY ? NULL : &world->nodes[world->leader];
-    struct cv_change change = {.kind = chance(world, 2) ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE};
-    if (!leader || !leader->up || leader->paused || !world->entry_count)
-        return;
-    const struct cv_seating *seating = &world->entries[world->entry_count - 1].proposal.seating;
-    const cv_node place = (cv_node)draw(world, world->count);
-    const bool again = cv_set_has(seating->present, place) && chance(world, 2);
-    if (change.kind == CV_CHANGE_JOIN && !again && cv_set_count(seating->present) == world->count)
-        return;
-    if (change.kind == CV_CHANGE_LEAVE && cv_set_count(seating->present) <= 2)
-        return;
-    change.id = change.kind == CV_CHANGE_LEAVE || again ? seating->ids[place] : ++world->last_id;
-    change.attribute = (uint32_t)draw(world, 9);
-    change.standby = chance(world, 3);
-    cv_assembly_change(&leader->assembly, &change, clock_of(leader));
-}
-
 static bool reaches(const struct world *world, cv_node a, cv_node b)
 {
     const struct node *from = &world->nodes[a], *to = &world->nodes[b];
     return a == b || (from->up && to->up && !from->paused && !to->paused && !world->cut[a][b] && !world->cut[b][a]);
 }
 
-static cv_set reach(const struct world *world, cv_node node)
+cv_set world_reach(const struct world *world, cv_node node)
 {
     cv_set set = 0;
     for (cv_node other = 0; world->nodes[node].up && !world->nodes[node].paused && other < world->count; other++)
@@ -323,17 +246,17 @@ static cv_set reach(const struct world *world, cv_node node)
 
 static void elect(struct world *world)
 {
-    const bool fine = world->leader != CV_NOBODY && cv_majority(reach(world, world->leader), world->voters);
-    if (fine && !chance(world, 3000)) {
+    const bool fine = world->leader != CV_NOBODY && cv_majority(world_reach(world, world->leader), world->voters);
+    if (fine && !world_chance(world, 3000)) {
         world->leader_gone = world->now;
         return;
     }
-    if (!fine && world->now < world->leader_gone + 150000 + draw(world, 150000))
+    if (!fine && world->now < world->leader_gone + 150000 + world_draw(world, 150000))
         return;
-    const cv_node candidate = (cv_node)draw(world, world->count);
+    const cv_node candidate = (cv_node)world_draw(world, world->count);
     const struct node *node = &world->nodes[candidate];
     if (!cv_set_has(world->voters, candidate) || node->stored != world->entry_count ||
-        !cv_majority(reach(world, candidate), world->voters))
+        !cv_majority(world_reach(world, candidate), world->voters))
         return;
     world->leader = candidate;
     world->leader_gone = world->now;
@@ -344,7 +267,7 @@ static void commit(struct world *world)
 {
     if (!world->pending_due || world->now < world->pending_due || world->pending_by != world->leader)
         return;
-    const cv_set reached = reach(world, world->leader);
+    const cv_set reached = world_reach(world, world->leader);
     world->pending_due = 0;
     if (!cv_majority(reached, world->voters) || world->entry_count == MOST_ENTRIES) {
         if (world->nodes[world->leader].up)
@@ -353,11 +276,11 @@ static void commit(struct world *world)
     }
     const struct entry *before = world->entry_count ? &world->entries[world->entry_count - 1] : NULL;
     const uint64_t last = before ? before->epoch : 0;
-    world->entries[world->entry_count++] = (struct entry){last + 1 + draw(world, 3), world->pending};
+    world->entries[world->entry_count++] = (struct entry){last + 1 + world_draw(world, 3), world->pending};
     if (before)
-        reseat(world, &before->proposal.seating, &world->pending.seating);
+        seats_change(world, &before->proposal.seating, &world->pending.seating);
     for (cv_node i = 0; i < world->count; i++)
-        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || chance(world, 2)))
+        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || world_chance(world, 2)))
             world->nodes[i].stored = world->entry_count;
 }
 
@@ -365,17 +288,17 @@ static void apply(struct node *node)
 {
     struct world *world = node->world;
     if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me) ||
-        (!node->belongs && !chance(world, 50)))
+        (!node->belongs && !world_chance(world, 50)))
         return;
-    if (node->stored < world->entry_count && chance(world, 20))
+    if (node->stored < world->entry_count && world_chance(world, 20))
         node->stored = world->entry_count;
     if (world->now < node->next_apply || node->applied == node->stored)
         return;
     const struct entry *entry = &world->entries[node->applied++];
-    node->next_apply = world->now + draw(world, chance(world, 10) ? 200000 : 4000);
+    node->next_apply = world->now + world_draw(world, world_chance(world, 10) ? 200000 : 4000);
     if (entry->epoch > node->assembly.epoch)
-        take_seats(node, &entry->proposal.seating);
-    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, clock_of(node));
+        seats_take(node, &entry->proposal.seating);
+    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, world_clock_of(node));
 }
 
 /* ---- coming and going ---- */
@@ -386,16 +309,16 @@ static void start(struct node *node, bool returns)
     node->up = true;
     node->paused = node->holds = false;
     node->life++;
-    node->offset_us = draw(world, 1000000);
+    node->offset_us = world_draw(world, 1000000);
     const bool remembers = world->sabotage == ENTRIES_FORGOT;
     node->floor = remembers ? 0 : node->stored;
-    node->applied = node->stored ? (uint32_t)draw(world, node->stored + 1) : 0;
+    node->applied = node->stored ? (uint32_t)world_draw(world, node->stored + 1) : 0;
     if (node->applied)
         node->applied--; /* the last snapshot's entry is told again */
     node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
     node->ready = node->renewed = 0;
     memset(&node->assembly, 0, sizeof node->assembly);
-    node->assembly.times = (struct cv_assembly_times){.begin_us = clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+    node->assembly.times = (struct cv_assembly_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
                                                       .settle_us = 50000,
                                                       .hold_off_us = 500000,
                                                       .patience_us = 4 * world->terms.length_us};
@@ -403,7 +326,7 @@ static void start(struct node *node, bool returns)
     own.context = node;
     const bool knows = node->stored > 0;
     if (knows)
-        take_seats(node, &world->entries[node->stored - 1].proposal.seating);
+        seats_take(node, &world->entries[node->stored - 1].proposal.seating);
     const cv_set voters = knows ? world->entries[node->stored - 1].proposal.seating.voters : world->voters;
     cv_assembly_init(&node->assembly, &own, &node->roster, voters);
     node->assembly.most_voters = world->most_voters;
@@ -411,12 +334,12 @@ static void start(struct node *node, bool returns)
     node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
     node->assembly.away = true;
-    node->away_until_us = clock_of(node);
+    node->away_until_us = world_clock_of(node);
     if (returns && world->sabotage != NO_QUARANTINE)
         node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
 }
 
-static void die(struct node *node)
+void world_die(struct node *node)
 {
     struct world *world = node->world;
     if (node->holds) {
@@ -426,9 +349,9 @@ static void die(struct node *node)
     if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
         world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
     node->up = node->holds = false;
-    node->down_until = world->now + 20000 + draw(world, 800000);
+    node->down_until = world->now + 20000 + world_draw(world, 800000);
     for (cv_node other = 0; other < world->count; other++)
-        lose_stream(world, node->roster.me, other);
+        world_lose_stream(world, node->roster.me, other);
 }
 
 /* In order, with nobody holding anything: the others are told not to wait for the lease. */
@@ -440,23 +363,23 @@ static void leave(struct node *node)
     for (cv_node other = 0; other < world->count; other++)
         if (other != node->roster.me && !world->cut[node->roster.me][other])
             cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
-    die(node);
+    world_die(node);
 }
 
 static void disturb(struct world *world)
 {
-    struct node *node = &world->nodes[draw(world, world->count)];
-    switch (draw(world, 11)) {
+    struct node *node = &world->nodes[world_draw(world, world->count)];
+    switch (world_draw(world, 11)) {
     case 0:
         if (node->up)
-            die(node);
+            world_die(node);
         break;
     case 1:
         node->paused = node->up;
-        node->paused_until = world->now + 50000 + draw(world, 1500000);
+        node->paused_until = world->now + 50000 + world_draw(world, 1500000);
         break;
     case 2: { /* a cut between two sides */
-        const uint64_t sides = draw(world, 1u << world->count);
+        const uint64_t sides = world_draw(world, 1u << world->count);
         for (cv_node a = 0; a < world->count; a++)
             for (cv_node b = 0; b < world->count; b++)
                 world->cut[a][b] = (sides >> a & 1) != (sides >> b & 1);
@@ -464,7 +387,7 @@ static void disturb(struct world *world)
     }
     case 3: { /* one node alone, or in one direction */
         const cv_node alone = node->roster.me;
-        const bool both = chance(world, 2);
+        const bool both = world_chance(world, 2);
         for (cv_node other = 0; other < world->count; other++) {
             world->cut[alone][other] = true;
             world->cut[other][alone] = both;
@@ -472,14 +395,14 @@ static void disturb(struct world *world)
         break;
     }
     case 4: /* a false suspicion */
-        node->heard[draw(world, world->count)] = 0;
+        node->heard[world_draw(world, world->count)] = 0;
         break;
     case 5:
         leave(node);
         break;
     case 6:
     case 7:
-        ask_for_change(world);
+        seats_ask(world);
         break;
     default:
         memset(world->cut, 0, sizeof world->cut);
@@ -492,7 +415,7 @@ static void tell_alive(struct node *node)
 {
     const cv_set me = cv_set_of(node->roster.me);
     if (!node->assembly.away)
-        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, clock_of(node));
+        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
 }
 
 static void suspect(struct node *node, cv_node other)
@@ -501,7 +424,7 @@ static void suspect(struct node *node, cv_node other)
     node->suspected |= cv_set_of(other);
     node->ready &= ~cv_set_of(other);
     node->renewed &= ~cv_set_of(other);
-    lose_stream(world, node->roster.me, other);
+    world_lose_stream(world, node->roster.me, other);
     tell_alive(node);
 }
 
@@ -531,7 +454,7 @@ static void watch(struct node *node)
         const cv_node me = node->roster.me;
         if (other == me)
             continue;
-        if (cv_set_has(node->suspected, other) && chance(world, 30))
+        if (cv_set_has(node->suspected, other) && world_chance(world, 30))
             connect(world, me, other);
         else if (!cv_set_has(node->suspected, other) && world->now > node->heard[other] + TIMEOUT_US)
             suspect(node, other);
@@ -552,7 +475,7 @@ static void on_beat(struct node *node, const struct letter *letter)
     node->heard[letter->from] = node->world->now;
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
     if (letter->epoch && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, clock_of(node)))
+        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, world_clock_of(node)))
         post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
              false);
     if (cv_set_has(node->suspected, letter->from))
@@ -562,7 +485,7 @@ static void on_beat(struct node *node, const struct letter *letter)
         tell_alive(node);
     if (cv_set_has(node->renewed, letter->from)) {
         node->renewed &= ~cv_set_of(letter->from);
-        cv_assembly_renew(&node->assembly, clock_of(node));
+        cv_assembly_renew(&node->assembly, world_clock_of(node));
     }
 }
 
@@ -578,7 +501,8 @@ static void receive(struct node *node, const struct letter *letter)
         granted(node, letter->from, letter->number);
         break;
     case MOTION:
-        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number, clock_of(node));
+        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
+                         world_clock_of(node));
         break;
     case HELD_BY:
         if (cv_assembly_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
@@ -589,7 +513,7 @@ static void receive(struct node *node, const struct letter *letter)
 static void beat(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node), epoch = node->assembly.view.epoch;
+    const uint64_t now = world_clock_of(node), epoch = node->assembly.view.epoch;
     const cv_node me = node->roster.me;
     if (world->now < node->next_beat)
         return;
@@ -610,20 +534,22 @@ static void beat(struct node *node)
 static void step(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node);
+    const uint64_t now = world_clock_of(node);
     if (node->assembly.away && now >= node->away_until_us) {
         node->assembly.away = false;
         tell_alive(node);
     }
-    if (world->sabotage != BLIND_REPORT || chance(world, 100))
+    if (world->sabotage != BLIND_REPORT || world_chance(world, 100))
         look(node);
     apply(node);
     watch(node);
     const bool leads = world->leader == node->roster.me && !node->assembly.away && node->applied == node->stored;
     /* Who is cut off does not know at once that another leads now. */
-    if (leads != node->assembly.leads && (leads || reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
-        chance(world, 5))
+    if (leads != node->assembly.leads && (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
+        world_chance(world, 5))
         cv_assembly_lead(&node->assembly, leads, now);
+    for (cv_node other = 0; world->sabotage == HASTY_CHANGES && other < world->count; other++)
+        node->assembly.begun[other] = node->assembly.epoch;
     cv_assembly_tick(&node->assembly, now);
     beat(node);
     use_lock(node);
@@ -651,19 +577,20 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     cv_random_seed(&world->random, seed, 7);
     world->sabotage = sabotage;
     world->now = 1;
-    world->calm = 200 + (uint32_t)draw(world, 400);
-    const uint32_t begin = 3 + (uint32_t)draw(world, 3);
+    world->calm = 200 + (uint32_t)world_draw(world, 400);
+    const uint32_t begin = 3 + (uint32_t)world_draw(world, 3);
+    world->restless = world_chance(world, 3);
     world->count = MOST_NODES;
     world->last_id = MOST_NODES;
-    world->most_voters = begin > 4 && chance(world, 3) ? 3 : begin;
+    world->most_voters = begin > 4 && world_chance(world, 3) ? 3 : begin;
     world->voters = cv_set_first(world->most_voters);
-    world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
+    world->terms = (struct cv_lease_terms){300000, world_chance(world, 2) ? 10000 : 100000};
     world->leader = world->mutex.holder = CV_NOBODY;
     for (cv_node i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
         const double drift = (double)world->terms.drift_ppm / 1e6 * (sabotage == CLOCKS_BEYOND ? 3 : 1);
         node->world = world;
-        node->rate = chance(world, 2) ? 1 + drift : 1 - drift;
+        node->rate = world_chance(world, 2) ? 1 + drift : 1 - drift;
         node->roster.count = world->count;
         node->roster.me = i;
         for (cv_node j = 0; j < world->count; j++)
@@ -679,14 +606,16 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
 {
     begin(world, seed, sabotage);
     for (; world->now < length_us && !world->violation; world->now += STEP_US) {
-        if (chance(world, world->calm))
+        if (world_chance(world, world->calm))
             disturb(world);
+        if (world->restless && world_chance(world, 30))
+            seats_ask(world);
         elect(world);
         commit(world);
         if (world->entry_count)
-            follow_voters(world);
+            seats_follow(world);
         deliver(world);
-        const cv_node first = (cv_node)draw(world, world->count);
+        const cv_node first = (cv_node)world_draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {
             struct node *node = &world->nodes[(first + i) % world->count];
             if (node->paused && world->now >= node->paused_until)

@@ -22,6 +22,7 @@ enum sabotage {
     NO_QUARANTINE,  /* a member that returns is taken in at once */
     BLIND_REPORT,   /* a member reports what it held without looking at the clock */
     OLD_VOTERS,     /* leases are counted by those who voted when the member started */
+    HASTY_CHANGES,  /* voters and places change before all have begun the last view */
     SABOTAGES
 };
 
@@ -71,6 +72,7 @@ struct world {
     enum sabotage sabotage;
     uint64_t now;   /* microseconds of nobody's clock */
     uint32_t calm;  /* milliseconds between two disturbances, about */
+    bool restless;  /* members come and go all the time */
     uint32_t count; /* places */
     cv_set voters;  /* of the log, which follow those of the entries */
     uint32_t most_voters;
@@ -100,5 +102,24 @@ struct world {
 
 /* One story; `violation` says what went wrong, if anything. */
 void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us);
+
+/* ---- what the files of the world share ---- */
+
+uint64_t world_draw(struct world *world, uint64_t below);
+bool world_chance(struct world *world, uint32_t of);
+uint64_t world_clock_of(const struct node *node);
+void world_lose_stream(struct world *world, cv_node a, cv_node b);
+void world_die(struct node *node);
+/* Whom it can speak with. */
+cv_set world_reach(const struct world *world, cv_node node);
+
+/* The roster as an entry has it. */
+void seats_take(struct node *node, const struct cv_seating *seating);
+/* An entry is agreed. */
+void seats_change(struct world *world, const struct cv_seating *before, const struct cv_seating *after);
+/* The log's own voters change one at a time, some time after the entry. */
+void seats_follow(struct world *world);
+/* Somebody is to join or to leave, or gets another vote. */
+void seats_ask(struct world *world);
 
 #endif
