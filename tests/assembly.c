@@ -23,7 +23,6 @@ static const char *const names[SABOTAGES] = {
     [NO_QUARANTINE] = "a member that returns at once",
     [BLIND_REPORT] = "a member that does not look at the clock",
     [OLD_VOTERS] = "leases counted by voters of the past",
-    [HASTY_CHANGES] = "voters that change too early",
 };
 
 static uint64_t number(int argc, char **argv, const char *name, uint64_t fallback)

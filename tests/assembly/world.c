@@ -548,8 +548,6 @@ static void step(struct node *node)
     if (leads != node->assembly.leads && (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
         world_chance(world, 5))
         cv_assembly_lead(&node->assembly, leads, now);
-    for (cv_node other = 0; world->sabotage == HASTY_CHANGES && other < world->count; other++)
-        node->assembly.begun[other] = node->assembly.epoch;
     cv_assembly_tick(&node->assembly, now);
     beat(node);
     use_lock(node);

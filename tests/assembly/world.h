@@ -22,7 +22,6 @@ enum sabotage {
     NO_QUARANTINE,  /* a member that returns is taken in at once */
     BLIND_REPORT,   /* a member reports what it held without looking at the clock */
     OLD_VOTERS,     /* leases are counted by those who voted when the member started */
-    HASTY_CHANGES,  /* voters and places change before all have begun the last view */
     SABOTAGES
 };
 
