@@ -214,6 +214,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     const uint64_t heard = peer->link.heard, now = cv_loop_now();
     const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
     peer->greeted = true;
+    peer->akin |= hello->group == peers->roster->group;
     peer->redial_us = 0;
     *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
@@ -247,10 +248,10 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     return !gap;
 }
 
-bool cv_peers_kin(const struct cv_peers *peers, const struct cv_frame *hello)
+bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello)
 {
-    const uint64_t group = peers->roster->group;
-    return hello->group == group || !hello->group || !group;
+    const uint64_t group = peer->peers->roster->group;
+    return hello->group == group || !group || (!hello->group && !peer->akin);
 }
 
 static struct cv_peer *peer_of(const struct cv_peers *peers, cv_id id)
@@ -264,7 +265,7 @@ static struct cv_peer *peer_of(const struct cv_peers *peers, cv_id id)
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello)
 {
     const cv_id me = peers->roster->ids[peers->roster->me];
-    return cv_peers_kin(peers, hello) && hello->to == me && hello->from < me ? peer_of(peers, hello->from) : NULL;
+    return hello->to == me && hello->from < me ? peer_of(peers, hello->from) : NULL;
 }
 
 /* ---- who does not belong here any more ---- */

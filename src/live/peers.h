@@ -34,6 +34,7 @@ struct cv_peer {
     cv_node node;
     bool suspected;
     bool greeted; /* the connection is made, and both have said who they are */
+    bool akin;    /* it has known which group this is */
 };
 
 struct cv_peers_calls {

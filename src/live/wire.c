@@ -88,7 +88,7 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         return;
     }
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||
-        hello->to != roster->ids[roster->me] || !cv_peers_kin(peers, hello) ||
+        hello->to != roster->ids[roster->me] || !cv_peer_is_kin(peer, hello) ||
         (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
         refuse(wire);
         return;

@@ -24,8 +24,8 @@ void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame);
 
 /* ---- peers.c: what the wire tells ---- */
 
-/* Is it somebody of this group, or somebody new who does not know yet which group it is? */
-bool cv_peers_kin(const struct cv_peers *peers, const struct cv_frame *hello);
+/* Is it of this group, or new and does not know yet which group it is? */
+bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello);
 /* A greeting that tells a stranger that it is one. */
 bool cv_peers_is_dismissal(const struct cv_peers *peers, const struct cv_frame *hello);
 struct cv_frame cv_peers_dismissal(const struct cv_peers *peers);
