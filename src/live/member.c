@@ -124,6 +124,10 @@ static void begin_election(struct cv_alarm *alarm)
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
+    if (member->raft && !cv_roster_is_seated(member->raft)) { /* it could not take part in a view */
+        cv_loop_set(&member->loop, alarm, member->bound_us);
+        return;
+    }
     member->begun = true;
     member->elections++;
     cv_alarm_cancel(&member->loop.alarms, &member->begin);
@@ -227,7 +231,10 @@ static void peer_renewed(void *context, cv_node node)
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
 {
     struct cv_member *member = context;
-    const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
+    cv_set others = 0;
+    for (cv_node other = 0; other < member->roster.count; other++)
+        if (member->peers.list[other])
+            others |= cv_set_of(other);
     member->met |= cv_set_of(node);
     if (member->raft)
         cv_raft_beat(member->raft, node, beat);
@@ -248,10 +255,10 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
 }
 
 /* The others have agreed that this node does not belong to the group. */
-static void dismissed(void *context, uint64_t generation)
+static void dismissed(void *context, uint64_t generation, bool was_known)
 {
     struct cv_member *member = context;
-    if (!member->raft || member->left || !cv_roster_believes(member->raft, generation))
+    if (!member->raft || member->left || !cv_roster_believes(member->raft, generation, was_known))
         return;
     member->left = true;
     uv_stop(&member->loop.uv);

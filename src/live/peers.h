@@ -42,7 +42,8 @@ struct cv_peers_calls {
     void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
     void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
     void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
-    void (*dismissed)(void *context, uint64_t generation); /* by a roster of that generation this node is a stranger */
+    /* By a roster of that generation this node is a stranger; was it none before, to the one who says so? */
+    void (*dismissed)(void *context, uint64_t generation, bool was_known);
     void *context;
 };
 

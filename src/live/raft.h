@@ -67,6 +67,8 @@ struct cv_raft {
     /* roster.c */
     const struct cv_settings *settings; /* as they were read last */
     bool seated;                        /* the roster is the log's */
+    bool recalls;                       /* there was a log at the start */
+    uint64_t recalled;                  /* up to this index the log is what it was at the start */
     uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
     struct cv_petition joining; /* who is being given a place */
@@ -125,12 +127,14 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
 void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes);
 void cv_roster_read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS]);
 /* The roster as an entry has it. False, and nothing changes, if this node is not in it. */
-bool cv_roster_follow(struct cv_raft *raft, const struct cv_seating *seating,
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating,
                       const struct cv_addresses addresses[CV_MAX_MEMBERS]);
 /* The roster as the last entry on disk has it. */
 void cv_roster_recall(struct cv_raft *raft);
+/* Does it know its place? Only the log can tell, if there is one already. */
+bool cv_roster_is_seated(const struct cv_raft *raft);
 /* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
-bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation);
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known);
 /* Asks for a change, until it has come true; a patient wish for ever. False if there are too many. */
 bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient);
 /* This node leads the log, and somebody wants that. */

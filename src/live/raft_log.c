@@ -32,7 +32,7 @@ void cv_raft_take_entries(struct cv_raft *raft)
         struct cv_backlog *entry = &raft->backlog[done++];
         const bool news = entry->epoch > raft->assembly.epoch;
         cv_raft_look(raft);
-        if (news && !cv_roster_follow(raft, &entry->proposal.seating, entry->addresses))
+        if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, entry->addresses))
             entry->proposal.members &= ~cv_set_of(raft->member->roster.me); /* somebody else stands there */
         cv_assembly_agreed(&raft->assembly, entry->epoch, &entry->proposal, cv_loop_boot());
     }
@@ -132,32 +132,36 @@ static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count
     return NULL;
 }
 
-/* The log's seats follow the entries: whoever leads it gives and takes them, one at a time. */
+/* Gives that node the seat it should have. */
+static void give_seat(struct cv_raft *raft, cv_node node, const struct cv_seat *seat)
+{
+    const uint64_t id = cv_raft_seat(raft, node);
+    const bool votes = cv_set_has(raft->assembly.agreed.seating.voters, node);
+    const enum cv_seat_role role = votes ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
+    if (!seat)
+        cv_agreement_add(raft->agreement, id, &raft->change);
+    else if (seat->role != role && seat->role == CV_SEAT_SPARE && votes)
+        cv_agreement_assign(raft->agreement, id, CV_SEAT_STANDBY, &raft->change);
+    /* Who is dead cannot catch up, and would only keep the others from their seats. */
+    else if (seat->role != role && !(votes && cv_set_has(raft->member->peers.suspected, node)))
+        cv_agreement_assign(raft->agreement, id, role, &raft->change);
+}
+
+/* The log's seats follow the entries: whoever leads it takes and gives them, one at a time. */
 void cv_raft_arrange_seats(struct cv_raft *raft)
 {
     const struct cv_roster *roster = &raft->member->roster;
     struct cv_seat seats[CV_MAX_MEMBERS];
     size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
     count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
-    const struct cv_seating *seating = &raft->assembly.agreed.seating;
-    for (cv_node node = 0; node < roster->count && raft->assembly.epoch; node++) {
-        const uint64_t id = cv_raft_seat(raft, node);
-        const struct cv_seat *seat = find_seat(seats, count, id);
-        const enum cv_seat_role role = cv_set_has(seating->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
-        if (roster->ids[node] == CV_NO_ID)
-            continue;
-        if (!seat)
-            cv_agreement_add(raft->agreement, id, &raft->change);
-        else if (seat->role != role)
-            cv_agreement_assign(raft->agreement, id, role, &raft->change);
-        if (raft->change)
-            return;
-    }
-    for (size_t i = 0; i < count && raft->assembly.epoch; i++)
-        if (cv_raft_node(raft, seats[i].id) == CV_NOBODY) {
+    if (!raft->assembly.epoch)
+        return;
+    for (size_t i = 0; i < count && !raft->change; i++)
+        if (cv_raft_node(raft, seats[i].id) == CV_NOBODY)
             cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
-            return;
-        }
+    for (cv_node node = 0; node < roster->count && !raft->change; node++)
+        if (roster->ids[node] != CV_NO_ID)
+            give_seat(raft, node, find_seat(seats, count, cv_raft_seat(raft, node)));
 }
 
 /* ---- opening ---- */

@@ -137,7 +137,14 @@ static cv_set take_places(struct cv_roster *roster, const struct cv_seating *sea
     return changed;
 }
 
-bool cv_roster_follow(struct cv_raft *raft, const struct cv_seating *seating,
+/* The last entry on disk may not have been agreed, and another of the same generation in its stead. */
+static bool is_same(const struct cv_roster *roster, const struct cv_seating *seating)
+{
+    return seating->generation == roster->generation && memcmp(seating->ids, roster->ids, sizeof seating->ids) == 0 &&
+           memcmp(seating->attributes, roster->attributes, sizeof seating->attributes) == 0;
+}
+
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating,
                       const struct cv_addresses addresses[CV_MAX_MEMBERS])
 {
     struct cv_member *member = raft->member;
@@ -145,7 +152,9 @@ bool cv_roster_follow(struct cv_raft *raft, const struct cv_seating *seating,
     const cv_node me = cv_seating_place(seating, roster->ids[roster->me]);
     if (me == CV_NOBODY)
         return false; /* from before it joined, or after it left */
-    if (raft->seated && seating->generation == roster->generation)
+    /* After a restart entries are told again that are older than the last on disk. */
+    if (raft->seated &&
+        (is_same(roster, seating) || (seating->generation < roster->generation && epoch <= raft->recalled)))
         return true;
     raft->seated = true;
     const cv_set changed = take_places(roster, seating, me);
@@ -175,16 +184,23 @@ void cv_roster_recall(struct cv_raft *raft)
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     cv_roster_read_addresses(&cursor, addresses);
-    if (!cv_roster_follow(raft, &proposal.seating, addresses)) {
+    raft->recalls = true;
+    raft->recalled = cv_agreement_status(raft->agreement).stored;
+    if (!cv_roster_follow(raft, 0, &proposal.seating, addresses)) {
         raft->expelled = (uint64_t)proposal.seating.generation + 1;
         raft->member->roster.group = proposal.seating.group;
     }
 }
 
-bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation)
+bool cv_roster_is_seated(const struct cv_raft *raft)
 {
-    if (!raft->seated && raft->settings->joins)
-        return raft->expelled && generation + 1 >= raft->expelled; /* or it is only not known yet */
+    return raft->assembly.epoch ? raft->seated : !raft->settings->joins && !raft->recalls;
+}
+
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known)
+{
+    if (!raft->seated && raft->settings->joins) /* or it is only not known yet */
+        return was_known || (raft->expelled && generation + 1 >= raft->expelled);
     return generation > raft->member->roster.generation;
 }
 

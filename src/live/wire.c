@@ -78,7 +78,7 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
     if (cv_peers_is_dismissal(peers, hello) && peer) {
-        peers->calls.dismissed(peers->calls.context, hello->stream - 1);
+        peers->calls.dismissed(peers->calls.context, hello->stream - 1, peer->wire == wire && peer->greeted);
         refuse(wire);
         return;
     }

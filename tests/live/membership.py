@@ -49,8 +49,9 @@ class Room(Group):
 
     def ended(self, node):
         """Its process ends by itself, with a line that says why."""
-        assert self.processes.pop(node).wait(PATIENCE) == 0
+        code = self.processes.pop(node).wait(PATIENCE)
         log = (self.directory / f"{node}.log").read_text()
+        assert code == 0, (code, log)
         assert log.endswith(f"node {node} does not belong to the group any more\n"), log
 
     def votes(self, node=1):
@@ -383,23 +384,24 @@ def churned():
         shared = {"guard": threading.Lock(), "inside": False, "fence": 0}
         holders = Holders(group, [1, 2, 3])
         workers = [Worker(group, node, shared) for node in (1, 2, 3)]
-        changes = 0
+        arrived = set()
         for _ in range(12):
             guests = [node for node in group.members if node > 3]
             by = dice.choice([1, 2, 3])
             if guests and dice.random() < 0.5:
                 guest = dice.choice(guests)
-                if guest in group.processes and dice.random() < 0.4:
+                if guest not in arrived or dice.random() < 0.4:  # who has never been let in waits for that
                     group.kill(guest)
                 group.leave(guest, by)
                 if guest in group.processes:
                     group.ended(guest)
+                arrived.discard(guest)
                 shutil.rmtree(group.directory / str(guest), ignore_errors=True)
             elif len(guests) < 3:
                 group.join(dice.choice([node for node in range(4, 9) if node not in group.members]), by)
                 if dice.random() < 0.5:
                     group.await_view(group.members)
-            changes += 1
+                    arrived |= set(group.members)
             time.sleep(dice.random() / 4)
             assert not any(worker.problem for worker in workers), (seed, [worker.problem for worker in workers])
         for worker in workers:
