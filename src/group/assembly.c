@@ -321,7 +321,8 @@ bool cv_assembly_step_down(struct cv_assembly *assembly, cv_node to, uint64_t no
 bool cv_assembly_change(struct cv_assembly *assembly, const struct cv_change *change, uint64_t now_us)
 {
     const bool myself = change->kind == CV_CHANGE_LEAVE && change->id == assembly->roster->ids[assembly->roster->me];
-    if (!assembly->leads || !assembly->epoch || assembly->change.kind || myself)
+    struct cv_seating after = assembly->agreed.seating;
+    if (!assembly->leads || !assembly->epoch || assembly->change.kind || myself || !cv_seating_apply(&after, change))
         return false;
     assembly->change = *change;
     consider(assembly, now_us);

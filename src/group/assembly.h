@@ -119,8 +119,8 @@ void cv_assembly_hear(struct cv_assembly *assembly, cv_node from, enum cv_motion
 /* Somebody else is to coordinate: that node, or CV_NOBODY for the next best. False if this node does not lead, or there
  * is none. */
 bool cv_assembly_step_down(struct cv_assembly *assembly, cv_node to, uint64_t now_us);
-/* Somebody is to join or to leave, other than this node. False if this node does not lead, or has something else to
- * change first. */
+/* Somebody is to join or to leave, other than this node. False if this node does not lead, has something else to change
+ * first, or there is nothing to change. */
 bool cv_assembly_change(struct cv_assembly *assembly, const struct cv_change *change, uint64_t now_us);
 /* Time has passed. */
 void cv_assembly_tick(struct cv_assembly *assembly, uint64_t now_us);

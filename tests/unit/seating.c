@@ -154,6 +154,9 @@ static void who_leaves_gives_back_its_vote_first(void **state)
     settle(&leader);
     assert_int_equal(leader.assembly.change.kind, CV_CHANGE_NONE);
     assert_false(ask(&leader, CV_CHANGE_LEAVE, 1)); /* that is the leader itself */
+    assert_false(ask(&leader, CV_CHANGE_LEAVE, 3)); /* it has left already: nothing to wait for */
+    assert_false(ask(&leader, CV_CHANGE_JOIN, 2));
+    assert_true(ask(&leader, CV_CHANGE_JOIN, 3));
 }
 
 /* As long as somebody may count by the voters of before, a majority of those is needed as well. */
