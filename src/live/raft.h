@@ -10,7 +10,7 @@
 #include "group/assembly.h"
 #include "live/loop.h"
 
-#define CV_RAFT_BACKLOG 16u
+#define CV_RAFT_BACKLOG 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
 
 struct cv_member;
 struct cv_settings;
@@ -33,7 +33,8 @@ struct cv_petition {
 struct cv_backlog {
     uint64_t epoch;
     struct cv_proposal proposal;
-    struct cv_addresses addresses[CV_MAX_MEMBERS];
+    size_t rest; /* bytes that follow it: addresses */
+    unsigned char bytes[CV_AGREEMENT_ENTRY_BYTES];
 };
 
 struct cv_raft {
@@ -125,10 +126,9 @@ struct cv_buffer;
 struct cv_cursor;
 void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
 void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes);
-void cv_roster_read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS]);
-/* The roster as an entry has it. False, and nothing changes, if this node is not in it. */
-bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating,
-                      const struct cv_addresses addresses[CV_MAX_MEMBERS]);
+/* The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
+ */
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest);
 /* The roster as the last entry on disk has it. */
 void cv_roster_recall(struct cv_raft *raft);
 /* Does it know its place? Only the log can tell, if there is one already. */

@@ -31,8 +31,9 @@ void cv_raft_take_entries(struct cv_raft *raft)
     while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
         struct cv_backlog *entry = &raft->backlog[done++];
         const bool news = entry->epoch > raft->assembly.epoch;
+        struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
         cv_raft_look(raft);
-        if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, entry->addresses))
+        if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, &rest))
             entry->proposal.members &= ~cv_set_of(raft->member->roster.me); /* somebody else stands there */
         cv_assembly_agreed(&raft->assembly, entry->epoch, &entry->proposal, cv_loop_boot());
     }
@@ -57,8 +58,9 @@ static void committed(void *context, uint64_t index, const void *bytes, size_t l
     } else if (!cv_proposal_read(&cursor, &entry->proposal)) {
         fail(raft, "the log holds an entry that makes no sense");
     } else {
-        cv_roster_read_addresses(&cursor, entry->addresses);
         entry->epoch = index;
+        entry->rest = cursor.left;
+        memcpy(entry->bytes, cursor.at, cursor.left);
         raft->backlog_count++;
     }
 }

@@ -62,7 +62,7 @@ static void take_text(struct cv_cursor *bytes, char place[CV_ADDRESS_BYTES])
         snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)length, (const char *)text);
 }
 
-void cv_roster_read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS])
+static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS])
 {
     memset(addresses, 0, CV_MAX_MEMBERS * sizeof *addresses);
     while (bytes->left && !bytes->broken) {
@@ -101,10 +101,11 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
     roster->group = settings->joins ? 0 : fingerprint(roster);
 }
 
-static void take_addresses(struct cv_raft *raft, const struct cv_seating *seating,
-                           const struct cv_addresses told[CV_MAX_MEMBERS])
+static void take_addresses(struct cv_raft *raft, const struct cv_seating *seating, struct cv_cursor *bytes)
 {
     struct cv_roster *roster = &raft->member->roster;
+    struct cv_addresses told[CV_MAX_MEMBERS];
+    read_addresses(bytes, told);
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
         struct cv_addresses *known = &raft->addresses[node];
         const struct cv_member_setting *own =
@@ -144,8 +145,7 @@ static bool is_same(const struct cv_roster *roster, const struct cv_seating *sea
            memcmp(seating->attributes, roster->attributes, sizeof seating->attributes) == 0;
 }
 
-bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating,
-                      const struct cv_addresses addresses[CV_MAX_MEMBERS])
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest)
 {
     struct cv_member *member = raft->member;
     struct cv_roster *roster = &member->roster;
@@ -158,7 +158,7 @@ bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seat
         return true;
     raft->seated = true;
     const cv_set changed = take_places(roster, seating, me);
-    take_addresses(raft, seating, addresses);
+    take_addresses(raft, seating, rest);
     raft->ready &= ~changed;
     raft->renewed &= ~changed;
     raft->torn &= ~changed;
@@ -172,7 +172,6 @@ bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seat
 
 void cv_roster_recall(struct cv_raft *raft)
 {
-    struct cv_addresses addresses[CV_MAX_MEMBERS];
     struct cv_proposal proposal;
     size_t length;
     const void *bytes = cv_agreement_last(raft->agreement, &length);
@@ -183,10 +182,9 @@ void cv_roster_recall(struct cv_raft *raft)
     }
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
-    cv_roster_read_addresses(&cursor, addresses);
     raft->recalls = true;
     raft->recalled = cv_agreement_status(raft->agreement).stored;
-    if (!cv_roster_follow(raft, 0, &proposal.seating, addresses)) {
+    if (!cv_roster_follow(raft, 0, &proposal.seating, &cursor)) {
         raft->expelled = (uint64_t)proposal.seating.generation + 1;
         raft->member->roster.group = proposal.seating.group;
     }
