@@ -140,7 +140,10 @@ static void give_seat(struct cv_raft *raft, cv_node node, const struct cv_seat *
     const uint64_t id = cv_raft_seat(raft, node);
     const bool votes = cv_set_has(raft->assembly.agreed.seating.voters, node);
     const enum cv_seat_role role = votes ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
-    if (!seat)
+    uint64_t number;
+    if (node == raft->member->roster.me && !votes)
+        cv_agreement_transfer(raft->agreement, 0, &number); /* who leads keeps its vote until another does */
+    else if (!seat)
         cv_agreement_add(raft->agreement, id, &raft->change);
     else if (seat->role != role && seat->role == CV_SEAT_SPARE && votes)
         cv_agreement_assign(raft->agreement, id, CV_SEAT_STANDBY, &raft->change);

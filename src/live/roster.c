@@ -222,11 +222,29 @@ bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool p
     return true;
 }
 
+/*
+ * Somebody of that id has left, and its seat in the log is not yet taken away. Whoever comes under its id may know
+ * nothing of what it has sworn there.
+ */
+static bool seat_is_warm(const struct cv_raft *raft, const struct cv_change *change)
+{
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    if (change->kind != CV_CHANGE_JOIN || cv_seating_place(&raft->assembly.agreed.seating, change->id) != CV_NOBODY)
+        return false;
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    while (count > 0 && seats[count - 1].id != (uint64_t)change->id + 1)
+        count--;
+    return count > 0;
+}
+
 /* Whoever leads the log cannot leave before another does. */
 void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish)
 {
     const struct cv_roster *roster = &raft->member->roster;
     uint64_t number;
+    if (seat_is_warm(raft, &wish->change))
+        return; /* it is asked for again */
     if (wish->change.kind == CV_CHANGE_LEAVE && wish->change.id == roster->ids[roster->me]) {
         cv_agreement_transfer(raft->agreement, 0, &number);
     } else if (!raft->assembly.change.kind) {

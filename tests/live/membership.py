@@ -289,6 +289,28 @@ def nine_with_five_votes():
         client.close()
 
 
+def vote_given_back():
+    """Whoever leads the log is made a standby: another leads, another votes, and nobody loses a lock."""
+    with Room(4, voters=3) as group:
+        view = group.await_view()
+        leader = view["raft_leader"]
+        assert group.votes() == [1, 2, 3] and leader in (1, 2, 3)
+        holders = Holders(group, group.members)
+        result = group.run(4, "join", "--standby", f"{leader}=127.0.0.1:{group.ports[leader]}")
+        assert result.returncode == 0, result
+        group.await_votes(sorted({1, 2, 3, 4} - {leader}))
+        end = time.monotonic() + PATIENCE
+        while group.await_view()["raft_leader"] in (leader, None):
+            assert time.monotonic() < end, "it still leads"
+            time.sleep(0.02)
+        time.sleep(0.5)
+        holders.close()
+        group.kill(leader)
+        group.members.remove(leader)
+        group.await_view(group.members)
+        lock_everywhere(group)
+
+
 def stranger():
     """One that was taken out while it was cut off or dead gets nothing, and disturbs nobody."""
     with Room(4) as group:
@@ -423,7 +445,7 @@ def refused():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one, nine_with_five_votes,
+        sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one, nine_with_five_votes, vote_given_back,
                        stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")
