@@ -140,6 +140,8 @@ bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool p
 /* This node leads the log, and somebody wants that. */
 void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish);
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame);
+/* An entry is agreed: some of what was asked for may have come true. */
+void cv_roster_notice(struct cv_raft *raft);
 /* Time has passed. */
 void cv_roster_pursue(struct cv_raft *raft);
 /* The difference between these configurations is wished for. */

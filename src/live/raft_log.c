@@ -36,6 +36,7 @@ void cv_raft_take_entries(struct cv_raft *raft)
         if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, &rest))
             entry->proposal.members &= ~cv_set_of(raft->member->roster.me); /* somebody else stands there */
         cv_assembly_agreed(&raft->assembly, entry->epoch, &entry->proposal, cv_loop_boot());
+        cv_roster_notice(raft);
     }
     raft->backlog_count -= done;
     memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);

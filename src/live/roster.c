@@ -268,11 +268,16 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *wish)
     snprintf(text, sizeof text, "%s %s", wish->addresses.peers, wish->addresses.clients);
     const uint64_t body[3] = {wish->change.id, wish->change.attribute,
                               (uint64_t)wish->change.kind << 1 | wish->change.standby};
-    struct cv_frame frame = {
-        .type = CV_FRAME_COUNCIL, .kind = CV_MOTION_CHANGE, .words = 6, .name = cv_text(text), .body = body};
+    struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
+                             .kind = CV_MOTION_CHANGE,
+                             .round = member->roster.generation,
+                             .words = 6,
+                             .name = cv_text(text),
+                             .body = body};
     cv_peers_send(&member->peers, leader, &frame);
 }
 
+/* Who does not know of the last change may want something that has come true, and been undone since. */
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
@@ -286,8 +291,18 @@ void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
         return;
     snprintf(wish.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
     snprintf(wish.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
-    if (raft->assembly.leads)
+    if (raft->assembly.leads && frame->round == raft->member->roster.generation)
         cv_roster_grant(raft, &wish);
+}
+
+void cv_roster_notice(struct cv_raft *raft)
+{
+    const uint64_t now = cv_loop_boot();
+    for (uint32_t i = 0; i < raft->wish_count; i++) {
+        const struct cv_petition *wish = &raft->wishes[i];
+        if (now >= wish->until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &wish->change))
+            forget_wish(raft, i--);
+    }
 }
 
 void cv_roster_pursue(struct cv_raft *raft)
@@ -296,12 +311,10 @@ void cv_roster_pursue(struct cv_raft *raft)
     if (!raft->assembly.epoch || now < raft->ask_us)
         return;
     raft->ask_us = now + RETRY_US;
+    cv_roster_notice(raft);
     for (uint32_t i = 0; i < raft->wish_count; i++) {
         const struct cv_petition wish = raft->wishes[i];
-        if (now >= wish.until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &wish.change))
-            forget_wish(raft, i--);
-        else
-            put_forward(raft, &wish);
+        put_forward(raft, &wish);
     }
 }
 
