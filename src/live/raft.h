@@ -54,6 +54,7 @@ struct cv_raft {
     bool remembers;
     struct cv_backlog backlog[CV_RAFT_BACKLOG];
     uint32_t backlog_count;
+    bool taking;         /* entries of it */
     bool gone;           /* it has left, and is granted nothing any more */
     cv_set ready;        /* peers that have begun */
     cv_set renewed;      /* peers that have lost something, and have yet to say whether they begin anew */

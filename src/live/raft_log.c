@@ -28,6 +28,9 @@ cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat)
 void cv_raft_take_entries(struct cv_raft *raft)
 {
     uint32_t done = 0;
+    if (raft->taking)
+        return; /* what an entry brings about may bring more */
+    raft->taking = true;
     while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
         struct cv_backlog *entry = &raft->backlog[done++];
         const bool news = entry->epoch > raft->assembly.epoch;
@@ -40,6 +43,7 @@ void cv_raft_take_entries(struct cv_raft *raft)
     }
     raft->backlog_count -= done;
     memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);
+    raft->taking = false;
 }
 
 static void fail(struct cv_raft *raft, const char *why)
