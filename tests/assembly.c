@@ -22,6 +22,7 @@ static const char *const names[SABOTAGES] = {
     [ENTRIES_FORGOT] = "a voter that forgets what was agreed",
     [NO_QUARANTINE] = "a member that returns at once",
     [BLIND_REPORT] = "a member that does not look at the clock",
+    [OLD_VOTERS] = "leases counted by voters of the past",
 };
 
 static uint64_t number(int argc, char **argv, const char *name, uint64_t fallback)
@@ -34,7 +35,7 @@ static uint64_t number(int argc, char **argv, const char *name, uint64_t fallbac
 
 static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
 {
-    uint64_t grants = 0, views = 0, lapses = 0, entries = 0;
+    uint64_t grants = 0, views = 0, lapses = 0, entries = 0, changes = 0;
     for (uint64_t last = seed + stories; seed < last; seed++) {
         world_play(world, seed, NOTHING_BROKEN, STORY_US);
         if (world->violation) {
@@ -45,11 +46,12 @@ static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
         views += world->views;
         lapses += world->lapses;
         entries += world->entry_count;
+        changes += world->changes;
     }
     printf("%" PRIu64 " stories: %" PRIu64 " entries agreed, %" PRIu64 " times a member began a view, %" PRIu64
-           " grants, %" PRIu64 " lost in time\n",
-           stories, entries, views, grants, lapses);
-    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0)
+           " grants, %" PRIu64 " lost in time, %" PRIu64 " changes of who belongs and who votes\n",
+           stories, entries, views, grants, lapses, changes);
+    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0 && changes >= stories)
         return 0;
     printf("hardly anything happened\n");
     return 1;

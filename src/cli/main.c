@@ -17,6 +17,8 @@ static const struct command commands[] = {
     {"cluster", "start nodes on this machine, to try things out", command_cluster},
     {"status", "show a cluster: members, locks, messages", command_status},
     {"doctor", "explain what is wrong with a cluster, and what to do", command_doctor},
+    {"join", "add a member to a running group", command_join},
+    {"leave", "take a member out of a running group", command_leave},
     {"step-down", "have another node coordinate", command_step_down},
     {"judge", "judge what live nodes have recorded", command_judge},
     {"demo", "five processes elect, fail over and take turns", command_demo},

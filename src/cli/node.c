@@ -17,7 +17,8 @@
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
     "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
-    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates and ACLs again.\n\n"
+    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates, ACLs and\n"
+    "members again.\n\n"
     "  --config FILE           the configuration; see conclave-node(1)\n"
     "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
     "                          (127.0.0.1:7700)\n"
@@ -165,7 +166,7 @@ static void warn(const struct node *node)
         cv_diary_say(CV_DIARY_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
 }
 
-/* HUP: keys, certificates and ACLs are read again, as the process was started. The rest needs a restart. */
+/* HUP: keys, certificates, ACLs and members are read again, as the process was started. The rest needs a restart. */
 static void reload(void *context)
 {
     struct node *node = context;
@@ -185,6 +186,10 @@ static void reload(void *context)
         return;
     }
     cv_service_reconsider(&node->service);
+    if (node->member.raft) {
+        cv_roster_reconfigure(node->member.raft, node->reread ? node->reread : &node->settings, fresh);
+        cv_roster_remember(node->member.raft);
+    }
     cv_note(CV_DIARY_RELOADED, {"clients", .number = node->service.session_count});
     if (node->reread)
         cv_settings_free(node->reread);
@@ -224,7 +229,9 @@ static int serve(struct node *node)
         node->record.asked = cv_loop_now();
         cv_supervisor_tell("STOPPING=1");
         cv_note(CV_DIARY_LEAVING, {"clients", .number = node->service.session_count},
-                {"held", .number = node->service.tally.grants - node->service.tally.ends});
+                {"held", .number = node->service.tally.held});
+        if (node->member.left)
+            fprintf(stderr, "conclave: node %u does not belong to the group any more\n", node->settings.id);
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);
@@ -248,6 +255,7 @@ int command_node(int argc, char **argv)
     if (code == EXIT_HELD && record) {
         error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
+        node->record.roster = &node->member.roster;
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
     if (code == EXIT_HELD)

@@ -9,7 +9,7 @@
 
 static cv_id id_of(const struct record *record, cv_node node)
 {
-    return record->settings->members[node].id;
+    return record->roster->ids[node];
 }
 
 static const char *subject_name(const struct cv_instance *instance)
@@ -94,7 +94,7 @@ static void write_view(void *context, const struct cv_view *view)
     cv_json_count(&json, "base", view->base);
     cv_json_count(&json, "coordinator", id_of(record, view->coordinator));
     cv_json_open(&json, "members", '[');
-    for (cv_node node = 0; node < record->settings->member_count; node++)
+    for (cv_node node = 0; node < record->roster->count; node++)
         if (cv_set_has(view->members, node))
             cv_json_count(&json, NULL, id_of(record, node));
     cv_json_close(&json, ']');

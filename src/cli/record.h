@@ -16,6 +16,7 @@
 struct record {
     FILE *file;
     const struct cv_settings *settings;
+    const struct cv_roster *roster; /* of the member, once there is one */
     struct cv_recorder recorder;
     uint64_t asked; /* when the node was asked to end: what its peers do about that is no part of the run */
 };

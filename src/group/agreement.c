@@ -100,6 +100,7 @@ static int launch(struct cv_agreement *agreement)
     raft_set_election_timeout(raft, options->election_ms);
     raft_set_heartbeat_timeout(raft, options->heartbeat_ms);
     raft_set_install_snapshot_timeout(raft, 10 * options->election_ms);
+    raft_set_max_catch_up_round_duration(raft, 10 * options->election_ms);
     raft_set_snapshot_threshold(raft, SNAPSHOT_THRESHOLD);
     raft_set_snapshot_trailing(raft, SNAPSHOT_TRAILING);
     raft_set_pre_vote(raft, true);

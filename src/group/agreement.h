@@ -118,6 +118,8 @@ struct cv_agreement_status {
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
 /* What its disk has done so far; group/disk.h. */
 void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
+/* The last entry in this member's memory, agreed or not, or NULL: a hint for whom to talk to after a restart. */
+const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length);
 /* The present members, at most `limit` of them. Returns how many there are. */
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);
 

@@ -277,6 +277,19 @@ void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_time
     *times = cv_disk_times(agreement->disk);
 }
 
+const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    for (size_t i = log->count; i-- > 0;) {
+        if (log->entries[i].type == RAFT_COMMAND) {
+            *length = log->entries[i].size;
+            return log->entries[i].bytes;
+        }
+    }
+    *length = agreement->last.length; /* as the snapshot had it */
+    return agreement->last.length > 0 ? agreement->last.bytes : NULL;
+}
+
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit)
 {
     const struct raft_configuration *members = &agreement->raft.configuration;

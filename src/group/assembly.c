@@ -2,13 +2,15 @@
 #include "group/assembly.h"
 
 #define MOST_DOUBLINGS 6u
+#define STEADY_HOLD_OFFS 10u /* who has stayed for so many does not flap */
 
 void cv_assembly_init(struct cv_assembly *assembly, const struct cv_assembly_calls *calls,
                       const struct cv_roster *roster, cv_set voters)
 {
     assembly->calls = *calls;
     assembly->roster = roster;
-    assembly->voters = voters;
+    assembly->most_voters = CV_MAX_MEMBERS;
+    cv_seating_init(&assembly->agreed.seating, roster, voters);
     assembly->frozen = true;
     assembly->elected = assembly->wish = CV_NOBODY;
     assembly->alive = cv_set_of(roster->me);
@@ -18,7 +20,7 @@ void cv_assembly_init(struct cv_assembly *assembly, const struct cv_assembly_cal
 
 static cv_set everybody(const struct cv_assembly *assembly)
 {
-    return cv_set_first(assembly->roster->count);
+    return assembly->agreed.seating.present;
 }
 
 static cv_set fit_members(const struct cv_assembly *assembly, uint64_t now_us)
@@ -27,7 +29,7 @@ static cv_set fit_members(const struct cv_assembly *assembly, uint64_t now_us)
     for (cv_node node = 0; node < assembly->roster->count; node++)
         if (assembly->muted_until_us[node] > now_us && node != assembly->roster->me)
             fit &= ~cv_set_of(node);
-    return fit;
+    return fit & everybody(assembly);
 }
 
 static cv_node best_of(const struct cv_assembly *assembly, cv_set members)
@@ -47,6 +49,22 @@ static bool is_in(cv_node node, cv_set members)
     return node != CV_NOBODY && cv_set_has(members, node);
 }
 
+/* It has not been there for long enough to coordinate. */
+static bool is_held_off(const struct cv_assembly *assembly, cv_node node, uint64_t now_us)
+{
+    return now_us < assembly->alive_since_us[node] + (assembly->times.hold_off_us << assembly->flaps[node]);
+}
+
+/* Who has come and gone of late is the last choice. */
+static cv_set without_flapping(const struct cv_assembly *assembly, cv_set members, uint64_t now_us)
+{
+    cv_set steady = members;
+    for (cv_node node = 0; node < assembly->roster->count; node++)
+        if (assembly->flaps[node] && is_held_off(assembly, node, now_us))
+            steady &= ~cv_set_of(node);
+    return steady ? steady : members;
+}
+
 /* As long as the coordinator is there, only a wish or a better one that has been there for a while changes it. */
 static cv_node choose(const struct cv_assembly *assembly, cv_set members, uint64_t now_us)
 {
@@ -54,11 +72,52 @@ static cv_node choose(const struct cv_assembly *assembly, cv_set members, uint64
     if (is_in(assembly->wish, members))
         return assembly->wish;
     if (assembly->epoch && is_in(present, members)) {
-        const bool waits =
-            !is_in(elected, members) || now_us < assembly->alive_since_us[elected] + assembly->times.hold_off_us;
+        const bool waits = !is_in(elected, members) || is_held_off(assembly, elected, now_us);
         return waits || assembly->agreed.pinned ? present : elected;
     }
-    return best_of(assembly, members); /* as the election will find, which takes longer */
+    /* As the election will find, which takes longer. */
+    return best_of(assembly, without_flapping(assembly, members, now_us));
+}
+
+/* ---- who is to belong to the group ---- */
+
+/* All have begun the view of the last entry: nobody counts a lease by other voters than its own. */
+static bool all_have_begun(const struct cv_assembly *assembly)
+{
+    if (!assembly->epoch || assembly->frozen || assembly->view.epoch != assembly->epoch)
+        return false;
+    for (cv_node node = 0; node < assembly->roster->count; node++)
+        if (node != assembly->roster->me && cv_set_has(assembly->agreed.members, node) &&
+            assembly->begun[node] != assembly->epoch)
+            return false;
+    return true;
+}
+
+/* Who is there and has a vote gives that back first, so that it still counts among those who had one before. */
+static bool carry_out(struct cv_seating *seating, const struct cv_change *change, cv_set members)
+{
+    struct cv_seating after = *seating;
+    const cv_node place = cv_seating_place(seating, change->id);
+    if (!cv_seating_apply(&after, change))
+        return false;
+    if (change->kind == CV_CHANGE_LEAVE && cv_set_has(seating->voters & members, place))
+        seating->standbys |= cv_set_of(place);
+    else
+        *seating = after;
+    return true;
+}
+
+/* The seating of the next entry; true if that is a reason for one. */
+static bool arrange(const struct cv_assembly *assembly, cv_set members, struct cv_seating *seating)
+{
+    *seating = assembly->agreed.seating;
+    if (!all_have_begun(assembly))
+        return false;
+    seating->former = seating->voters;
+    const bool changed = carry_out(seating, &assembly->change, members);
+    /* Only who has begun this view has granted what the next one counts on. */
+    seating->voters = cv_seating_voters(seating, members & assembly->agreed.members, assembly->most_voters);
+    return changed || seating->voters != seating->former;
 }
 
 /* ---- the leader's part ---- */
@@ -74,23 +133,25 @@ static bool is_settled(const struct cv_assembly *assembly, cv_set newcomers, uin
 
 static void consider(struct cv_assembly *assembly, uint64_t now_us)
 {
-    const cv_set members = fit_members(assembly, now_us);
-    if (!assembly->leads || assembly->proposing || !cv_majority(members, assembly->voters))
+    const cv_set fit = fit_members(assembly, now_us);
+    struct cv_proposal proposal = {.proposer = assembly->roster->me};
+    if (!assembly->leads || assembly->proposing)
         return;
-    if (!assembly->view.epoch && now_us < assembly->times.begin_us && members != everybody(assembly))
+    if (!assembly->view.epoch && now_us < assembly->times.begin_us && fit != everybody(assembly))
+        return;
+    const bool rearranged = arrange(assembly, fit, &proposal.seating);
+    const cv_set members = fit & proposal.seating.present;
+    if (!cv_seating_majority(&proposal.seating, members))
         return;
     const cv_node coordinator = choose(assembly, members, now_us);
     const bool gone = assembly->agreed.members & ~members;
-    const bool called_for = !assembly->epoch || gone || assembly->stale ||
+    const bool called_for = !assembly->epoch || gone || assembly->stale || rearranged ||
                             is_settled(assembly, members & ~assembly->agreed.members, now_us) ||
                             coordinator != assembly->agreed.coordinator;
-    const struct cv_proposal proposal = {
-        .members = members,
-        .coordinator = coordinator,
-        .proposer = assembly->roster->me,
-        .pinned =
-            is_in(assembly->wish, members) || (assembly->agreed.pinned && coordinator == assembly->agreed.coordinator),
-    };
+    proposal.members = members;
+    proposal.coordinator = coordinator;
+    proposal.pinned =
+        is_in(assembly->wish, members) || (assembly->agreed.pinned && coordinator == assembly->agreed.coordinator);
     if (!called_for || !assembly->calls.propose(assembly->calls.context, &proposal))
         return;
     assembly->proposing = true;
@@ -137,7 +198,7 @@ static void on_report(struct cv_assembly *assembly, cv_node from, uint64_t left_
 /* How long what this node has granted to those left out still lasts. */
 static uint64_t left_us(const struct cv_assembly *assembly, uint64_t now_us)
 {
-    return cv_grants_left(&assembly->grants, everybody(assembly) & ~assembly->agreed.members, now_us);
+    return cv_grants_left(&assembly->grants, ~assembly->agreed.members, now_us);
 }
 
 static void prepare(struct cv_assembly *assembly, uint64_t now_us)
@@ -194,6 +255,7 @@ void cv_assembly_lead(struct cv_assembly *assembly, bool leads, uint64_t now_us)
     assembly->leads = leads;
     assembly->proposing = assembly->preparing = assembly->stale = false;
     assembly->wish = CV_NOBODY;
+    assembly->change.kind = CV_CHANGE_NONE;
     if (!leads)
         return;
     assembly->stale = assembly->view.epoch != assembly->epoch;
@@ -201,11 +263,23 @@ void cv_assembly_lead(struct cv_assembly *assembly, bool leads, uint64_t now_us)
     consider(assembly, now_us);
 }
 
+static void note_departure(struct cv_assembly *assembly, cv_node node, uint64_t now_us)
+{
+    const uint64_t stayed_us = now_us - assembly->alive_since_us[node];
+    if (stayed_us >= STEADY_HOLD_OFFS * (assembly->times.hold_off_us << assembly->flaps[node]))
+        assembly->flaps[node] = 0;
+    else
+        assembly->flaps[node] += assembly->flaps[node] < MOST_DOUBLINGS;
+}
+
 void cv_assembly_update(struct cv_assembly *assembly, cv_set alive, cv_node elected, uint64_t now_us)
 {
-    for (cv_node node = 0; node < assembly->roster->count; node++)
+    for (cv_node node = 0; node < assembly->roster->count; node++) {
         if (cv_set_has(alive & ~assembly->alive, node))
             assembly->alive_since_us[node] = now_us;
+        if (cv_set_has(assembly->alive & ~alive, node))
+            note_departure(assembly, node, now_us);
+    }
     assembly->alive = alive;
     assembly->elected = elected;
     consider(assembly, now_us);
@@ -244,7 +318,29 @@ bool cv_assembly_step_down(struct cv_assembly *assembly, cv_node to, uint64_t no
     return true;
 }
 
+bool cv_assembly_change(struct cv_assembly *assembly, const struct cv_change *change, uint64_t now_us)
+{
+    const bool myself = change->kind == CV_CHANGE_LEAVE && change->id == assembly->roster->ids[assembly->roster->me];
+    struct cv_seating after = assembly->agreed.seating;
+    if (!assembly->leads || !assembly->epoch || assembly->change.kind || myself || !cv_seating_apply(&after, change))
+        return false;
+    assembly->change = *change;
+    consider(assembly, now_us);
+    return true;
+}
+
 /* ---- everybody's part ---- */
+
+/* Somebody else stands at that place now. */
+static void forget_places(struct cv_assembly *assembly, const struct cv_seating *seating)
+{
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (seating->ids[node] != assembly->agreed.seating.ids[node]) {
+            assembly->flaps[node] = assembly->silences[node] = 0;
+            assembly->muted_until_us[node] = assembly->begun[node] = 0;
+            assembly->alive &= ~cv_set_of(node) | cv_set_of(assembly->roster->me);
+        }
+}
 
 /* Once this node knows the entry and has been asked: only then does the other count what it is told. */
 static void report(struct cv_assembly *assembly, uint64_t now_us)
@@ -264,8 +360,11 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
     const bool mine = proposal->proposer == assembly->roster->me && assembly->leads && assembly->proposing;
     if (epoch <= assembly->epoch)
         return;
+    forget_places(assembly, &proposal->seating);
     assembly->epoch = epoch;
     assembly->agreed = *proposal;
+    if (!cv_seating_needs(&proposal->seating, &assembly->change))
+        assembly->change.kind = CV_CHANGE_NONE;
     assembly->frozen = true;
     assembly->preparing = mine;
     assembly->stale = assembly->leads && !mine; /* of an earlier leader, or an earlier time of this one */

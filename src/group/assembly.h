@@ -17,15 +17,19 @@
  * may grant are in the same view**, and what a member holds in it is known to all.
  *
  * A view needs a majority of the voters. Who is gone is left out at once; who is back, or new, is taken in a little
- * later; a better coordinator takes over when it has been there for the hold-off.
+ * later; a better coordinator takes over when it has been there for the hold-off, which is twice as long with every
+ * time that it has gone again soon. Who belongs to the group, and who votes, changes with an entry as well
+ * (group/seating.h).
  */
 #ifndef CONCLAVE_GROUP_ASSEMBLY_H
 #define CONCLAVE_GROUP_ASSEMBLY_H
 
 #include "group/council.h"
 #include "group/lease.h"
+#include "group/seating.h"
 
-#define CV_PROPOSAL_BYTES (12u + 4u * CV_MAX_MEMBERS) /* at most */
+struct cv_buffer;
+struct cv_cursor;
 
 /* What is agreed on. */
 struct cv_proposal {
@@ -33,13 +37,12 @@ struct cv_proposal {
     cv_node coordinator;
     cv_node proposer;
     bool pinned; /* the coordinator was asked for by a person, and stays */
+    struct cv_seating seating;
 };
 
-/* As bytes, with ids instead of places, which are each configuration's own. Returns how many. */
-size_t cv_proposal_write(const struct cv_proposal *proposal, const struct cv_roster *roster,
-                         unsigned char bytes[CV_PROPOSAL_BYTES]);
-/* False if it is none. Who is not on the roster is left out. */
-bool cv_proposal_read(const void *bytes, size_t length, const struct cv_roster *roster, struct cv_proposal *proposal);
+void cv_proposal_write(const struct cv_proposal *proposal, struct cv_buffer *bytes);
+/* False if it is none. Something may follow it. */
+bool cv_proposal_read(struct cv_cursor *bytes, struct cv_proposal *proposal);
 
 struct cv_assembly_calls {
     /* False: it cannot be proposed now. Otherwise the answer is cv_assembly_agreed() or cv_assembly_refused(). */
@@ -62,8 +65,8 @@ struct cv_assembly_times {
 struct cv_assembly {
     struct cv_assembly_calls calls;
     struct cv_assembly_times times;
-    const struct cv_roster *roster;
-    cv_set voters;
+    const struct cv_roster *roster; /* as the last entry has it */
+    uint32_t most_voters;
     struct cv_grants grants;
 
     uint64_t epoch; /* of the last entry, 0: none; and what it says */
@@ -81,7 +84,9 @@ struct cv_assembly {
     uint64_t alive_since_us[CV_MAX_MEMBERS];
     uint64_t muted_until_us[CV_MAX_MEMBERS]; /* is alive, and does not answer */
     uint32_t silences[CV_MAX_MEMBERS];       /* how often */
+    uint32_t flaps[CV_MAX_MEMBERS];          /* how often it was gone again soon */
     uint64_t begun[CV_MAX_MEMBERS];          /* the epoch that each is in, as it said last */
+    struct cv_change change;                 /* asked for, and not yet agreed */
     cv_node elected;                         /* by the group's election, or CV_NOBODY */
     cv_node wish;                            /* who is to coordinate, or CV_NOBODY */
     bool preparing;
@@ -114,6 +119,9 @@ void cv_assembly_hear(struct cv_assembly *assembly, cv_node from, enum cv_motion
 /* Somebody else is to coordinate: that node, or CV_NOBODY for the next best. False if this node does not lead, or there
  * is none. */
 bool cv_assembly_step_down(struct cv_assembly *assembly, cv_node to, uint64_t now_us);
+/* Somebody is to join or to leave, other than this node. False if this node does not lead, has something else to change
+ * first, or there is nothing to change. */
+bool cv_assembly_change(struct cv_assembly *assembly, const struct cv_change *change, uint64_t now_us);
 /* Time has passed. */
 void cv_assembly_tick(struct cv_assembly *assembly, uint64_t now_us);
 

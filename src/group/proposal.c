@@ -1,67 +1,71 @@
 // SPDX-License-Identifier: MIT
-/* What is agreed on, as bytes: version 1, flags 1, unused 2, coordinator 4, proposer 4, members 4 each. */
-#include <endian.h>
+/*
+ * What is agreed on, as bytes: version 1, flags 1, coordinator 1, proposer 1, generation 4, group 8, members 8,
+ * standbys 8, voters 8, former 8, then for each who is present: place 1, id 4, attribute 4; and 255.
+ */
 #include <string.h>
 
 #include "group/assembly.h"
+#include "group/bytes.h"
 
-#define VERSION 1u
-#define HEAD_BYTES 12u
+#define VERSION 2u
 #define PINNED 1u
+#define END 255u
 
-static void put(unsigned char *at, uint32_t number)
+void cv_proposal_write(const struct cv_proposal *proposal, struct cv_buffer *bytes)
 {
-    const uint32_t little = htole32(number);
-    memcpy(at, &little, sizeof little);
-}
-
-static uint32_t get(const unsigned char *at)
-{
-    uint32_t little;
-    memcpy(&little, at, sizeof little);
-    return le32toh(little);
-}
-
-static cv_node node_of(const struct cv_roster *roster, cv_id id)
-{
-    for (cv_node node = 0; node < roster->count; node++)
-        if (roster->ids[node] == id)
-            return node;
-    return CV_NOBODY;
-}
-
-size_t cv_proposal_write(const struct cv_proposal *proposal, const struct cv_roster *roster,
-                         unsigned char bytes[CV_PROPOSAL_BYTES])
-{
-    size_t length = HEAD_BYTES;
-    memset(bytes, 0, HEAD_BYTES);
-    bytes[0] = VERSION;
-    bytes[1] = proposal->pinned ? PINNED : 0;
-    put(bytes + 4, roster->ids[proposal->coordinator]);
-    put(bytes + 8, roster->ids[proposal->proposer]);
-    for (cv_node node = 0; node < roster->count; node++)
-        if (cv_set_has(proposal->members, node)) {
-            put(bytes + length, roster->ids[node]);
-            length += 4;
+    const struct cv_seating *seating = &proposal->seating;
+    cv_put_8(bytes, VERSION);
+    cv_put_8(bytes, proposal->pinned ? PINNED : 0);
+    cv_put_8(bytes, (uint8_t)proposal->coordinator);
+    cv_put_8(bytes, (uint8_t)proposal->proposer);
+    cv_put_32(bytes, seating->generation);
+    cv_put_64(bytes, seating->group);
+    cv_put_64(bytes, proposal->members);
+    cv_put_64(bytes, seating->standbys);
+    cv_put_64(bytes, seating->voters);
+    cv_put_64(bytes, seating->former);
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(seating->present, node)) {
+            cv_put_8(bytes, (uint8_t)node);
+            cv_put_32(bytes, seating->ids[node]);
+            cv_put_32(bytes, seating->attributes[node]);
         }
-    return length;
+    cv_put_8(bytes, END);
 }
 
-bool cv_proposal_read(const void *bytes, size_t length, const struct cv_roster *roster, struct cv_proposal *proposal)
+static bool take_places(struct cv_cursor *bytes, struct cv_seating *seating)
 {
-    const unsigned char *at = bytes;
-    if (length <= HEAD_BYTES || length > CV_PROPOSAL_BYTES || length % 4 || at[0] != VERSION)
-        return false;
-    *proposal = (struct cv_proposal){.pinned = at[1] & PINNED,
-                                     .coordinator = node_of(roster, get(at + 4)),
-                                     .proposer = node_of(roster, get(at + 8))};
-    for (size_t i = HEAD_BYTES; i < length; i += 4) {
-        const cv_node node = node_of(roster, get(at + i));
-        if (node != CV_NOBODY)
-            proposal->members |= cv_set_of(node);
+    for (uint8_t place; (place = cv_take_8(bytes)) != END && !bytes->broken;) {
+        const cv_id id = cv_take_32(bytes);
+        const uint32_t attribute = cv_take_32(bytes);
+        if (place >= CV_MAX_MEMBERS || cv_set_has(seating->present, place) || id == CV_NO_ID ||
+            cv_seating_place(seating, id) != CV_NOBODY)
+            return false;
+        seating->present |= cv_set_of(place);
+        seating->ids[place] = id;
+        seating->attributes[place] = attribute;
     }
-    /* A group that this node does not know cannot be its own. */
-    if (proposal->coordinator == CV_NOBODY || proposal->proposer == CV_NOBODY)
-        proposal->members = 0;
-    return true;
+    return !bytes->broken;
+}
+
+bool cv_proposal_read(struct cv_cursor *bytes, struct cv_proposal *proposal)
+{
+    struct cv_seating *seating = &proposal->seating;
+    memset(proposal, 0, sizeof *proposal);
+    memset(seating->ids, 0xff, sizeof seating->ids); /* CV_NO_ID */
+    if (cv_take_8(bytes) != VERSION)
+        return false;
+    proposal->pinned = cv_take_8(bytes) & PINNED;
+    proposal->coordinator = cv_take_8(bytes);
+    proposal->proposer = cv_take_8(bytes);
+    seating->generation = cv_take_32(bytes);
+    seating->group = cv_take_64(bytes);
+    proposal->members = cv_take_64(bytes);
+    seating->standbys = cv_take_64(bytes);
+    seating->voters = cv_take_64(bytes);
+    seating->former = cv_take_64(bytes);
+    return take_places(bytes, seating) && proposal->coordinator < CV_MAX_MEMBERS &&
+           proposal->proposer < CV_MAX_MEMBERS && cv_set_has(proposal->members, proposal->coordinator) &&
+           !(proposal->members & ~seating->present);
 }

@@ -30,15 +30,22 @@ static inline uint32_t cv_set_count(cv_set set)
     return (uint32_t)__builtin_popcountll(set);
 }
 
-/* The whole group, as every member's configuration has it. Nodes stand in the order of their ids. */
+#define CV_NO_ID UINT32_MAX /* of a place where nobody is */
+
+/*
+ * The whole group, and where each stands in it: in the order of their ids as every member's configuration has them, and
+ * in `group raft` from the first entry on as the log has it (group/seating.h).
+ */
 struct cv_roster {
-    uint32_t count;
+    uint32_t count; /* places; some may be empty */
     cv_node me;
+    uint64_t group;      /* whose it is; 0: not known yet */
+    uint32_t generation; /* how often it has changed */
     cv_id ids[CV_MAX_MEMBERS];
     uint32_t attributes[CV_MAX_MEMBERS];
     const char *addresses[CV_MAX_MEMBERS]; /* where peers connect; NULL in a group of one */
     const char *clients[CV_MAX_MEMBERS];   /* where clients do, or NULL: not told */
-    cv_set voters;                         /* `group raft` */
+    cv_set voters, standbys;               /* `group raft`: who votes first, and who never shall */
 };
 
 /*

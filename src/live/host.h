@@ -169,6 +169,8 @@ struct cv_host {
  */
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed);
 void cv_host_free(struct cv_host *host);
+/* The roster has changed. Everything begins anew then: sections with the next view, elections with the next term. */
+void cv_host_resize(struct cv_host *host);
 
 /* ---- names ---- */
 

@@ -77,13 +77,13 @@ uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, con
 }
 
 /* A ballot compares candidates, not nodes, so it sees the group with attributes of its own. */
-static bool make_group(const struct cv_host *host, struct cv_instance *instance)
+static bool make_group(struct cv_instance *instance)
 {
     instance->group = &instance->policy->group;
     if (instance->subject != CV_SUBJECT_BALLOT)
         return true;
     instance->group = malloc(sizeof *instance->group);
-    instance->attributes = calloc(host->roster->count, sizeof *instance->attributes);
+    instance->attributes = calloc(CV_MAX_MEMBERS, sizeof *instance->attributes);
     return instance->group && instance->attributes;
 }
 
@@ -141,7 +141,7 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     if (host->count >= host->most || !make_room(host))
         return NULL;
     instance = create(host, subject, name);
-    if (!instance || !instance->policy || !make_group(host, instance) || begin_first(host, instance)) {
+    if (!instance || !instance->policy || !make_group(instance) || begin_first(host, instance)) {
         cv_alarms_release(host->alarms, ALARMS_EACH);
         if (instance)
             discard(instance);
@@ -184,10 +184,27 @@ void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
 
 /* ---- the host itself ---- */
 
+/* If there is no memory for the new graph, the old one stays. */
+static int size_policy(struct cv_host *host, struct cv_policy *policy)
+{
+    struct cv_graph graph = {0};
+    struct cv_complaint complaint;
+    if (policy->algorithm->topology == CV_GRAPH) {
+        const int error = cv_graph_make(&graph, "complete", host->roster->count, &host->random, &complaint);
+        if (error)
+            return error;
+        cv_graph_free(&policy->graph);
+        policy->graph = graph;
+        policy->group.edges = graph.edges;
+        policy->group.neighbours = graph.neighbours;
+    }
+    policy->group.nodes = host->roster->count;
+    return 0;
+}
+
 static int init_policy(struct cv_host *host, struct cv_policy *policy, uint64_t bound)
 {
     const struct cv_algorithm *algorithm = policy->algorithm;
-    struct cv_complaint complaint;
     policy->kinds = cv_algorithm_kinds(algorithm);
     policy->timers = cv_algorithm_timers(algorithm);
     policy->fingerprint = XXH32(algorithm->name, strlen(algorithm->name), 0);
@@ -198,15 +215,15 @@ static int init_policy(struct cv_host *host, struct cv_policy *policy, uint64_t 
                                       .attributes = host->roster->attributes,
                                       .parameters = policy->parameters,
                                       .bound = bound,
-                                      .nodes = host->roster->count,
                                       .coordinator = CV_NOBODY,
                                       .topology = algorithm->topology};
-    if (algorithm->topology != CV_GRAPH)
-        return 0;
-    const int error = cv_graph_make(&policy->graph, "complete", host->roster->count, &host->random, &complaint);
-    policy->group.edges = policy->graph.edges;
-    policy->group.neighbours = policy->graph.neighbours;
-    return error;
+    return size_policy(host, policy);
+}
+
+void cv_host_resize(struct cv_host *host)
+{
+    for (uint32_t i = 0; i < host->policy_count; i++)
+        size_policy(host, &host->policies[i]);
 }
 
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed)

@@ -257,6 +257,22 @@ void cv_mail_catch_up(struct cv_member *member)
     }
 }
 
+void cv_mail_forget(struct cv_member *member, cv_set nodes)
+{
+    struct cv_early **at = &member->early;
+    while (*at) {
+        struct cv_early *early = *at;
+        if (!cv_set_has(nodes, early->from)) {
+            at = &early->next;
+            continue;
+        }
+        *at = early->next;
+        member->early_bytes -= early->size;
+        free(early);
+    }
+    member->early_end = at;
+}
+
 void cv_mail_free(struct cv_member *member)
 {
     for (struct cv_early *early = member->early, *next; early; early = next) {

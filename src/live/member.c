@@ -81,6 +81,25 @@ static void elected(void *context, struct cv_instance *instance)
         member->user.elected(member->user.context, instance);
 }
 
+/* A term is of a generation of the roster: ballots of another speak of others. */
+static bool is_of_now(const struct cv_member *member, uint64_t term)
+{
+    return term >> CV_TERM_BITS == member->roster.generation;
+}
+
+void cv_member_rearranged(struct cv_member *member, cv_set changed)
+{
+    member->met &= ~changed;
+    member->astray &= ~changed;
+    cv_mail_forget(member, changed);
+    cv_host_freeze(&member->host);
+    cv_host_resize(&member->host);
+    cv_host_suspect(&member->host, member->peers.suspected);
+    member->term = (uint64_t)member->roster.generation << CV_TERM_BITS;
+    if (member->begun)
+        new_term(member);
+}
+
 /* ---- ballots: terms of their own in every view ---- */
 
 /* Whoever hears of a change begins a new term, so that in the last one everybody has heard of all. */
@@ -105,11 +124,15 @@ static void begin_election(struct cv_alarm *alarm)
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
+    if (member->raft && !cv_roster_is_seated(member->raft)) { /* it could not take part in a view */
+        cv_loop_set(&member->loop, alarm, member->bound_us);
+        return;
+    }
     member->begun = true;
     member->elections++;
     cv_alarm_cancel(&member->loop.alarms, &member->begin);
     /* Where there has been an election before, this node comes back to the result of one. */
-    const bool recovers = member->term && !(member->election->policy->algorithm->assumes & CV_NO_CRASH);
+    const bool recovers = (uint32_t)member->term && !(member->election->policy->algorithm->assumes & CV_NO_CRASH);
     join_term(member, recovers ? member->term : member->term + 1);
     cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
@@ -120,7 +143,7 @@ static void begin_election(struct cv_alarm *alarm)
 /* Ballots that come before this node has begun wait: it may not know everybody yet. */
 void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    if (!member->begun) {
+    if (!member->begun || frame->round >> CV_TERM_BITS > member->roster.generation) {
         cv_mail_keep(member, from, frame);
         return;
     }
@@ -208,7 +231,10 @@ static void peer_renewed(void *context, cv_node node)
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
 {
     struct cv_member *member = context;
-    const cv_set others = cv_set_first(member->roster.count) & ~cv_set_of(member->roster.me);
+    cv_set others = 0;
+    for (cv_node other = 0; other < member->roster.count; other++)
+        if (member->peers.list[other])
+            others |= cv_set_of(other);
     member->met |= cv_set_of(node);
     if (member->raft)
         cv_raft_beat(member->raft, node, beat);
@@ -216,16 +242,26 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
         member->astray &= ~cv_set_of(node);
     else
         member->astray |= cv_set_of(node);
-    if (beat->term > member->term && member->begun) {
+    if (beat->term > member->term && is_of_now(member, beat->term) && member->begun) {
         join_term(member, beat->term);
         cv_host_call(&member->host, member->election, true);
-    } else if (beat->term > member->term) {
+    } else if (beat->term > member->term && is_of_now(member, beat->term)) {
         member->term = beat->term;
     }
     if (beat->epoch > member->council.highest)
         member->council.highest = beat->epoch;
     if (!member->begun && member->met == others)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
+}
+
+/* The others have agreed that this node does not belong to the group. */
+static void dismissed(void *context, uint64_t generation, bool was_known)
+{
+    struct cv_member *member = context;
+    if (!member->raft || member->left || !cv_roster_believes(member->raft, generation, was_known))
+        return;
+    member->left = true;
+    uv_stop(&member->loop.uv);
 }
 
 /* ---- putting it together ---- */
@@ -247,21 +283,6 @@ static void record(void *context, const struct cv_instance *instance, const stru
 {
     const struct cv_member *member = context;
     member->recorder.event(member->recorder.context, instance, event);
-}
-
-static void draw_roster(struct cv_member *member, const struct cv_settings *settings)
-{
-    struct cv_roster *roster = &member->roster;
-    roster->count = settings->member_count;
-    roster->voters = cv_settings_voters(settings);
-    for (uint32_t i = 0; i < settings->member_count; i++) {
-        roster->ids[i] = settings->members[i].id;
-        roster->attributes[i] = settings->members[i].attribute;
-        roster->addresses[i] = settings->members[i].address;
-        roster->clients[i] = settings->members[i].client;
-        if (roster->ids[i] == settings->id)
-            roster->me = i;
-    }
 }
 
 static int make_policies(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
@@ -313,15 +334,19 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
 static int open_peers(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     struct cv_peers *peers = &member->peers;
-    peers->calls = (struct cv_peers_calls){
-        .changed = peer_changed, .renewed = peer_renewed, .beat = peer_beat, .frame = cv_mail_frame, .context = member};
+    peers->calls = (struct cv_peers_calls){.changed = peer_changed,
+                                           .renewed = peer_renewed,
+                                           .beat = peer_beat,
+                                           .frame = cv_mail_frame,
+                                           .dismissed = dismissed,
+                                           .context = member};
     peers->loop = &member->loop;
     peers->roster = &member->roster;
     peers->security = &member->security;
     peers->heartbeat_us = settings->heartbeat_ms * 1000;
     peers->least_us = settings->timeout_ms * 1000;
     peers->most_us = settings->longest_timeout_ms * 1000;
-    if (member->roster.count < 2)
+    if (member->roster.count < 2 && !(settings->raft && settings->peers))
         return 0;
     const int error = cv_peers_open(peers, settings->peers, complaint);
     cv_host_suspect(&member->host, peers->suspected);
@@ -334,7 +359,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->bound_us = settings->bound_ms * 1000;
     member->try_us = 2 * member->bound_us;
     member->started_us = cv_loop_now();
-    draw_roster(member, settings);
+    cv_roster_draw(&member->roster, settings);
     int error = cv_security_open(&member->security, &settings->security, complaint);
     if (!error)
         error = cv_loop_open(&member->loop);

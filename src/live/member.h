@@ -95,6 +95,7 @@ struct cv_member {
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
     bool failed;   /* it cannot go on */
+    bool left;     /* it does not belong to the group any more */
     bool content;  /* the last time the watchdog looked */
     cv_set met;    /* peers whose first heartbeat has come */
     cv_set astray; /* peers that are in another view, by their last heartbeat */
@@ -160,6 +161,8 @@ void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_fram
 void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* What came early may have its time now. */
 void cv_mail_catch_up(struct cv_member *member);
+/* Others stand at these places now. */
+void cv_mail_forget(struct cv_member *member, cv_set nodes);
 void cv_mail_free(struct cv_member *member);
 
 /* ---- views.c ---- */
@@ -173,6 +176,8 @@ void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motio
 
 /* ---- member.c ---- */
 
+/* The roster has changed, and somebody else stands at these places. */
+void cv_member_rearranged(struct cv_member *member, cv_set changed);
 /* Has the council think again in a while. */
 void cv_member_reconsider(struct cv_member *member);
 /* A letter of the group's election. */

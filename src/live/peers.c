@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "live/peers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <xxhash.h>
 
 #include "live/diary.h"
 #include "live/security.h"
@@ -52,10 +52,10 @@ static void watch(struct cv_peer *peer)
 
 cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
 {
-    const cv_set expected = nodes & peers->suspected;
-    for (cv_node node = 0; node < peers->roster->count; node++) {
-        struct cv_peer *peer = &peers->list[node];
-        if (!cv_set_has(expected, node))
+    const cv_set expected = peers->list ? nodes & peers->suspected : 0;
+    for (cv_node node = 0; expected && node < peers->roster->count; node++) {
+        struct cv_peer *peer = peers->list[node];
+        if (!cv_set_has(expected, node) || !peer)
             continue;
         peer->suspected = false;
         cv_note(CV_DIARY_PEER_TRUSTED, {"peer", .number = peers->roster->ids[node]}, {"why", .text = "view"});
@@ -94,14 +94,49 @@ void cv_peers_beat(struct cv_peers *peers)
     if (!peers->list)
         return; /* alone */
     for (cv_node node = 0; node < peers->roster->count; node++)
-        if (node != peers->roster->me)
-            send_beat(&peers->list[node]);
+        if (peers->list[node])
+            send_beat(peers->list[node]);
     cv_loop_set(peers->loop, &peers->beat, peers->heartbeat_us);
+}
+
+/* Nobody is in the middle of anything with them now. */
+static void free_retired(struct cv_peers *peers)
+{
+    for (struct cv_peer *peer; (peer = peers->retired);) {
+        peers->retired = peer->next;
+        cv_link_free(&peer->link);
+        free(peer);
+    }
+}
+
+static void dial(struct cv_peer *peer);
+
+/*
+ * Whoever has long heard of nobody, and waits to be called, calls for once itself: those who do not know it any more
+ * tell it so.
+ */
+static void look_around(struct cv_peers *peers)
+{
+    const uint64_t now = cv_loop_now();
+    for (cv_node node = 0; node < peers->roster->count; node++)
+        if (peers->list[node] && peers->list[node]->greeted)
+            peers->lonely_us = now;
+    if (now < peers->lonely_us + peers->most_us)
+        return;
+    peers->lonely_us = now;
+    for (cv_node node = 0; node < peers->roster->count; node++) {
+        struct cv_peer *peer = peers->list[node];
+        if (peer && !peer->wire && peer->address.ss_family != AF_UNSPEC)
+            dial(peer);
+    }
 }
 
 static void time_to_beat(struct cv_alarm *alarm)
 {
-    cv_peers_beat(cv_alarm_owner(alarm, struct cv_peers, beat));
+    struct cv_peers *peers = cv_alarm_owner(alarm, struct cv_peers, beat);
+    free_retired(peers);
+    look_around(peers);
+    cv_peers_beat(peers);
 }
 
 /* ---- connections ---- */
@@ -131,16 +166,17 @@ static void time_to_dial(struct cv_alarm *alarm)
 
 static bool dials(const struct cv_peer *peer)
 {
-    return peer->peers->roster->me < peer->node;
+    const struct cv_roster *roster = peer->peers->roster;
+    return roster->ids[roster->me] < peer->id && peer->address.ss_family != AF_UNSPEC;
 }
 
 struct cv_frame cv_peer_hello(const struct cv_peer *peer)
 {
     const struct cv_roster *roster = peer->peers->roster;
     return (struct cv_frame){.type = CV_FRAME_HELLO,
-                             .group = peer->peers->group,
+                             .group = roster->group,
                              .from = roster->ids[roster->me],
-                             .to = roster->ids[peer->node],
+                             .to = peer->id,
                              .stream = peer->link.stream,
                              .heard = peer->link.heard,
                              .expects = peer->link.expects};
@@ -183,6 +219,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     const uint64_t heard = peer->link.heard, now = cv_loop_now();
     const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
     peer->greeted = true;
+    peer->akin |= hello->group == peers->roster->group;
     peer->redial_us = 0;
     *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
@@ -218,15 +255,70 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     return !gap;
 }
 
+bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello)
+{
+    const uint64_t group = peer->peers->roster->group;
+    return hello->group == group || !group || (!hello->group && !peer->akin);
+}
+
+static struct cv_peer *peer_of(const struct cv_peers *peers, cv_id id)
+{
+    for (cv_node node = 0; node < peers->roster->count; node++)
+        if (peers->list[node] && peers->list[node]->id == id)
+            return peers->list[node];
+    return NULL;
+}
+
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello)
 {
+    const cv_id me = peers->roster->ids[peers->roster->me];
+    return hello->to == me && hello->from < me ? peer_of(peers, hello->from) : NULL;
+}
+
+/* ---- who does not belong here any more ---- */
+
+bool cv_peers_is_dismissal(const struct cv_peers *peers, const struct cv_frame *hello)
+{
+    return hello->to == CV_NO_ID && hello->group && hello->group == peers->roster->group;
+}
+
+struct cv_frame cv_peers_dismissal(const struct cv_peers *peers)
+{
     const struct cv_roster *roster = peers->roster;
-    if (hello->group != peers->group || hello->to != roster->ids[roster->me])
-        return NULL;
-    for (cv_node node = 0; node < roster->me; node++)
-        if (roster->ids[node] == hello->from)
-            return &peers->list[node];
-    return NULL;
+    return (struct cv_frame){.type = CV_FRAME_HELLO,
+                             .group = roster->group,
+                             .from = roster->ids[roster->me],
+                             .to = CV_NO_ID,
+                             .stream = (uint64_t)roster->generation + 1};
+}
+
+bool cv_peers_dismisses(const struct cv_peers *peers, const struct cv_frame *hello)
+{
+    const struct cv_roster *roster = peers->roster;
+    return roster->generation && hello->group == roster->group && hello->to == roster->ids[roster->me] &&
+           hello->from != hello->to && !peer_of(peers, hello->from);
+}
+
+/* It is told once; whatever was on its way is of no use to it. */
+static void retire(struct cv_peer *peer)
+{
+    struct cv_peers *peers = peer->peers;
+    struct cv_wire *wire = peer->wire;
+    if (wire && peer->greeted) {
+        const struct cv_frame dismissal = cv_peers_dismissal(peers);
+        cv_wire_say(wire, &dismissal);
+        cv_stream_flush(&wire->stream);
+    }
+    if (wire) {
+        wire->peer = NULL;
+        cv_stream_close(&wire->stream);
+    }
+    peer->wire = NULL;
+    peer->greeted = false;
+    cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
+    cv_alarm_cancel(&peers->loop->alarms, &peer->redial);
+    peer->next = peers->retired;
+    peers->retired = peer;
 }
 
 /* ---- sending ---- */
@@ -239,8 +331,8 @@ static uint64_t number(cv_node from, cv_node to, uint64_t stream, uint64_t seque
 
 uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame)
 {
-    struct cv_peer *peer = &peers->list[node];
-    if (peer->suspected)
+    struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
+    if (!peer || peer->suspected)
         return 0;
     if (cv_link_write(&peer->link, frame)) {
         /* It has not listened for so long that nothing more can be kept for it: suspected, once this step is over. */
@@ -254,65 +346,119 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
 
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame)
 {
-    const struct cv_peer *peer = &peers->list[node];
-    if (peer->greeted)
+    const struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
+    if (peer && peer->greeted)
         cv_wire_say(peer->wire, frame);
 }
 
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame)
 {
-    return number(from, peers->roster->me, peers->list[from].link.heard, frame->sequence);
+    return number(from, peers->roster->me, peers->list[from]->link.heard, frame->sequence);
 }
 
 /* ---- opening ---- */
 
-static uint64_t fingerprint(const struct cv_roster *roster)
+static int find_address(struct cv_peer *peer, const char *address, struct cv_complaint *complaint)
 {
-    uint64_t hash = XXH3_64bits(roster->ids, roster->count * sizeof *roster->ids);
-    return XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
-}
-
-static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
-{
-    struct cv_peer *peer = &peers->list[node];
-    const char *address = peers->roster->addresses[node];
+    const struct cv_security *security = peer->peers->security;
     const int error = cv_address_parse(address, &peer->address, "peer", complaint);
     if (error)
         return error;
-    if (!peers->security->members && !peers->security->settings->plaintext && !cv_address_is_loopback(&peer->address))
-        return cv_address_exposed(address, "peer", complaint);
     cv_address_host(address, peer->host);
+    if (!security->members && !security->settings->plaintext && !cv_address_is_loopback(&peer->address))
+        return cv_address_exposed(address, "peer", complaint);
+    return 0;
+}
+
+/* Without an address it can only be waited for. */
+static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
+{
+    const char *address = peers->roster->addresses[node];
+    struct cv_peer *peer = calloc(1, sizeof *peer);
+    if (!peer)
+        return CV_ENOMEM;
+    peers->list[node] = peer;
     peer->peers = peers;
+    peer->id = peers->roster->ids[node];
     peer->node = node;
     peer->suspected = true;
     peer->deadline.ring = deadline_passed;
     peer->redial.ring = time_to_dial;
     cv_link_begin(&peer->link, new_stream(peers));
     cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
+    const int error = address ? find_address(peer, address, complaint) : 0;
+    if (error)
+        peer->address.ss_family = AF_UNSPEC;
     if (dials(peer))
         cv_loop_set(peers->loop, &peer->redial, 0);
-    return 0;
+    return error;
+}
+
+void cv_peers_move(struct cv_peers *peers, cv_node node)
+{
+    struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
+    struct cv_complaint complaint;
+    if (!peer || !find_address(peer, peers->roster->addresses[node], &complaint))
+        return;
+    peer->address.ss_family = AF_UNSPEC;
+    fprintf(stderr, "conclave: member %u: %s\n", peer->id, complaint.text);
+}
+
+static void place_peers(struct cv_peers *peers)
+{
+    struct cv_peer *old[CV_MAX_MEMBERS];
+    memcpy(old, peers->list, sizeof old);
+    memset(peers->list, 0, sizeof old);
+    for (uint32_t i = 0; i < CV_MAX_MEMBERS; i++) {
+        cv_node node = 0;
+        while (old[i] && node < peers->roster->count && peers->roster->ids[node] != old[i]->id)
+            node++;
+        if (old[i] && node < peers->roster->count) {
+            old[i]->node = node;
+            peers->list[node] = old[i];
+        } else if (old[i]) {
+            retire(old[i]);
+        }
+    }
+}
+
+void cv_peers_follow(struct cv_peers *peers)
+{
+    const struct cv_roster *roster = peers->roster;
+    struct cv_complaint complaint;
+    if (!peers->list)
+        return;
+    place_peers(peers);
+    peers->suspected = 0;
+    for (cv_node node = 0; node < roster->count; node++) {
+        if (node == roster->me)
+            continue;
+        if (!peers->list[node] && roster->ids[node] != CV_NO_ID && open_peer(peers, node, &complaint) == CV_EINPUT)
+            fprintf(stderr, "conclave: member %u: %s\n", roster->ids[node], complaint.text);
+        if (!peers->list[node] || peers->list[node]->suspected)
+            peers->suspected |= cv_set_of(node);
+    }
 }
 
 int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = peers->roster;
     uint32_t incarnation = 0;
-    peers->list = calloc(roster->count, sizeof *peers->list);
-    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 2 * (size_t)roster->count + 1))
+    peers->list = calloc(CV_MAX_MEMBERS, sizeof(struct cv_peer *));
+    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 2 * (size_t)CV_MAX_MEMBERS + 1))
         return CV_ENOMEM;
     if (getrandom(&incarnation, sizeof incarnation, 0) != sizeof incarnation || !incarnation)
         incarnation = (uint32_t)cv_loop_now() | 1;
     peers->incarnation = incarnation;
-    peers->group = fingerprint(roster);
     peers->suspected = cv_set_first(roster->count) & ~cv_set_of(roster->me);
     for (cv_node node = 0; node < roster->count; node++) {
-        if (node == roster->me)
+        if (node == roster->me || roster->ids[node] == CV_NO_ID)
             continue;
         const int error = open_peer(peers, node, complaint);
         if (error)
             return error;
     }
+    peers->lonely_us = cv_loop_now();
     peers->beat.ring = time_to_beat;
     cv_loop_set(peers->loop, &peers->beat, 0);
     const struct cv_security_settings *security = peers->security->settings;
@@ -326,7 +472,11 @@ int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complai
 
 void cv_peers_free(struct cv_peers *peers)
 {
-    for (cv_node node = 0; peers->list && node < peers->roster->count; node++)
-        cv_link_free(&peers->list[node].link);
+    free_retired(peers);
+    for (cv_node node = 0; peers->list && node < CV_MAX_MEMBERS; node++)
+        if (peers->list[node]) {
+            cv_link_free(&peers->list[node]->link);
+            free(peers->list[node]);
+        }
     free(peers->list);
 }

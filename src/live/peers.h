@@ -28,10 +28,13 @@ struct cv_peer {
     char host[CV_HOST_BYTES]; /* of the address */
     char trouble[128];        /* why TLS with it failed the last time; empty since it did not */
     uint64_t redial_us;
-    uint64_t behind_us; /* how late its last heartbeat came, by its own clock and ours */
+    uint64_t behind_us;   /* how late its last heartbeat came, by its own clock and ours */
+    struct cv_peer *next; /* of those who are gone for good, until they are freed */
+    cv_id id;
     cv_node node;
     bool suspected;
     bool greeted; /* the connection is made, and both have said who they are */
+    bool akin;    /* it has known which group this is */
 };
 
 struct cv_peers_calls {
@@ -39,6 +42,8 @@ struct cv_peers_calls {
     void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
     void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
     void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
+    /* By a roster of that generation this node is a stranger; was it none before, to the one who says so? */
+    void (*dismissed)(void *context, uint64_t generation, bool was_known);
     void *context;
 };
 
@@ -46,14 +51,15 @@ struct cv_peers {
     struct cv_peers_calls calls;
     struct cv_loop *loop;
     const struct cv_roster *roster;
-    struct cv_peer *list; /* one for each node, this one's own unused */
+    struct cv_peer **list; /* of CV_MAX_MEMBERS; NULL where nobody is, and for this node itself. NULL: alone */
+    struct cv_peer *retired;
     struct cv_listener listener;
     struct cv_alarm beat;
     uint64_t heartbeat_us, least_us, most_us;
-    uint64_t group;       /* a fingerprint of the roster */
     uint64_t incarnation; /* this process's: the upper half of its streams */
     uint64_t streams;
     uint64_t term, epoch; /* told with every heartbeat */
+    uint64_t lonely_us;   /* since when nobody is connected */
     cv_set suspected;
     struct cv_security *security;
     struct cv_door door; /* for those who have not said who they are, and proved it */
@@ -65,6 +71,12 @@ struct cv_peers {
  * of. */
 int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
+
+/* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
+void cv_peers_follow(struct cv_peers *peers);
+
+/* Its address has changed; what is connected stays so. */
+void cv_peers_move(struct cv_peers *peers, cv_node node);
 
 /* Others have met these nodes: whoever of them is suspected here is so no longer, and has the time to come. Returns who
  * was. */

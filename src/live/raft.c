@@ -48,6 +48,12 @@ int64_t cv_raft_left_ms(const struct cv_raft *raft)
     return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, cv_raft_left_us(raft))) / 1000);
 }
 
+static void count_lease(struct cv_raft *raft)
+{
+    const uint64_t end = cv_lease_end(&raft->lease);
+    raft->usable_us = end > raft->margin_us ? end - raft->margin_us : 0;
+}
+
 static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
 {
     const uint64_t now = cv_loop_boot();
@@ -55,8 +61,7 @@ static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
     if (asked_us > now || raft->gone)
         return;
     cv_lease_granted(&raft->lease, voter, asked_us);
-    const uint64_t end = cv_lease_end(&raft->lease);
-    raft->usable_us = end > raft->margin_us ? end - raft->margin_us : 0;
+    count_lease(raft);
     if (raft->usable_us <= now)
         return;
     cv_loop_set(&raft->member->loop, &raft->end, raft->usable_us - now);
@@ -80,10 +85,10 @@ static bool remembers(struct cv_raft *raft)
     return raft->remembers = status.applied >= raft->floor && !raft->backlog_count;
 }
 
+/* Also if it has no vote: it may have one in the next view, which begins with what was granted before. */
 static bool grants(struct cv_raft *raft, cv_node member, uint64_t epoch)
 {
-    return cv_set_has(raft->lease.voters, raft->member->roster.me) && remembers(raft) &&
-           cv_grants_ask(&raft->assembly.grants, member, epoch, cv_loop_boot());
+    return remembers(raft) && cv_grants_ask(&raft->assembly.grants, member, epoch, cv_loop_boot());
 }
 
 /* ---- messages ---- */
@@ -103,6 +108,11 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
 void cv_raft_began(struct cv_raft *raft)
 {
     raft->torn = raft->member->peers.suspected;
+    raft->lease.voters = raft->assembly.agreed.seating.voters;
+    if (raft->gone)
+        return;
+    count_lease(raft);
+    cv_raft_look(raft);
 }
 
 /* Those two can talk again, but the leader of the log may never have noticed that they could not. */
@@ -179,7 +189,7 @@ bool cv_raft_step_down(struct cv_raft *raft, cv_node to)
         return cv_assembly_step_down(&raft->assembly, to, cv_loop_boot());
     if (leader == CV_NOBODY || cv_set_has(member->peers.suspected, leader))
         return false;
-    cv_views_ask(raft->member, leader, CV_MOTION_STEP_DOWN, to);
+    cv_views_ask(raft->member, leader, CV_MOTION_STEP_DOWN, to == CV_NOBODY ? CV_NO_ID : member->roster.ids[to]);
     return true;
 }
 
@@ -224,6 +234,7 @@ static void time_passes(struct cv_alarm *alarm)
         raft->check_us = cv_loop_boot() + SEATS_US;
         cv_raft_arrange_seats(raft);
     }
+    cv_roster_pursue(raft);
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
         member->user.hopeless(member->user.context);
@@ -246,7 +257,10 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
                                                       .hold_off_us = settings->hold_off_ms * 1000,
                                                       .patience_us = PATIENCE_LEASES * terms.length_us};
     cv_assembly_init(&raft->assembly, &calls, &member->roster, member->roster.voters);
-    cv_lease_init(&raft->lease, &terms, raft->assembly.voters);
+    raft->assembly.most_voters = (uint32_t)settings->most_voters;
+    cv_lease_init(&raft->lease, &terms, member->roster.voters);
+    raft->settings = settings;
+    raft->joining.id = CV_NO_ID;
     raft->assembly.away = true;
     raft->margin_us = terms.length_us / 8;
     raft->patience_us = now + settings->longest_timeout_ms * 1000;
@@ -254,12 +268,12 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
     raft->end.ring = lease_ends;
 }
 
-/* Whoever returns may have granted leases, and had one itself, until just now. */
+/* Whoever returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
 static void come_back(struct cv_raft *raft, uint64_t *away_us)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     const struct cv_lease_terms *terms = &raft->lease.terms;
-    const bool returns = status.stored > 1 || status.term > 1;
+    const bool returns = status.stored > 1 || status.term > 1 || raft->settings->joins;
     cv_grants_init(&raft->assembly.grants, terms);
     raft->floor = status.stored;
     *away_us = returns ? cv_lease_long(terms, terms->length_us) : 0;
@@ -279,6 +293,8 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
     if (error)
         return error;
     come_back(raft, away_us);
+    cv_roster_recall(raft);
+    cv_roster_compare(raft);
     cv_raft_take_entries(raft);
     cv_loop_set(&member->loop, &raft->tick, raft->tick_us);
     return 0;

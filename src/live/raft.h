@@ -10,16 +10,31 @@
 #include "group/assembly.h"
 #include "live/loop.h"
 
-#define CV_RAFT_BACKLOG 16u
+#define CV_RAFT_BACKLOG 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
 
 struct cv_member;
 struct cv_settings;
 struct cv_frame;
 
+#define CV_ADDRESS_BYTES 200u
+struct cv_addresses {
+    char peers[CV_ADDRESS_BYTES], clients[CV_ADDRESS_BYTES]; /* empty: not known */
+};
+
+/* A change of who belongs to the group, that this node has been asked for. */
+struct cv_petition {
+    struct cv_change change;
+    cv_id id;
+    struct cv_addresses addresses; /* of who joins */
+    uint64_t until_us;
+};
+
 /* An entry that is agreed, and not yet on this node's own disk. */
 struct cv_backlog {
     uint64_t epoch;
     struct cv_proposal proposal;
+    size_t rest; /* bytes that follow it: addresses */
+    unsigned char bytes[CV_AGREEMENT_ENTRY_BYTES];
 };
 
 struct cv_raft {
@@ -39,6 +54,7 @@ struct cv_raft {
     bool remembers;
     struct cv_backlog backlog[CV_RAFT_BACKLOG];
     uint32_t backlog_count;
+    bool taking;         /* entries of it */
     bool gone;           /* it has left, and is granted nothing any more */
     cv_set ready;        /* peers that have begun */
     cv_set renewed;      /* peers that have lost something, and have yet to say whether they begin anew */
@@ -49,6 +65,18 @@ struct cv_raft {
     uint64_t check_us; /* the seats are compared with the roster then */
     uint64_t lapses;   /* leases that ran out */
     char *directory;
+
+    /* roster.c */
+    const struct cv_settings *settings; /* as they were read last */
+    bool seated;                        /* the roster is the log's */
+    bool recalls;                       /* there was a log at the start */
+    uint64_t recalled;                  /* up to this index the log is what it was at the start */
+    uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
+    struct cv_addresses addresses[CV_MAX_MEMBERS];
+    struct cv_petition joining; /* who is being given a place */
+    struct cv_petition wishes[CV_MAX_MEMBERS];
+    uint32_t wish_count;
+    uint64_t ask_us; /* they are put forward again then */
 };
 
 /* NULL with 0: the settings want none. For `away_us` from now on the member must not begin. */
@@ -92,6 +120,36 @@ void cv_raft_refresh(struct cv_raft *raft);
 void cv_raft_began(struct cv_raft *raft);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
+
+/* ---- roster.c ---- */
+
+struct cv_buffer;
+struct cv_cursor;
+void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
+void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes);
+/* The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
+ */
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest);
+/* The roster as the last entry on disk has it. */
+void cv_roster_recall(struct cv_raft *raft);
+/* Does it know its place? Only the log can tell, if there is one already. */
+bool cv_roster_is_seated(const struct cv_raft *raft);
+/* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known);
+/* Asks for a change, until it has come true; a patient wish for ever. False if there are too many. */
+bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient);
+/* This node leads the log, and somebody wants that. */
+void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish);
+void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame);
+/* An entry is agreed: some of what was asked for may have come true. */
+void cv_roster_notice(struct cv_raft *raft);
+/* Time has passed. */
+void cv_roster_pursue(struct cv_raft *raft);
+/* The difference between these configurations is wished for. */
+void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after);
+/* Keeps the configuration's members on disk, to compare with those after a restart. */
+void cv_roster_remember(struct cv_raft *raft);
+void cv_roster_compare(struct cv_raft *raft);
 
 /* ---- raft_log.c ---- */
 

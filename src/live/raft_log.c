@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The log: its messages, its entries, and who has a seat. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "group/bytes.h"
 #include "live/diary.h"
 #include "live/member.h"
 #include "live/settings.h"
@@ -26,13 +29,22 @@ cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat)
 void cv_raft_take_entries(struct cv_raft *raft)
 {
     uint32_t done = 0;
+    if (raft->taking)
+        return; /* what an entry brings about may bring more */
+    raft->taking = true;
     while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
-        const struct cv_backlog entry = raft->backlog[done++];
+        struct cv_backlog *entry = &raft->backlog[done++];
+        const bool news = entry->epoch > raft->assembly.epoch;
+        struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
         cv_raft_look(raft);
-        cv_assembly_agreed(&raft->assembly, entry.epoch, &entry.proposal, cv_loop_boot());
+        if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, &rest))
+            entry->proposal.members &= ~cv_set_of(raft->member->roster.me); /* somebody else stands there */
+        cv_assembly_agreed(&raft->assembly, entry->epoch, &entry->proposal, cv_loop_boot());
+        cv_roster_notice(raft);
     }
     raft->backlog_count -= done;
     memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);
+    raft->taking = false;
 }
 
 static void fail(struct cv_raft *raft, const char *why)
@@ -45,13 +57,18 @@ static void fail(struct cv_raft *raft, const char *why)
 static void committed(void *context, uint64_t index, const void *bytes, size_t length)
 {
     struct cv_raft *raft = context;
-    struct cv_backlog entry = {.epoch = index};
-    if (!cv_proposal_read(bytes, length, &raft->member->roster, &entry.proposal))
-        fail(raft, "the log holds an entry that makes no sense");
-    else if (raft->backlog_count == CV_RAFT_BACKLOG)
+    struct cv_backlog *entry = &raft->backlog[raft->backlog_count];
+    struct cv_cursor cursor = cv_cursor(bytes, length);
+    if (raft->backlog_count == CV_RAFT_BACKLOG) {
         fail(raft, "the disk does not keep up with the log");
-    else
-        raft->backlog[raft->backlog_count++] = entry;
+    } else if (!cv_proposal_read(&cursor, &entry->proposal)) {
+        fail(raft, "the log holds an entry that makes no sense");
+    } else {
+        entry->epoch = index;
+        entry->rest = cursor.left;
+        memcpy(entry->bytes, cursor.at, cursor.left);
+        raft->backlog_count++;
+    }
 }
 
 static void leader_changed(void *context, uint64_t leader, uint64_t term)
@@ -59,6 +76,8 @@ static void leader_changed(void *context, uint64_t leader, uint64_t term)
     struct cv_raft *raft = context;
     raft->leader = leader;
     raft->term = term;
+    if (raft->agreement)
+        cv_raft_take_entries(raft); /* who leads must know what it follows on */
     cv_raft_update(raft);
 }
 
@@ -121,29 +140,39 @@ static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count
     return NULL;
 }
 
-/* The configuration has changed since the log began: whoever leads it gives and takes seats, one at a time. */
+/* Gives that node the seat it should have. */
+static void give_seat(struct cv_raft *raft, cv_node node, const struct cv_seat *seat)
+{
+    const uint64_t id = cv_raft_seat(raft, node);
+    const bool votes = cv_set_has(raft->assembly.agreed.seating.voters, node);
+    const enum cv_seat_role role = votes ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
+    uint64_t number;
+    if (node == raft->member->roster.me && !votes)
+        cv_agreement_transfer(raft->agreement, 0, &number); /* who leads keeps its vote until another does */
+    else if (!seat)
+        cv_agreement_add(raft->agreement, id, &raft->change);
+    else if (seat->role != role && seat->role == CV_SEAT_SPARE && votes)
+        cv_agreement_assign(raft->agreement, id, CV_SEAT_STANDBY, &raft->change);
+    /* Who is dead cannot catch up, and would only keep the others from their seats. */
+    else if (seat->role != role && !(votes && cv_set_has(raft->member->peers.suspected, node)))
+        cv_agreement_assign(raft->agreement, id, role, &raft->change);
+}
+
+/* The log's seats follow the entries: whoever leads it takes and gives them, one at a time. */
 void cv_raft_arrange_seats(struct cv_raft *raft)
 {
     const struct cv_roster *roster = &raft->member->roster;
     struct cv_seat seats[CV_MAX_MEMBERS];
     size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
     count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
-    for (cv_node node = 0; node < roster->count; node++) {
-        const uint64_t id = cv_raft_seat(raft, node);
-        const struct cv_seat *seat = find_seat(seats, count, id);
-        const enum cv_seat_role role = cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
-        if (!seat)
-            cv_agreement_add(raft->agreement, id, &raft->change);
-        else if (seat->role != role)
-            cv_agreement_assign(raft->agreement, id, role, &raft->change);
-        if (raft->change)
-            return;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (cv_raft_node(raft, seats[i].id) == CV_NOBODY) {
+    if (!raft->assembly.epoch)
+        return;
+    for (size_t i = 0; i < count && !raft->change; i++)
+        if (cv_raft_node(raft, seats[i].id) == CV_NOBODY)
             cv_agreement_remove(raft->agreement, seats[i].id, &raft->change);
-            return;
-        }
+    for (cv_node node = 0; node < roster->count && !raft->change; node++)
+        if (roster->ids[node] != CV_NO_ID)
+            give_seat(raft, node, find_seat(seats, count, cv_raft_seat(raft, node)));
 }
 
 /* ---- opening ---- */
@@ -151,10 +180,15 @@ void cv_raft_arrange_seats(struct cv_raft *raft)
 bool cv_raft_propose(void *context, const struct cv_proposal *proposal)
 {
     const struct cv_raft *raft = ((const struct cv_member *)context)->raft;
-    unsigned char bytes[CV_PROPOSAL_BYTES];
+    struct cv_buffer bytes = {0};
     uint64_t number;
-    const size_t length = cv_proposal_write(proposal, &raft->member->roster, bytes);
-    return cv_agreement_propose(raft->agreement, bytes, length, &number) == 0;
+    if (raft->backlog_count)
+        return false; /* there is a later entry than the one this follows on */
+    cv_proposal_write(proposal, &bytes);
+    cv_roster_write_addresses(raft, &proposal->seating, &bytes);
+    const bool done = !bytes.broken && cv_agreement_propose(raft->agreement, bytes.bytes, bytes.length, &number) == 0;
+    free(bytes.bytes);
+    return done;
 }
 
 int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, struct cv_complaint *complaint)

@@ -26,6 +26,7 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .lease_ms = 300,
                                      .drift_ppm = 10000,
                                      .hold_off_ms = 2000,
+                                     .most_voters = CV_MOST_VOTERS,
                                      .most_names = 1000000,
                                      .most_sessions = 10000};
     settings->election.algorithm = find("bully");
@@ -240,6 +241,8 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
         return set_drift(settings, value, complaint);
     if (strcmp(key, "hold-off") == 0)
         return set_number(&settings->hold_off_ms, 0, LARGEST_MS, "group", key, value, complaint);
+    if (strcmp(key, "voters") == 0)
+        return set_number(&settings->most_voters, 1, CV_MOST_VOTERS, "group", key, value, complaint);
     if (strcmp(key, "bound") == 0)
         return set_number(&settings->bound_ms, 1, LARGEST_MS, "group", key, value, complaint);
     return add_parameter(&settings->election, key, value); /* a parameter of the election's own */
@@ -353,7 +356,7 @@ static int check_member(struct cv_settings *settings, struct cv_complaint *compl
 cv_set cv_settings_voters(const struct cv_settings *settings)
 {
     cv_set voters = 0;
-    for (uint32_t i = 0; i < settings->member_count && cv_set_count(voters) < CV_MOST_VOTERS; i++)
+    for (uint32_t i = 0; i < settings->member_count && cv_set_count(voters) < settings->most_voters; i++)
         if (!settings->members[i].standby)
             voters |= cv_set_of(i);
     return voters;

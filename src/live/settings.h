@@ -70,6 +70,7 @@ struct cv_settings {
     uint32_t rule_count;
     bool raft, mode_given; /* views are agreed by Raft */
     uint64_t lease_ms, drift_ppm, hold_off_ms;
+    uint64_t most_voters;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;
     struct cv_security_settings security;

@@ -241,7 +241,9 @@ static void on_assembly(struct cv_member *member, cv_node from, const struct cv_
     const enum cv_motion motion = frame->kind;
     const uint64_t number = cv_frame_number(frame, 0);
     if (motion == CV_MOTION_STEP_DOWN)
-        cv_assembly_step_down(assembly, number < member->roster.count ? (cv_node)number : CV_NOBODY, cv_loop_boot());
+        cv_assembly_step_down(assembly, cv_raft_node(member->raft, number + 1), cv_loop_boot());
+    else if (motion == CV_MOTION_CHANGE)
+        cv_roster_hear(member->raft, frame);
     else if (motion == CV_MOTION_LEAVE)
         cv_raft_left(member->raft, from);
     else if (motion == CV_MOTION_RENEW && frame->round == member->host.view.epoch)

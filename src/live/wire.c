@@ -81,8 +81,18 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     const bool dialled = wire->peer != NULL;
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
-    if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
-        hello->to != roster->ids[roster->me] || hello->group != peers->group ||
+    if (cv_peers_is_dismissal(peers, hello) && peer) {
+        peers->calls.dismissed(peers->calls.context, hello->stream - 1, peer->wire == wire && peer->greeted);
+        refuse(wire, "it says that this node does not belong to the group");
+        return;
+    }
+    if (!peer && cv_peers_dismisses(peers, hello)) {
+        const struct cv_frame answer = cv_peers_dismissal(peers);
+        cv_wire_say(wire, &answer); /* it hangs up then, or is made to */
+        return;
+    }
+    if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||
+        hello->to != roster->ids[roster->me] || !cv_peer_is_kin(peer, hello) ||
         (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
         refuse(wire, "not a member, or of another configuration");
         return;

@@ -24,6 +24,12 @@ void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame);
 
 /* ---- peers.c: what the wire tells ---- */
 
+/* Is it of this group, or new and does not know yet which group it is? */
+bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello);
+/* A greeting that tells a stranger that it is one. */
+bool cv_peers_is_dismissal(const struct cv_peers *peers, const struct cv_frame *hello);
+struct cv_frame cv_peers_dismissal(const struct cv_peers *peers);
+bool cv_peers_dismisses(const struct cv_peers *peers, const struct cv_frame *hello);
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
 /* Begins a new stream if the peer has forgotten this one; was that necessary? */
 bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);

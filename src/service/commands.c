@@ -432,6 +432,8 @@ static const struct {
     {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN},
     {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN},
+    {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN},
+    {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN},
     {"PING", 1, 2, run_ping, true, CV_MAY_TALK},
     {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK},
     {"AUTH", 2, 3, cv_access_auth, false, CV_MAY_TALK},

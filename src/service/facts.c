@@ -89,12 +89,13 @@ static const char *state_of(const struct cv_member *member, cv_node node)
         return "self";
     if (cv_set_has(member->peers.suspected, node))
         return "suspected";
-    return member->peers.list[node].greeted ? "alive" : "expected"; /* not connected, but not for long yet */
+    return member->peers.list[node]->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
 {
-    const uint64_t last = member->peers.list ? member->peers.list[node].detector.last_us : 0;
+    const uint64_t last =
+        member->peers.list && member->peers.list[node] ? member->peers.list[node]->detector.last_us : 0;
     if (node == member->roster.me)
         return 0;
     return last ? (int64_t)((cv_loop_now() - last) / 1000) : -1;
@@ -104,9 +105,13 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    cv_resp_map(out, 5);
+    cv_resp_map(out, member->raft ? 6 : 5);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
+    if (member->raft) {
+        cv_resp_word(out, "voter");
+        cv_resp_integer(out, cv_set_has(member->raft->assembly.agreed.seating.voters, node));
+    }
     cv_resp_word(out, "member");
     cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
@@ -159,9 +164,13 @@ void cv_facts_view(struct cv_session *session, const struct cv_resp_command *com
     cv_resp_word(out, "election");
     cv_resp_word(out, member->host.policies[0].algorithm->name);
     cv_resp_word(out, "members");
-    cv_resp_array(out, member->roster.count);
+    uint32_t count = 0;
     for (cv_node node = 0; node < member->roster.count; node++)
-        write_member(out, member, node);
+        count += member->roster.ids[node] != CV_NO_ID;
+    cv_resp_array(out, count);
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (member->roster.ids[node] != CV_NO_ID)
+            write_member(out, member, node);
 }
 
 /* ---- INFO ---- */
@@ -201,18 +210,18 @@ static void write_peers(const struct page *page)
     const struct cv_roster *roster = &page->service->member->roster;
     write_numbers(page, "peers");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me)
+        if (peers->list[node])
             fprintf(page->file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
                     state_of(page->service->member, node),
-                    cv_detector_level(&peers->list[node].detector, cv_loop_now()),
-                    peers->list[node].link.end - peers->list[node].link.start);
+                    cv_detector_level(&peers->list[node]->detector, cv_loop_now()),
+                    peers->list[node]->link.end - peers->list[node]->link.start);
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->clients[node])
             fprintf(page->file, "client_of_%u:%s\r\n", roster->ids[node], roster->clients[node]);
     fprintf(page->file, "tls:%s\r\n", peers->security->members ? "yes" : "no");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me && *peers->list[node].trouble)
-            fprintf(page->file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node].trouble);
+        if (peers->list[node] && *peers->list[node]->trouble)
+            fprintf(page->file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node]->trouble);
     write_numbers(page, "tls");
 }
 
@@ -243,10 +252,11 @@ static void write_detector(const struct page *page)
     const struct cv_roster *roster = &page->service->member->roster;
     write_numbers(page, "detector");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
-        if (node != roster->me)
-            fprintf(page->file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
-                    (number)((cv_detector_deadline(&peers->list[node].detector) - peers->list[node].detector.last_us) /
-                             1000));
+        if (peers->list[node])
+            fprintf(
+                page->file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
+                (number)((cv_detector_deadline(&peers->list[node]->detector) - peers->list[node]->detector.last_us) /
+                         1000));
 }
 
 /* What all members should have alike; the doctor compares it line by line. */
@@ -257,8 +267,9 @@ static void write_configuration(const struct page *page)
     const struct cv_raft *raft = member->raft;
     FILE *file = page->file;
     for (cv_node node = 0; node < roster->count; node++)
-        fprintf(file, "member_%u:attribute=%u,vote=%s\r\n", roster->ids[node], roster->attributes[node],
-                cv_set_has(roster->voters, node) ? "yes" : "no");
+        if (roster->ids[node] != CV_NO_ID)
+            fprintf(file, "member_%u:attribute=%u,vote=%s\r\n", roster->ids[node], roster->attributes[node],
+                    cv_set_has(roster->voters, node) ? "yes" : "no");
     fprintf(file, "group_mode:%s\r\nheartbeat:%llu\r\ntimeout:%llu\r\nlongest_timeout:%llu\r\nbound:%llu\r\n",
             cv_member_mode(member), (number)(member->peers.heartbeat_us / 1000),
             (number)(member->peers.least_us / 1000), (number)(member->peers.most_us / 1000),

@@ -92,9 +92,9 @@ static void write_peers(FILE *file, const struct cv_service *service)
     for (size_t i = 0; peers->list && i < sizeof rows / sizeof *rows; i++) {
         write_head(file, rows[i].metric, is_counter(rows[i].metric) ? "counter" : "gauge", rows[i].help);
         for (cv_node node = 0; node < roster->count; node++)
-            if (node != roster->me)
+            if (peers->list[node])
                 fprintf(file, "%s{peer=\"%u\"} %.15g\n", rows[i].metric, roster->ids[node],
-                        rows[i].value(&peers->list[node]));
+                        rows[i].value(peers->list[node]));
     }
 }
 

@@ -97,7 +97,8 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
 {
     const struct cv_peers *peers = &member->peers;
     const struct cv_view *view = &member->host.view;
-    numbers->members = member->roster.count;
+    for (cv_node node = 0; node < member->roster.count; node++)
+        numbers->members += member->roster.ids[node] != CV_NO_ID;
     numbers->view_members = cv_host_ready(&member->host) ? cv_set_count(view->members) : 0;
     numbers->suspected = cv_set_count(peers->suspected);
     numbers->serves = cv_member_serves(member);
@@ -109,9 +110,11 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
     numbers->disagreements = (int64_t)member->disagreements;
     numbers->heartbeat_ms = (int64_t)(peers->heartbeat_us / 1000);
     for (cv_node node = 0; peers->list && node < member->roster.count; node++) {
-        numbers->suspicions += (int64_t)peers->list[node].detector.suspicions;
-        numbers->mistakes += (int64_t)peers->list[node].detector.mistakes;
-        numbers->mistaken_ms += (int64_t)(peers->list[node].detector.mistaken_us / 1000);
+        if (!peers->list[node])
+            continue;
+        numbers->suspicions += (int64_t)peers->list[node]->detector.suspicions;
+        numbers->mistakes += (int64_t)peers->list[node]->detector.mistakes;
+        numbers->mistaken_ms += (int64_t)(peers->list[node]->detector.mistaken_us / 1000);
     }
 }
 
@@ -133,10 +136,11 @@ static void gather_disk(const struct cv_raft *raft, struct cv_numbers *numbers)
 static void gather_raft(const struct cv_raft *raft, struct cv_numbers *numbers)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
+    const cv_node leader = cv_raft_node(raft, raft->leader);
     numbers->lease_ms = cv_raft_left_ms(raft);
     numbers->lease_length_ms = (int64_t)(raft->lease.terms.length_us / 1000);
     numbers->lapses = (int64_t)raft->lapses;
-    numbers->raft_leader = (int64_t)raft->leader - 1;
+    numbers->raft_leader = leader == CV_NOBODY ? -1 : (int64_t)raft->member->roster.ids[leader];
     numbers->raft_term = (int64_t)raft->term;
     numbers->raft_committed = (int64_t)status.committed;
     numbers->raft_stored = (int64_t)status.stored;

@@ -131,6 +131,10 @@ void cv_deposit_heard(struct cv_lock *lock, cv_node from, const struct cv_notice
 /* ---- leader.c ---- */
 
 void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice);
+/* ---- membership.c ---- */
+
+void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command);
+void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command);
 
 /* ---- facts.c: what the node shows of itself ---- */
 

@@ -8,19 +8,19 @@
 #define TIMEOUT_US 300000u
 #define MARGIN_US 37500u
 
-static uint64_t draw(struct world *world, uint64_t below)
+uint64_t world_draw(struct world *world, uint64_t below)
 {
     return cv_random_below(&world->random, (uint32_t)below);
 }
 
-static bool chance(struct world *world, uint32_t of)
+bool world_chance(struct world *world, uint32_t of)
 {
-    return draw(world, of) == 0;
+    return world_draw(world, of) == 0;
 }
 
 /* ---- time ---- */
 
-static uint64_t clock_of(const struct node *node)
+uint64_t world_clock_of(const struct node *node)
 {
     return node->offset_us + (uint64_t)((double)node->world->now * node->rate);
 }
@@ -40,13 +40,14 @@ static void granted(struct node *node, cv_node voter, uint64_t asked_us)
 static bool may_grant(const struct node *node)
 {
     return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
-           clock_of(node) + MARGIN_US < node->lease_end_us;
+           world_clock_of(node) + MARGIN_US < node->lease_end_us;
 }
 
 /* Does a client of this node, of this life or the last, believe that it holds the lock? */
 static bool believes(const struct node *node)
 {
-    return (node->up && node->holds && clock_of(node) < node->lease_end_us) || node->world->now < node->ghost_until;
+    return (node->up && node->holds && world_clock_of(node) < node->lease_end_us) ||
+           node->world->now < node->ghost_until;
 }
 
 /* ---- what must hold ---- */
@@ -77,10 +78,12 @@ static void post(struct world *world, struct letter letter, bool reliable)
     const struct node *to = &world->nodes[letter.to];
     if (world->letter_count == MOST_LETTERS || !to->up || world->cut[letter.from][letter.to])
         return;
-    if (!reliable && chance(world, 20))
+    if (!reliable && world_chance(world, 20))
         return;
     letter.life = to->life;
-    letter.due = world->now + 100 + draw(world, chance(world, 50) ? 400000 : 5000);
+    letter.from_id = world->nodes[letter.from].roster.ids[letter.from];
+    letter.to_id = world->nodes[letter.from].roster.ids[letter.to];
+    letter.due = world->now + 100 + world_draw(world, world_chance(world, 50) ? 400000 : 5000);
     /* In order, on one stream. */
     for (uint32_t i = 0; reliable && i < world->letter_count; i++) {
         const struct letter *other = &world->letters[i];
@@ -90,7 +93,7 @@ static void post(struct world *world, struct letter letter, bool reliable)
     world->letters[world->letter_count++] = letter;
 }
 
-static void lose_stream(struct world *world, cv_node a, cv_node b)
+void world_lose_stream(struct world *world, cv_node a, cv_node b)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < world->letter_count; i++) {
@@ -118,7 +121,7 @@ static void drop(struct node *node)
 /* Before anything else a node looks at its clock. */
 static void look(struct node *node)
 {
-    if (node->holds && clock_of(node) + MARGIN_US >= node->lease_end_us) {
+    if (node->holds && world_clock_of(node) + MARGIN_US >= node->lease_end_us) {
         drop(node);
         node->world->lapses++;
     }
@@ -127,9 +130,9 @@ static void look(struct node *node)
 static void use_lock(struct node *node)
 {
     struct world *world = node->world;
-    if (node->holds && chance(world, 100))
+    if (node->holds && world_chance(world, 100))
         drop(node);
-    if (node->holds || !chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
+    if (node->holds || !world_chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
         world->mutex.holder != CV_NOBODY)
         return;
     world->mutex.holder = node->roster.me;
@@ -148,12 +151,12 @@ static bool propose(void *context, const struct cv_proposal *proposal)
     const struct node *node = context;
     struct world *world = node->world;
     if (world->leader != node->roster.me)
-        return !chance(world, 2); /* it takes itself for the leader; nothing will come of it */
+        return !world_chance(world, 2); /* it takes itself for the leader; nothing will come of it */
     if (world->pending_due)
         return false;
     world->pending = *proposal;
     world->pending_by = node->roster.me;
-    world->pending_due = world->now + 500 + draw(world, 20000);
+    world->pending_due = world->now + 500 + world_draw(world, 20000);
     return true;
 }
 
@@ -202,6 +205,11 @@ static void install(void *context, const struct cv_view *view)
     struct node *node = context;
     struct world *world = node->world;
     world->views++;
+    if (world->sabotage != OLD_VOTERS)
+        node->lease.voters = node->assembly.agreed.seating.voters;
+    node->lease_end_us = cv_lease_end(&node->lease);
+    if (world->sabotage != BLIND_REPORT)
+        look(node);
     if (view->epoch > world->mutex.epoch) {
         world->mutex.epoch = view->epoch;
         world->mutex.holder = node->held_by;
@@ -227,7 +235,7 @@ static bool reaches(const struct world *world, cv_node a, cv_node b)
     return a == b || (from->up && to->up && !from->paused && !to->paused && !world->cut[a][b] && !world->cut[b][a]);
 }
 
-static cv_set reach(const struct world *world, cv_node node)
+cv_set world_reach(const struct world *world, cv_node node)
 {
     cv_set set = 0;
     for (cv_node other = 0; world->nodes[node].up && !world->nodes[node].paused && other < world->count; other++)
@@ -238,17 +246,17 @@ static cv_set reach(const struct world *world, cv_node node)
 
 static void elect(struct world *world)
 {
-    const bool fine = world->leader != CV_NOBODY && cv_majority(reach(world, world->leader), world->voters);
-    if (fine && !chance(world, 3000)) {
+    const bool fine = world->leader != CV_NOBODY && cv_majority(world_reach(world, world->leader), world->voters);
+    if (fine && !world_chance(world, 3000)) {
         world->leader_gone = world->now;
         return;
     }
-    if (!fine && world->now < world->leader_gone + 150000 + draw(world, 150000))
+    if (!fine && world->now < world->leader_gone + 150000 + world_draw(world, 150000))
         return;
-    const cv_node candidate = (cv_node)draw(world, world->count);
+    const cv_node candidate = (cv_node)world_draw(world, world->count);
     const struct node *node = &world->nodes[candidate];
     if (!cv_set_has(world->voters, candidate) || node->stored != world->entry_count ||
-        !cv_majority(reach(world, candidate), world->voters))
+        !cv_majority(world_reach(world, candidate), world->voters))
         return;
     world->leader = candidate;
     world->leader_gone = world->now;
@@ -259,32 +267,38 @@ static void commit(struct world *world)
 {
     if (!world->pending_due || world->now < world->pending_due || world->pending_by != world->leader)
         return;
-    const cv_set reached = reach(world, world->leader);
+    const cv_set reached = world_reach(world, world->leader);
     world->pending_due = 0;
     if (!cv_majority(reached, world->voters) || world->entry_count == MOST_ENTRIES) {
         if (world->nodes[world->leader].up)
             cv_assembly_refused(&world->nodes[world->leader].assembly);
         return;
     }
-    const uint64_t last = world->entry_count ? world->entries[world->entry_count - 1].epoch : 0;
-    world->entries[world->entry_count++] = (struct entry){last + 1 + draw(world, 3), world->pending};
+    const struct entry *before = world->entry_count ? &world->entries[world->entry_count - 1] : NULL;
+    const uint64_t last = before ? before->epoch : 0;
+    world->entries[world->entry_count++] = (struct entry){last + 1 + world_draw(world, 3), world->pending};
+    if (before)
+        seats_change(world, &before->proposal.seating, &world->pending.seating);
     for (cv_node i = 0; i < world->count; i++)
-        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || chance(world, 2)))
+        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || world_chance(world, 2)))
             world->nodes[i].stored = world->entry_count;
 }
 
 static void apply(struct node *node)
 {
     struct world *world = node->world;
-    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me))
+    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me) ||
+        (!node->belongs && !world_chance(world, 50)))
         return;
-    if (node->stored < world->entry_count && chance(world, 20))
+    if (node->stored < world->entry_count && world_chance(world, 20))
         node->stored = world->entry_count;
     if (world->now < node->next_apply || node->applied == node->stored)
         return;
     const struct entry *entry = &world->entries[node->applied++];
-    node->next_apply = world->now + draw(world, chance(world, 10) ? 200000 : 4000);
-    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, clock_of(node));
+    node->next_apply = world->now + world_draw(world, world_chance(world, 10) ? 200000 : 4000);
+    if (entry->epoch > node->assembly.epoch)
+        seats_take(node, &entry->proposal.seating);
+    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, world_clock_of(node));
 }
 
 /* ---- coming and going ---- */
@@ -295,32 +309,37 @@ static void start(struct node *node, bool returns)
     node->up = true;
     node->paused = node->holds = false;
     node->life++;
-    node->offset_us = draw(world, 1000000);
+    node->offset_us = world_draw(world, 1000000);
     const bool remembers = world->sabotage == ENTRIES_FORGOT;
     node->floor = remembers ? 0 : node->stored;
-    node->applied = node->stored ? (uint32_t)draw(world, node->stored + 1) : 0;
+    node->applied = node->stored ? (uint32_t)world_draw(world, node->stored + 1) : 0;
     if (node->applied)
         node->applied--; /* the last snapshot's entry is told again */
     node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
     node->ready = node->renewed = 0;
     memset(&node->assembly, 0, sizeof node->assembly);
-    node->assembly.times = (struct cv_assembly_times){.begin_us = clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+    node->assembly.times = (struct cv_assembly_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
                                                       .settle_us = 50000,
                                                       .hold_off_us = 500000,
                                                       .patience_us = 4 * world->terms.length_us};
     struct cv_assembly_calls own = calls;
     own.context = node;
-    cv_assembly_init(&node->assembly, &own, &node->roster, world->voters);
-    cv_lease_init(&node->lease, &world->terms, world->voters);
+    const bool knows = node->stored > 0;
+    if (knows)
+        seats_take(node, &world->entries[node->stored - 1].proposal.seating);
+    const cv_set voters = knows ? world->entries[node->stored - 1].proposal.seating.voters : world->voters;
+    cv_assembly_init(&node->assembly, &own, &node->roster, voters);
+    node->assembly.most_voters = world->most_voters;
+    cv_lease_init(&node->lease, &world->terms, voters);
     node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
     node->assembly.away = true;
-    node->away_until_us = clock_of(node);
+    node->away_until_us = world_clock_of(node);
     if (returns && world->sabotage != NO_QUARANTINE)
         node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
 }
 
-static void die(struct node *node)
+void world_die(struct node *node)
 {
     struct world *world = node->world;
     if (node->holds) {
@@ -330,9 +349,9 @@ static void die(struct node *node)
     if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
         world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
     node->up = node->holds = false;
-    node->down_until = world->now + 20000 + draw(world, 800000);
+    node->down_until = world->now + 20000 + world_draw(world, 800000);
     for (cv_node other = 0; other < world->count; other++)
-        lose_stream(world, node->roster.me, other);
+        world_lose_stream(world, node->roster.me, other);
 }
 
 /* In order, with nobody holding anything: the others are told not to wait for the lease. */
@@ -344,23 +363,23 @@ static void leave(struct node *node)
     for (cv_node other = 0; other < world->count; other++)
         if (other != node->roster.me && !world->cut[node->roster.me][other])
             cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
-    die(node);
+    world_die(node);
 }
 
 static void disturb(struct world *world)
 {
-    struct node *node = &world->nodes[draw(world, world->count)];
-    switch (draw(world, 9)) {
+    struct node *node = &world->nodes[world_draw(world, world->count)];
+    switch (world_draw(world, 11)) {
     case 0:
         if (node->up)
-            die(node);
+            world_die(node);
         break;
     case 1:
         node->paused = node->up;
-        node->paused_until = world->now + 50000 + draw(world, 1500000);
+        node->paused_until = world->now + 50000 + world_draw(world, 1500000);
         break;
     case 2: { /* a cut between two sides */
-        const uint64_t sides = draw(world, 1u << world->count);
+        const uint64_t sides = world_draw(world, 1u << world->count);
         for (cv_node a = 0; a < world->count; a++)
             for (cv_node b = 0; b < world->count; b++)
                 world->cut[a][b] = (sides >> a & 1) != (sides >> b & 1);
@@ -368,7 +387,7 @@ static void disturb(struct world *world)
     }
     case 3: { /* one node alone, or in one direction */
         const cv_node alone = node->roster.me;
-        const bool both = chance(world, 2);
+        const bool both = world_chance(world, 2);
         for (cv_node other = 0; other < world->count; other++) {
             world->cut[alone][other] = true;
             world->cut[other][alone] = both;
@@ -376,10 +395,14 @@ static void disturb(struct world *world)
         break;
     }
     case 4: /* a false suspicion */
-        node->heard[draw(world, world->count)] = 0;
+        node->heard[world_draw(world, world->count)] = 0;
         break;
     case 5:
         leave(node);
+        break;
+    case 6:
+    case 7:
+        seats_ask(world);
         break;
     default:
         memset(world->cut, 0, sizeof world->cut);
@@ -392,7 +415,7 @@ static void tell_alive(struct node *node)
 {
     const cv_set me = cv_set_of(node->roster.me);
     if (!node->assembly.away)
-        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, clock_of(node));
+        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
 }
 
 static void suspect(struct node *node, cv_node other)
@@ -401,14 +424,15 @@ static void suspect(struct node *node, cv_node other)
     node->suspected |= cv_set_of(other);
     node->ready &= ~cv_set_of(other);
     node->renewed &= ~cv_set_of(other);
-    lose_stream(world, node->roster.me, other);
+    world_lose_stream(world, node->roster.me, other);
     tell_alive(node);
 }
 
 /* A connection is made anew; who has not noticed that it broke learns that something may be lost. */
 static void connect(struct world *world, cv_node a, cv_node b)
 {
-    if (!reaches(world, a, b))
+    const cv_id *here = world->nodes[a].roster.ids, *there = world->nodes[b].roster.ids;
+    if (!reaches(world, a, b) || here[a] != there[a] || here[b] != there[b] || here[b] == CV_NO_ID)
         return;
     for (int side = 0; side < 2; side++) {
         struct node *node = &world->nodes[side ? b : a];
@@ -430,7 +454,7 @@ static void watch(struct node *node)
         const cv_node me = node->roster.me;
         if (other == me)
             continue;
-        if (cv_set_has(node->suspected, other) && chance(world, 30))
+        if (cv_set_has(node->suspected, other) && world_chance(world, 30))
             connect(world, me, other);
         else if (!cv_set_has(node->suspected, other) && world->now > node->heard[other] + TIMEOUT_US)
             suspect(node, other);
@@ -450,8 +474,8 @@ static void on_beat(struct node *node, const struct letter *letter)
     const uint64_t asked = letter->number & (UINT64_MAX >> 1);
     node->heard[letter->from] = node->world->now;
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
-    if (letter->epoch && cv_set_has(node->world->voters, node->roster.me) && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, clock_of(node)))
+    if (letter->epoch && remembers(node) &&
+        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, world_clock_of(node)))
         post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
              false);
     if (cv_set_has(node->suspected, letter->from))
@@ -461,7 +485,7 @@ static void on_beat(struct node *node, const struct letter *letter)
         tell_alive(node);
     if (cv_set_has(node->renewed, letter->from)) {
         node->renewed &= ~cv_set_of(letter->from);
-        cv_assembly_renew(&node->assembly, clock_of(node));
+        cv_assembly_renew(&node->assembly, world_clock_of(node));
     }
 }
 
@@ -477,7 +501,8 @@ static void receive(struct node *node, const struct letter *letter)
         granted(node, letter->from, letter->number);
         break;
     case MOTION:
-        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number, clock_of(node));
+        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
+                         world_clock_of(node));
         break;
     case HELD_BY:
         if (cv_assembly_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
@@ -488,7 +513,7 @@ static void receive(struct node *node, const struct letter *letter)
 static void beat(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node), epoch = node->assembly.view.epoch;
+    const uint64_t now = world_clock_of(node), epoch = node->assembly.view.epoch;
     const cv_node me = node->roster.me;
     if (world->now < node->next_beat)
         return;
@@ -502,27 +527,26 @@ static void beat(struct node *node)
                                  .epoch = epoch,
                                  .number = now | (uint64_t)!node->assembly.away << 63},
                  false);
-    if (epoch && cv_set_has(world->voters, me) && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, me, epoch, now))
+    if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, now))
         granted(node, me, now);
 }
 
 static void step(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node);
+    const uint64_t now = world_clock_of(node);
     if (node->assembly.away && now >= node->away_until_us) {
         node->assembly.away = false;
         tell_alive(node);
     }
-    if (world->sabotage != BLIND_REPORT || chance(world, 100))
+    if (world->sabotage != BLIND_REPORT || world_chance(world, 100))
         look(node);
     apply(node);
     watch(node);
     const bool leads = world->leader == node->roster.me && !node->assembly.away && node->applied == node->stored;
     /* Who is cut off does not know at once that another leads now. */
-    if (leads != node->assembly.leads && (leads || reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
-        chance(world, 5))
+    if (leads != node->assembly.leads && (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
+        world_chance(world, 5))
         cv_assembly_lead(&node->assembly, leads, now);
     cv_assembly_tick(&node->assembly, now);
     beat(node);
@@ -539,7 +563,8 @@ static void deliver(struct world *world)
             continue;
         }
         memmove(&world->letters[i], &world->letters[i + 1], (--world->letter_count - i) * sizeof letter);
-        if (to->up && to->life == letter.life)
+        const cv_id *ids = to->roster.ids;
+        if (to->up && to->life == letter.life && ids[letter.from] == letter.from_id && ids[letter.to] == letter.to_id)
             receive(to, &letter);
     }
 }
@@ -550,21 +575,28 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     cv_random_seed(&world->random, seed, 7);
     world->sabotage = sabotage;
     world->now = 1;
-    world->calm = 200 + (uint32_t)draw(world, 400);
-    world->count = 3 + (uint32_t)draw(world, 3);
-    world->voters = cv_set_first(world->count > 4 && chance(world, 3) ? 3 : world->count);
-    world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
+    world->calm = 200 + (uint32_t)world_draw(world, 400);
+    const uint32_t begin = 3 + (uint32_t)world_draw(world, 3);
+    world->restless = world_chance(world, 3);
+    world->count = MOST_NODES;
+    world->last_id = MOST_NODES;
+    world->most_voters = begin > 4 && world_chance(world, 3) ? 3 : begin;
+    world->voters = cv_set_first(world->most_voters);
+    world->terms = (struct cv_lease_terms){300000, world_chance(world, 2) ? 10000 : 100000};
     world->leader = world->mutex.holder = CV_NOBODY;
     for (cv_node i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
         const double drift = (double)world->terms.drift_ppm / 1e6 * (sabotage == CLOCKS_BEYOND ? 3 : 1);
         node->world = world;
-        node->rate = chance(world, 2) ? 1 + drift : 1 - drift;
+        node->rate = world_chance(world, 2) ? 1 + drift : 1 - drift;
         node->roster.count = world->count;
         node->roster.me = i;
         for (cv_node j = 0; j < world->count; j++)
-            node->roster.ids[j] = node->roster.attributes[j] = j + 1;
-        start(node, false);
+            node->roster.ids[j] = node->roster.attributes[j] = j < begin ? j + 1 : CV_NO_ID;
+        node->down_until = UINT64_MAX;
+        node->belongs = i < begin;
+        if (node->belongs)
+            start(node, false);
     }
 }
 
@@ -572,12 +604,16 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
 {
     begin(world, seed, sabotage);
     for (; world->now < length_us && !world->violation; world->now += STEP_US) {
-        if (chance(world, world->calm))
+        if (world_chance(world, world->calm))
             disturb(world);
+        if (world->restless && world_chance(world, 30))
+            seats_ask(world);
         elect(world);
         commit(world);
+        if (world->entry_count)
+            seats_follow(world);
         deliver(world);
-        const cv_node first = (cv_node)draw(world, world->count);
+        const cv_node first = (cv_node)world_draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {
             struct node *node = &world->nodes[(first + i) % world->count];
             if (node->paused && world->now >= node->paused_until)

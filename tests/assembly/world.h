@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A group in virtual time: the assembly and the leases as they are, under a log that is simply agreed, links that
- * delay, lose and break, clocks that drift, nodes that stop, die and return. One lock, which nodes take when they may.
+ * delay, lose and break, clocks that drift, nodes that stop, die and return, join and leave; a place that somebody has
+ * left is taken again. One lock, which nodes take when they may.
  */
 #ifndef CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 #define CONCLAVE_TESTS_ASSEMBLY_WORLD_H
@@ -20,6 +21,7 @@ enum sabotage {
     ENTRIES_FORGOT, /* a voter that returns grants before it knows again what it knew */
     NO_QUARANTINE,  /* a member that returns is taken in at once */
     BLIND_REPORT,   /* a member reports what it held without looking at the clock */
+    OLD_VOTERS,     /* leases are counted by those who voted when the member started */
     SABOTAGES
 };
 
@@ -33,6 +35,7 @@ enum letter_kind { MOTION, HELD_BY, BEAT, GRANT };
 struct letter {
     enum letter_kind kind;
     cv_node from, to;
+    cv_id from_id, to_id; /* who stands there now */
     uint64_t due;
     enum cv_motion motion;
     uint64_t epoch, number;
@@ -49,6 +52,8 @@ struct node {
     uint64_t offset_us;
     uint32_t life;
     bool up, paused;
+    bool belongs; /* to the group, by the last entry */
+    bool is_new;  /* has yet to start for the first time */
     uint64_t paused_until, down_until;
     uint64_t away_until_us; /* its own time */
     uint32_t stored, applied, floor;
@@ -64,10 +69,13 @@ struct node {
 struct world {
     struct cv_random random;
     enum sabotage sabotage;
-    uint64_t now;  /* microseconds of nobody's clock */
-    uint32_t calm; /* milliseconds between two disturbances, about */
-    uint32_t count;
-    cv_set voters;
+    uint64_t now;   /* microseconds of nobody's clock */
+    uint32_t calm;  /* milliseconds between two disturbances, about */
+    bool restless;  /* members come and go all the time */
+    uint32_t count; /* places */
+    cv_set voters;  /* of the log, which follow those of the entries */
+    uint32_t most_voters;
+    cv_id last_id;
     struct cv_lease_terms terms;
     struct node nodes[MOST_NODES];
     bool cut[MOST_NODES][MOST_NODES]; /* from, to */
@@ -87,11 +95,30 @@ struct world {
         uint64_t count;
     } mutex; /* of the latest view: within a view the lock works */
     uint64_t last_fence;
-    uint64_t grants, views, lapses;
+    uint64_t grants, views, lapses, changes;
     const char *violation;
 };
 
 /* One story; `violation` says what went wrong, if anything. */
 void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us);
+
+/* ---- what the files of the world share ---- */
+
+uint64_t world_draw(struct world *world, uint64_t below);
+bool world_chance(struct world *world, uint32_t of);
+uint64_t world_clock_of(const struct node *node);
+void world_lose_stream(struct world *world, cv_node a, cv_node b);
+void world_die(struct node *node);
+/* Whom it can speak with. */
+cv_set world_reach(const struct world *world, cv_node node);
+
+/* The roster as an entry has it. */
+void seats_take(struct node *node, const struct cv_seating *seating);
+/* An entry is agreed. */
+void seats_change(struct world *world, const struct cv_seating *before, const struct cv_seating *after);
+/* The log's own voters change one at a time, some time after the entry. */
+void seats_follow(struct world *world);
+/* Somebody is to join or to leave, or gets another vote. */
+void seats_ask(struct world *world);
 
 #endif

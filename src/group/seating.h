@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The group as it is agreed: who belongs to it, where each stands, whose votes count. It is a part of every entry of
+ * the log, so all members of a view mean the same node by the same place; and it changes with an entry, one change at a
+ * time.
+ *
+ * Leases are counted by a majority of `voters`, as the entry of the member's own view has them. When these change,
+ * members that have yet to begin the new view still count by the old ones, `former`. So a view needs a majority of
+ * both, and nothing changes again before all members are known to have begun the view of the last entry: then nobody
+ * counts by older voters any more. For the same reason a place may be taken again by then: whatever was granted to the
+ * one who left it is over.
+ */
+#ifndef CONCLAVE_GROUP_SEATING_H
+#define CONCLAVE_GROUP_SEATING_H
+
+#include "group/view.h"
+
+struct cv_seating {
+    uint64_t group;      /* the same for as long as the group lives */
+    uint32_t generation; /* counts the changes of who stands where, and with what attribute */
+    cv_set present;      /* places where somebody is */
+    cv_set standbys;     /* who shall have no vote */
+    cv_set voters, former;
+    cv_id ids[CV_MAX_MEMBERS]; /* CV_NO_ID where nobody is */
+    uint32_t attributes[CV_MAX_MEMBERS];
+};
+
+enum cv_change_kind { CV_CHANGE_NONE, CV_CHANGE_JOIN, CV_CHANGE_LEAVE };
+
+/* JOIN of somebody who is there changes the rest. */
+struct cv_change {
+    enum cv_change_kind kind;
+    cv_id id;
+    uint32_t attribute;
+    bool standby;
+};
+
+/* As the configuration has it, until an entry says otherwise. */
+void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters);
+cv_node cv_seating_place(const struct cv_seating *seating, cv_id id);
+/* Would it change anything? */
+bool cv_seating_needs(const struct cv_seating *seating, const struct cv_change *change);
+/* Carries it out; false if nobody would be left, or there is no place. The votes are another matter. */
+bool cv_seating_apply(struct cv_seating *seating, const struct cv_change *change);
+/* Who should have a vote: whoever has one keeps it, up to `most`; those of `fit` with the lowest ids follow. */
+cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit, uint32_t most);
+
+/* Is that a majority of those who count now, and of those who still may? */
+bool cv_seating_majority(const struct cv_seating *seating, cv_set members);
+
+#endif

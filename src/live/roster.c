@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who belongs to the group: first as the configuration has it, then as the log does. What a person or a changed
+ * configuration asks for is a wish; it is put to whoever leads the log until it has come true.
+ *
+ * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
+ * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "group/bytes.h"
+#include "live/member.h"
+#include "live/settings.h"
+
+#define WISH_US 10000000u /* of a person; a configuration does not give up */
+#define RETRY_US 200000u
+
+/* ---- addresses ---- */
+
+static const struct cv_member_setting *configured(const struct cv_raft *raft, cv_id id)
+{
+    for (uint32_t i = 0; i < raft->settings->member_count; i++)
+        if (raft->settings->members[i].id == id)
+            return &raft->settings->members[i];
+    return NULL;
+}
+
+static void put_text(struct cv_buffer *bytes, const char *text)
+{
+    const size_t length = strlen(text ? text : "");
+    cv_put_8(bytes, (uint8_t)length);
+    cv_put_bytes(bytes, text, length);
+}
+
+static void copy(char place[CV_ADDRESS_BYTES], const char *text)
+{
+    snprintf(place, CV_ADDRESS_BYTES, "%s", text ? text : "");
+}
+
+void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes)
+{
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
+        const bool joins = seating->ids[node] != CV_NO_ID && seating->ids[node] == raft->joining.id;
+        const struct cv_addresses *known = joins ? &raft->joining.addresses : &raft->addresses[node];
+        const size_t length = 3 + strlen(known->peers) + strlen(known->clients);
+        if (!cv_set_has(seating->present, node) || bytes->length + length > CV_AGREEMENT_ENTRY_BYTES)
+            continue;
+        cv_put_8(bytes, (uint8_t)node);
+        put_text(bytes, known->peers);
+        put_text(bytes, known->clients);
+    }
+}
+
+static void take_text(struct cv_cursor *bytes, char place[CV_ADDRESS_BYTES])
+{
+    const uint8_t length = cv_take_8(bytes);
+    const unsigned char *text = cv_take_bytes(bytes, length);
+    if (text && length < CV_ADDRESS_BYTES)
+        snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)length, (const char *)text);
+}
+
+static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS])
+{
+    memset(addresses, 0, CV_MAX_MEMBERS * sizeof *addresses);
+    while (bytes->left && !bytes->broken) {
+        const uint8_t node = cv_take_8(bytes);
+        struct cv_addresses nobody;
+        struct cv_addresses *place = node < CV_MAX_MEMBERS ? &addresses[node] : &nobody;
+        take_text(bytes, place->peers);
+        take_text(bytes, place->clients);
+    }
+}
+
+/* ---- the roster ---- */
+
+/* What every member of a group that is being founded can tell from its configuration. */
+static uint64_t fingerprint(const struct cv_roster *roster)
+{
+    uint64_t hash = XXH3_64bits(roster->ids, roster->count * sizeof *roster->ids);
+    hash = XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
+    return hash ? hash : 1;
+}
+
+void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings)
+{
+    roster->count = settings->member_count;
+    roster->voters = cv_settings_voters(settings);
+    for (uint32_t i = 0; i < settings->member_count; i++) {
+        roster->ids[i] = settings->members[i].id;
+        roster->attributes[i] = settings->members[i].attribute;
+        roster->addresses[i] = settings->members[i].address;
+        roster->clients[i] = settings->members[i].client;
+        if (settings->members[i].standby)
+            roster->standbys |= cv_set_of(i);
+        if (roster->ids[i] == settings->id)
+            roster->me = i;
+    }
+    roster->group = settings->joins ? 0 : fingerprint(roster);
+}
+
+static void take_addresses(struct cv_raft *raft, const struct cv_seating *seating, struct cv_cursor *bytes)
+{
+    struct cv_roster *roster = &raft->member->roster;
+    struct cv_addresses told[CV_MAX_MEMBERS];
+    read_addresses(bytes, told);
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
+        struct cv_addresses *known = &raft->addresses[node];
+        const struct cv_member_setting *own =
+            cv_set_has(seating->present, node) ? configured(raft, seating->ids[node]) : NULL;
+        *known = told[node];
+        if (own)
+            copy(known->peers, own->address);
+        if (own && own->client)
+            copy(known->clients, own->client);
+        roster->addresses[node] = *known->peers ? known->peers : NULL;
+        roster->clients[node] = *known->clients ? known->clients : NULL;
+    }
+}
+
+/* Returns the places where somebody else stands now. */
+static cv_set take_places(struct cv_roster *roster, const struct cv_seating *seating, cv_node me)
+{
+    cv_set changed = 0;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
+        if (node >= roster->count || roster->ids[node] != seating->ids[node])
+            changed |= cv_set_of(node);
+        roster->ids[node] = seating->ids[node];
+        roster->attributes[node] = seating->attributes[node];
+    }
+    roster->count = 64u - (uint32_t)__builtin_clzll(seating->present);
+    roster->me = me;
+    roster->group = seating->group;
+    roster->generation = seating->generation;
+    roster->standbys = seating->standbys;
+    return changed;
+}
+
+/* The last entry on disk may not have been agreed, and another of the same generation in its stead. */
+static bool is_same(const struct cv_roster *roster, const struct cv_seating *seating)
+{
+    return seating->generation == roster->generation && memcmp(seating->ids, roster->ids, sizeof seating->ids) == 0 &&
+           memcmp(seating->attributes, roster->attributes, sizeof seating->attributes) == 0;
+}
+
+bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest)
+{
+    struct cv_member *member = raft->member;
+    struct cv_roster *roster = &member->roster;
+    const cv_node me = cv_seating_place(seating, roster->ids[roster->me]);
+    if (me == CV_NOBODY)
+        return false; /* from before it joined, or after it left */
+    /* After a restart entries are told again that are older than the last on disk. */
+    if (raft->seated &&
+        (is_same(roster, seating) || (seating->generation < roster->generation && epoch <= raft->recalled)))
+        return true;
+    raft->seated = true;
+    const cv_set changed = take_places(roster, seating, me);
+    take_addresses(raft, seating, rest);
+    raft->ready &= ~changed;
+    raft->renewed &= ~changed;
+    raft->torn &= ~changed;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(changed, node))
+            raft->lease.asked_us[node] = 0;
+    cv_peers_follow(&member->peers);
+    cv_member_rearranged(member, changed);
+    return true;
+}
+
+void cv_roster_recall(struct cv_raft *raft)
+{
+    struct cv_proposal proposal;
+    size_t length;
+    const void *bytes = cv_agreement_last(raft->agreement, &length);
+    struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
+    for (cv_node node = 0; node < raft->member->roster.count; node++) {
+        copy(raft->addresses[node].peers, raft->member->roster.addresses[node]);
+        copy(raft->addresses[node].clients, raft->member->roster.clients[node]);
+    }
+    if (!bytes || !cv_proposal_read(&cursor, &proposal))
+        return;
+    raft->recalls = true;
+    raft->recalled = cv_agreement_status(raft->agreement).stored;
+    if (!cv_roster_follow(raft, 0, &proposal.seating, &cursor)) {
+        raft->expelled = (uint64_t)proposal.seating.generation + 1;
+        raft->member->roster.group = proposal.seating.group;
+    }
+}
+
+bool cv_roster_is_seated(const struct cv_raft *raft)
+{
+    return raft->assembly.epoch ? raft->seated : !raft->settings->joins && !raft->recalls;
+}
+
+bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known)
+{
+    if (!raft->seated && raft->settings->joins) /* or it is only not known yet */
+        return was_known || (raft->expelled && generation + 1 >= raft->expelled);
+    return generation > raft->member->roster.generation;
+}
+
+/* ---- wishes ---- */
+
+static void forget_wish(struct cv_raft *raft, uint32_t place)
+{
+    raft->wishes[place] = raft->wishes[--raft->wish_count];
+}
+
+bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient)
+{
+    for (uint32_t i = 0; i < raft->wish_count; i++)
+        if (raft->wishes[i].change.id == wish->change.id)
+            forget_wish(raft, i--);
+    if (raft->wish_count == CV_MAX_MEMBERS)
+        return false;
+    raft->wishes[raft->wish_count] = *wish;
+    raft->wishes[raft->wish_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + WISH_US;
+    raft->ask_us = 0;
+    return true;
+}
+
+/*
+ * Somebody of that id has left, and its seat in the log is not yet taken away. Whoever comes under its id may know
+ * nothing of what it has sworn there.
+ */
+static bool seat_is_warm(const struct cv_raft *raft, const struct cv_change *change)
+{
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    if (change->kind != CV_CHANGE_JOIN || cv_seating_place(&raft->assembly.agreed.seating, change->id) != CV_NOBODY)
+        return false;
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    while (count > 0 && seats[count - 1].id != (uint64_t)change->id + 1)
+        count--;
+    return count > 0;
+}
+
+/* Whoever leads the log cannot leave before another does. */
+void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    uint64_t number;
+    if (seat_is_warm(raft, &wish->change))
+        return; /* it is asked for again */
+    if (wish->change.kind == CV_CHANGE_LEAVE && wish->change.id == roster->ids[roster->me]) {
+        cv_agreement_transfer(raft->agreement, 0, &number);
+    } else if (!raft->assembly.change.kind) {
+        raft->joining = *wish;
+        raft->joining.id = wish->change.kind == CV_CHANGE_JOIN ? wish->change.id : CV_NO_ID;
+        cv_assembly_change(&raft->assembly, &wish->change, cv_loop_boot());
+    }
+}
+
+static void put_forward(struct cv_raft *raft, const struct cv_petition *wish)
+{
+    struct cv_member *member = raft->member;
+    const cv_node leader = cv_raft_node(raft, raft->leader);
+    char text[2 * CV_ADDRESS_BYTES];
+    if (leader == member->roster.me) {
+        cv_roster_grant(raft, wish);
+        return;
+    }
+    if (leader == CV_NOBODY)
+        return;
+    snprintf(text, sizeof text, "%s %s", wish->addresses.peers, wish->addresses.clients);
+    const uint64_t body[3] = {wish->change.id, wish->change.attribute,
+                              (uint64_t)wish->change.kind << 1 | wish->change.standby};
+    struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
+                             .kind = CV_MOTION_CHANGE,
+                             .round = member->roster.generation,
+                             .words = 6,
+                             .name = cv_text(text),
+                             .body = body};
+    cv_peers_send(&member->peers, leader, &frame);
+}
+
+/* Who does not know of the last change may want something that has come true, and been undone since. */
+void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
+{
+    const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
+    struct cv_petition wish = {.change = {.kind = kind >> 1 == CV_CHANGE_JOIN ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE,
+                                          .id = (cv_id)id,
+                                          .attribute = (uint32_t)cv_frame_number(frame, 1),
+                                          .standby = kind & 1}};
+    struct cv_text peers, clients;
+    if (id >= CV_NO_ID || !cv_text_split(frame->name, ' ', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
+        clients.length >= CV_ADDRESS_BYTES)
+        return;
+    snprintf(wish.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
+    snprintf(wish.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
+    if (raft->assembly.leads && frame->round == raft->member->roster.generation)
+        cv_roster_grant(raft, &wish);
+}
+
+void cv_roster_notice(struct cv_raft *raft)
+{
+    const uint64_t now = cv_loop_boot();
+    for (uint32_t i = 0; i < raft->wish_count; i++) {
+        const struct cv_petition *wish = &raft->wishes[i];
+        if (now >= wish->until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &wish->change))
+            forget_wish(raft, i--);
+    }
+}
+
+void cv_roster_pursue(struct cv_raft *raft)
+{
+    const uint64_t now = cv_loop_boot();
+    if (!raft->assembly.epoch || now < raft->ask_us)
+        return;
+    raft->ask_us = now + RETRY_US;
+    cv_roster_notice(raft);
+    for (uint32_t i = 0; i < raft->wish_count; i++) {
+        const struct cv_petition wish = raft->wishes[i];
+        put_forward(raft, &wish);
+    }
+}
+
+/* ---- the configuration has changed ---- */
+
+static const struct cv_member_setting *find(const struct cv_settings *settings, cv_id id)
+{
+    for (uint32_t i = 0; i < settings->member_count; i++)
+        if (settings->members[i].id == id)
+            return &settings->members[i];
+    return NULL;
+}
+
+static void wish_for(struct cv_raft *raft, const struct cv_member_setting *setting, enum cv_change_kind kind)
+{
+    struct cv_petition wish = {
+        .change = {.kind = kind, .id = setting->id, .attribute = setting->attribute, .standby = setting->standby}};
+    copy(wish.addresses.peers, setting->address);
+    copy(wish.addresses.clients, setting->client);
+    cv_roster_wish(raft, &wish, true);
+}
+
+/* Where it is found is each node's own affair. */
+static void move(struct cv_raft *raft, const struct cv_member_setting *setting)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    const cv_node node = cv_raft_node(raft, (uint64_t)setting->id + 1);
+    if (node == CV_NOBODY || node == roster->me || roster->addresses[node] != raft->addresses[node].peers)
+        return;
+    copy(raft->addresses[node].peers, setting->address);
+    copy(raft->addresses[node].clients, setting->client);
+    cv_peers_move(&raft->member->peers, node);
+}
+
+void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
+{
+    raft->settings = after;
+    for (uint32_t i = 0; i < after->member_count; i++) {
+        const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
+        if (!old || old->attribute != new->attribute || old->standby != new->standby)
+            wish_for(raft, new, CV_CHANGE_JOIN);
+        if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
+            move(raft, new);
+    }
+    for (uint32_t i = 0; i < before->member_count; i++)
+        if (!find(after, before->members[i].id))
+            wish_for(raft, &before->members[i], CV_CHANGE_LEAVE);
+}
+
+/* ---- what the configuration was ---- */
+
+/* As a section of a configuration, so that it is read like one. */
+static bool write_configuration(const char *path, const struct cv_settings *settings)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return false;
+    fputs("; what [members] was when this node last read it\n[members]\n", file);
+    for (uint32_t i = 0; i < settings->member_count; i++) {
+        const struct cv_member_setting *it = &settings->members[i];
+        if (it->address)
+            fprintf(file, "%u = %s%s%s attribute %u%s\n", it->id, it->address, it->client ? " client " : "",
+                    it->client ? it->client : "", it->attribute, it->standby ? " standby" : "");
+    }
+    return fclose(file) == 0;
+}
+
+void cv_roster_remember(struct cv_raft *raft)
+{
+    char path[4096], fresh[4096 + 8];
+    snprintf(path, sizeof path, "%s/members", raft->directory);
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    if (!write_configuration(fresh, raft->settings) || rename(fresh, path))
+        fprintf(stderr, "conclave: %s: cannot be written\n", path);
+}
+
+static const struct cv_algorithm *find_none(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+void cv_roster_compare(struct cv_raft *raft)
+{
+    struct cv_settings before;
+    struct cv_complaint complaint;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/members", raft->directory);
+    cv_settings_init(&before, find_none);
+    if (raft->seated && !raft->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
+        cv_roster_reconfigure(raft, &before, raft->settings);
+    cv_settings_free(&before);
+    cv_roster_remember(raft);
+}

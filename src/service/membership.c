@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/* JOIN and LEAVE: who belongs to the group. They are answered when it is asked for; VIEW tells when it has come true.
+ */
+#include <stdio.h>
+
+#include "core/parse.h"
+#include "live/settings.h"
+#include "service/service.h"
+
+static struct cv_raft *raft_of(struct cv_session *session, const char *command)
+{
+    struct cv_member *member = session->service->member;
+    if (member->raft && member->peers.list)
+        return member->raft;
+    cv_resp_error(&session->out, "ERR %s: the members of this group are those of its configuration", command);
+    return NULL;
+}
+
+static void ask_for(struct cv_session *session, struct cv_raft *raft, const struct cv_petition *wish)
+{
+    if (!cv_raft_leased(raft))
+        cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
+    else if (!cv_roster_wish(raft, wish, false))
+        cv_resp_error(&session->out, "BUSY too many changes at once");
+    else
+        cv_resp_status(&session->out, "OK");
+}
+
+static bool take_address(struct cv_text word, char place[CV_ADDRESS_BYTES])
+{
+    struct sockaddr_storage address;
+    struct cv_complaint complaint;
+    if (word.length >= CV_ADDRESS_BYTES)
+        return false;
+    snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)word.length, word.start);
+    return cv_address_parse(place, &address, "JOIN", &complaint) == 0;
+}
+
+/* CLIENT address, ATTRIBUTE number, STANDBY. */
+static bool read_rest(const struct cv_resp_command *command, struct cv_petition *wish)
+{
+    for (uint32_t i = 3; i < command->count; i++) {
+        const struct cv_text word = command->word[i];
+        uint64_t attribute;
+        if (cv_resp_is(word, "STANDBY")) {
+            wish->change.standby = true;
+        } else if (i + 1 == command->count) {
+            return false;
+        } else if (cv_resp_is(word, "ATTRIBUTE") && cv_parse_number(command->word[i + 1], UINT32_MAX, &attribute)) {
+            wish->change.attribute = (uint32_t)attribute;
+            i++;
+        } else if (cv_resp_is(word, "CLIENT") && command->word[i + 1].length < CV_ADDRESS_BYTES) {
+            snprintf(wish->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
+                     command->word[i + 1].start);
+            i++;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command)
+{
+    struct cv_raft *raft = raft_of(session, "JOIN");
+    struct cv_petition wish = {.change.kind = CV_CHANGE_JOIN};
+    uint64_t id = 0;
+    if (!raft)
+        return;
+    if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
+        !take_address(command->word[2], wish.addresses.peers)) {
+        cv_resp_error(&session->out, "ERR JOIN '%s' '%s': expected an id and the address where members reach it",
+                      cv_brief_text(command->word[1]).text, cv_brief_text(command->word[2]).text);
+        return;
+    }
+    wish.change.id = wish.change.attribute = (cv_id)id;
+    if (!read_rest(command, &wish)) {
+        cv_resp_error(&session->out, "ERR JOIN: expected CLIENT address, ATTRIBUTE number or STANDBY");
+        return;
+    }
+    ask_for(session, raft, &wish);
+}
+
+void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command)
+{
+    struct cv_raft *raft = raft_of(session, "LEAVE");
+    const struct cv_roster *roster = &session->service->member->roster;
+    uint64_t id = roster->ids[roster->me];
+    if (!raft)
+        return;
+    struct cv_seating seating = raft->assembly.agreed.seating;
+    struct cv_petition wish = {.change.kind = CV_CHANGE_LEAVE};
+    const bool known = command->count < 2 || cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
+    wish.change.id = (cv_id)id;
+    if (!known || cv_seating_place(&seating, wish.change.id) == CV_NOBODY)
+        cv_resp_error(&session->out, "ERR LEAVE '%s': expected the id of a member",
+                      cv_brief_text(command->word[1]).text);
+    else if (!cv_seating_apply(&seating, &wish.change))
+        cv_resp_error(&session->out, "ERR LEAVE: nobody who may vote would be left");
+    else
+        ask_for(session, raft, &wish);
+}

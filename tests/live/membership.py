@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: MIT
+"""Members that join, leave and return while the others go on, and nobody loses a lock by it."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from group import Group
+from harness import CONCLAVE, PATIENCE, Gone, Refused, free_port, main
+
+
+class Room(Group):
+    """A group whose members reach each other directly, and whose configurations can change while they run."""
+
+    def __init__(self, count, **settings):
+        self.ports = {}
+        super().__init__(count, **settings)
+
+    def reconfigure(self, members, joining=()):
+        self.members = list(members)
+        for node in self.members:
+            self.ports.setdefault(node, free_port())
+        for node in self.members:
+            self.configure(node, self.ports, node in joining)
+
+    def run(self, node, *words):
+        environment = dict(os.environ, CONCLAVE_SERVER=self.address(node))
+        return subprocess.run([CONCLAVE, *words], env=environment, capture_output=True, text=True, check=False,
+                              timeout=PATIENCE)
+
+    def join(self, node, by=1):
+        """`conclave join`, then the new node with a configuration of its own."""
+        port = self.ports.setdefault(node, free_port())
+        result = self.run(by, "join", f"{node}=127.0.0.1:{port}")
+        assert result.returncode == 0 and f"node {node} belongs to" in result.stdout, result
+        self.members = sorted({*self.members, node})
+        self.configure(node, self.ports, True)
+        self.start(node)
+
+    def leave(self, node, by=1):
+        result = self.run(by, "leave", str(node))
+        assert result.returncode == 0 and f"node {node} has left" in result.stdout, result
+        self.members.remove(node)
+
+    def ended(self, node):
+        """Its process ends by itself, with a line that says why."""
+        code = self.processes.pop(node).wait(PATIENCE)
+        log = (self.directory / f"{node}.log").read_text()
+        assert code == 0, (code, log)
+        assert log.endswith(f"node {node} does not belong to the group any more\n"), log
+
+    def votes(self, node=1):
+        return sorted(m["id"] for m in self.view(node)["members"] if m["voter"])
+
+    def await_votes(self, voters, node=1):
+        end = time.monotonic() + PATIENCE
+        while self.votes(node) != voters:
+            assert time.monotonic() < end, (voters, self.view(node))
+            time.sleep(0.02)
+
+
+class Holders:
+    """A client at each of these nodes that holds a lock, and must hold it to the end."""
+
+    def __init__(self, group, nodes):
+        self.clients = {node: group.client(node) for node in nodes}
+        self.fences = {node: client.ask("LOCK", f"own-{node}") for node, client in self.clients.items()}
+
+    def check(self, *gone):
+        for node, client in self.clients.items():
+            if node in gone:
+                continue
+            left = client.ask("RENEW", f"own-{node}", self.fences[node])
+            assert left and left > 0, f"the client of {node} has lost its lock"
+            assert not client.pushes, client.pushes
+
+    def close(self, *gone):
+        self.check(*gone)
+        for node, client in self.clients.items():
+            if node not in gone:
+                assert client.ask("UNLOCK", f"own-{node}", self.fences[node]) == 1, node
+            client.close()
+
+
+def lock_everywhere(group, last=0):
+    """Each member gives the same lock, with a higher fence each time."""
+    for node in group.members:
+        client = group.client(node)
+        fence = client.ask("LOCK", "shared", "WAIT", 10000)
+        assert fence and fence > last, (node, fence, last)
+        last = fence
+        assert client.ask("UNLOCK", "shared", fence) == 1
+        client.close()
+    return last
+
+
+def joined():
+    """Two nodes join while clients of all members hold locks; the newcomers get votes, and count."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2, 3])
+        last = lock_everywhere(group)
+        for node in (4, 5):
+            group.join(node)
+            group.await_view()
+            holders.check()
+            last = lock_everywhere(group, last)
+        group.await_votes([1, 2, 3, 4, 5])
+        time.sleep(1)
+        holders.close()
+        group.kill(1, 2)
+        group.await_view([3, 4, 5])
+        group.members = [3, 4, 5]
+        assert lock_everywhere(group, last) > last
+
+
+def left():
+    """A follower, the coordinator and a holder leave; the others keep what they hold, and go on."""
+    with Room(5) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        view = group.await_view()
+        follower = next(node for node in (4, 3) if node not in (view["coordinator"], view["raft_leader"]))
+        group.leave(follower)
+        group.ended(follower)
+        group.await_view(group.members)
+        last = lock_everywhere(group, last)
+        coordinator = group.await_view()["coordinator"]
+        group.leave(coordinator)
+        group.ended(coordinator)
+        group.await_view(group.members)
+        holders.check()
+        last = lock_everywhere(group, last)
+        third = next(node for node in group.members if node > 2)
+        doomed, waiting = group.client(third), group.client(1)
+        fence = doomed.ask("LOCK", "taken")
+        sure_until = time.monotonic() + doomed.ask("RENEW", "taken", fence) / 1000
+        waiting.say("LOCK", "taken")
+        group.leave(third)
+        assert waiting.hear() > fence
+        assert time.monotonic() > sure_until, "granted while the one who left was sure to hold it"
+        group.ended(third)
+        group.await_votes([1, 2])
+        assert lock_everywhere(group, last) > last
+        holders.close()
+        for client in (doomed, waiting):
+            client.close()
+
+
+def leader_left():
+    """Whoever leads the log leaves by its own command; without an id it is the one that is asked."""
+    with Room(3) as group:
+        leader = group.await_view()["raft_leader"]
+        rest = [node for node in group.members if node != leader]
+        holders = Holders(group, rest)
+        result = group.run(leader, "leave")
+        assert result.returncode == 0 and f"node {leader} has left" in result.stdout, result
+        group.members.remove(leader)
+        group.ended(leader)
+        group.await_view(rest)
+        holders.close()
+        lock_everywhere(group)
+
+
+def returned():
+    """After it has left a node may come back under its id, with an empty directory; with the old one it is told."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        group.leave(3)
+        group.ended(3)
+        group.start(3)  # as if it did not know; its configuration and its log say that it is a member
+        group.ended(3)
+        shutil.rmtree(group.directory / "3")
+        group.join(3)
+        group.await_view()
+        group.await_votes([1, 2, 3])
+        last = lock_everywhere(group, last)
+        group.kill(3)  # and now with what it has on disk
+        group.start(3)
+        group.await_view()
+        assert lock_everywhere(group, last) > last
+        holders.close()
+
+
+def replaced():
+    """A machine that is dead for good is replaced by a new one, which gets its vote."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        group.kill(3)
+        group.await_view([1, 2])
+        group.leave(3)
+        group.join(7)
+        group.await_view([1, 2, 7])
+        group.await_votes([1, 2, 7])
+        last = lock_everywhere(group, last)
+        time.sleep(1)  # for a seat in the log
+        holders.close()
+        group.kill(2)
+        group.await_view([1, 7])
+        group.members = [1, 7]
+        assert lock_everywhere(group, last) > last
+
+
+def reloaded():
+    """The same by HUP: a changed [members] takes effect without a restart, and so it does after one."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        group.reconfigure([1, 2, 3, 4], joining=[4])
+        group.start(4)
+        for node in (1, 2, 3):
+            group.kill(node, which=signal.SIGHUP)
+        group.await_view([1, 2, 3, 4])
+        group.await_votes([1, 2, 3, 4])
+        last = lock_everywhere(group, last)
+        group.reconfigure([1, 2, 4])
+        for node in (1, 2, 4):
+            group.kill(node, which=signal.SIGHUP)
+        group.ended(3)
+        group.await_view([1, 2, 4])
+        last = lock_everywhere(group, last)
+        holders.close()
+        group.kill(4, which=signal.SIGTERM)
+        group.reconfigure([1, 2, 4, 5], joining=[5])
+        group.start(4, 5)  # only one of them has read it
+        group.await_view([1, 2, 4, 5])
+        assert lock_everywhere(group, last) > last
+
+
+def grown_from_one():
+    """A group of one grows to three, and shrinks again."""
+    with Room(1) as group:
+        holders = Holders(group, [1])
+        group.join(2)
+        group.await_view()
+        group.join(3, by=2)
+        group.await_view()
+        group.await_votes([1, 2, 3])
+        last = lock_everywhere(group)
+        holders.check()
+        for node in (2, 3):
+            group.leave(node)
+            group.ended(node)
+        group.await_view([1])
+        holders.close()
+        assert lock_everywhere(group, last) > last
+        assert group.run(1, "leave").returncode == 2, "the last one stays"
+
+
+def nine_with_five_votes():
+    """Nine members, five votes: when a voter leaves another gets its vote, and only voters make a majority."""
+    with Room(9, voters=5) as group:
+        assert group.votes() == [1, 2, 3, 4, 5]
+        last = lock_everywhere(group)
+        holders = Holders(group, [1, 2, 8])
+        group.kill(6, 7, 9)
+        group.await_view([1, 2, 3, 4, 5, 8])
+        group.start(6, 7, 9)
+        group.await_view()
+        group.leave(3)
+        group.ended(3)
+        group.await_votes([1, 2, 4, 5, 6])
+        group.await_view(group.members)
+        last = lock_everywhere(group, last)
+        time.sleep(1)  # for seats in the log
+        holders.close()
+        group.kill(4, 5)
+        group.await_view([1, 2, 6, 7, 8, 9])
+        group.members = [1, 2, 6, 7, 8, 9]
+        lock_everywhere(group, last)
+        group.kill(6)
+        client = group.client(8)
+        end = time.monotonic() + 10
+        while True:  # five of nine are there, but two of five votes
+            try:
+                fence = client.ask("LOCK", "y", "WAIT", 0)
+                assert time.monotonic() < end, "granted without a majority of the votes"
+                if fence:
+                    client.ask("UNLOCK", "y", fence)
+            except Refused as error:
+                if str(error).startswith("NOQUORUM"):
+                    break
+        client.close()
+
+
+def vote_given_back():
+    """Whoever leads the log is made a standby: another leads, another votes, and nobody loses a lock."""
+    with Room(4, voters=3) as group:
+        view = group.await_view()
+        leader = view["raft_leader"]
+        assert group.votes() == [1, 2, 3] and leader in (1, 2, 3)
+        holders = Holders(group, group.members)
+        result = group.run(4, "join", "--standby", f"{leader}=127.0.0.1:{group.ports[leader]}")
+        assert result.returncode == 0, result
+        group.await_votes(sorted({1, 2, 3, 4} - {leader}))
+        end = time.monotonic() + PATIENCE
+        while group.await_view()["raft_leader"] in (leader, None):
+            assert time.monotonic() < end, "it still leads"
+            time.sleep(0.02)
+        time.sleep(0.5)
+        holders.close()
+        group.kill(leader)
+        group.members.remove(leader)
+        group.await_view(group.members)
+        lock_everywhere(group)
+
+
+def stranger():
+    """One that was taken out while it was cut off or dead gets nothing, and disturbs nobody."""
+    with Room(4) as group:
+        group.kill(4)
+        group.await_view([1, 2, 3])
+        group.leave(4)
+        epoch = group.await_view([1, 2, 3])["epoch"]
+        time.sleep(0.5)
+        before = group.view(1)
+        group.start(4)
+        time.sleep(2)
+        view = group.view(1)
+        assert (view["epoch"], view["raft_term"]) == (before["epoch"], before["raft_term"]), (epoch, before, view)
+        lock_everywhere(group)
+        if group.processes[4].poll() is None:
+            client = group.client(4)
+            try:
+                assert client.ask("LOCK", "x", "WAIT", 100) is None
+            except Refused as error:
+                assert str(error).split()[0] in ("NOQUORUM", "LOADING"), error
+            client.close()
+        else:
+            group.ended(4)
+
+
+def flapping():
+    """A better node that comes and goes coordinates ever more rarely; a dead coordinator is replaced at once."""
+    with Room(3, hold_off=400) as group:
+        assert group.await_view()["coordinator"] == 3
+        took = []
+        for _ in range(3):
+            group.kill(3)
+            assert group.await_view([1, 2])["coordinator"] == 2
+            group.start(3)
+            assert group.await_view()["coordinator"] == 2
+            begun = time.monotonic()
+            while group.await_view()["coordinator"] != 3:
+                assert time.monotonic() < begun + 10
+                time.sleep(0.01)
+            took.append(time.monotonic() - begun)
+        assert took[1] > 1.5 * took[0] and took[2] > 1.5 * took[1], took
+        coordinators = set()
+        group.kill(3)
+        group.await_view([1, 2])
+        for _ in range(3):  # it never stays for long enough
+            group.start(3)
+            coordinators.add(group.await_view()["coordinator"])
+            time.sleep(0.3)
+            coordinators.add(group.await_view()["coordinator"])
+            group.kill(3)
+            coordinators.add(group.await_view([1, 2])["coordinator"])
+        assert coordinators == {2}, coordinators
+
+
+class Worker(threading.Thread):
+    """Takes turns with others at one lock, through one node, until it is told to stop."""
+
+    def __init__(self, group, node, shared):
+        super().__init__(daemon=True)
+        self.group, self.node, self.shared = group, node, shared
+        self.turns, self.problem, self.done = 0, None, False
+        self.start()
+
+    def turn(self, client):
+        fence = client.ask("LOCK", "turn", "WAIT", 10000)
+        if fence is None:
+            return
+        with self.shared["guard"]:
+            if self.shared["inside"] or fence <= self.shared["fence"]:
+                self.problem = (fence, dict(self.shared))
+            self.shared["inside"], self.shared["fence"] = True, fence
+        time.sleep(0.001)
+        with self.shared["guard"]:
+            self.shared["inside"] = False
+        assert client.ask("UNLOCK", "turn", fence) == 1, "it was lost"
+        self.turns += 1
+
+    def run(self):
+        client = self.group.client(self.node)
+        try:
+            while not self.done and not self.problem:
+                self.turn(client)
+        except (Gone, Refused, OSError, AssertionError) as error:
+            self.problem = error
+        client.close()
+
+
+def churned():
+    """Members come and go at random; clients of three that stay take turns all the while, and never lose a turn."""
+    seed = int(os.environ.get("CONCLAVE_TEST_SEED", time.time_ns() % 10**6))
+    dice = random.Random(seed)
+    with Room(3, lease=900) as group:  # a busy machine may stall a process for longer than the usual lease
+        shared = {"guard": threading.Lock(), "inside": False, "fence": 0}
+        holders = Holders(group, [1, 2, 3])
+        workers = [Worker(group, node, shared) for node in (1, 2, 3)]
+        arrived = set()
+        for _ in range(12):
+            guests = [node for node in group.members if node > 3]
+            by = dice.choice([1, 2, 3])
+            if guests and dice.random() < 0.5:
+                guest = dice.choice(guests)
+                if guest not in arrived or dice.random() < 0.4:  # who has never been let in waits for that
+                    group.kill(guest)
+                group.leave(guest, by)
+                if guest in group.processes:
+                    group.ended(guest)
+                arrived.discard(guest)
+                shutil.rmtree(group.directory / str(guest), ignore_errors=True)
+            elif len(guests) < 3:
+                group.join(dice.choice([node for node in range(4, 9) if node not in group.members]), by)
+                if dice.random() < 0.5:
+                    group.await_view(group.members)
+                    arrived |= set(group.members)
+            time.sleep(dice.random() / 4)
+            assert not any(worker.problem for worker in workers), (seed, [worker.problem for worker in workers])
+        for worker in workers:
+            worker.done = True
+            worker.join(PATIENCE)
+        assert all(worker.turns > 10 and not worker.problem for worker in workers), (
+            seed, [(worker.turns, worker.problem) for worker in workers])
+        holders.close()
+
+
+def refused():
+    """What cannot be is told in one line."""
+    with Room(2) as group:
+        for words in (["leave", "9"], ["leave", "x"], ["join", "9"], ["join", "9=nowhere"], ["join"],
+                      ["leave", "1", "2"], ["join", "--attribute", "x", "3=127.0.0.1:1"]):
+            result = group.run(1, *words)
+            assert result.returncode == 2 and result.stderr.count("\n") == 1, (words, result)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one,
+                       nine_with_five_votes, vote_given_back, stranger, flapping, churned, refused]))
+    except Gone:
+        sys.exit("a node ended")

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/* Who belongs to a group, and how a leader changes that, by example; tests/assembly.c tells long stories of it. */
+#include "group/seating.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "group/assembly.h"
+#include "group/bytes.h"
+
+#define SECOND 1000000u
+
+/* A leader at place 0, of a group with ids 1, 2, 3, ...; what it proposes is agreed at once. */
+struct leader {
+    struct cv_roster roster;
+    struct cv_assembly assembly;
+    struct cv_proposal last;
+    uint64_t epoch, now;
+    uint32_t proposals;
+};
+
+static bool propose(void *context, const struct cv_proposal *proposal)
+{
+    struct leader *leader = context;
+    leader->last = *proposal;
+    leader->proposals++;
+    return true;
+}
+
+static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+{
+    (void)context, (void)to, (void)motion, (void)epoch, (void)number;
+}
+
+static void freeze(void *context, bool prepares)
+{
+    (void)context, (void)prepares;
+}
+
+static void report(void *context, cv_node to, uint64_t epoch)
+{
+    (void)context, (void)to, (void)epoch;
+}
+
+static void install(void *context, const struct cv_view *view)
+{
+    (void)context, (void)view;
+}
+
+static void begin(struct leader *leader, uint32_t count, uint32_t voters)
+{
+    const struct cv_assembly_calls calls = {.propose = propose,
+                                            .send = send_motion,
+                                            .freeze = freeze,
+                                            .report = report,
+                                            .tell = report,
+                                            .install = install,
+                                            .context = leader};
+    const struct cv_lease_terms terms = {300000, 10000};
+    memset(leader, 0, sizeof *leader);
+    leader->now = 100 * SECOND;
+    leader->roster.count = count;
+    leader->roster.group = 77;
+    for (cv_node i = 0; i < count; i++)
+        leader->roster.ids[i] = leader->roster.attributes[i] = i + 1;
+    leader->assembly.times.hold_off_us = 2 * SECOND;
+    leader->assembly.times.patience_us = SECOND;
+    cv_assembly_init(&leader->assembly, &calls, &leader->roster, cv_set_first(voters));
+    leader->assembly.most_voters = voters;
+    cv_grants_init(&leader->assembly.grants, &terms);
+    cv_assembly_update(&leader->assembly, cv_set_first(count), CV_NOBODY, leader->now);
+    cv_assembly_lead(&leader->assembly, true, leader->now);
+}
+
+static void agree(struct leader *leader)
+{
+    const struct cv_seating *seating = &leader->last.seating;
+    memcpy(leader->roster.ids, seating->ids, sizeof seating->ids);
+    memcpy(leader->roster.attributes, seating->attributes, sizeof seating->attributes);
+    leader->roster.count = CV_MAX_MEMBERS;
+    leader->epoch++;
+    cv_assembly_agreed(&leader->assembly, leader->epoch, &leader->last, leader->now);
+}
+
+/* All members report, so that the view begins here; those of `begun` say that they have begun it, too. */
+static void begin_view(struct leader *leader, cv_set begun)
+{
+    for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(leader->last.members, node))
+            cv_assembly_hear(&leader->assembly, node, CV_MOTION_REPORT, leader->epoch, 0, leader->now);
+    for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(begun, node))
+            cv_assembly_beat(&leader->assembly, node, leader->epoch);
+}
+
+static void settle(struct leader *leader)
+{
+    agree(leader);
+    begin_view(leader, leader->last.members);
+    assert_int_equal(leader->assembly.view.epoch, leader->epoch);
+}
+
+static bool ask(struct leader *leader, enum cv_change_kind kind, cv_id id)
+{
+    return cv_assembly_change(&leader->assembly, &(struct cv_change){.kind = kind, .id = id, .attribute = id},
+                              leader->now);
+}
+
+static void nothing_changes_before_all_have_begun(void **state)
+{
+    struct leader leader;
+    (void)state;
+    begin(&leader, 3, 3);
+    agree(&leader);
+    begin_view(&leader, cv_set_of(1)); /* not the third */
+    const uint32_t before = leader.proposals;
+    assert_true(ask(&leader, CV_CHANGE_JOIN, 9));
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.proposals, before);
+    cv_assembly_beat(&leader.assembly, 2, leader.epoch);
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.proposals, before + 1);
+    assert_int_equal(leader.last.seating.ids[3], 9);
+    assert_int_equal(leader.last.seating.generation, 1);
+    assert_int_equal(leader.last.members, 7); /* it is not there yet */
+    assert_int_equal(leader.last.seating.voters, 7);
+}
+
+/* A voter that is there gives back its vote in one view, and its place in the next. */
+static void who_leaves_gives_back_its_vote_first(void **state)
+{
+    struct leader leader;
+    (void)state;
+    begin(&leader, 3, 3);
+    settle(&leader);
+    assert_true(ask(&leader, CV_CHANGE_LEAVE, 3));
+    assert_int_equal(leader.last.members, 7);
+    assert_int_equal(leader.last.seating.voters, 3);
+    assert_int_equal(leader.last.seating.former, 7);
+    assert_int_equal(leader.last.seating.present, 7);
+    settle(&leader);
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.last.members, 3);
+    assert_int_equal(leader.last.seating.former, 3);
+    assert_int_equal(leader.last.seating.present, 3);
+    assert_int_equal(leader.last.seating.ids[2], CV_NO_ID);
+    settle(&leader);
+    assert_int_equal(leader.assembly.change.kind, CV_CHANGE_NONE);
+    assert_false(ask(&leader, CV_CHANGE_LEAVE, 1)); /* that is the leader itself */
+    assert_false(ask(&leader, CV_CHANGE_LEAVE, 3)); /* it has left already: nothing to wait for */
+    assert_false(ask(&leader, CV_CHANGE_JOIN, 2));
+    assert_true(ask(&leader, CV_CHANGE_JOIN, 3));
+}
+
+/* As long as somebody may count by the voters of before, a majority of those is needed as well. */
+static void a_view_needs_both_majorities(void **state)
+{
+    struct leader leader;
+    (void)state;
+    begin(&leader, 5, 5);
+    settle(&leader);
+    assert_true(ask(&leader, CV_CHANGE_LEAVE, 5));
+    agree(&leader); /* four vote now; five did, and nobody has begun this view */
+    assert_int_equal(leader.last.seating.voters, 15);
+    const uint32_t before = leader.proposals;
+    cv_assembly_update(&leader.assembly, 3, CV_NOBODY, leader.now);
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.proposals, before); /* two of five */
+    cv_assembly_update(&leader.assembly, 7, CV_NOBODY, leader.now);
+    assert_int_equal(leader.proposals, before + 1);
+    assert_int_equal(leader.last.members, 7);
+    assert_int_equal(leader.last.seating.voters, 15);
+    assert_int_equal(leader.last.seating.former, 31); /* still */
+
+    struct cv_seating seating = leader.last.seating;
+    seating.voters = 3, seating.former = 28;
+    assert_false(cv_seating_majority(&seating, 3)); /* all of the one, none of the other */
+    assert_false(cv_seating_majority(&seating, 28));
+    assert_true(cv_seating_majority(&seating, 15));
+}
+
+/* Whoever was the last to have a place stands in nobody's way: it is the first that is free which is taken. */
+static void a_vote_and_a_place_are_taken_over(void **state)
+{
+    struct leader leader;
+    (void)state;
+    begin(&leader, 5, 3);
+    settle(&leader);
+    assert_int_equal(leader.last.seating.voters, 7);
+    cv_assembly_update(&leader.assembly, 29, CV_NOBODY, leader.now); /* the second is dead */
+    settle(&leader);
+    assert_true(ask(&leader, CV_CHANGE_LEAVE, 2));
+    assert_int_equal(leader.last.seating.present, 29);
+    assert_int_equal(leader.last.seating.voters, 13); /* the fourth votes instead of it */
+    settle(&leader);
+    assert_true(ask(&leader, CV_CHANGE_JOIN, 8));
+    assert_int_equal(leader.last.seating.ids[1], 8);
+    assert_int_equal(leader.last.members, 29);
+}
+
+/* A coordinator that comes and goes has to stay longer each time; one that has stayed for long begins anew. */
+static void who_flaps_waits_longer(void **state)
+{
+    struct leader leader;
+    struct cv_assembly *assembly = &leader.assembly;
+    (void)state;
+    begin(&leader, 3, 3);
+    settle(&leader);
+    assert_int_equal(leader.last.coordinator, 2);
+    leader.now += 1000 * SECOND;
+    const uint32_t waits[] = {2, 4, 8, 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        cv_assembly_update(assembly, 3, 1, leader.now);
+        assert_int_equal(leader.last.coordinator, 1); /* at once */
+        settle(&leader);
+        cv_assembly_update(assembly, 7, 2, leader.now);
+        settle(&leader);
+        assert_int_equal(leader.last.coordinator, 1);
+        leader.now += (uint64_t)waits[i] * SECOND - 1;
+        cv_assembly_tick(assembly, leader.now);
+        assert_int_equal(leader.last.coordinator, 1);
+        leader.now++;
+        cv_assembly_tick(assembly, leader.now);
+        assert_int_equal(leader.last.coordinator, 2);
+        settle(&leader);
+        if (i == 2)
+            leader.now += 100 * SECOND;
+    }
+}
+
+static void draw_proposal(struct cv_random *random, struct cv_proposal *proposal)
+{
+    memset(proposal, 0, sizeof *proposal);
+    memset(proposal->seating.ids, 0xff, sizeof proposal->seating.ids);
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_random_below(random, 3) == 0) {
+            proposal->seating.present |= cv_set_of(node);
+            proposal->seating.ids[node] = node * 1000 + (cv_id)cv_random_below(random, 1000);
+            proposal->seating.attributes[node] = (uint32_t)cv_random_below(random, 1000000);
+            proposal->members |= cv_random_below(random, 2) ? cv_set_of(node) : 0;
+        }
+    proposal->seating.group = cv_random_next(random);
+    proposal->seating.generation = (uint32_t)cv_random_below(random, 1000);
+    proposal->seating.voters = cv_random_next(random);
+    proposal->seating.former = cv_random_next(random);
+    proposal->seating.standbys = cv_random_next(random);
+    proposal->pinned = cv_random_below(random, 2);
+    proposal->proposer = (cv_node)cv_random_below(random, CV_MAX_MEMBERS);
+    proposal->coordinator = proposal->members ? (cv_node)__builtin_ctzll(proposal->members) : 0;
+}
+
+/* What is written is read again; what was cut short is not read; what was changed does no harm. */
+static void entries_as_bytes(void **state)
+{
+    struct cv_random random;
+    (void)state;
+    cv_random_seed(&random, 1, 1);
+    for (int i = 0; i < 2000; i++) {
+        struct cv_proposal proposal, again;
+        struct cv_buffer bytes = {0};
+        draw_proposal(&random, &proposal);
+        if (!proposal.members)
+            continue;
+        cv_proposal_write(&proposal, &bytes);
+        struct cv_cursor cursor = cv_cursor(bytes.bytes, bytes.length);
+        assert_true(cv_proposal_read(&cursor, &again) && cursor.left == 0);
+        assert_memory_equal(&again.seating, &proposal.seating, sizeof again.seating);
+        assert_true(again.members == proposal.members && again.coordinator == proposal.coordinator &&
+                    again.proposer == proposal.proposer && again.pinned == proposal.pinned);
+        cursor = cv_cursor(bytes.bytes, cv_random_below(&random, (uint32_t)bytes.length));
+        assert_false(cv_proposal_read(&cursor, &again));
+        bytes.bytes[cv_random_below(&random, (uint32_t)bytes.length)] ^=
+            (unsigned char)(1 + cv_random_below(&random, 255));
+        cursor = cv_cursor(bytes.bytes, bytes.length);
+        if (cv_proposal_read(&cursor, &again))
+            assert_true(cv_set_has(again.members, again.coordinator) && !(again.members & ~again.seating.present));
+        free(bytes.bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_changes_before_all_have_begun),
+        cmocka_unit_test(who_leaves_gives_back_its_vote_first),
+        cmocka_unit_test(a_view_needs_both_majorities),
+        cmocka_unit_test(a_vote_and_a_place_are_taken_over),
+        cmocka_unit_test(who_flaps_waits_longer),
+        cmocka_unit_test(entries_as_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
