@@ -187,6 +187,29 @@ def returned():
         holders.close()
 
 
+def returned_as_it_was():
+    """The same with the directory it had, as often as it likes; its vote in the log is as old as that."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        for turn in range(3):
+            if turn:
+                group.kill(3)
+            group.leave(3)
+            if not turn:
+                group.ended(3)
+            group.join(3, by=2)
+            group.await_view()
+            group.await_votes([1, 2, 3])
+            last = lock_everywhere(group, last)
+        time.sleep(1)  # for a seat in the log
+        holders.close()
+        group.kill(1)
+        group.members = [2, 3]
+        group.await_view([2, 3])
+        assert lock_everywhere(group, last) > last
+
+
 def replaced():
     """A machine that is dead for good is replaced by a new one, which gets its vote."""
     with Room(3) as group:
@@ -445,7 +468,7 @@ def refused():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one,
+        sys.exit(main([joined, left, leader_left, returned, returned_as_it_was, replaced, reloaded, grown_from_one,
                        nine_with_five_votes, vote_given_back, stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")
