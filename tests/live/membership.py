@@ -334,6 +334,32 @@ def vote_given_back():
         lock_everywhere(group)
 
 
+class Locked(Room):
+    """The same behind a cluster's key."""
+
+    def configure(self, node, ports, joins):
+        super().configure(node, ports, joins)
+        key, path = self.directory / "cluster.key", self.directory / f"{node}.conf"
+        if not key.exists():
+            subprocess.run([CONCLAVE, "keygen", str(key)], check=True, capture_output=True)
+        path.write_text(f"{path.read_text()}[security]\ncluster-key = {key}\n", encoding="utf-8")
+
+
+def with_keys():
+    """Who joins has to have the key; then all is as it is without."""
+    with Locked(3) as group:
+        holders = Holders(group, [1, 2, 3])
+        group.join(4)
+        group.await_view()
+        group.await_votes([1, 2, 3, 4])
+        lock_everywhere(group)
+        holders.check()
+        group.leave(4)
+        group.ended(4)
+        group.await_view(group.members)
+        holders.close()
+
+
 def stranger():
     """One that was taken out while it was cut off or dead gets nothing, and disturbs nobody."""
     with Room(4) as group:
@@ -469,6 +495,6 @@ def refused():
 if __name__ == "__main__":
     try:
         sys.exit(main([joined, left, leader_left, returned, returned_as_it_was, replaced, reloaded, grown_from_one,
-                       nine_with_five_votes, vote_given_back, stranger, flapping, churned, refused]))
+                       nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")
