@@ -260,7 +260,6 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
     raft->assembly.most_voters = (uint32_t)settings->most_voters;
     cv_lease_init(&raft->lease, &terms, member->roster.voters);
     raft->settings = settings;
-    raft->joining.id = CV_NO_ID;
     raft->assembly.away = true;
     raft->margin_us = terms.length_us / 8;
     raft->patience_us = now + settings->longest_timeout_ms * 1000;

@@ -24,7 +24,6 @@ struct cv_addresses {
 /* A change of who belongs to the group, that this node has been asked for. */
 struct cv_petition {
     struct cv_change change;
-    cv_id id;
     struct cv_addresses addresses; /* of who joins */
     uint64_t until_us;
 };
@@ -73,9 +72,9 @@ struct cv_raft {
     uint64_t recalled;                  /* up to this index the log is what it was at the start */
     uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
-    struct cv_petition joining; /* who is being given a place */
-    struct cv_petition wishes[CV_MAX_MEMBERS];
-    uint32_t wish_count;
+    struct cv_petition granted; /* the last that this node has put to the assembly: where a newcomer is found */
+    struct cv_petition petitions[CV_MAX_MEMBERS];
+    uint32_t petition_count;
     uint64_t ask_us; /* they are put forward again then */
 };
 
@@ -136,16 +135,16 @@ void cv_roster_recall(struct cv_raft *raft);
 bool cv_roster_is_seated(const struct cv_raft *raft);
 /* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
 bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known);
-/* Asks for a change, until it has come true; a patient wish for ever. False if there are too many. */
-bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient);
+/* Asks for a change, until it has come true; a patient petition for ever. False if there are too many. */
+bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition, bool patient);
 /* This node leads the log, and somebody wants that. */
-void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish);
+void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *petition);
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame);
 /* An entry is agreed: some of what was asked for may have come true. */
 void cv_roster_notice(struct cv_raft *raft);
 /* Time has passed. */
 void cv_roster_pursue(struct cv_raft *raft);
-/* The difference between these configurations is wished for. */
+/* The difference between these configurations is petitioned for. */
 void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after);
 /* Keeps the configuration's members on disk, to compare with those after a restart. */
 void cv_roster_remember(struct cv_raft *raft);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Who belongs to the group: first as the configuration has it, then as the log does. What a person or a changed
- * configuration asks for is a wish; it is put to whoever leads the log until it has come true.
+ * configuration asks for is a petition; it is put to whoever leads the log until it has come true.
  *
  * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
  * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
@@ -15,7 +15,7 @@
 #include "live/member.h"
 #include "live/settings.h"
 
-#define WISH_US 10000000u /* of a person; a configuration does not give up */
+#define PETITION_US 10000000u /* of a person; a configuration does not give up */
 #define RETRY_US 200000u
 
 /* ---- addresses ---- */
@@ -42,9 +42,12 @@ static void copy(char place[CV_ADDRESS_BYTES], const char *text)
 
 void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes)
 {
+    const struct cv_roster *roster = &raft->member->roster;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
-        const bool joins = seating->ids[node] != CV_NO_ID && seating->ids[node] == raft->joining.id;
-        const struct cv_addresses *known = joins ? &raft->joining.addresses : &raft->addresses[node];
+        const struct cv_change *change = &raft->granted.change;
+        const bool joins = change->kind == CV_CHANGE_JOIN && seating->ids[node] == change->id &&
+                           (node >= roster->count || roster->ids[node] != change->id);
+        const struct cv_addresses *known = joins ? &raft->granted.addresses : &raft->addresses[node];
         const size_t length = 3 + strlen(known->peers) + strlen(known->clients);
         if (!cv_set_has(seating->present, node) || bytes->length + length > CV_AGREEMENT_ENTRY_BYTES)
             continue;
@@ -202,22 +205,22 @@ bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool wa
     return generation > raft->member->roster.generation;
 }
 
-/* ---- wishes ---- */
+/* ---- petitions ---- */
 
-static void forget_wish(struct cv_raft *raft, uint32_t place)
+static void forget_petition(struct cv_raft *raft, uint32_t place)
 {
-    raft->wishes[place] = raft->wishes[--raft->wish_count];
+    raft->petitions[place] = raft->petitions[--raft->petition_count];
 }
 
-bool cv_roster_wish(struct cv_raft *raft, const struct cv_petition *wish, bool patient)
+bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition, bool patient)
 {
-    for (uint32_t i = 0; i < raft->wish_count; i++)
-        if (raft->wishes[i].change.id == wish->change.id)
-            forget_wish(raft, i--);
-    if (raft->wish_count == CV_MAX_MEMBERS)
+    for (uint32_t i = 0; i < raft->petition_count; i++)
+        if (raft->petitions[i].change.id == petition->change.id)
+            forget_petition(raft, i--);
+    if (raft->petition_count == CV_MAX_MEMBERS)
         return false;
-    raft->wishes[raft->wish_count] = *wish;
-    raft->wishes[raft->wish_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + WISH_US;
+    raft->petitions[raft->petition_count] = *petition;
+    raft->petitions[raft->petition_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + PETITION_US;
     raft->ask_us = 0;
     return true;
 }
@@ -239,35 +242,34 @@ static bool seat_is_warm(const struct cv_raft *raft, const struct cv_change *cha
 }
 
 /* Whoever leads the log cannot leave before another does. */
-void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *wish)
+void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *petition)
 {
     const struct cv_roster *roster = &raft->member->roster;
     uint64_t number;
-    if (seat_is_warm(raft, &wish->change))
+    if (seat_is_warm(raft, &petition->change))
         return; /* it is asked for again */
-    if (wish->change.kind == CV_CHANGE_LEAVE && wish->change.id == roster->ids[roster->me]) {
+    if (petition->change.kind == CV_CHANGE_LEAVE && petition->change.id == roster->ids[roster->me]) {
         cv_agreement_transfer(raft->agreement, 0, &number);
     } else if (!raft->assembly.change.kind) {
-        raft->joining = *wish;
-        raft->joining.id = wish->change.kind == CV_CHANGE_JOIN ? wish->change.id : CV_NO_ID;
-        cv_assembly_change(&raft->assembly, &wish->change, cv_loop_boot());
+        raft->granted = *petition;
+        cv_assembly_change(&raft->assembly, &petition->change, cv_loop_boot());
     }
 }
 
-static void put_forward(struct cv_raft *raft, const struct cv_petition *wish)
+static void put_forward(struct cv_raft *raft, const struct cv_petition *petition)
 {
     struct cv_member *member = raft->member;
     const cv_node leader = cv_raft_node(raft, raft->leader);
     char text[2 * CV_ADDRESS_BYTES];
     if (leader == member->roster.me) {
-        cv_roster_grant(raft, wish);
+        cv_roster_grant(raft, petition);
         return;
     }
     if (leader == CV_NOBODY)
         return;
-    snprintf(text, sizeof text, "%s %s", wish->addresses.peers, wish->addresses.clients);
-    const uint64_t body[3] = {wish->change.id, wish->change.attribute,
-                              (uint64_t)wish->change.kind << 1 | wish->change.standby};
+    snprintf(text, sizeof text, "%s %s", petition->addresses.peers, petition->addresses.clients);
+    const uint64_t body[3] = {petition->change.id, petition->change.attribute,
+                              (uint64_t)petition->change.kind << 1 | petition->change.standby};
     struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
                              .kind = CV_MOTION_CHANGE,
                              .round = member->roster.generation,
@@ -281,27 +283,27 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *wish)
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
-    struct cv_petition wish = {.change = {.kind = kind >> 1 == CV_CHANGE_JOIN ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE,
-                                          .id = (cv_id)id,
-                                          .attribute = (uint32_t)cv_frame_number(frame, 1),
-                                          .standby = kind & 1}};
+    struct cv_petition petition = {.change = {.kind = kind >> 1 == CV_CHANGE_JOIN ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE,
+                                              .id = (cv_id)id,
+                                              .attribute = (uint32_t)cv_frame_number(frame, 1),
+                                              .standby = kind & 1}};
     struct cv_text peers, clients;
     if (id >= CV_NO_ID || !cv_text_split(frame->name, ' ', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
         clients.length >= CV_ADDRESS_BYTES)
         return;
-    snprintf(wish.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
-    snprintf(wish.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
+    snprintf(petition.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
+    snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
     if (raft->assembly.leads && frame->round == raft->member->roster.generation)
-        cv_roster_grant(raft, &wish);
+        cv_roster_grant(raft, &petition);
 }
 
 void cv_roster_notice(struct cv_raft *raft)
 {
     const uint64_t now = cv_loop_boot();
-    for (uint32_t i = 0; i < raft->wish_count; i++) {
-        const struct cv_petition *wish = &raft->wishes[i];
-        if (now >= wish->until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &wish->change))
-            forget_wish(raft, i--);
+    for (uint32_t i = 0; i < raft->petition_count; i++) {
+        const struct cv_petition *petition = &raft->petitions[i];
+        if (now >= petition->until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &petition->change))
+            forget_petition(raft, i--);
     }
 }
 
@@ -312,9 +314,9 @@ void cv_roster_pursue(struct cv_raft *raft)
         return;
     raft->ask_us = now + RETRY_US;
     cv_roster_notice(raft);
-    for (uint32_t i = 0; i < raft->wish_count; i++) {
-        const struct cv_petition wish = raft->wishes[i];
-        put_forward(raft, &wish);
+    for (uint32_t i = 0; i < raft->petition_count; i++) {
+        const struct cv_petition petition = raft->petitions[i];
+        put_forward(raft, &petition);
     }
 }
 
@@ -328,13 +330,13 @@ static const struct cv_member_setting *find(const struct cv_settings *settings, 
     return NULL;
 }
 
-static void wish_for(struct cv_raft *raft, const struct cv_member_setting *setting, enum cv_change_kind kind)
+static void petition_for(struct cv_raft *raft, const struct cv_member_setting *setting, enum cv_change_kind kind)
 {
-    struct cv_petition wish = {
+    struct cv_petition petition = {
         .change = {.kind = kind, .id = setting->id, .attribute = setting->attribute, .standby = setting->standby}};
-    copy(wish.addresses.peers, setting->address);
-    copy(wish.addresses.clients, setting->client);
-    cv_roster_wish(raft, &wish, true);
+    copy(petition.addresses.peers, setting->address);
+    copy(petition.addresses.clients, setting->client);
+    cv_roster_petition(raft, &petition, true);
 }
 
 /* Where it is found is each node's own affair. */
@@ -355,13 +357,13 @@ void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *befor
     for (uint32_t i = 0; i < after->member_count; i++) {
         const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
         if (!old || old->attribute != new->attribute || old->standby != new->standby)
-            wish_for(raft, new, CV_CHANGE_JOIN);
+            petition_for(raft, new, CV_CHANGE_JOIN);
         if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
             move(raft, new);
     }
     for (uint32_t i = 0; i < before->member_count; i++)
         if (!find(after, before->members[i].id))
-            wish_for(raft, &before->members[i], CV_CHANGE_LEAVE);
+            petition_for(raft, &before->members[i], CV_CHANGE_LEAVE);
 }
 
 /* ---- what the configuration was ---- */

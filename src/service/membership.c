@@ -16,11 +16,11 @@ static struct cv_raft *raft_of(struct cv_session *session, const char *command)
     return NULL;
 }
 
-static void ask_for(struct cv_session *session, struct cv_raft *raft, const struct cv_petition *wish)
+static void ask_for(struct cv_session *session, struct cv_raft *raft, const struct cv_petition *petition)
 {
     if (!cv_raft_leased(raft))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_roster_wish(raft, wish, false))
+    else if (!cv_roster_petition(raft, petition, false))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
         cv_resp_status(&session->out, "OK");
@@ -37,20 +37,20 @@ static bool take_address(struct cv_text word, char place[CV_ADDRESS_BYTES])
 }
 
 /* CLIENT address, ATTRIBUTE number, STANDBY. */
-static bool read_rest(const struct cv_resp_command *command, struct cv_petition *wish)
+static bool read_rest(const struct cv_resp_command *command, struct cv_petition *petition)
 {
     for (uint32_t i = 3; i < command->count; i++) {
         const struct cv_text word = command->word[i];
         uint64_t attribute;
         if (cv_resp_is(word, "STANDBY")) {
-            wish->change.standby = true;
+            petition->change.standby = true;
         } else if (i + 1 == command->count) {
             return false;
         } else if (cv_resp_is(word, "ATTRIBUTE") && cv_parse_number(command->word[i + 1], UINT32_MAX, &attribute)) {
-            wish->change.attribute = (uint32_t)attribute;
+            petition->change.attribute = (uint32_t)attribute;
             i++;
         } else if (cv_resp_is(word, "CLIENT") && command->word[i + 1].length < CV_ADDRESS_BYTES) {
-            snprintf(wish->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
+            snprintf(petition->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
                      command->word[i + 1].start);
             i++;
         } else {
@@ -63,22 +63,22 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
 void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command)
 {
     struct cv_raft *raft = raft_of(session, "JOIN");
-    struct cv_petition wish = {.change.kind = CV_CHANGE_JOIN};
+    struct cv_petition petition = {.change.kind = CV_CHANGE_JOIN};
     uint64_t id = 0;
     if (!raft)
         return;
     if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
-        !take_address(command->word[2], wish.addresses.peers)) {
+        !take_address(command->word[2], petition.addresses.peers)) {
         cv_resp_error(&session->out, "ERR JOIN '%s' '%s': expected an id and the address where members reach it",
                       cv_brief_text(command->word[1]).text, cv_brief_text(command->word[2]).text);
         return;
     }
-    wish.change.id = wish.change.attribute = (cv_id)id;
-    if (!read_rest(command, &wish)) {
+    petition.change.id = petition.change.attribute = (cv_id)id;
+    if (!read_rest(command, &petition)) {
         cv_resp_error(&session->out, "ERR JOIN: expected CLIENT address, ATTRIBUTE number or STANDBY");
         return;
     }
-    ask_for(session, raft, &wish);
+    ask_for(session, raft, &petition);
 }
 
 void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command)
@@ -89,14 +89,14 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
     if (!raft)
         return;
     struct cv_seating seating = raft->assembly.agreed.seating;
-    struct cv_petition wish = {.change.kind = CV_CHANGE_LEAVE};
+    struct cv_petition petition = {.change.kind = CV_CHANGE_LEAVE};
     const bool known = command->count < 2 || cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
-    wish.change.id = (cv_id)id;
-    if (!known || cv_seating_place(&seating, wish.change.id) == CV_NOBODY)
+    petition.change.id = (cv_id)id;
+    if (!known || cv_seating_place(&seating, petition.change.id) == CV_NOBODY)
         cv_resp_error(&session->out, "ERR LEAVE '%s': expected the id of a member",
                       cv_brief_text(command->word[1]).text);
-    else if (!cv_seating_apply(&seating, &wish.change))
+    else if (!cv_seating_apply(&seating, &petition.change))
         cv_resp_error(&session->out, "ERR LEAVE: nobody who may vote would be left");
     else
-        ask_for(session, raft, &wish);
+        ask_for(session, raft, &petition);
 }

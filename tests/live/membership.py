@@ -187,6 +187,29 @@ def returned():
         holders.close()
 
 
+def returned_as_it_was():
+    """The same with the directory it had, as often as it likes; its vote in the log is as old as that."""
+    with Room(3) as group:
+        holders = Holders(group, [1, 2])
+        last = lock_everywhere(group)
+        for turn in range(3):
+            if turn:
+                group.kill(3)
+            group.leave(3)
+            if not turn:
+                group.ended(3)
+            group.join(3, by=2)
+            group.await_view()
+            group.await_votes([1, 2, 3])
+            last = lock_everywhere(group, last)
+        time.sleep(1)  # for a seat in the log
+        holders.close()
+        group.kill(1)
+        group.members = [2, 3]
+        group.await_view([2, 3])
+        assert lock_everywhere(group, last) > last
+
+
 def replaced():
     """A machine that is dead for good is replaced by a new one, which gets its vote."""
     with Room(3) as group:
@@ -309,6 +332,32 @@ def vote_given_back():
         group.members.remove(leader)
         group.await_view(group.members)
         lock_everywhere(group)
+
+
+class Locked(Room):
+    """The same behind a cluster's key."""
+
+    def configure(self, node, ports, joins):
+        super().configure(node, ports, joins)
+        key, path = self.directory / "cluster.key", self.directory / f"{node}.conf"
+        if not key.exists():
+            subprocess.run([CONCLAVE, "keygen", str(key)], check=True, capture_output=True)
+        path.write_text(f"{path.read_text()}[security]\ncluster-key = {key}\n", encoding="utf-8")
+
+
+def with_keys():
+    """Who joins has to have the key; then all is as it is without."""
+    with Locked(3) as group:
+        holders = Holders(group, [1, 2, 3])
+        group.join(4)
+        group.await_view()
+        group.await_votes([1, 2, 3, 4])
+        lock_everywhere(group)
+        holders.check()
+        group.leave(4)
+        group.ended(4)
+        group.await_view(group.members)
+        holders.close()
 
 
 def stranger():
@@ -445,7 +494,7 @@ def refused():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, left, leader_left, returned, replaced, reloaded, grown_from_one,
-                       nine_with_five_votes, vote_given_back, stranger, flapping, churned, refused]))
+        sys.exit(main([joined, left, leader_left, returned, returned_as_it_was, replaced, reloaded, grown_from_one,
+                       nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")
