@@ -125,7 +125,8 @@ static void list_findings(struct check *check)
         list_finding(check, "any-caller", "always", CV_ANY_CALLER);
         list_finding(check, "one-election", "always", CV_ONE_CALL);
     }
-    if (check->model->setting.algorithm->invariant)
+    const bool asserted = check->finding.verdict == CV_VIOLATED && strcmp(check->finding.name, "invariant") == 0;
+    if (check->model->setting.algorithm->invariant || asserted)
         list_finding(check, "invariant", "always", 0);
     judgement->verdict = check->finding.verdict == CV_VIOLATED ? CV_VIOLATED
                          : check->result->complete             ? CV_HELD

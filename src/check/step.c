@@ -100,7 +100,6 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
-    outcome->detail->broken = broken;
     outcome->detail->choice_count = stepper->host.chosen;
     memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
     for (size_t at = 0; at < me->used;) {

@@ -14,7 +14,7 @@ enum outcome_flag {
     OUTCOME_TWICE = 1u << 1,    /* it entered though it was inside */
     OUTCOME_LEFT = 1u << 2,     /* it left the critical section */
     OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
-    OUTCOME_BROKEN = 1u << 4,   /* its invariant does not hold */
+    OUTCOME_BROKEN = 1u << 4,   /* its invariant, or an assertion, does not hold */
     OUTCOME_MISLED = 1u << 5,   /* it follows somebody who is not the best of all */
     OUTCOME_FOLLOWS = 1u << 6   /* whom it follows has changed, and that is judged at every state */
 };
@@ -29,7 +29,6 @@ struct sending {
 struct outcome_detail {
     struct outcome *all; /* the one worked out before, to free them */
     uint64_t fence;
-    const char *broken;
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];
 };
