@@ -568,6 +568,12 @@ enum cv_claim {
 #define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
 
+/* What an algorithm does with Lamport's clock. */
+enum cv_clock_use {
+    CV_CLOCKED = 1,       /* it tells the time of requests, or whatever else */
+    CV_CLOCKS_REQUESTS    /* times are only compared with those of requests that wait, not by how much they differ */
+};
+
 struct cv_kind {
     const char *name;
     uint64_t bytes; /* of the body, without its list */
@@ -646,7 +652,7 @@ struct cv_algorithm {
     uint32_t topology;  /* enum cv_topology */
     uint32_t assumes;   /* enum cv_assumption, or'ed */
     uint32_t claims;    /* enum cv_claim, or'ed */
-    uint32_t clocked;   /* the Lamport clock is part of the algorithm, not only of its trace */
+    uint32_t clocked;   /* enum cv_clock_use; 0: the Lamport clock is not part of the algorithm, only of its trace */
     uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
     uint32_t quorums;   /* it needs voting sets */
     uint32_t clusters;  /* it needs clusters */

@@ -149,6 +149,19 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
+/* What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. */
+static int search_settled(struct check *check, bool reduction)
+{
+    for (;;) {
+        check->model->habits.learnt = false;
+        const int error = search_run(&check->search, check->model, reduction);
+        if (error || check->search.end != SEARCH_COMPLETE || !check->search.reduced || !check->model->habits.learnt)
+            return error;
+        if (getenv("TELL")) fprintf(stderr, "run: %llu states\n", (unsigned long long)check->search.states);
+        search_free(&check->search);
+    }
+}
+
 /* If the algorithm does what a reduction relies on not being done: once more, without that reduction. */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
@@ -156,10 +169,10 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
     for (;;) {
         int error = model_init(check->model, scenario, &now);
         if (!error)
-            error = search_run(&check->search, check->model, now.reduction);
+            error = search_settled(check, now.reduction);
         if (error || check->search.end != SEARCH_STRAYED)
             return error;
-        now.keep_clocks |= check->model->timely;
+        now.drop_clocks &= !check->model->timely;
         now.reduction &= !check->model->strayed;
         search_free(&check->search);
         model_free(check->model);
@@ -211,7 +224,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     if (!error && result->trail.count && !result->confirmed && options->reduction) {
         /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
-        all.reduction = false;
+        all.reduction = all.drop_clocks = false;
         cv_check_free(result);
         error = cv_check_run(scenario, &all, result);
     }

@@ -18,8 +18,9 @@ int expander_init(struct expander *expander, struct model *model)
     *expander = (struct expander){.model = model, .room = 256, .change_room = 1024};
     expander->successors = malloc(expander->room * sizeof *expander->successors);
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
+    expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
-    return error || !expander->successors || !expander->changes ? CV_ENOMEM : 0;
+    return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) || !expander->successors || !expander->changes ? CV_ENOMEM : 0;
 }
 
 void expander_free(struct expander *expander)
@@ -27,6 +28,8 @@ void expander_free(struct expander *expander)
     free(expander->successors);
     free(expander->changes);
     stepper_free(&expander->stepper);
+    memo_free(&expander->foresight.known);
+    commuting_free(&expander->commuting);
 }
 
 /* ---- one successor ---- */
@@ -130,12 +133,26 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
         set_contents(expander, successor, part, number);
 }
 
-static bool nobody_will_ask(const struct expander *expander)
+/* HUSHED, and how far clocks go, if nobody will ask any more; otherwise 0. */
+static uint32_t hushed(const struct expander *expander)
 {
-    for (cv_node node = 0; node < expander->model->setting.nodes; node++)
-        if (model_place(expander->model, expander->state[node])->left)
-            return false;
-    return true;
+    const struct setting *setting = &expander->model->setting;
+    uint64_t latest = 0;
+    for (cv_node node = 0; node < setting->nodes; node++) {
+        const struct place *place = model_place(expander->model, expander->state[node]);
+        if (place->left)
+            return 0;
+        if (place->flags & PLACE_WAITING && setting->caps && place->asked + 1ull > latest)
+            latest = place->asked + 1ull;
+    }
+    return latest > HUSH_MOST ? 0 : HUSHED | (uint32_t)latest << HUSH_SHIFT;
+}
+
+static void hush_again(struct expander *expander, struct successor *successor)
+{
+    const uint32_t now = hushed(expander);
+    if (now && now != expander->hushed)
+        hush(expander, successor, now);
 }
 
 /* Keeps the successor that the state has been made into, and makes the state what it was. */
@@ -143,9 +160,8 @@ static inline void keep(struct expander *expander, struct successor *successor)
 {
     if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
         recount(expander, successor);
-    if (__builtin_expect(expander->model->setting.hushes, 0) && !expander->hushed &&
-        (successor->type == CV_DECIDE_REQUEST || expander->model->setting.group.absence) && nobody_will_ask(expander))
-        hush(expander, successor);
+    if (__builtin_expect(expander->model->setting.hushes, 0))
+        hush_again(expander, successor);
     struct change *changes = &expander->changes[expander->change_count];
     successor->first = expander->change_count;
     successor->count = expander->touch_count;
@@ -521,13 +537,30 @@ static bool is_over(const struct expander *expander)
     return true;
 }
 
+static void begin(struct expander *expander, uint32_t *state, struct print print)
+{
+    expander->state = state;
+    expander->print = print;
+    expander->alive = model_alive(expander->model, state);
+    expander->hushed = expander->model->setting.hushes ? hushed(expander) : 0;
+}
+
+uint32_t expand_alive(struct expander *expander, uint32_t *state)
+{
+    begin(expander, state, expander->print);
+    return expander->alive | expander->hushed;
+}
+
+void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part)
+{
+    begin(expander, state, print);
+    deliveries(expander, part, state[part]);
+}
+
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes)
 {
     const struct model *model = expander->model;
-    expander->state = state;
-    expander->print = print;
-    expander->alive = model_alive(model, state);
-    expander->hushed = model->setting.hushes && nobody_will_ask(expander) ? HUSHED : 0;
+    begin(expander, state, print);
     if (is_over(expander))
         return;
     const bool faults = model->setting.group.absence;

@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_CHECK_EXPAND_H
 #define CONCLAVE_CHECK_EXPAND_H
 
-#include "check/step.h"
+#include "check/commute.h"
 
 #define EVERY_NODE UINT32_MAX
 
@@ -41,6 +41,8 @@ struct successor {
 struct expander {
     struct model *model;
     struct stepper stepper;
+    struct foresight foresight;
+    struct commuting commuting;
 
     /* The result. */
     struct successor *successors;
@@ -52,7 +54,7 @@ struct expander {
     uint32_t *state;
     struct print print;
     uint32_t alive;  /* a bit for each node that lives */
-    uint32_t hushed; /* HUSHED if the clocks have been dropped */
+    uint32_t hushed; /* HUSHED, and how far clocks go, if nobody will ask any more */
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
 
@@ -61,11 +63,14 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
 
 /* recount.c: counts the numbers that grow for ever from the lowest on. */
 void recount(struct expander *expander, struct successor *successor);
-/* Drops the clocks, once nobody will ask any more. */
-void hush(struct expander *expander, struct successor *successor);
+/* Drops the clocks, or caps them, as `alive` says. */
+void hush(struct expander *expander, struct successor *successor, uint32_t alive);
 
 int expander_init(struct expander *expander, struct model *model);
 void expander_free(struct expander *expander);
+
+/* Who lives, and whether the clocks have been dropped: as stepper_step() takes it. */
+uint32_t expand_alive(struct expander *expander, uint32_t *state);
 
 /* Forgets the successors found so far. */
 static inline void expand_clear(struct expander *expander)
@@ -78,6 +83,9 @@ static inline void expand_clear(struct expander *expander)
  * happens in a state in which a perpetual algorithm has nothing left to do.
  */
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes);
+
+/* The same, but by nothing than the arrival of the first message of a channel. */
+void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part);
 
 /* Has the cache fetch what expanding these states will need: a first look, or a second one some time later. */
 void expand_expect(const struct expander *expander, const uint32_t *state, bool again);

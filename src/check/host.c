@@ -122,10 +122,11 @@ static void close_step(struct host *host, struct place *place)
     if (did & CV_DID_ENTER) {
         set_flag(place, PLACE_WAITING, false);
         set_flag(place, PLACE_INSIDE, true);
+        place->asked = 0;
     }
     if (did || me->used)
         set_flag(place, PLACE_FRESH, false);
-    place->clock = host->setting->algorithm->clocked && !(host->alive & HUSHED) ? me->clock & ((1ull << 40) - 1) : 0;
+    place->clock = clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
 void host_begin(struct host *host, struct place *place, cv_node node)
@@ -219,7 +220,9 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock += host->setting->algorithm->clocked && !(alive & HUSHED);
+    place->clock = clock_of(host->setting, alive, place->clock + 1);
+    if (type == CV_DECIDE_REQUEST && host->setting->caps)
+        place->asked = place->clock < UINT32_MAX ? (uint32_t)place->clock : UINT32_MAX;
 }
 
 const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,

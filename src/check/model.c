@@ -15,6 +15,8 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->contents);
     if (!error)
         error = intern_init(&model->worlds);
+    if (!error)
+        error = habits_init(&model->habits);
     if (error)
         return error;
     model->parts = model->setting.nodes + 1;
@@ -30,13 +32,15 @@ void model_free(struct model *model)
     intern_free(&model->messages);
     intern_free(&model->contents);
     intern_free(&model->worlds);
+    habits_free(&model->habits);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
 
 uint64_t model_bytes(const struct model *model)
 {
-    return model->places.bytes + model->messages.bytes + model->contents.bytes + model->worlds.bytes;
+    return model->places.bytes + model->messages.bytes + model->contents.bytes + model->worlds.bytes +
+           model->habits.bytes;
 }
 
 static uint32_t add(struct model *model, struct intern *intern, const void *bytes, size_t length)
@@ -60,7 +64,7 @@ uint32_t model_add_world(struct model *model, const struct world *world)
     return add(model, &model->worlds, world, sizeof *world);
 }
 
-uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked)
+uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive)
 {
     uint64_t small[16];
     const size_t bytes = cv_message_bytes(message);
@@ -70,8 +74,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
         return 0;
     }
     memcpy(copy, message, bytes);
-    if (!clocked)
-        copy->clock = 0;
+    copy->clock = clock_of(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
         free(copy);
@@ -179,7 +182,7 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
         at += cv_message_bytes(message);
         const uint32_t part = model_channel(model, message->from, message->to);
         state[part] =
-            model_put(model, state[part], model_add_message(model, message, model->setting.algorithm->clocked));
+            model_put(model, state[part], model_add_message(model, message, 0));
     }
     return 0;
 }

@@ -255,25 +255,48 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     }
 }
 
-/*
- * Only what a few nodes do, if the others' doings cannot matter to it, nor it to them. If that led only to states that
- * were expanded before, the others might be put off for ever: then all of it after all.
- */
+/* A message that may as well arrive before all else. */
+static bool try_messages(struct worker *worker, uint32_t *state, struct print print)
+{
+    struct expander *expander = &worker->expander;
+    const struct model *model = worker->crew->model;
+    const uint32_t alive = expand_alive(expander, state);
+    for (uint32_t part = 0; (part = reduce_next_message(model, &expander->commuting, state, alive, part));) {
+        expand_clear(expander);
+        expand_delivery(expander, state, print, part);
+        if (look_up(worker, state, print, 0, expander->count)) {
+            commuting_note(&expander->commuting, state[model->to[part]], model_contents(model, state[part])->first,
+                           alive);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
+static bool try_nodes(struct worker *worker, uint32_t *state, struct print print)
+{
+    struct expander *expander = &worker->expander;
+    uint32_t nodes = EVERY_NODE, tried = 0;
+    while (reduce_next(worker->crew->model, &expander->foresight, state, &tried, &nodes)) {
+        expand_clear(expander);
+        expand(expander, state, print, nodes);
+        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count))
+            return true;
+    }
+    return false;
+}
+
+/* If a part of it led only to states that were expanded before, the rest might be put off for ever: then all of it. */
 static void expand_reduced(struct worker *worker, const struct chunk *chunk, uint32_t index)
 {
     struct expander *expander = &worker->expander;
     uint32_t *state = worker->base[0];
     const struct print print = chunk_state(chunk, index, worker->crew->model->parts, state);
-    uint32_t nodes = EVERY_NODE, tried = 0;
-    expand_clear(expander);
-    while (reduce_next(worker->crew->model, state, &tried, &nodes)) {
-        expand_clear(expander);
-        expand(expander, state, print, nodes);
-        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count)) {
-            worker->reduced = true;
-            worker->saved++;
-            return;
-        }
+    if (try_messages(worker, state, print) || try_nodes(worker, state, print)) {
+        worker->reduced = true;
+        worker->saved++;
+        return;
     }
     expand_clear(expander);
     expand(expander, state, print, EVERY_NODE);
@@ -327,7 +350,10 @@ static void look_around(struct worker *worker)
     struct crew *crew = worker->crew;
     const struct cv_check_options *options = &crew->model->setting.options;
     const struct stepper *stepper = &worker->expander.stepper;
-    worker->remembered = stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
+    const struct commuting *commuting = &worker->expander.commuting;
+    worker->remembered = stepper->bytes + commuting->stepper.bytes + memo_bytes(&commuting->stepper.steps) +
+                         memo_bytes(&commuting->known) + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
+                         memo_bytes(&worker->expander.foresight.known);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)

@@ -92,7 +92,6 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
 {
     struct model *model = stepper->model;
     const struct cv_self *me = &stepper->host.self;
-    const bool clocked = model->setting.algorithm->clocked && !(stepper->host.alive & HUSHED);
     struct outcome *outcome = new_outcome(stepper, count_messages(me));
     if (!outcome)
         return NULL;
@@ -106,13 +105,33 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
-        if (!model_may_send(model, from, stepper->host.alive & ~HUSHED, message->to))
+        if (!model_may_send(model, from, stepper->host.alive & LIVES, message->to))
             model->strayed = true;
         outcome->sends[outcome->send_count++] =
             (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
-                             model_add_message(model, message, clocked)};
+                             model_add_message(model, message, stepper->host.alive)};
     }
     return outcome;
+}
+
+static uint8_t cause_of(const struct model *model, enum cv_decision_type type, uint32_t argument)
+{
+    if (type == CV_DECIDE_DELIVER)
+        return (uint8_t)model_message(model, argument)->from;
+    return type == CV_DECIDE_TIMEOUT ? HABIT_TIMER : HABIT_ALWAYS;
+}
+
+static void note_habit(struct model *model, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                       const struct outcome *outcome)
+{
+    struct habit habit = {.after = outcome->place,
+                          .argument = argument,
+                          .cause = cause_of(model, type, argument),
+                          .type = (uint8_t)type};
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        habit.receivers |= (uint16_t)(1u << outcome->sends[i].to);
+    if (habits_add(&model->habits, place, habit))
+        model->out_of_memory = true;
 }
 
 /* Two choices that come to the same are one. */
@@ -152,7 +171,7 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
     const size_t length = intern_record(&model->places, place)->length;
     const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
     const uint32_t timeless =
-        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), false) : 0;
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), HUSHED) : 0;
     uint64_t digests[3];
     for (uint32_t i = 0; i < 3; i++) {
         const struct cv_message *message =
@@ -174,7 +193,7 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
     struct outcome *first = NULL;
-    if (model->setting.hushes && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.script_length = 0;
     do {
@@ -184,6 +203,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return NULL;
+        if (model->setting.learns && !stepper->supposes)
+            note_habit(model, place, type, argument, outcome);
         if (is_known(first, outcome))
             continue;
         outcome->next = first;

@@ -53,6 +53,7 @@ struct stepper {
     struct place *scratch;
     uint64_t calls; /* of handlers */
     size_t bytes;
+    bool supposes; /* what it works out need not ever happen: it is not noted as a habit */
 };
 
 int stepper_init(struct stepper *stepper, struct model *model);

@@ -159,7 +159,7 @@ static int take_option(struct check_request *request, int option, struct cv_comp
     case TIMEOUTS:
         return read_timeouts(&out->any_time, complaint);
     case NO_REDUCTION:
-        out->reduction = false;
+        out->reduction = out->drop_clocks = false;
         return 0;
     case THREADS:
         return read_number("threads", 1, MOST_THREADS, &out->threads, complaint);
@@ -277,7 +277,7 @@ static char *repeat_command(int argc, char **argv)
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
     *request = (struct check_request){
-        .options = {.threads = 1, .reduction = true, .callers = UINT32_MAX, .inside = CV_NOBODY}};
+        .options = {.threads = 1, .reduction = true, .drop_clocks = true, .callers = UINT32_MAX, .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
     request->command = repeat_command(argc, argv);
     request->words = calloc(2 * (size_t)argc + 4, sizeof *request->words);

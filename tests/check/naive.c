@@ -14,7 +14,7 @@ struct letter {
 };
 
 struct node {
-    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left;
+    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left, asked, unused;
     uint64_t clock, timers[CV_MAX_TIMERS];
     uint64_t state[STATE / 8];
 };
@@ -105,7 +105,7 @@ static void finish(cv_node i, uint32_t most)
         bool rightly = !it->inside && self.fence > next.highest;
         for (cv_node j = 0; j < n; j++)
             rightly &= j == i || !next.node[j].inside;
-        it->waiting = 0;
+        it->waiting = it->asked = 0;
         it->inside = 1;
         if (rightly && cv_scenario_claims(scenario) & CV_FENCES_RISE) /* what follows a wrong entry is not judged */
             next.highest = self.fence;
@@ -242,8 +242,35 @@ static void visit(struct cv_counting *counting)
     }
 }
 
+/* Of the state that is being made, or of the one at hand: how far clocks go. */
+static uint64_t latest(const struct full *full)
+{
+    const bool capped = scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+    uint64_t most = 0;
+    for (cv_node i = 0; i < n; i++) {
+        const struct node *it = &full->node[i];
+        if (!options->drop_clocks || it->left)
+            return UINT64_MAX;
+        if (it->waiting && capped && it->asked + 1ull > most)
+            most = it->asked + 1ull;
+    }
+    return most;
+}
+
+static void limit_clocks(uint64_t most)
+{
+    for (cv_node i = 0; i < n; i++) {
+        next.node[i].clock = next.node[i].clock < most ? next.node[i].clock : most;
+        for (cv_node j = 0; j < n; j++)
+            for (uint32_t k = 0; k < next.count[i][j]; k++)
+                if (next.letter[i][j][k].clock > most)
+                    next.letter[i][j][k].clock = most;
+    }
+}
+
 static void meet(void)
 {
+    limit_clocks(latest(&next));
     if (scenario->algorithm->counters) {
         memset(least, 0, sizeof least);
         visit(&(struct cv_counting){find_least});
@@ -348,7 +375,10 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         it->suspects |= 1u << a;
         next.suspicions -= !lost(i, a);
     }
-    it->clock += algorithm->clocked;
+    it->clock += algorithm->clocked != 0;
+    it->clock = it->clock < latest(&now) ? it->clock : latest(&now);
+    if (event == REQUEST && options->drop_clocks && algorithm->clocked == CV_CLOCKS_REQUESTS)
+        it->asked = (uint32_t)it->clock;
     struct cv_self *me = begin(i);
     if (event == START && algorithm->start)
         algorithm->start(me);
