@@ -68,10 +68,9 @@ static const struct sample longer[] = {
 /* Too large for the naive one: whole and reduced search against each other. */
 static const struct sample large[] = {
     {"bully", "4", NULL, NULL, NULL, {CALLERS}, false},
-    {"bully", "4", NULL, NULL, NULL, {.callers = 6, .any_time = true}, false},
     {"multicast", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"multicast-lean", "4", NULL, NULL, NULL, {CALLERS}, false},
-    {"multicast-lean", "4", NULL, NULL, NULL, {.callers = 5, .any_time = true}, false},
+    {"chang-roberts", "5", NULL, NULL, NULL, {CALLERS}, false},
     {"ring-list", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"franklin", "5", NULL, NULL, NULL, {CALLERS}, false},
     {"wireless", "4", NULL, "ring", NULL, {CALLERS}, false},

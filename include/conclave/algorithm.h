@@ -570,8 +570,8 @@ enum cv_claim {
 
 /* What an algorithm does with Lamport's clock. */
 enum cv_clock_use {
-    CV_CLOCKED = 1,       /* it tells the time of requests, or whatever else */
-    CV_CLOCKS_REQUESTS    /* times are only compared with those of requests that wait, not by how much they differ */
+    CV_CLOCKED = 1,    /* it tells the time of requests, or whatever else */
+    CV_CLOCKS_REQUESTS /* times are only compared with those of requests that wait, not by how much they differ */
 };
 
 struct cv_kind {

@@ -157,7 +157,6 @@ static int search_settled(struct check *check, bool reduction)
         const int error = search_run(&check->search, check->model, reduction);
         if (error || check->search.end != SEARCH_COMPLETE || !check->search.reduced || !check->model->habits.learnt)
             return error;
-        if (getenv("TELL")) fprintf(stderr, "run: %llu states\n", (unsigned long long)check->search.states);
         search_free(&check->search);
     }
 }

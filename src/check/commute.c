@@ -138,7 +138,8 @@ bool commutes(struct commuting *commuting, uint32_t place, uint32_t message, uin
     struct matter matter = {.commuting = commuting, .message = message, .alive = alive};
     const uint64_t key = (uint64_t)place << 32 | message, known = memo_find(&commuting->known, key, alive);
     if (known)
-        return known == YES || known == NOTED; /* what comes round to where the question began is not followed any further */
+        return known == YES ||
+               known == NOTED; /* what comes round to where the question began is not followed any further */
     if (memo_add(&commuting->known, key, alive, PENDING))
         return false;
     const struct outcome *arrived = arrive(&matter, place);

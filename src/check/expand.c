@@ -20,7 +20,10 @@ int expander_init(struct expander *expander, struct model *model)
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
     expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
-    return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) || !expander->successors || !expander->changes ? CV_ENOMEM : 0;
+    return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
+                   !expander->successors || !expander->changes
+               ? CV_ENOMEM
+               : 0;
 }
 
 void expander_free(struct expander *expander)

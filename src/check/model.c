@@ -181,8 +181,7 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
         const struct cv_message *message = (const void *)(host->self.outbox + at);
         at += cv_message_bytes(message);
         const uint32_t part = model_channel(model, message->from, message->to);
-        state[part] =
-            model_put(model, state[part], model_add_message(model, message, 0));
+        state[part] = model_put(model, state[part], model_add_message(model, message, 0));
     }
     return 0;
 }

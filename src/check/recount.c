@@ -4,7 +4,8 @@
  * (`counters` in its table), and they are counted anew from 1 in every state: then what goes round comes round.
  *
  * Lamport clocks tell states apart as well. Once nobody will ask any more, and if only requests look at them, they no
- * longer matter and are dropped; or they go no further than what is later than all requests, if that is all they are for.
+ * longer matter and are dropped; or they go no further than what is later than all requests, if that is all they are
+ * for.
  */
 #include <stdlib.h>
 
@@ -117,7 +118,8 @@ void hush(struct expander *expander, struct successor *successor, uint32_t alive
             place->clock = clock_of(&model->setting, alive, place->clock);
             after = model_add_place(model, place);
             free(place);
-            if (habits_add(&model->habits, expander->state[part], (struct habit){.after = after, .cause = HABIT_ALWAYS, .type = HABIT_SKIP}))
+            if (habits_add(&model->habits, expander->state[part],
+                           (struct habit){.after = after, .cause = HABIT_ALWAYS, .type = HABIT_SKIP}))
                 model->out_of_memory = true;
         }
         if (after != expander->state[part])

@@ -12,7 +12,6 @@
  * leaves. While faults are still to come nothing is left out: a crash concerns everybody.
  */
 #include "check/reduce.h"
-#include <stdlib.h>
 
 /* The channel between two nodes is empty. */
 static bool is_empty(const struct model *model, const uint32_t *state, cv_node from, cv_node to)
@@ -34,7 +33,8 @@ static uint32_t receivers(const struct model *model, struct foresight *foresight
     return foresee(foresight, state[node], causes);
 }
 
-/* Could that node send something new to one of the set? Without order the next to be sent can be the first to arrive. */
+/* Could that node send something new to one of the set? Without order the next to be sent can be the first to arrive.
+ */
 static bool concerns(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
                      uint32_t set, uint32_t alive)
 {
@@ -124,7 +124,7 @@ bool reduce_is_invisible(const struct expander *expander)
 
 void thrift_look(struct thrift *thrift, uint64_t expanded, uint64_t saved)
 {
-    if (getenv("KEEP") || !thrift->on || expanded - thrift->expanded < SAMPLE)
+    if (!thrift->on || expanded - thrift->expanded < SAMPLE)
         return;
     thrift->on = (saved - thrift->saved) * WORTH >= expanded - thrift->expanded;
     thrift->expanded = expanded;

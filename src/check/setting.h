@@ -15,7 +15,7 @@ struct setting {
     struct cv_index index;
     uint32_t nodes, timers, claims;
     cv_id best;      /* the best of all nodes */
-    bool learns;     /* what nodes are seen to do tells what they will do: see habit.h */
+    bool learns;     /* what nodes are seen to do tells what they will do, if no clock or counter makes each new */
     bool hushes;     /* Lamport clocks are dropped once nobody will ask any more, */
     bool caps;       /* or go no further than all requests, if that is all that matters */
     bool any_caller; /* the result does not depend on who calls */
@@ -44,9 +44,9 @@ struct place {
     uint32_t node;
     uint32_t flags;
     cv_id leader;
-    uint32_t suspects; /* a bit for each node it holds for dead */
-    uint32_t left;     /* mutex: entries to come */
-    uint32_t asked;    /* mutex: when, by its clock, if it waits; kept only where clocks are capped */
+    uint32_t suspects;              /* a bit for each node it holds for dead */
+    uint32_t left;                  /* mutex: entries to come */
+    uint32_t asked;                 /* mutex: when, by its clock, if it waits; kept only where clocks are capped */
     uint64_t clock;                 /* Lamport's, if the algorithm reads it */
     uint64_t timers[CV_MAX_TIMERS]; /* 0: not armed; otherwise the time left, plus 1; 1 if they fire at any time */
     unsigned char state[];

@@ -124,10 +124,8 @@ static uint8_t cause_of(const struct model *model, enum cv_decision_type type, u
 static void note_habit(struct model *model, uint32_t place, enum cv_decision_type type, uint32_t argument,
                        const struct outcome *outcome)
 {
-    struct habit habit = {.after = outcome->place,
-                          .argument = argument,
-                          .cause = cause_of(model, type, argument),
-                          .type = (uint8_t)type};
+    struct habit habit = {
+        .after = outcome->place, .argument = argument, .cause = cause_of(model, type, argument), .type = (uint8_t)type};
     for (uint32_t i = 0; i < outcome->send_count; i++)
         habit.receivers |= (uint16_t)(1u << outcome->sends[i].to);
     if (habits_add(&model->habits, place, habit))
@@ -193,7 +191,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
     struct outcome *first = NULL;
-    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
+        !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.script_length = 0;
     do {
