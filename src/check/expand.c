@@ -194,7 +194,7 @@ struct event {
 static bool somebody_else_inside(const struct expander *expander, cv_node node)
 {
     for (cv_node other = 0; other < expander->model->setting.nodes; other++)
-        if (other != node && model_place(expander->model, expander->state[other])->flags & PLACE_INSIDE)
+        if (other != node && model_glance(expander->model, expander->state[other]) & GLANCE_INSIDE)
             return true;
     return false;
 }
@@ -205,12 +205,12 @@ static enum wrong enter(struct expander *expander, struct successor *successor, 
     const bool counted = expander->model->setting.claims & CV_FENCES_RISE;
     if (outcome->flags & OUTCOME_TWICE || somebody_else_inside(expander, successor->node))
         return WRONG_EXCLUSION;
-    if (counted && outcome->detail->fence <= before->highest)
+    if (counted && outcome->fence <= before->highest)
         return WRONG_FENCE;
     const uint32_t part = expander->model->setting.nodes;
     if (counted)
         put_world(expander, successor,
-                  stepper_raise(&expander->stepper, expander->state[part], outcome->detail->fence));
+                  stepper_raise(&expander->stepper, expander->state[part], outcome->fence));
     return WRONG_NOTHING;
 }
 
@@ -570,11 +570,10 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     for (cv_node node = 0; node < model->setting.nodes; node++) {
         if (!(expander->alive & nodes & 1u << node))
             continue;
-        const struct place *place = model_place(model, state[node]);
-        if (place->flags & (PLACE_FRESH | PLACE_INSIDE) || place->left)
-            wishes(expander, node, place);
+        if (model_glance(model, state[node]) & GLANCE_WISHES)
+            wishes(expander, node, model_place(model, state[node]));
         if (faults)
-            reports(expander, node, place);
+            reports(expander, node, model_place(model, state[node]));
         if (faults && may_die(expander))
             crashes(expander, node);
     }

@@ -17,6 +17,8 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->worlds);
     if (!error)
         error = habits_init(&model->habits);
+    if (!error && !(model->glances = calloc(INTERN_BLOCKS, sizeof *model->glances)))
+        error = CV_ENOMEM;
     if (error)
         return error;
     model->parts = model->setting.nodes + 1;
@@ -33,6 +35,9 @@ void model_free(struct model *model)
     intern_free(&model->contents);
     intern_free(&model->worlds);
     habits_free(&model->habits);
+    for (uint32_t i = 0; model->glances && i < INTERN_BLOCKS; i++)
+        free(model->glances[i]);
+    free(model->glances);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
@@ -52,11 +57,29 @@ static uint32_t add(struct model *model, struct intern *intern, const void *byte
     return 0;
 }
 
+static void note_glance(struct model *model, uint32_t number, const struct place *place)
+{
+    uint8_t **block = &model->glances[number / INTERN_BLOCK];
+    if (!*block) {
+        pthread_mutex_lock(&model->lock);
+        if (!*block && !(*block = calloc(INTERN_BLOCK, 1)))
+            model->out_of_memory = true;
+        pthread_mutex_unlock(&model->lock);
+    }
+    if (*block)
+        (*block)[number % INTERN_BLOCK] =
+            (uint8_t)((place->flags & (PLACE_FRESH | PLACE_INSIDE) || place->left ? GLANCE_WISHES : 0) |
+                      (place->flags & PLACE_INSIDE ? GLANCE_INSIDE : 0));
+}
+
 /* The dead have no state. */
 uint32_t model_add_place(struct model *model, const struct place *place)
 {
     const bool alive = place->flags & PLACE_ALIVE;
-    return add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
+    const uint32_t number =
+        add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
+    note_glance(model, number, place);
+    return number;
 }
 
 uint32_t model_add_world(struct model *model, const struct world *world)

@@ -34,6 +34,7 @@ struct model {
     struct setting setting;
     struct intern places, messages, contents, worlds;
     struct habits habits;
+    uint8_t **glances; /* by the number of a place, in blocks: what is asked of every node of every state */
     uint32_t dead[CV_CHECK_MOST_NODES];       /* the place of each node once it has died */
     pthread_mutex_t lock;                     /* of the channels' list */
     _Atomic uint32_t parts;                   /* of a state's vector */
@@ -55,6 +56,14 @@ uint64_t model_bytes(const struct model *model);
 static inline const struct place *model_place(const struct model *model, uint32_t number)
 {
     return intern_bytes(&model->places, number);
+}
+
+enum glance { GLANCE_WISHES = 1, GLANCE_INSIDE = 2 };
+
+/* What is there to see of a node at first glance: it may call, ask or leave; it is inside. */
+static inline uint8_t model_glance(const struct model *model, uint32_t number)
+{
+    return model->glances[number / INTERN_BLOCK][number % INTERN_BLOCK];
 }
 
 static inline const struct world *model_world(const struct model *model, uint32_t number)

@@ -98,7 +98,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->place = model_add_place(model, stepper->scratch);
     outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
-    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->choice_count = stepper->host.chosen;
     memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
     for (size_t at = 0; at < me->used;) {
@@ -137,7 +137,7 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
         if (other->place == outcome->place && other->flags == outcome->flags &&
-            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
+            other->fence == outcome->fence && other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
     return false;

@@ -28,7 +28,6 @@ struct sending {
 /* What is rarely asked of an outcome. */
 struct outcome_detail {
     struct outcome *all; /* the one worked out before, to free them */
-    uint64_t fence;
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];
 };
@@ -40,6 +39,7 @@ struct outcome {
     uint32_t flags;
     struct print change; /* of the fingerprint, by the node alone */
     struct outcome_detail *detail;
+    uint64_t fence; /* of who entered */
     uint32_t send_count;
     struct sending sends[];
 };
