@@ -187,6 +187,7 @@ struct event {
     uint32_t action;
     uint32_t argument;
     uint32_t part, rest; /* the channel it takes a message from, or 0, and what is left there */
+    const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
     uint64_t time;       /* that passes before it */
     bool mistake;        /* of the detector */
 };
@@ -348,8 +349,10 @@ static void take(struct expander *expander, const struct event *event)
     uint32_t place = expander->state[node];
     if (event->time)
         place = stepper_age(&expander->stepper, place, event->time);
-    const struct outcome *outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type,
-                                                 event->argument, expander->alive | expander->hushed);
+    const struct outcome *outcome = event->expected;
+    if (!outcome)
+        outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type, event->argument,
+                               expander->alive | expander->hushed);
     for (; outcome; outcome = outcome->next) {
         struct successor *successor = open_event(expander, event, outcome);
         happen(expander, successor, event);
@@ -419,10 +422,13 @@ static inline void deliveries(struct expander *expander, uint32_t part, uint32_t
                           .argument = list->first,
                           .part = part,
                           .rest = list->rest};
-    if (model->setting.scenario->unordered)
+    if (model->setting.scenario->unordered) {
         deliveries_unordered(expander, &event, contents);
-    else
-        take(expander, &event);
+        return;
+    }
+    if (expander->expected_at < expander->expected_count)
+        event.expected = expander->expected[expander->expected_at++].outcome;
+    take(expander, &event);
 }
 
 /* Need that node not be told of that one's loss? It died unnoticed, or is cut off because somebody did. */
@@ -584,20 +590,29 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     timeouts(expander, nodes);
 }
 
-void expand_expect(const struct expander *expander, const uint32_t *state, bool again)
+uint32_t expand_expect(struct expander *expander, uint32_t *state)
 {
     const struct model *model = expander->model;
-    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING)
-        return;
-    const uint32_t parts = model->parts, alive = model_alive(model, state);
+    const uint32_t first = expander->expected_count, parts = model->parts;
+    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING || model->setting.scenario->unordered ||
+        first + parts > MOST_EXPECTED)
+        return first;
+    const uint32_t alive = expand_alive(expander, state);
     for (uint32_t part = model->setting.nodes + 1; part < parts; part++) {
         if (!state[part])
             continue;
-        const uint32_t place = state[model->to[part]], message = model_contents(model, state[part])->first;
-        if (again)
-            stepper_expect_outcome(&expander->stepper, place, message, alive);
-        else
-            stepper_expect(&expander->stepper, place, message, alive);
+        const struct expected it = {state[model->to[part]], model_contents(model, state[part])->first, alive, NULL};
+        stepper_expect(&expander->stepper, it.place, it.message, alive);
+        expander->expected[expander->expected_count++] = it;
+    }
+    return first;
+}
+
+void expand_expect_again(struct expander *expander)
+{
+    for (uint32_t i = 0; i < expander->expected_count; i++) {
+        struct expected *it = &expander->expected[i];
+        it->outcome = stepper_expect_outcome(&expander->stepper, it->place, it->message, it->alive);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "check/commute.h"
 
 #define EVERY_NODE UINT32_MAX
+#define MOST_EXPECTED 1024u
 
 /* What a step does wrong, if anything. */
 enum wrong {
@@ -38,6 +39,12 @@ struct successor {
     const struct outcome *outcome; /* NULL: a crash */
 };
 
+/* What the arrival of a message will lead to, looked up some time before. */
+struct expected {
+    uint32_t place, message, alive;
+    const struct outcome *outcome; /* NULL: not known yet */
+};
+
 struct expander {
     struct model *model;
     struct stepper stepper;
@@ -55,6 +62,8 @@ struct expander {
     struct print print;
     uint32_t alive;  /* a bit for each node that lives */
     uint32_t hushed; /* HUSHED, and how far clocks go, if nobody will ask any more */
+    struct expected expected[MOST_EXPECTED]; /* of several states, in the order in which they are expanded */
+    uint32_t expected_count, expected_at;
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
 
@@ -76,6 +85,7 @@ uint32_t expand_alive(struct expander *expander, uint32_t *state);
 static inline void expand_clear(struct expander *expander)
 {
     expander->count = expander->change_count = expander->obliged = 0;
+    expander->expected_count = expander->expected_at = 0;
 }
 
 /*
@@ -87,8 +97,12 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
 /* The same, but by nothing than the arrival of the first message of a channel. */
 void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part);
 
-/* Has the cache fetch what expanding these states will need: a first look, or a second one some time later. */
-void expand_expect(const struct expander *expander, const uint32_t *state, bool again);
+/*
+ * Has the cache fetch what expanding states will need: a first look at each of them, then a second one at all. Where the
+ * expectations of a state begin is to be put into `expected_at` before it is expanded.
+ */
+uint32_t expand_expect(struct expander *expander, uint32_t *state);
+void expand_expect_again(struct expander *expander);
 
 /* Writes a successor of the state over it. */
 static inline void expand_apply(const struct expander *expander, const struct successor *successor, uint32_t *state)

@@ -35,6 +35,7 @@ struct worker {
     struct chunk *out;
     uint32_t base[GROUP][MOST_PARTS];
     struct print prints[GROUP];
+    uint32_t expected[GROUP]; /* where the expectations of each begin */
     uint32_t ends[GROUP];    /* where the successors of each end */
     uint32_t obliged[GROUP]; /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
@@ -236,12 +237,13 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     expand_clear(expander);
     for (uint32_t i = 0; i < count; i++) {
         worker->prints[i] = chunk_state(chunk, first + i, parts, worker->base[i]);
-        expand_expect(expander, worker->base[i], false);
+        worker->expected[i] = expand_expect(expander, worker->base[i]);
     }
-    for (uint32_t i = 0; i < count; i++)
-        expand_expect(expander, worker->base[i], true);
+    expand_expect_again(expander);
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
         expander->obliged = 0;
+        expander->expected_at = i + 1 < count && worker->expected[i] == worker->expected[i + 1] ? expander->expected_count
+                                                                                          : worker->expected[i];
         expand(expander, worker->base[i], worker->prints[i], EVERY_NODE);
         worker->ends[i] = expander->count;
         worker->obliged[i] = expander->obliged;

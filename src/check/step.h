@@ -69,12 +69,13 @@ static inline void stepper_expect(const struct stepper *stepper, uint32_t place,
     memo_expect(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
 }
 
-static inline void stepper_expect_outcome(const struct stepper *stepper, uint32_t place, uint32_t message,
-                                          uint32_t alive)
+static inline const struct outcome *stepper_expect_outcome(const struct stepper *stepper, uint32_t place,
+                                                           uint32_t message, uint32_t alive)
 {
     const uint64_t known =
         memo_find(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
     __builtin_prefetch((const void *)(uintptr_t)known);
+    return (const struct outcome *)(uintptr_t)known;
 }
 
 /* NULL if memory ran out. `argument`: the message of DELIVER, the timer, the node told of. */
