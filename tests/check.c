@@ -40,6 +40,10 @@ static const struct sample quick[] = {
     {"wireless", "3", NULL, "ring", NULL, {CALLERS}, false},
     {"wireless", "3", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
     {"central", "3", "2", NULL, NULL, {CALLERS}, false},
+    {"central", "4", NULL, NULL, NULL, {CALLERS}, false},
+    {"central", "4", NULL, NULL, "coordinator=2", {.callers = 7}, true},
+    {"central", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1, .missed = 1, .suspicions = 1}, false},
+    {"central", "4", NULL, NULL, NULL, {CALLERS, .inside = true}, false},
     {"central-deny", "3", NULL, NULL, NULL, {CALLERS}, true},
     {"token-ring", "3", "2", NULL, NULL, {CALLERS}, false},
     {"token-ring", "3", NULL, NULL, NULL, {CALLERS, .crashes = 1}, false},
@@ -111,13 +115,13 @@ static struct cv_check_options options_of(const struct sample *sample)
 
 /* Both count all there is: a property of no name is never violated, so nothing ends the search early. */
 static void compare_counts(const struct sample *sample, const struct cv_scenario *scenario,
-                           const struct naive_result *naive, bool drop_clocks)
+                           const struct naive_result *naive, bool canonical)
 {
     for (int round = 0; round < 3; round++) {
         struct cv_check_options options = options_of(sample);
         struct cv_check_result result;
         options.property = "none";
-        options.drop_clocks = drop_clocks;
+        options.drop_clocks = options.symmetry = canonical;
         options.threads = round == 1 ? 2 : 1;
         options.wide = round == 2;
         if (cv_check_run(scenario, &options, &result))
@@ -154,7 +158,7 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     struct cv_check_result whole, reduced;
     if (cv_check_run(scenario, &options, &whole))
         fail(sample, "memory", 0, 1);
-    options.reduction = options.drop_clocks = true;
+    options.reduction = options.drop_clocks = options.symmetry = true;
     if (cv_check_run(scenario, &options, &reduced))
         fail(sample, "memory", 0, 1);
     if (naive && (naive->two_inside || naive->stuck))
@@ -177,7 +181,8 @@ static void compare_with_naive(const struct sample *sample, const struct cv_scen
     compare_ends(sample, scenario, naive.ends);
     compare_verdicts(sample, scenario, &naive);
     options.drop_clocks = scenario->algorithm->clocked;
-    if (options.drop_clocks) {
+    options.symmetry = scenario->algorithm->rename;
+    if (options.drop_clocks || options.symmetry) {
         naive_run(scenario, &options, &naive);
         compare_counts(sample, scenario, &naive, true);
     }

@@ -26,7 +26,7 @@
 #include <string.h>
 
 /* Changes whenever the layout of a structure in this file does. */
-#define CV_ABI 2u
+#define CV_ABI 3u
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
@@ -640,6 +640,36 @@ struct cv_counting {
 };
 
 /*
+ * Other names for the nodes. An algorithm that never compares ids, nor goes by the order of nodes, can show where it
+ * names them: then states that differ in names only are one to the checker.
+ */
+#define CV_MAX_RENAMED 16u
+
+struct cv_renaming {
+    const cv_node *names; /* the new one of each node */
+    uint32_t nodes;
+    cv_node coordinator; /* who keeps its name */
+};
+
+static inline void cv_rename(const struct cv_renaming *renaming, cv_node *node)
+{
+    if (*node != CV_NOBODY)
+        *node = renaming->names[*node];
+}
+
+/* A row with a place for each node, and a node in each of them. */
+static inline void cv_rename_row(const struct cv_renaming *renaming, cv_node *row)
+{
+    cv_node before[CV_MAX_RENAMED];
+    assert(renaming->nodes <= CV_MAX_RENAMED);
+    memcpy(before, row, renaming->nodes * sizeof *row);
+    for (cv_node node = 0; node < renaming->nodes; node++) {
+        row[renaming->names[node]] = before[node];
+        cv_rename(renaming, &row[renaming->names[node]]);
+    }
+}
+
+/*
  * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
  * field is NULL; timers with NULL.
  */
@@ -686,6 +716,9 @@ struct cv_algorithm {
 
     /* Shows the numbers of that kind in a node's state, or else in a message. */
     void (*counters)(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message);
+
+    /* Renames the nodes in a node's state, or else in the body of a message. */
+    void (*rename)(const struct cv_renaming *renaming, cv_node node, void *state, struct cv_message *message);
 };
 
 #endif

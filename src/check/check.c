@@ -223,7 +223,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     if (!error && result->trail.count && !result->confirmed && options->reduction) {
         /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
-        all.reduction = all.drop_clocks = false;
+        all.reduction = all.symmetry = all.drop_clocks = false;
         cv_check_free(result);
         error = cv_check_run(scenario, &all, result);
     }

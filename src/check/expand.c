@@ -21,7 +21,7 @@ int expander_init(struct expander *expander, struct model *model)
     expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
     return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
-                   !expander->successors || !expander->changes
+                   symmetry_init(&expander->symmetry, model) || !expander->successors || !expander->changes
                ? CV_ENOMEM
                : 0;
 }
@@ -33,6 +33,7 @@ void expander_free(struct expander *expander)
     stepper_free(&expander->stepper);
     memo_free(&expander->foresight.known);
     commuting_free(&expander->commuting);
+    symmetry_free(&expander->symmetry);
 }
 
 /* ---- one successor ---- */
@@ -165,6 +166,9 @@ static inline void keep(struct expander *expander, struct successor *successor)
         recount(expander, successor);
     if (__builtin_expect(expander->model->setting.hushes, 0))
         hush_again(expander, successor);
+    successor->key = successor->print;
+    if (__builtin_expect(expander->symmetry.count > 1, 0))
+        successor->key = symmetry_print(&expander->symmetry, expander->state, successor->print);
     struct change *changes = &expander->changes[expander->change_count];
     successor->first = expander->change_count;
     successor->count = expander->touch_count;
@@ -186,10 +190,10 @@ struct event {
     uint8_t type, node, peer, place;
     uint32_t action;
     uint32_t argument;
-    uint32_t part, rest; /* the channel it takes a message from, or 0, and what is left there */
+    uint32_t part, rest;            /* the channel it takes a message from, or 0, and what is left there */
     const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
-    uint64_t time;       /* that passes before it */
-    bool mistake;        /* of the detector */
+    uint64_t time;                  /* that passes before it */
+    bool mistake;                   /* of the detector */
 };
 
 static bool somebody_else_inside(const struct expander *expander, cv_node node)
@@ -210,8 +214,7 @@ static enum wrong enter(struct expander *expander, struct successor *successor, 
         return WRONG_FENCE;
     const uint32_t part = expander->model->setting.nodes;
     if (counted)
-        put_world(expander, successor,
-                  stepper_raise(&expander->stepper, expander->state[part], outcome->fence));
+        put_world(expander, successor, stepper_raise(&expander->stepper, expander->state[part], outcome->fence));
     return WRONG_NOTHING;
 }
 

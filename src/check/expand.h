@@ -4,6 +4,7 @@
 #define CONCLAVE_CHECK_EXPAND_H
 
 #include "check/commute.h"
+#include "check/symmetry.h"
 
 #define EVERY_NODE UINT32_MAX
 #define MOST_EXPECTED 1024u
@@ -28,6 +29,7 @@ struct change {
 
 struct successor {
     struct print print;
+    struct print key;      /* what it is known by: the print, or that of the same with other names */
     uint32_t first, count; /* its changes */
     uint8_t type;          /* enum cv_decision_type */
     uint8_t node, peer, place;
@@ -50,6 +52,7 @@ struct expander {
     struct stepper stepper;
     struct foresight foresight;
     struct commuting commuting;
+    struct symmetry symmetry;
 
     /* The result. */
     struct successor *successors;
@@ -60,8 +63,8 @@ struct expander {
     /* While at it. */
     uint32_t *state;
     struct print print;
-    uint32_t alive;  /* a bit for each node that lives */
-    uint32_t hushed; /* HUSHED, and how far clocks go, if nobody will ask any more */
+    uint32_t alive;                          /* a bit for each node that lives */
+    uint32_t hushed;                         /* HUSHED, and how far clocks go, if nobody will ask any more */
     struct expected expected[MOST_EXPECTED]; /* of several states, in the order in which they are expanded */
     uint32_t expected_count, expected_at;
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
@@ -98,8 +101,8 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
 void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part);
 
 /*
- * Has the cache fetch what expanding states will need: a first look at each of them, then a second one at all. Where the
- * expectations of a state begin is to be put into `expected_at` before it is expanded.
+ * Has the cache fetch what expanding states will need: a first look at each of them, then a second one at all. Where
+ * the expectations of a state begin is to be put into `expected_at` before it is expanded.
  */
 uint32_t expand_expect(struct expander *expander, uint32_t *state);
 void expand_expect_again(struct expander *expander);

@@ -194,7 +194,7 @@ static bool expand_state(struct builder *builder, uint32_t *state, struct print 
         if (open)
             return true;
     }
-    while (reduction && reduce_next(builder->model, &expander->foresight, state, &tried, &nodes)) {
+    while (reduction && reduce_next(builder->model, &expander->foresight, state, alive, &tried, &nodes)) {
         expand_clear(expander);
         expand(expander, state, print, nodes);
         graph->first[from + 1] = graph->first[from];

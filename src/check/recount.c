@@ -118,9 +118,6 @@ void hush(struct expander *expander, struct successor *successor, uint32_t alive
             place->clock = clock_of(&model->setting, alive, place->clock);
             after = model_add_place(model, place);
             free(place);
-            if (habits_add(&model->habits, expander->state[part],
-                           (struct habit){.after = after, .cause = HABIT_ALWAYS, .type = HABIT_SKIP}))
-                model->out_of_memory = true;
         }
         if (after != expander->state[part])
             expand_set(expander, successor, part, after);

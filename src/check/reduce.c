@@ -22,10 +22,10 @@ static bool is_empty(const struct model *model, const uint32_t *state, cv_node f
 
 /* To whom may that node still send, as long as those of a set do nothing? Timers wait for what is under way to them. */
 static uint32_t receivers(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
-                          uint32_t set)
+                          uint32_t set, uint32_t alive)
 {
     uint32_t causes = 1u << HABIT_ALWAYS | (uint32_t)model->setting.options.any_time << HABIT_TIMER;
-    if (!model->setting.learns)
+    if (!learns_now(&model->setting, alive))
         return UINT32_MAX;
     for (cv_node other = 0; other < model->setting.nodes; other++)
         if (!(set & 1u << other) || !is_empty(model, state, other, node))
@@ -42,10 +42,10 @@ static bool concerns(const struct model *model, struct foresight *foresight, con
     for (uint32_t rest = set; rest; rest &= rest - 1) {
         const cv_node to = (cv_node)__builtin_ctz(rest);
         if ((model->setting.scenario->unordered || is_empty(model, state, node, to)) &&
-            model_may_send(model, state[node], alive, to))
+            model_may_send(model, state[node], alive & LIVES, to))
             open |= 1u << to;
     }
-    return open && receivers(model, foresight, state, node, set) & open;
+    return open && receivers(model, foresight, state, node, set, alive) & open;
 }
 
 static uint32_t waiting(const struct model *model, const uint32_t *state)
@@ -63,7 +63,7 @@ static uint32_t closure(const struct model *model, struct foresight *foresight, 
     uint32_t set = 1u << node;
     for (bool grows = true; grows;) {
         grows = false;
-        for (uint32_t rest = alive & ~set; rest; rest &= rest - 1) {
+        for (uint32_t rest = alive & LIVES & ~set; rest; rest &= rest - 1) {
             const cv_node other = (cv_node)__builtin_ctz(rest);
             if (concerns(model, foresight, state, other, set, alive)) {
                 set |= 1u << other;
@@ -74,11 +74,10 @@ static uint32_t closure(const struct model *model, struct foresight *foresight, 
     return set;
 }
 
-bool reduce_next(const struct model *model, struct foresight *foresight, const uint32_t *state, uint32_t *tried,
-                 uint32_t *nodes)
+bool reduce_next(const struct model *model, struct foresight *foresight, const uint32_t *state, uint32_t alive,
+                 uint32_t *tried, uint32_t *nodes)
 {
     const struct world *world = model_world(model, state[model->setting.nodes]);
-    const uint32_t alive = model_alive(model, state);
     const uint32_t candidates = waiting(model, state) & ~*tried;
     uint32_t best = 0, best_node = 0;
     if (world->crashes || world->suspicions || !candidates)
@@ -86,7 +85,7 @@ bool reduce_next(const struct model *model, struct foresight *foresight, const u
     for (uint32_t rest = candidates; rest; rest &= rest - 1) {
         const cv_node node = (cv_node)__builtin_ctz(rest);
         const uint32_t set = closure(model, foresight, state, node, alive);
-        if (set != alive && (!best || __builtin_popcount(set) < __builtin_popcount(best))) {
+        if (set != (alive & LIVES) && (!best || __builtin_popcount(set) < __builtin_popcount(best))) {
             best = set;
             best_node = node;
         }
@@ -100,7 +99,8 @@ uint32_t reduce_next_message(const struct model *model, struct commuting *commut
                              uint32_t alive, uint32_t part)
 {
     const struct world *world = model_world(model, state[model->setting.nodes]);
-    if (!model->setting.learns || model->setting.scenario->unordered || world->crashes || world->suspicions)
+    if (!learns_now(&model->setting, alive) || model->setting.scenario->unordered || world->crashes ||
+        world->suspicions)
         return 0;
     for (part = part ? part + 1 : model->setting.nodes + 1; part < model->parts; part++)
         if (state[part] &&

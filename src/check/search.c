@@ -36,8 +36,8 @@ struct worker {
     uint32_t base[GROUP][MOST_PARTS];
     struct print prints[GROUP];
     uint32_t expected[GROUP]; /* where the expectations of each begin */
-    uint32_t ends[GROUP];    /* where the successors of each end */
-    uint32_t obliged[GROUP]; /* how many of them must happen */
+    uint32_t ends[GROUP];     /* where the successors of each end */
+    uint32_t obliged[GROUP];  /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
@@ -154,6 +154,12 @@ static enum table_answer add(struct worker *worker, struct print print, uint64_t
     }
 }
 
+/* What the state with that print is known by. */
+static uint64_t key_of(struct worker *worker, const uint32_t *state, struct print print)
+{
+    return symmetry_print(&worker->expander.symmetry, state, print).half[0];
+}
+
 /* ---- what is wrong ---- */
 
 /* Is it what is looked for? */
@@ -176,13 +182,10 @@ static void report(struct worker *worker, const struct spot *spot)
     pthread_mutex_unlock(&crew->lock);
 }
 
-static void report_step(struct worker *worker, struct print print, const struct successor *successor)
+static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
 {
-    struct spot spot = {.found = true,
-                        .level = worker->crew->search->depth + 1,
-                        .print = print.half[0],
-                        .in_step = true,
-                        .step = *successor};
+    struct spot spot = {
+        .found = true, .level = worker->crew->search->depth + 1, .print = key, .in_step = true, .step = *successor};
     spot.finding =
         (struct cv_finding){.name = wrong_name((enum wrong)successor->wrong), .kind = "always", .verdict = CV_VIOLATED};
     if (is_wanted(worker, spot.finding.name))
@@ -191,7 +194,7 @@ static void report_step(struct worker *worker, struct print print, const struct 
 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
-    struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = print.half[0]};
+    struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = key_of(worker, state, print)};
     worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
@@ -206,13 +209,14 @@ static void judge_rest(struct worker *worker, const uint32_t *state, struct prin
 static bool look_up(struct worker *worker, const uint32_t *base, struct print print, uint32_t from, uint32_t to)
 {
     struct table *table = &worker->crew->search->table;
+    const uint64_t key = key_of(worker, base, print);
     uint64_t fresh = 0;
     bool open = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
         if (__builtin_expect(successor->wrong, 0))
-            report_step(worker, print, successor);
-        const enum table_answer answer = add(worker, successor->print, print.half[0]);
+            report_step(worker, key, successor);
+        const enum table_answer answer = add(worker, successor->key, key);
         if (answer == TABLE_NEW) {
             fresh++;
             queue(worker, base, successor);
@@ -242,13 +246,14 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     expand_expect_again(expander);
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
         expander->obliged = 0;
-        expander->expected_at = i + 1 < count && worker->expected[i] == worker->expected[i + 1] ? expander->expected_count
-                                                                                          : worker->expected[i];
+        expander->expected_at = i + 1 < count && worker->expected[i] == worker->expected[i + 1]
+                                    ? expander->expected_count
+                                    : worker->expected[i];
         expand(expander, worker->base[i], worker->prints[i], EVERY_NODE);
         worker->ends[i] = expander->count;
         worker->obliged[i] = expander->obliged;
         for (uint32_t j = from; j < expander->count; j++)
-            table_expect(table, expander->successors[j].print);
+            table_expect(table, expander->successors[j].key);
     }
     for (uint32_t i = 0, from = 0; i < count; from = worker->ends[i++]) {
         look_up(worker, worker->base[i], worker->prints[i], from, worker->ends[i]);
@@ -258,11 +263,10 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
 }
 
 /* A message that may as well arrive before all else. */
-static bool try_messages(struct worker *worker, uint32_t *state, struct print print)
+static bool try_messages(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
     const struct model *model = worker->crew->model;
-    const uint32_t alive = expand_alive(expander, state);
     for (uint32_t part = 0; (part = reduce_next_message(model, &expander->commuting, state, alive, part));) {
         expand_clear(expander);
         expand_delivery(expander, state, print, part);
@@ -276,11 +280,11 @@ static bool try_messages(struct worker *worker, uint32_t *state, struct print pr
 }
 
 /* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
-static bool try_nodes(struct worker *worker, uint32_t *state, struct print print)
+static bool try_nodes(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
     uint32_t nodes = EVERY_NODE, tried = 0;
-    while (reduce_next(worker->crew->model, &expander->foresight, state, &tried, &nodes)) {
+    while (reduce_next(worker->crew->model, &expander->foresight, state, alive, &tried, &nodes)) {
         expand_clear(expander);
         expand(expander, state, print, nodes);
         if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count))
@@ -295,7 +299,10 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
     struct expander *expander = &worker->expander;
     uint32_t *state = worker->base[0];
     const struct print print = chunk_state(chunk, index, worker->crew->model->parts, state);
-    if (try_messages(worker, state, print) || try_nodes(worker, state, print)) {
+    const uint32_t alive = expand_alive(expander, state);
+    const bool worth_trying = !worker->crew->model->setting.algorithm->clocked || alive & HUSHED;
+    worker->expanded += worth_trying;
+    if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
         worker->reduced = true;
         worker->saved++;
         return;
@@ -317,7 +324,6 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
     else
         for (uint32_t i = 0; i < chunk->count && !crew->stop; i += GROUP)
             expand_group(worker, chunk, i, chunk->count - i < GROUP ? chunk->count - i : GROUP);
-    worker->expanded += chunk->count;
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
     pthread_rwlock_unlock(&crew->growing);
@@ -431,7 +437,7 @@ static int begin(struct crew *crew)
     if (!first->out)
         return CV_ENOMEM;
     memcpy(chunk_append(first->out, print), state, first->out->parts * sizeof *state);
-    table_add(&crew->search->table, print, 0, 0);
+    table_add(&crew->search->table, symmetry_print(&first->expander.symmetry, state, print), 0, 0);
     crew->search->table.count = 1;
     hand_in(first);
     crew->level = crew->next;

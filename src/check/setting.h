@@ -15,7 +15,8 @@ struct setting {
     struct cv_index index;
     uint32_t nodes, timers, claims;
     cv_id best;      /* the best of all nodes */
-    bool learns;     /* what nodes are seen to do tells what they will do, if no clock or counter makes each new */
+    bool learns;     /* what nodes are seen to do tells what they will do: see learns_now() */
+    bool renames;    /* states that differ in names only are one */
     bool hushes;     /* Lamport clocks are dropped once nobody will ask any more, */
     bool caps;       /* or go no further than all requests, if that is all that matters */
     bool any_caller; /* the result does not depend on who calls */
@@ -81,6 +82,12 @@ static inline uint64_t clock_of(const struct setting *setting, uint32_t alive, u
 {
     const uint64_t most = alive & HUSHED ? alive >> HUSH_SHIFT & HUSH_MOST : UINT64_MAX;
     return !setting->algorithm->clocked ? 0 : clock < most ? clock : most;
+}
+
+/* Not as long as a clock makes everything that a node does something new. */
+static inline bool learns_now(const struct setting *setting, uint32_t alive)
+{
+    return setting->learns && (!setting->algorithm->clocked || alive & HUSHED);
 }
 
 /* Whom a node can reach: the living, in a graph those it is connected with by the living. */

@@ -136,8 +136,8 @@ static void note_habit(struct model *model, uint32_t place, enum cv_decision_typ
 static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
-        if (other->place == outcome->place && other->flags == outcome->flags &&
-            other->fence == outcome->fence && other->send_count == outcome->send_count &&
+        if (other->place == outcome->place && other->flags == outcome->flags && other->fence == outcome->fence &&
+            other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
     return false;
@@ -202,7 +202,7 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return NULL;
-        if (model->setting.learns && !stepper->supposes)
+        if (learns_now(&model->setting, alive) && !stepper->supposes)
             note_habit(model, place, type, argument, outcome);
         if (is_known(first, outcome))
             continue;

@@ -268,9 +268,69 @@ static void limit_clocks(uint64_t most)
     }
 }
 
+/* The same state with other names. */
+static void rename_all(const struct full *from, const cv_node *names, struct full *to)
+{
+    const struct cv_renaming renaming = {names, n, group.coordinator};
+    *to = *from;
+    to->missed = 0;
+    for (cv_node i = 0; i < n; i++) {
+        struct node *it = &to->node[names[i]];
+        *it = from->node[i];
+        to->missed |= (from->missed >> i & 1u) << names[i];
+        if (it->alive)
+            scenario->algorithm->rename(&renaming, i, it->state, NULL);
+        it->suspects = 0;
+        for (cv_node j = 0; j < n; j++) {
+            it->suspects |= (from->node[i].suspects >> j & 1u) << names[j];
+            to->count[names[i]][names[j]] = from->count[i][j];
+            memcpy(to->letter[names[i]][names[j]], from->letter[i][j], from->count[i][j] * sizeof(struct letter));
+        }
+    }
+}
+
+/* Tries every order of the nodes but the coordinator, and keeps the one whose bytes come first. */
+static void choose_names(cv_node *names, uint32_t at, const struct full *original, unsigned char *best)
+{
+    static struct full other;
+    static unsigned char packed[sizeof(struct full) + 64];
+    if (at == n) {
+        rename_all(original, names, &other);
+        const uint32_t length = pack(&other, packed);
+        if (memcmp(packed, best, 4) == 0 && memcmp(packed, best, length) < 0)
+            memcpy(best, packed, length);
+        return;
+    }
+    for (cv_node i = at; i < n; i++) {
+        if ((i != at && i == group.coordinator) || (i != at && at == group.coordinator))
+            continue;
+        const cv_node one = names[at], two = names[i];
+        names[at] = two;
+        names[i] = one;
+        choose_names(names, at + 1, original, best);
+        names[at] = one;
+        names[i] = two;
+    }
+}
+
+static void name_anew(void)
+{
+    static struct full original;
+    static unsigned char best[sizeof(struct full) + 64];
+    cv_node names[N];
+    for (cv_node i = 0; i < n; i++)
+        names[i] = i;
+    original = next;
+    pack(&original, best);
+    choose_names(names, 0, &original, best);
+    unpack(&next, best);
+}
+
 static void meet(void)
 {
     limit_clocks(latest(&next));
+    if (options->symmetry)
+        name_anew();
     if (scenario->algorithm->counters) {
         memset(least, 0, sizeof least);
         visit(&(struct cv_counting){find_least});
