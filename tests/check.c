@@ -13,6 +13,7 @@
 #include "algorithm/registry.h"
 #include "check/check.h"
 #include "check/naive.h"
+#include "check/order.h"
 #include "core/plan.h"
 
 struct sample {
@@ -39,6 +40,8 @@ static const struct sample quick[] = {
     {"peterson", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"wireless", "3", NULL, "ring", NULL, {CALLERS}, false},
     {"wireless", "3", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
+    {"order-of-arrival", "4", NULL, NULL, NULL, {.callers = 3}, false},
+    {"order-of-sending", "4", NULL, NULL, NULL, {.callers = 3}, false},
     {"central", "3", "2", NULL, NULL, {CALLERS}, false},
     {"central", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"central", "4", NULL, NULL, "coordinator=2", {.callers = 7}, true},
@@ -200,9 +203,16 @@ static void compare_with_whole(const struct sample *sample, const struct cv_scen
     cv_check_free(&whole);
 }
 
+static const struct cv_algorithm *find(const char *name)
+{
+    if (strcmp(name, order_of_arrival.name) == 0)
+        return &order_of_arrival;
+    return strcmp(name, order_of_sending.name) == 0 ? &order_of_sending : cv_algorithm_find(name);
+}
+
 static void compare(const struct sample *sample, bool naive)
 {
-    struct cv_plan plan = {.algorithm = cv_algorithm_find(sample->algorithm),
+    struct cv_plan plan = {.algorithm = find(sample->algorithm),
                            .nodes = sample->nodes,
                            .entries = sample->entries,
                            .graph = sample->graph,

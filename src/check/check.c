@@ -149,15 +149,22 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
-/* What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. */
+#define FIRST_PATIENCE 10000u
+
+/*
+ * What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. While much
+ * is new it is not worth while to go on for long.
+ */
 static int search_settled(struct check *check, bool reduction)
 {
-    for (;;) {
+    struct search *search = &check->search;
+    for (uint64_t patience = FIRST_PATIENCE;; patience *= 2) {
         check->model->habits.learnt = false;
-        const int error = search_run(&check->search, check->model, reduction);
-        if (error || check->search.end != SEARCH_COMPLETE || !check->search.reduced || !check->model->habits.learnt)
+        const int error = search_run(search, check->model, reduction, patience);
+        const bool complete = search->end == SEARCH_COMPLETE && (!search->reduced || !check->model->habits.learnt);
+        if (error || complete || (search->end != SEARCH_COMPLETE && search->end != SEARCH_LEARNT))
             return error;
-        search_free(&check->search);
+        search_free(search);
     }
 }
 

@@ -24,6 +24,7 @@ struct crew {
     _Atomic bool stop;
     bool done;
     struct thrift thrift; /* does reduction pay? */
+    uint64_t patience;
     struct worker *workers;
     uint32_t threads;
 };
@@ -400,6 +401,8 @@ static void turn_over(struct crew *crew)
     const struct cv_check_options *options = &crew->model->setting.options;
     if ((crew->model->strayed && options->reduction) || (crew->model->timely && crew->model->setting.hushes))
         halt(crew, SEARCH_STRAYED);
+    if (crew->model->habits.learnt && search->table.count > crew->patience)
+        halt(crew, SEARCH_LEARNT);
     if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !crew->next;
@@ -480,10 +483,11 @@ static void add_up(struct crew *crew)
     free_chunks(crew->spare);
 }
 
-int search_run(struct search *search, struct model *model, bool reduction)
+int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)
 {
     struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
     *search = (struct search){.model = model};
+    crew.patience = patience;
     crew.thrift.on = crew.thrift.used = reduction;
     crew.workers = calloc(crew.threads, sizeof *crew.workers);
     int error = table_init(&search->table, model->setting.options.wide);
