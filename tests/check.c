@@ -42,6 +42,7 @@ static const struct sample quick[] = {
     {"wireless", "3", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
     {"order-of-arrival", "4", NULL, NULL, NULL, {.callers = 3}, false},
     {"order-of-sending", "4", NULL, NULL, NULL, {.callers = 3}, false},
+    {"order-once-armed", "4", NULL, NULL, NULL, {.callers = 11}, false},
     {"central", "3", "2", NULL, NULL, {CALLERS}, false},
     {"central", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"central", "4", NULL, NULL, "coordinator=2", {.callers = 7}, true},
@@ -205,9 +206,11 @@ static void compare_with_whole(const struct sample *sample, const struct cv_scen
 
 static const struct cv_algorithm *find(const char *name)
 {
-    if (strcmp(name, order_of_arrival.name) == 0)
-        return &order_of_arrival;
-    return strcmp(name, order_of_sending.name) == 0 ? &order_of_sending : cv_algorithm_find(name);
+    static const struct cv_algorithm *const own[] = {&order_of_arrival, &order_of_sending, &order_once_armed};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(name, own[i]->name) == 0)
+            return own[i];
+    return cv_algorithm_find(name);
 }
 
 static void compare(const struct sample *sample, bool naive)
