@@ -568,9 +568,8 @@ enum cv_claim {
 #define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
 
-/* What an algorithm does with Lamport's clock. */
 enum cv_clock_use {
-    CV_CLOCKED = 1,    /* it tells the time of requests, or whatever else */
+    CV_CLOCKED = 1,    /* Lamport's clock tells the time of requests, or whatever else */
     CV_CLOCKS_REQUESTS /* times are only compared with those of requests that wait, not by how much they differ */
 };
 
@@ -639,35 +638,11 @@ struct cv_counting {
     void (*count)(struct cv_counting *counting, uint32_t family, uint64_t *number);
 };
 
-/*
- * Other names for the nodes. An algorithm that never compares ids, nor goes by the order of nodes, can show where it
- * names them: then states that differ in names only are one to the checker.
- */
-#define CV_MAX_RENAMED 16u
-
+/* Other names for all nodes but the coordinator, for algorithms that never compare ids: in a field, in one per node. */
 struct cv_renaming {
-    const cv_node *names; /* the new one of each node */
-    uint32_t nodes;
-    cv_node coordinator; /* who keeps its name */
+    void (*node)(const struct cv_renaming *renaming, cv_node *node);
+    void (*row)(const struct cv_renaming *renaming, cv_node *row);
 };
-
-static inline void cv_rename(const struct cv_renaming *renaming, cv_node *node)
-{
-    if (*node != CV_NOBODY)
-        *node = renaming->names[*node];
-}
-
-/* A row with a place for each node, and a node in each of them. */
-static inline void cv_rename_row(const struct cv_renaming *renaming, cv_node *row)
-{
-    cv_node before[CV_MAX_RENAMED];
-    assert(renaming->nodes <= CV_MAX_RENAMED);
-    memcpy(before, row, renaming->nodes * sizeof *row);
-    for (cv_node node = 0; node < renaming->nodes; node++) {
-        row[renaming->names[node]] = before[node];
-        cv_rename(renaming, &row[renaming->names[node]]);
-    }
-}
 
 /*
  * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
@@ -718,7 +693,8 @@ struct cv_algorithm {
     void (*counters)(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message);
 
     /* Renames the nodes in a node's state, or else in the body of a message. */
-    void (*rename)(const struct cv_renaming *renaming, cv_node node, void *state, struct cv_message *message);
+    void (*rename)(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
+                   struct cv_message *message);
 };
 
 #endif

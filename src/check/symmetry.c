@@ -59,15 +59,39 @@ void symmetry_free(struct symmetry *symmetry)
 
 /* ---- renaming ---- */
 
-static uint32_t rename_bits(const struct cv_renaming *renaming, uint32_t bits)
+/* One of the ways, as algorithms see it. */
+struct naming {
+    struct cv_renaming renaming; /* first, so that the one is the other */
+    const cv_node *names;
+    uint32_t nodes;
+};
+
+static void rename_node(const struct cv_renaming *renaming, cv_node *node)
+{
+    if (*node != CV_NOBODY)
+        *node = ((const struct naming *)(const void *)renaming)->names[*node];
+}
+
+static void rename_row(const struct cv_renaming *renaming, cv_node *row)
+{
+    const struct naming *naming = (const struct naming *)(const void *)renaming;
+    cv_node before[CV_CHECK_MOST_NODES];
+    memcpy(before, row, naming->nodes * sizeof *row);
+    for (cv_node node = 0; node < naming->nodes; node++) {
+        rename_node(renaming, &before[node]);
+        row[naming->names[node]] = before[node];
+    }
+}
+
+static uint32_t rename_bits(const struct naming *naming, uint32_t bits)
 {
     uint32_t renamed = 0;
     for (uint32_t rest = bits; rest; rest &= rest - 1)
-        renamed |= 1u << renaming->names[__builtin_ctz(rest)];
+        renamed |= 1u << naming->names[__builtin_ctz(rest)];
     return renamed;
 }
 
-static uint32_t rename_place(struct model *model, const struct cv_renaming *renaming, uint32_t number)
+static uint32_t rename_place(struct model *model, const struct naming *naming, uint32_t number)
 {
     const struct intern_record *record = intern_record(&model->places, number);
     struct place *place = malloc(record->length);
@@ -77,15 +101,15 @@ static uint32_t rename_place(struct model *model, const struct cv_renaming *rena
     }
     memcpy(place, record->bytes, record->length);
     if (place->flags & PLACE_ALIVE)
-        model->setting.algorithm->rename(renaming, place->node, place->state, NULL);
-    place->node = renaming->names[place->node];
-    place->suspects = rename_bits(renaming, place->suspects);
+        model->setting.algorithm->rename(&naming->renaming, &model->setting.group, place->node, place->state, NULL);
+    place->node = naming->names[place->node];
+    place->suspects = rename_bits(naming, place->suspects);
     const uint32_t renamed = model_add_place(model, place);
     free(place);
     return renamed;
 }
 
-static uint32_t rename_message(struct model *model, const struct cv_renaming *renaming, uint32_t number)
+static uint32_t rename_message(struct model *model, const struct naming *naming, uint32_t number)
 {
     const struct intern_record *record = intern_record(&model->messages, number);
     struct cv_message *message = malloc(record->length);
@@ -94,40 +118,38 @@ static uint32_t rename_message(struct model *model, const struct cv_renaming *re
         return number;
     }
     memcpy(message, record->bytes, record->length);
-    model->setting.algorithm->rename(renaming, message->from, NULL, message);
-    message->from = renaming->names[message->from];
-    message->to = renaming->names[message->to];
+    model->setting.algorithm->rename(&naming->renaming, &model->setting.group, message->from, NULL, message);
+    message->from = naming->names[message->from];
+    message->to = naming->names[message->to];
     const uint32_t renamed = model_add_message(model, message, 0);
     free(message);
     return renamed;
 }
 
 /* Without order between messages they stand in the order of their numbers. */
-static uint32_t rename_contents(struct model *model, const struct cv_renaming *renaming, uint32_t number)
+static uint32_t rename_contents(struct model *model, const struct naming *naming, uint32_t number)
 {
     uint32_t renamed = 0;
     for (uint32_t rest = number; rest; rest = model_contents(model, rest)->rest)
-        renamed = model_put(model, renamed, rename_message(model, renaming, model_contents(model, rest)->first));
+        renamed = model_put(model, renamed, rename_message(model, naming, model_contents(model, rest)->first));
     return renamed;
 }
 
-static uint32_t rename_world(struct model *model, const struct cv_renaming *renaming, uint32_t number)
+static uint32_t rename_world(struct model *model, const struct naming *naming, uint32_t number)
 {
     struct world world = *model_world(model, number);
-    world.missed = rename_bits(renaming, world.missed);
+    world.missed = rename_bits(naming, world.missed);
     return model_add_world(model, &world);
 }
 
 static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t number, uint32_t way,
-                        uint32_t (*rename)(struct model *, const struct cv_renaming *, uint32_t))
+                        uint32_t (*rename)(struct model *, const struct naming *, uint32_t))
 {
     const uint64_t known = memo_find(memo, number, way);
     if (known)
         return (uint32_t)(known - 1);
-    const struct cv_renaming renaming = {.names = symmetry->names[way],
-                                         .nodes = symmetry->model->setting.nodes,
-                                         .coordinator = symmetry->model->setting.group.coordinator};
-    const uint32_t result = rename(symmetry->model, &renaming, number);
+    const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], symmetry->model->setting.nodes};
+    const uint32_t result = rename(symmetry->model, &naming, number);
     if (memo_add(memo, number, way, (uint64_t)result + 1))
         symmetry->model->out_of_memory = true;
     return result;

@@ -268,10 +268,29 @@ static void limit_clocks(uint64_t most)
     }
 }
 
+static const cv_node *new_names;
+
+static void name_node(const struct cv_renaming *renaming, cv_node *node)
+{
+    (void)renaming;
+    *node = *node == CV_NOBODY ? CV_NOBODY : new_names[*node];
+}
+
+static void name_row(const struct cv_renaming *renaming, cv_node *row)
+{
+    cv_node renamed[N];
+    for (cv_node i = 0; i < n; i++) {
+        renamed[new_names[i]] = row[i];
+        name_node(renaming, &renamed[new_names[i]]);
+    }
+    memcpy(row, renamed, n * sizeof *row);
+}
+
 /* The same state with other names. */
 static void rename_all(const struct full *from, const cv_node *names, struct full *to)
 {
-    const struct cv_renaming renaming = {names, n, group.coordinator};
+    const struct cv_renaming renaming = {name_node, name_row};
+    new_names = names;
     *to = *from;
     to->missed = 0;
     for (cv_node i = 0; i < n; i++) {
@@ -279,7 +298,7 @@ static void rename_all(const struct full *from, const cv_node *names, struct ful
         *it = from->node[i];
         to->missed |= (from->missed >> i & 1u) << names[i];
         if (it->alive)
-            scenario->algorithm->rename(&renaming, i, it->state, NULL);
+            scenario->algorithm->rename(&renaming, &group, i, it->state, NULL);
         it->suspects = 0;
         for (cv_node j = 0; j < n; j++) {
             it->suspects |= (from->node[i].suspects >> j & 1u) << names[j];

@@ -146,16 +146,17 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
 }
 
 /* Who asks and who is let in is all the same to it; only the coordinator is not like the others. */
-static void rename(const struct cv_renaming *renaming, cv_node node, void *state, struct cv_message *message)
+static void rename(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
+                   struct cv_message *message)
 {
     struct state *my = state;
     if (message)
         return;
-    cv_rename(renaming, &my->holder);
-    cv_rename(renaming, &my->first);
-    cv_rename(renaming, &my->last);
-    if (renaming->coordinator == node)
-        cv_rename_row(renaming, my->behind);
+    renaming->node(renaming, &my->holder);
+    renaming->node(renaming, &my->first);
+    renaming->node(renaming, &my->last);
+    if (group->coordinator == node)
+        renaming->row(renaming, my->behind);
 }
 
 static const struct cv_kind kinds[] = {
