@@ -37,7 +37,7 @@ static const struct outcome *step(const struct matter *matter, uint32_t place, e
                                   uint32_t argument)
 {
     const struct habit *it = habits_of(&matter->commuting->stepper.model->habits, place);
-    while (it && (it->type != type || it->argument != argument))
+    while (it && (it->type != type || it->argument != argument || it->alive != matter->alive))
         it = it->next;
     return !it ? NULL : stepper_step(&matter->commuting->stepper, place, type, argument, matter->alive);
 }
@@ -123,7 +123,8 @@ static bool stand(struct matter *matter, uint32_t place, const struct outcome *a
         if (it->type == HABIT_SKIP) {
             if (!stand(matter, place, arrived, it->after))
                 return false;
-        } else if (it->cause != from && (it->cause != HABIT_TIMER || model->setting.options.any_time) &&
+        } else if (it->cause != from && !((it->alive ^ matter->alive) & LIVES) &&
+                   (it->cause != HABIT_TIMER || model->setting.options.any_time) &&
                    !stands(matter, place, arrived, it)) {
             return false;
         }

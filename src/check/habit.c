@@ -51,7 +51,7 @@ static bool is_known(const struct habits *habits, uint32_t place, const struct h
 {
     for (const struct habit *it = habits_of(habits, place); it; it = it->next)
         if (it->after == habit->after && it->type == habit->type && it->argument == habit->argument &&
-            it->receivers == habit->receivers)
+            it->alive == habit->alive && it->receivers == habit->receivers)
             return true;
     return false;
 }

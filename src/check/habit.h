@@ -26,7 +26,7 @@ enum habit_cause { HABIT_TIMER = 30, HABIT_ALWAYS = 31 };
 struct habit {
     const struct habit *next; /* another one from the same state */
     uint32_t after;           /* the node's state then */
-    uint32_t argument;        /* of the event, as stepper_step() takes it */
+    uint32_t argument, alive; /* of the event, as stepper_step() takes them */
     uint16_t receivers;       /* a bit for each node it sends to */
     uint8_t cause;
     uint8_t type; /* enum cv_decision_type, or HABIT_SKIP */

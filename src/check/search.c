@@ -397,7 +397,8 @@ static void turn_over(struct crew *crew)
         expanded += crew->workers[i].expanded;
         saved += crew->workers[i].saved;
     }
-    thrift_look(&crew->thrift, expanded, saved);
+    if (!crew->model->habits.learnt) /* what is still to be learnt may make it worth while */
+        thrift_look(&crew->thrift, expanded, saved);
     const struct cv_check_options *options = &crew->model->setting.options;
     if ((crew->model->strayed && options->reduction) || (crew->model->timely && crew->model->setting.hushes))
         halt(crew, SEARCH_STRAYED);

@@ -122,10 +122,13 @@ static uint8_t cause_of(const struct model *model, enum cv_decision_type type, u
 }
 
 static void note_habit(struct model *model, uint32_t place, enum cv_decision_type type, uint32_t argument,
-                       const struct outcome *outcome)
+                       uint32_t alive, const struct outcome *outcome)
 {
-    struct habit habit = {
-        .after = outcome->place, .argument = argument, .cause = cause_of(model, type, argument), .type = (uint8_t)type};
+    struct habit habit = {.after = outcome->place,
+                          .argument = argument,
+                          .alive = alive,
+                          .cause = cause_of(model, type, argument),
+                          .type = (uint8_t)type};
     for (uint32_t i = 0; i < outcome->send_count; i++)
         habit.receivers |= (uint16_t)(1u << outcome->sends[i].to);
     if (habits_add(&model->habits, place, habit))
@@ -203,7 +206,7 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return NULL;
         if (learns_now(&model->setting, alive) && !stepper->supposes)
-            note_habit(model, place, type, argument, outcome);
+            note_habit(model, place, type, argument, alive, outcome);
         if (is_known(first, outcome))
             continue;
         outcome->next = first;
