@@ -5,10 +5,11 @@
  * that event may as well happen first, and orders in which others go first need not be tried. A node hears something
  * new over a channel that is empty now; over one that is not, what comes next is known. Hence the set: begin with a
  * node that has a message waiting; add everybody who could send to a member over an empty channel; go on until nobody
- * is to be added (a persistent set, in the words of Godefroid and of Valmari's stubborn sets).
+ * is to be added (a persistent set, in the words of Godefroid and of Valmari's stubborn sets). Often a single message
+ * is such a set: see commute.h. Who could send is judged by what was seen (habit.h), until a search shows nothing new.
  *
- * This keeps every end of a run, whatever a node goes through by itself (its invariant, its calls, whom it follows),
- * and whether some run never ends. Who is inside at the same time is kept by not reducing where somebody enters or
+ * This keeps every end of a run, how each step of a node is judged (its invariant, its calls, whom it follows), and
+ * whether some run never ends. Who is inside at the same time is kept by not reducing where somebody enters or
  * leaves. While faults are still to come nothing is left out: a crash concerns everybody.
  */
 #include "check/reduce.h"
