@@ -99,6 +99,7 @@ end:
     :: d_step {
            mode[i] == HELD -> clock[i] = clock[i] + 1;
            mode[i] = RELEASED;
+           time[i] = 0;
            for (k : 0 .. N - 1) {
                if
                :: deferred[i] & (1 << k) ->

@@ -26,7 +26,7 @@
 #include <string.h>
 
 /* Changes whenever the layout of a structure in this file does. */
-#define CV_ABI 2u
+#define CV_ABI 3u
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
@@ -568,6 +568,11 @@ enum cv_claim {
 #define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
 
+enum cv_clock_use {
+    CV_CLOCKED = 1,    /* Lamport's clock tells the time of requests, or whatever else */
+    CV_CLOCKS_REQUESTS /* times are only compared with those of requests that wait, not by how much they differ */
+};
+
 struct cv_kind {
     const char *name;
     uint64_t bytes; /* of the body, without its list */
@@ -633,6 +638,12 @@ struct cv_counting {
     void (*count)(struct cv_counting *counting, uint32_t family, uint64_t *number);
 };
 
+/* Other names for all nodes but the coordinator, for algorithms that never compare ids: in a field, in one per node. */
+struct cv_renaming {
+    void (*node)(const struct cv_renaming *renaming, cv_node *node);
+    void (*row)(const struct cv_renaming *renaming, cv_node *row);
+};
+
 /*
  * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
  * field is NULL; timers with NULL.
@@ -646,7 +657,7 @@ struct cv_algorithm {
     uint32_t topology;  /* enum cv_topology */
     uint32_t assumes;   /* enum cv_assumption, or'ed */
     uint32_t claims;    /* enum cv_claim, or'ed */
-    uint32_t clocked;   /* the Lamport clock is part of the algorithm, not only of its trace */
+    uint32_t clocked;   /* enum cv_clock_use; 0: the Lamport clock is not part of the algorithm, only of its trace */
     uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
     uint32_t quorums;   /* it needs voting sets */
     uint32_t clusters;  /* it needs clusters */
@@ -680,6 +691,10 @@ struct cv_algorithm {
 
     /* Shows the numbers of that kind in a node's state, or else in a message. */
     void (*counters)(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message);
+
+    /* Renames the nodes in a node's state, or else in the body of a message. */
+    void (*rename)(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
+                   struct cv_message *message);
 };
 
 #endif

@@ -125,7 +125,8 @@ static void list_findings(struct check *check)
         list_finding(check, "any-caller", "always", CV_ANY_CALLER);
         list_finding(check, "one-election", "always", CV_ONE_CALL);
     }
-    if (check->model->setting.algorithm->invariant)
+    const bool asserted = check->finding.verdict == CV_VIOLATED && strcmp(check->finding.name, "invariant") == 0;
+    if (check->model->setting.algorithm->invariant || asserted)
         list_finding(check, "invariant", "always", 0);
     judgement->verdict = check->finding.verdict == CV_VIOLATED ? CV_VIOLATED
                          : check->result->complete             ? CV_HELD
@@ -148,6 +149,25 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
+#define FIRST_PATIENCE 10000u
+
+/*
+ * What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. While much
+ * is new it is not worth while to go on for long.
+ */
+static int search_settled(struct check *check, bool reduction)
+{
+    struct search *search = &check->search;
+    for (uint64_t patience = FIRST_PATIENCE;; patience *= 2) {
+        check->model->habits.learnt = false;
+        const int error = search_run(search, check->model, reduction, patience);
+        const bool complete = search->end == SEARCH_COMPLETE && (!search->reduced || !check->model->habits.learnt);
+        if (error || complete || (search->end != SEARCH_COMPLETE && search->end != SEARCH_LEARNT))
+            return error;
+        search_free(search);
+    }
+}
+
 /* If the algorithm does what a reduction relies on not being done: once more, without that reduction. */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
@@ -155,10 +175,10 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
     for (;;) {
         int error = model_init(check->model, scenario, &now);
         if (!error)
-            error = search_run(&check->search, check->model, now.reduction);
+            error = search_settled(check, now.reduction);
         if (error || check->search.end != SEARCH_STRAYED)
             return error;
-        now.keep_clocks |= check->model->timely;
+        now.drop_clocks &= !check->model->timely;
         now.reduction &= !check->model->strayed;
         search_free(&check->search);
         model_free(check->model);
@@ -210,7 +230,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     if (!error && result->trail.count && !result->confirmed && options->reduction) {
         /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
-        all.reduction = false;
+        all.reduction = all.symmetry = all.drop_clocks = false;
         cv_check_free(result);
         error = cv_check_run(scenario, &all, result);
     }

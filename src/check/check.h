@@ -32,7 +32,8 @@ struct cv_check_options {
     uint64_t memory;      /* bytes not to exceed */
     bool any_time;        /* timers may fire whenever they are armed */
     bool reduction;       /* leave out orders that come to the same */
-    bool keep_clocks;     /* but drop no clocks: the algorithm looks at them whenever it likes */
+    bool symmetry;        /* take states that differ in names only for one, where the algorithm allows it */
+    bool drop_clocks;     /* once nobody will ask any more, if nothing but requests looks at them */
     bool wide;            /* fingerprints of 128 bits */
     const char *property; /* look for violations of this one alone; NULL: of any */
     volatile sig_atomic_t *interrupted;

@@ -18,8 +18,12 @@ int expander_init(struct expander *expander, struct model *model)
     *expander = (struct expander){.model = model, .room = 256, .change_room = 1024};
     expander->successors = malloc(expander->room * sizeof *expander->successors);
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
+    expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
-    return error || !expander->successors || !expander->changes ? CV_ENOMEM : 0;
+    return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
+                   symmetry_init(&expander->symmetry, model) || !expander->successors || !expander->changes
+               ? CV_ENOMEM
+               : 0;
 }
 
 void expander_free(struct expander *expander)
@@ -27,6 +31,9 @@ void expander_free(struct expander *expander)
     free(expander->successors);
     free(expander->changes);
     stepper_free(&expander->stepper);
+    memo_free(&expander->foresight.known);
+    commuting_free(&expander->commuting);
+    symmetry_free(&expander->symmetry);
 }
 
 /* ---- one successor ---- */
@@ -130,12 +137,26 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
         set_contents(expander, successor, part, number);
 }
 
-static bool nobody_will_ask(const struct expander *expander)
+/* HUSHED, and how far clocks go, if nobody will ask any more; otherwise 0. */
+static uint32_t hushed(const struct expander *expander)
 {
-    for (cv_node node = 0; node < expander->model->setting.nodes; node++)
-        if (model_place(expander->model, expander->state[node])->left)
-            return false;
-    return true;
+    const struct setting *setting = &expander->model->setting;
+    uint64_t latest = 0;
+    for (cv_node node = 0; node < setting->nodes; node++) {
+        const struct place *place = model_place(expander->model, expander->state[node]);
+        if (place->left)
+            return 0;
+        if (place->flags & PLACE_WAITING && setting->caps && place->asked + 1ull > latest)
+            latest = place->asked + 1ull;
+    }
+    return latest > HUSH_MOST ? 0 : HUSHED | (uint32_t)latest << HUSH_SHIFT;
+}
+
+static void hush_again(struct expander *expander, struct successor *successor)
+{
+    const uint32_t now = hushed(expander);
+    if (now && now != expander->hushed)
+        hush(expander, successor, now);
 }
 
 /* Keeps the successor that the state has been made into, and makes the state what it was. */
@@ -143,9 +164,11 @@ static inline void keep(struct expander *expander, struct successor *successor)
 {
     if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
         recount(expander, successor);
-    if (__builtin_expect(expander->model->setting.hushes, 0) && !expander->hushed &&
-        (successor->type == CV_DECIDE_REQUEST || expander->model->setting.group.absence) && nobody_will_ask(expander))
-        hush(expander, successor);
+    if (__builtin_expect(expander->model->setting.hushes, 0))
+        hush_again(expander, successor);
+    successor->key = successor->print;
+    if (__builtin_expect(expander->symmetry.count > 1, 0))
+        successor->key = symmetry_print(&expander->symmetry, expander->state, successor->print);
     struct change *changes = &expander->changes[expander->change_count];
     successor->first = expander->change_count;
     successor->count = expander->touch_count;
@@ -167,15 +190,16 @@ struct event {
     uint8_t type, node, peer, place;
     uint32_t action;
     uint32_t argument;
-    uint32_t part, rest; /* the channel it takes a message from, or 0, and what is left there */
-    uint64_t time;       /* that passes before it */
-    bool mistake;        /* of the detector */
+    uint32_t part, rest;            /* the channel it takes a message from, or 0, and what is left there */
+    const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
+    uint64_t time;                  /* that passes before it */
+    bool mistake;                   /* of the detector */
 };
 
 static bool somebody_else_inside(const struct expander *expander, cv_node node)
 {
     for (cv_node other = 0; other < expander->model->setting.nodes; other++)
-        if (other != node && model_place(expander->model, expander->state[other])->flags & PLACE_INSIDE)
+        if (other != node && model_glance(expander->model, expander->state[other]) & GLANCE_INSIDE)
             return true;
     return false;
 }
@@ -186,12 +210,11 @@ static enum wrong enter(struct expander *expander, struct successor *successor, 
     const bool counted = expander->model->setting.claims & CV_FENCES_RISE;
     if (outcome->flags & OUTCOME_TWICE || somebody_else_inside(expander, successor->node))
         return WRONG_EXCLUSION;
-    if (counted && outcome->detail->fence <= before->highest)
+    if (counted && outcome->fence <= before->highest)
         return WRONG_FENCE;
     const uint32_t part = expander->model->setting.nodes;
     if (counted)
-        put_world(expander, successor,
-                  stepper_raise(&expander->stepper, expander->state[part], outcome->detail->fence));
+        put_world(expander, successor, stepper_raise(&expander->stepper, expander->state[part], outcome->fence));
     return WRONG_NOTHING;
 }
 
@@ -329,8 +352,10 @@ static void take(struct expander *expander, const struct event *event)
     uint32_t place = expander->state[node];
     if (event->time)
         place = stepper_age(&expander->stepper, place, event->time);
-    const struct outcome *outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type,
-                                                 event->argument, expander->alive | expander->hushed);
+    const struct outcome *outcome = event->expected;
+    if (!outcome)
+        outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type, event->argument,
+                               expander->alive | expander->hushed);
     for (; outcome; outcome = outcome->next) {
         struct successor *successor = open_event(expander, event, outcome);
         happen(expander, successor, event);
@@ -400,10 +425,13 @@ static inline void deliveries(struct expander *expander, uint32_t part, uint32_t
                           .argument = list->first,
                           .part = part,
                           .rest = list->rest};
-    if (model->setting.scenario->unordered)
+    if (model->setting.scenario->unordered) {
         deliveries_unordered(expander, &event, contents);
-    else
-        take(expander, &event);
+        return;
+    }
+    if (expander->expected_at < expander->expected_count)
+        event.expected = expander->expected[expander->expected_at++].outcome;
+    take(expander, &event);
 }
 
 /* Need that node not be told of that one's loss? It died unnoticed, or is cut off because somebody did. */
@@ -521,24 +549,40 @@ static bool is_over(const struct expander *expander)
     return true;
 }
 
+static void begin(struct expander *expander, uint32_t *state, struct print print)
+{
+    expander->state = state;
+    expander->print = print;
+    expander->alive = model_alive(expander->model, state);
+    expander->hushed = expander->model->setting.hushes ? hushed(expander) : 0;
+}
+
+uint32_t expand_alive(struct expander *expander, uint32_t *state)
+{
+    begin(expander, state, expander->print);
+    return expander->alive | expander->hushed;
+}
+
+void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part)
+{
+    begin(expander, state, print);
+    deliveries(expander, part, state[part]);
+}
+
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes)
 {
     const struct model *model = expander->model;
-    expander->state = state;
-    expander->print = print;
-    expander->alive = model_alive(model, state);
-    expander->hushed = model->setting.hushes && nobody_will_ask(expander) ? HUSHED : 0;
+    begin(expander, state, print);
     if (is_over(expander))
         return;
     const bool faults = model->setting.group.absence;
     for (cv_node node = 0; node < model->setting.nodes; node++) {
         if (!(expander->alive & nodes & 1u << node))
             continue;
-        const struct place *place = model_place(model, state[node]);
-        if (place->flags & (PLACE_FRESH | PLACE_INSIDE) || place->left)
-            wishes(expander, node, place);
+        if (model_glance(model, state[node]) & GLANCE_WISHES)
+            wishes(expander, node, model_place(model, state[node]));
         if (faults)
-            reports(expander, node, place);
+            reports(expander, node, model_place(model, state[node]));
         if (faults && may_die(expander))
             crashes(expander, node);
     }
@@ -549,20 +593,29 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     timeouts(expander, nodes);
 }
 
-void expand_expect(const struct expander *expander, const uint32_t *state, bool again)
+uint32_t expand_expect(struct expander *expander, uint32_t *state)
 {
     const struct model *model = expander->model;
-    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING)
-        return;
-    const uint32_t parts = model->parts, alive = model_alive(model, state);
+    const uint32_t first = expander->expected_count, parts = model->parts;
+    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING || model->setting.scenario->unordered ||
+        first + parts > MOST_EXPECTED)
+        return first;
+    const uint32_t alive = expand_alive(expander, state);
     for (uint32_t part = model->setting.nodes + 1; part < parts; part++) {
         if (!state[part])
             continue;
-        const uint32_t place = state[model->to[part]], message = model_contents(model, state[part])->first;
-        if (again)
-            stepper_expect_outcome(&expander->stepper, place, message, alive);
-        else
-            stepper_expect(&expander->stepper, place, message, alive);
+        const struct expected it = {state[model->to[part]], model_contents(model, state[part])->first, alive, NULL};
+        stepper_expect(&expander->stepper, it.place, it.message, alive);
+        expander->expected[expander->expected_count++] = it;
+    }
+    return first;
+}
+
+void expand_expect_again(struct expander *expander)
+{
+    for (uint32_t i = 0; i < expander->expected_count; i++) {
+        struct expected *it = &expander->expected[i];
+        it->outcome = stepper_expect_outcome(&expander->stepper, it->place, it->message, it->alive);
     }
 }
 

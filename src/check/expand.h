@@ -3,9 +3,11 @@
 #ifndef CONCLAVE_CHECK_EXPAND_H
 #define CONCLAVE_CHECK_EXPAND_H
 
-#include "check/step.h"
+#include "check/commute.h"
+#include "check/symmetry.h"
 
 #define EVERY_NODE UINT32_MAX
+#define MOST_EXPECTED 1024u
 
 /* What a step does wrong, if anything. */
 enum wrong {
@@ -27,6 +29,7 @@ struct change {
 
 struct successor {
     struct print print;
+    struct print key;      /* what it is known by: the print, or that of the same with other names */
     uint32_t first, count; /* its changes */
     uint8_t type;          /* enum cv_decision_type */
     uint8_t node, peer, place;
@@ -38,9 +41,18 @@ struct successor {
     const struct outcome *outcome; /* NULL: a crash */
 };
 
+/* What the arrival of a message will lead to, looked up some time before. */
+struct expected {
+    uint32_t place, message, alive;
+    const struct outcome *outcome; /* NULL: not known yet */
+};
+
 struct expander {
     struct model *model;
     struct stepper stepper;
+    struct foresight foresight;
+    struct commuting commuting;
+    struct symmetry symmetry;
 
     /* The result. */
     struct successor *successors;
@@ -51,8 +63,10 @@ struct expander {
     /* While at it. */
     uint32_t *state;
     struct print print;
-    uint32_t alive;  /* a bit for each node that lives */
-    uint32_t hushed; /* HUSHED if the clocks have been dropped */
+    uint32_t alive;                          /* a bit for each node that lives */
+    uint32_t hushed;                         /* HUSHED, and how far clocks go, if nobody will ask any more */
+    struct expected expected[MOST_EXPECTED]; /* of several states, in the order in which they are expanded */
+    uint32_t expected_count, expected_at;
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
 
@@ -61,16 +75,20 @@ void expand_set(struct expander *expander, struct successor *successor, uint32_t
 
 /* recount.c: counts the numbers that grow for ever from the lowest on. */
 void recount(struct expander *expander, struct successor *successor);
-/* Drops the clocks, once nobody will ask any more. */
-void hush(struct expander *expander, struct successor *successor);
+/* Drops the clocks, or caps them, as `alive` says. */
+void hush(struct expander *expander, struct successor *successor, uint32_t alive);
 
 int expander_init(struct expander *expander, struct model *model);
 void expander_free(struct expander *expander);
+
+/* Who lives, and whether the clocks have been dropped: as stepper_step() takes it. */
+uint32_t expand_alive(struct expander *expander, uint32_t *state);
 
 /* Forgets the successors found so far. */
 static inline void expand_clear(struct expander *expander)
 {
     expander->count = expander->change_count = expander->obliged = 0;
+    expander->expected_count = expander->expected_at = 0;
 }
 
 /*
@@ -79,8 +97,15 @@ static inline void expand_clear(struct expander *expander)
  */
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes);
 
-/* Has the cache fetch what expanding these states will need: a first look, or a second one some time later. */
-void expand_expect(const struct expander *expander, const uint32_t *state, bool again);
+/* The same, but by nothing than the arrival of the first message of a channel. */
+void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part);
+
+/*
+ * Has the cache fetch what expanding states will need: a first look at each of them, then a second one at all. Where
+ * the expectations of a state begin is to be put into `expected_at` before it is expanded.
+ */
+uint32_t expand_expect(struct expander *expander, uint32_t *state);
+void expand_expect_again(struct expander *expander);
 
 /* Writes a successor of the state over it. */
 static inline void expand_apply(const struct expander *expander, const struct successor *successor, uint32_t *state)

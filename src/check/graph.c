@@ -180,11 +180,21 @@ static bool expand_state(struct builder *builder, uint32_t *state, struct print 
 {
     struct expander *expander = &builder->expander;
     struct graph *graph = builder->graph;
-    uint32_t nodes, tried = 0;
+    uint32_t nodes, tried = 0, part = 0;
+    const uint32_t alive = expand_alive(expander, state);
     bool open;
     graph->waits[from] = somebody_waits(builder->model, state);
     graph->first[from + 1] = graph->first[from];
-    while (reduction && reduce_next(builder->model, state, &tried, &nodes)) {
+    while (reduction && (part = reduce_next_message(builder->model, &expander->commuting, state, alive, part))) {
+        expand_clear(expander);
+        expand_delivery(expander, state, print, part);
+        graph->first[from + 1] = graph->first[from];
+        if (!connect(builder, state, from, &open))
+            return false;
+        if (open)
+            return true;
+    }
+    while (reduction && reduce_next(builder->model, &expander->foresight, state, alive, &tried, &nodes)) {
         expand_clear(expander);
         expand(expander, state, print, nodes);
         graph->first[from + 1] = graph->first[from];

@@ -122,10 +122,11 @@ static void close_step(struct host *host, struct place *place)
     if (did & CV_DID_ENTER) {
         set_flag(place, PLACE_WAITING, false);
         set_flag(place, PLACE_INSIDE, true);
+        place->asked = 0;
     }
     if (did || me->used)
         set_flag(place, PLACE_FRESH, false);
-    place->clock = host->setting->algorithm->clocked && !(host->alive & HUSHED) ? me->clock & ((1ull << 40) - 1) : 0;
+    place->clock = clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
 void host_begin(struct host *host, struct place *place, cv_node node)
@@ -150,11 +151,22 @@ void host_begin(struct host *host, struct place *place, cv_node node)
     close_step(host, place);
 }
 
-static void call_handler(struct host *host, struct cv_self *me, enum cv_decision_type type, uint32_t argument,
-                         const struct cv_message *message)
+/* What a handler is called for. */
+struct call {
+    struct cv_self *me;
+    const struct cv_algorithm *algorithm;
+    enum cv_decision_type type;
+    uint32_t argument;
+    const struct cv_message *message;
+    const char *broken; /* the result: what the invariant says */
+};
+
+static void call_handler(void *context)
 {
-    const struct cv_algorithm *algorithm = host->setting->algorithm;
-    switch (type) {
+    struct call *call = context;
+    const struct cv_algorithm *algorithm = call->algorithm;
+    struct cv_self *me = call->me;
+    switch (call->type) {
     case CV_DECIDE_START:
         if (algorithm->start)
             algorithm->start(me);
@@ -166,16 +178,18 @@ static void call_handler(struct host *host, struct cv_self *me, enum cv_decision
         algorithm->release(me);
         break;
     case CV_DECIDE_DELIVER:
-        algorithm->kinds[message->kind].receive(me, message);
+        algorithm->kinds[call->message->kind].receive(me, call->message);
         break;
     case CV_DECIDE_TIMEOUT:
-        algorithm->timeout(me, argument);
+        algorithm->timeout(me, call->argument);
         break;
     default:
         if (algorithm->suspect)
-            algorithm->suspect(me, argument);
+            algorithm->suspect(me, call->argument);
         break;
     }
+    if (algorithm->invariant)
+        call->broken = algorithm->invariant(me);
 }
 
 /* What the event does to the node before its handler sees it. */
@@ -206,7 +220,9 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock += host->setting->algorithm->clocked && !(alive & HUSHED);
+    place->clock = clock_of(host->setting, alive, place->clock + 1);
+    if (type == CV_DECIDE_REQUEST && host->setting->caps)
+        place->asked = place->clock < UINT32_MAX ? (uint32_t)place->clock : UINT32_MAX;
 }
 
 const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
@@ -214,10 +230,13 @@ const char *host_step(struct host *host, struct place *place, uint32_t alive, en
 {
     prepare(host, place, alive, type, argument, message);
     struct cv_self *me = open_step(host, place, alive);
-    call_handler(host, me, type, argument, message);
-    const char *broken = host->setting->algorithm->invariant ? host->setting->algorithm->invariant(me) : NULL;
+    struct call call = {me, host->setting->algorithm, type, argument, message, NULL};
+    if (!assertion_guard(call_handler, &call, &host->failed)) {
+        me->used = me->effects = 0;
+        call.broken = host->failed.text;
+    }
     close_step(host, place);
-    return broken;
+    return call.broken;
 }
 
 bool host_next_script(struct host *host)

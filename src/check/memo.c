@@ -45,3 +45,11 @@ int memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result)
     place(memo, (struct memo_entry){one, other, result});
     return 0;
 }
+
+void memo_change(struct memo *memo, uint64_t one, uint64_t other, uint64_t result)
+{
+    size_t at = memo_place(memo, one, other);
+    while (memo->entries[at].one != one || memo->entries[at].other != other)
+        at = (at + 1) & memo->mask;
+    memo->entries[at].result = result;
+}

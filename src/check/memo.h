@@ -50,4 +50,7 @@ static inline void memo_expect(const struct memo *memo, uint64_t one, uint64_t o
 /* 0 or CV_ENOMEM. */
 int memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result);
 
+/* Another result for what is there already. */
+void memo_change(struct memo *memo, uint64_t one, uint64_t other, uint64_t result);
+
 #endif

@@ -15,6 +15,10 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->contents);
     if (!error)
         error = intern_init(&model->worlds);
+    if (!error)
+        error = habits_init(&model->habits);
+    if (!error && !(model->glances = calloc(INTERN_BLOCKS, sizeof *model->glances)))
+        error = CV_ENOMEM;
     if (error)
         return error;
     model->parts = model->setting.nodes + 1;
@@ -30,13 +34,18 @@ void model_free(struct model *model)
     intern_free(&model->messages);
     intern_free(&model->contents);
     intern_free(&model->worlds);
+    habits_free(&model->habits);
+    for (uint32_t i = 0; model->glances && i < INTERN_BLOCKS; i++)
+        free(model->glances[i]);
+    free(model->glances);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
 
 uint64_t model_bytes(const struct model *model)
 {
-    return model->places.bytes + model->messages.bytes + model->contents.bytes + model->worlds.bytes;
+    return model->places.bytes + model->messages.bytes + model->contents.bytes + model->worlds.bytes +
+           model->habits.bytes;
 }
 
 static uint32_t add(struct model *model, struct intern *intern, const void *bytes, size_t length)
@@ -48,11 +57,29 @@ static uint32_t add(struct model *model, struct intern *intern, const void *byte
     return 0;
 }
 
+static void note_glance(struct model *model, uint32_t number, const struct place *place)
+{
+    uint8_t **block = &model->glances[number / INTERN_BLOCK];
+    if (!*block) {
+        pthread_mutex_lock(&model->lock);
+        if (!*block && !(*block = calloc(INTERN_BLOCK, 1)))
+            model->out_of_memory = true;
+        pthread_mutex_unlock(&model->lock);
+    }
+    if (*block)
+        (*block)[number % INTERN_BLOCK] =
+            (uint8_t)((place->flags & (PLACE_FRESH | PLACE_INSIDE) || place->left ? GLANCE_WISHES : 0) |
+                      (place->flags & PLACE_INSIDE ? GLANCE_INSIDE : 0));
+}
+
 /* The dead have no state. */
 uint32_t model_add_place(struct model *model, const struct place *place)
 {
     const bool alive = place->flags & PLACE_ALIVE;
-    return add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
+    const uint32_t number =
+        add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
+    note_glance(model, number, place);
+    return number;
 }
 
 uint32_t model_add_world(struct model *model, const struct world *world)
@@ -60,7 +87,7 @@ uint32_t model_add_world(struct model *model, const struct world *world)
     return add(model, &model->worlds, world, sizeof *world);
 }
 
-uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked)
+uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive)
 {
     uint64_t small[16];
     const size_t bytes = cv_message_bytes(message);
@@ -70,8 +97,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
         return 0;
     }
     memcpy(copy, message, bytes);
-    if (!clocked)
-        copy->clock = 0;
+    copy->clock = clock_of(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
         free(copy);
@@ -178,8 +204,7 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
         const struct cv_message *message = (const void *)(host->self.outbox + at);
         at += cv_message_bytes(message);
         const uint32_t part = model_channel(model, message->from, message->to);
-        state[part] =
-            model_put(model, state[part], model_add_message(model, message, model->setting.algorithm->clocked));
+        state[part] = model_put(model, state[part], model_add_message(model, message, 0));
     }
     return 0;
 }

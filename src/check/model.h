@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 
+#include "check/habit.h"
 #include "check/host.h"
 #include "check/intern.h"
 #include "check/print.h"
@@ -32,6 +33,8 @@ struct contents {
 struct model {
     struct setting setting;
     struct intern places, messages, contents, worlds;
+    struct habits habits;
+    uint8_t **glances; /* by the number of a place, in blocks: what is asked of every node of every state */
     uint32_t dead[CV_CHECK_MOST_NODES];       /* the place of each node once it has died */
     pthread_mutex_t lock;                     /* of the channels' list */
     _Atomic uint32_t parts;                   /* of a state's vector */
@@ -53,6 +56,14 @@ uint64_t model_bytes(const struct model *model);
 static inline const struct place *model_place(const struct model *model, uint32_t number)
 {
     return intern_bytes(&model->places, number);
+}
+
+enum glance { GLANCE_WISHES = 1, GLANCE_INSIDE = 2 };
+
+/* What is there to see of a node at first glance: it may call, ask or leave; it is inside. */
+static inline uint8_t model_glance(const struct model *model, uint32_t number)
+{
+    return model->glances[number / INTERN_BLOCK][number % INTERN_BLOCK];
 }
 
 static inline const struct world *model_world(const struct model *model, uint32_t number)
@@ -78,8 +89,8 @@ static inline struct print model_print(uint32_t number, bool world)
 
 uint32_t model_add_place(struct model *model, const struct place *place);
 uint32_t model_add_world(struct model *model, const struct world *world);
-/* Only what its receiver can see counts: the time of sending only if Lamport clocks are part of the algorithm. */
-uint32_t model_add_message(struct model *model, const struct cv_message *message, bool clocked);
+/* Only what its receiver can see counts: the time of sending as clock_of() sees it. */
+uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive);
 /* Contents: a message and those behind it; with a message more; without the one at that place. */
 uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
 uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);

@@ -4,7 +4,8 @@
  * (`counters` in its table), and they are counted anew from 1 in every state: then what goes round comes round.
  *
  * Lamport clocks tell states apart as well. Once nobody will ask any more, and if only requests look at them, they no
- * longer matter and are dropped.
+ * longer matter and are dropped; or they go no further than what is later than all requests, if that is all they are
+ * for.
  */
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ static uint32_t visit_contents(struct model *model, struct recounting *recountin
     if (!message)
         return contents;
     model->setting.algorithm->counters(&recounting->counting, message->from, NULL, message);
-    const uint32_t first = model_add_message(model, message, model->setting.algorithm->clocked);
+    const uint32_t first = model_add_message(model, message, 0);
     free(message);
     const uint32_t rest = visit_contents(model, recounting, list->rest);
     return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
@@ -93,28 +94,28 @@ void recount(struct expander *expander, struct successor *successor)
 
 /* ---- clocks ---- */
 
-static uint32_t without_clocks(struct model *model, uint32_t contents)
+static uint32_t hushed_contents(struct model *model, uint32_t contents, uint32_t alive)
 {
     if (!contents)
         return 0;
     const struct contents *list = model_contents(model, contents);
-    const uint32_t first = model_add_message(model, model_message(model, list->first), false);
-    const uint32_t rest = without_clocks(model, list->rest);
+    const uint32_t first = model_add_message(model, model_message(model, list->first), alive);
+    const uint32_t rest = hushed_contents(model, list->rest, alive);
     return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
 }
 
-void hush(struct expander *expander, struct successor *successor)
+void hush(struct expander *expander, struct successor *successor, uint32_t alive)
 {
     struct model *model = expander->model;
     for (uint32_t part = 0; part < model->parts; part++) {
         uint32_t after = expander->state[part];
         if (part > model->setting.nodes) {
-            after = without_clocks(model, after);
+            after = hushed_contents(model, after, alive);
         } else if (part < model->setting.nodes) {
             struct place *place = copy(model, &model->places, after);
             if (!place)
                 return;
-            place->clock = 0;
+            place->clock = clock_of(&model->setting, alive, place->clock);
             after = model_add_place(model, place);
             free(place);
         }

@@ -5,27 +5,48 @@
  * that event may as well happen first, and orders in which others go first need not be tried. A node hears something
  * new over a channel that is empty now; over one that is not, what comes next is known. Hence the set: begin with a
  * node that has a message waiting; add everybody who could send to a member over an empty channel; go on until nobody
- * is to be added (a persistent set, in the words of Godefroid and of Valmari's stubborn sets).
+ * is to be added (a persistent set, in the words of Godefroid and of Valmari's stubborn sets). Often a single message
+ * is such a set: see commute.h. Who could send is judged by what was seen (habit.h), until a search shows nothing new.
  *
- * This keeps every end of a run, whatever a node goes through by itself (its invariant, its calls, whom it follows),
- * and whether some run never ends. Who is inside at the same time is kept by not reducing where somebody enters or
+ * This keeps every end of a run, how each step of a node is judged (its invariant, its calls, whom it follows), and
+ * whether some run never ends. Who is inside at the same time is kept by not reducing where somebody enters or
  * leaves. While faults are still to come nothing is left out: a crash concerns everybody.
  */
 #include "check/reduce.h"
 
-/* Who could still send that node something new. */
-static uint32_t senders(const struct model *model, const uint32_t *state, uint32_t alive, cv_node node)
+/* The channel between two nodes is empty. */
+static bool is_empty(const struct model *model, const uint32_t *state, cv_node from, cv_node to)
 {
-    const bool unordered = model->setting.scenario->unordered; /* then the next to come can be the first to arrive */
-    uint32_t mask = 0;
-    for (cv_node other = 0; other < model->setting.nodes; other++) {
-        if (other == node || !(alive & 1u << other))
-            continue;
-        const uint32_t part = model->channels[other * model->setting.nodes + node];
-        if ((unordered || !part || !state[part]) && model_may_send(model, state[other], alive, node))
-            mask |= 1u << other;
+    const uint32_t part = model->channels[from * model->setting.nodes + to];
+    return !part || !state[part];
+}
+
+/* To whom may that node still send, as long as those of a set do nothing? Timers wait for what is under way to them. */
+static uint32_t receivers(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
+                          uint32_t set, uint32_t alive)
+{
+    uint32_t causes = 1u << HABIT_ALWAYS | (uint32_t)model->setting.options.any_time << HABIT_TIMER;
+    if (!learns_now(&model->setting, alive))
+        return UINT32_MAX;
+    for (cv_node other = 0; other < model->setting.nodes; other++)
+        if (!(set & 1u << other) || !is_empty(model, state, other, node))
+            causes |= 1u << other;
+    return foresee(foresight, state[node], causes);
+}
+
+/* Could that node send something new to one of the set? Without order the next to be sent can be the first to arrive.
+ */
+static bool concerns(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
+                     uint32_t set, uint32_t alive)
+{
+    uint32_t open = 0;
+    for (uint32_t rest = set; rest; rest &= rest - 1) {
+        const cv_node to = (cv_node)__builtin_ctz(rest);
+        if ((model->setting.scenario->unordered || is_empty(model, state, node, to)) &&
+            model_may_send(model, state[node], alive & LIVES, to))
+            open |= 1u << to;
     }
-    return mask;
+    return open && receivers(model, foresight, state, node, set, alive) & open;
 }
 
 static uint32_t waiting(const struct model *model, const uint32_t *state)
@@ -37,32 +58,35 @@ static uint32_t waiting(const struct model *model, const uint32_t *state)
     return mask;
 }
 
-static uint32_t closure(const uint32_t *heard, cv_node node)
+static uint32_t closure(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
+                        uint32_t alive)
 {
-    uint32_t set = 1u << node, before = 0;
-    while (set != before) {
-        const uint32_t added = set & ~before;
-        before = set;
-        for (uint32_t rest = added; rest; rest &= rest - 1)
-            set |= heard[__builtin_ctz(rest)];
+    uint32_t set = 1u << node;
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (uint32_t rest = alive & LIVES & ~set; rest; rest &= rest - 1) {
+            const cv_node other = (cv_node)__builtin_ctz(rest);
+            if (concerns(model, foresight, state, other, set, alive)) {
+                set |= 1u << other;
+                grows = true;
+            }
+        }
     }
     return set;
 }
 
-bool reduce_next(const struct model *model, const uint32_t *state, uint32_t *tried, uint32_t *nodes)
+bool reduce_next(const struct model *model, struct foresight *foresight, const uint32_t *state, uint32_t alive,
+                 uint32_t *tried, uint32_t *nodes)
 {
     const struct world *world = model_world(model, state[model->setting.nodes]);
-    const uint32_t alive = model_alive(model, state);
     const uint32_t candidates = waiting(model, state) & ~*tried;
-    uint32_t heard[CV_CHECK_MOST_NODES], best = 0, best_node = 0;
+    uint32_t best = 0, best_node = 0;
     if (world->crashes || world->suspicions || !candidates)
         return false;
-    for (cv_node node = 0; node < model->setting.nodes; node++)
-        heard[node] = alive & 1u << node ? senders(model, state, alive, node) : 0;
     for (uint32_t rest = candidates; rest; rest &= rest - 1) {
         const cv_node node = (cv_node)__builtin_ctz(rest);
-        const uint32_t set = closure(heard, node);
-        if (set != alive && (!best || __builtin_popcount(set) < __builtin_popcount(best))) {
+        const uint32_t set = closure(model, foresight, state, node, alive);
+        if (set != (alive & LIVES) && (!best || __builtin_popcount(set) < __builtin_popcount(best))) {
             best = set;
             best_node = node;
         }
@@ -70,6 +94,20 @@ bool reduce_next(const struct model *model, const uint32_t *state, uint32_t *tri
     *tried |= 1u << best_node;
     *nodes = best;
     return best != 0;
+}
+
+uint32_t reduce_next_message(const struct model *model, struct commuting *commuting, const uint32_t *state,
+                             uint32_t alive, uint32_t part)
+{
+    const struct world *world = model_world(model, state[model->setting.nodes]);
+    if (!learns_now(&model->setting, alive) || model->setting.scenario->unordered || world->crashes ||
+        world->suspicions)
+        return 0;
+    for (part = part ? part + 1 : model->setting.nodes + 1; part < model->parts; part++)
+        if (state[part] &&
+            commutes(commuting, state[model->to[part]], model_contents(model, state[part])->first, alive))
+            return part;
+    return 0;
 }
 
 bool reduce_is_invisible(const struct expander *expander)

@@ -9,9 +9,17 @@
 
 /*
  * The next set of nodes whose doings alone may be enough in this state, the smallest first; false after the last.
- * `tried` begins with 0.
+ * `tried` begins with 0; `alive` as stepper_step() takes it.
  */
-bool reduce_next(const struct model *model, const uint32_t *state, uint32_t *tried, uint32_t *nodes);
+bool reduce_next(const struct model *model, struct foresight *foresight, const uint32_t *state, uint32_t alive,
+                 uint32_t *tried, uint32_t *nodes);
+
+/*
+ * The next channel, behind `part`, whose first message may as well arrive before all else; 0 after the last. `part`
+ * begins with 0. What is made of it is to be noted with commuting_note().
+ */
+uint32_t reduce_next_message(const struct model *model, struct commuting *commuting, const uint32_t *state,
+                             uint32_t alive, uint32_t part);
 
 /* Do none of the successors change what is judged at every state? */
 bool reduce_is_invisible(const struct expander *expander);

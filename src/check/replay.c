@@ -454,6 +454,7 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
     run->runtime = replay;
     run->standing = standing;
     run->unmeasured = true;
+    run->checked = replay->setting.algorithm->invariant || run->broken;
     run->now = replay->now;
     run->decided = CV_NEVER;
     run->ending = trail->loop != CV_NEVER                          ? CV_REPEATS

@@ -24,6 +24,7 @@ struct crew {
     _Atomic bool stop;
     bool done;
     struct thrift thrift; /* does reduction pay? */
+    uint64_t patience;
     struct worker *workers;
     uint32_t threads;
 };
@@ -35,8 +36,9 @@ struct worker {
     struct chunk *out;
     uint32_t base[GROUP][MOST_PARTS];
     struct print prints[GROUP];
-    uint32_t ends[GROUP];    /* where the successors of each end */
-    uint32_t obliged[GROUP]; /* how many of them must happen */
+    uint32_t expected[GROUP]; /* where the expectations of each begin */
+    uint32_t ends[GROUP];     /* where the successors of each end */
+    uint32_t obliged[GROUP];  /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
@@ -153,6 +155,12 @@ static enum table_answer add(struct worker *worker, struct print print, uint64_t
     }
 }
 
+/* What the state with that print is known by. */
+static uint64_t key_of(struct worker *worker, const uint32_t *state, struct print print)
+{
+    return symmetry_print(&worker->expander.symmetry, state, print).half[0];
+}
+
 /* ---- what is wrong ---- */
 
 /* Is it what is looked for? */
@@ -175,13 +183,10 @@ static void report(struct worker *worker, const struct spot *spot)
     pthread_mutex_unlock(&crew->lock);
 }
 
-static void report_step(struct worker *worker, struct print print, const struct successor *successor)
+static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
 {
-    struct spot spot = {.found = true,
-                        .level = worker->crew->search->depth + 1,
-                        .print = print.half[0],
-                        .in_step = true,
-                        .step = *successor};
+    struct spot spot = {
+        .found = true, .level = worker->crew->search->depth + 1, .print = key, .in_step = true, .step = *successor};
     spot.finding =
         (struct cv_finding){.name = wrong_name((enum wrong)successor->wrong), .kind = "always", .verdict = CV_VIOLATED};
     if (is_wanted(worker, spot.finding.name))
@@ -190,7 +195,7 @@ static void report_step(struct worker *worker, struct print print, const struct 
 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
-    struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = print.half[0]};
+    struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = key_of(worker, state, print)};
     worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
@@ -205,13 +210,14 @@ static void judge_rest(struct worker *worker, const uint32_t *state, struct prin
 static bool look_up(struct worker *worker, const uint32_t *base, struct print print, uint32_t from, uint32_t to)
 {
     struct table *table = &worker->crew->search->table;
+    const uint64_t key = key_of(worker, base, print);
     uint64_t fresh = 0;
     bool open = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
         if (__builtin_expect(successor->wrong, 0))
-            report_step(worker, print, successor);
-        const enum table_answer answer = add(worker, successor->print, print.half[0]);
+            report_step(worker, key, successor);
+        const enum table_answer answer = add(worker, successor->key, key);
         if (answer == TABLE_NEW) {
             fresh++;
             queue(worker, base, successor);
@@ -236,17 +242,19 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     expand_clear(expander);
     for (uint32_t i = 0; i < count; i++) {
         worker->prints[i] = chunk_state(chunk, first + i, parts, worker->base[i]);
-        expand_expect(expander, worker->base[i], false);
+        worker->expected[i] = expand_expect(expander, worker->base[i]);
     }
-    for (uint32_t i = 0; i < count; i++)
-        expand_expect(expander, worker->base[i], true);
+    expand_expect_again(expander);
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
         expander->obliged = 0;
+        expander->expected_at = i + 1 < count && worker->expected[i] == worker->expected[i + 1]
+                                    ? expander->expected_count
+                                    : worker->expected[i];
         expand(expander, worker->base[i], worker->prints[i], EVERY_NODE);
         worker->ends[i] = expander->count;
         worker->obliged[i] = expander->obliged;
         for (uint32_t j = from; j < expander->count; j++)
-            table_expect(table, expander->successors[j].print);
+            table_expect(table, expander->successors[j].key);
     }
     for (uint32_t i = 0, from = 0; i < count; from = worker->ends[i++]) {
         look_up(worker, worker->base[i], worker->prints[i], from, worker->ends[i]);
@@ -255,25 +263,50 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     }
 }
 
-/*
- * Only what a few nodes do, if the others' doings cannot matter to it, nor it to them. If that led only to states that
- * were expanded before, the others might be put off for ever: then all of it after all.
- */
+/* A message that may as well arrive before all else. */
+static bool try_messages(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+{
+    struct expander *expander = &worker->expander;
+    const struct model *model = worker->crew->model;
+    for (uint32_t part = 0; (part = reduce_next_message(model, &expander->commuting, state, alive, part));) {
+        expand_clear(expander);
+        expand_delivery(expander, state, print, part);
+        if (look_up(worker, state, print, 0, expander->count)) {
+            commuting_note(&expander->commuting, state[model->to[part]], model_contents(model, state[part])->first,
+                           alive);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
+static bool try_nodes(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+{
+    struct expander *expander = &worker->expander;
+    uint32_t nodes = EVERY_NODE, tried = 0;
+    while (reduce_next(worker->crew->model, &expander->foresight, state, alive, &tried, &nodes)) {
+        expand_clear(expander);
+        expand(expander, state, print, nodes);
+        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count))
+            return true;
+    }
+    return false;
+}
+
+/* If a part of it led only to states that were expanded before, the rest might be put off for ever: then all of it. */
 static void expand_reduced(struct worker *worker, const struct chunk *chunk, uint32_t index)
 {
     struct expander *expander = &worker->expander;
     uint32_t *state = worker->base[0];
     const struct print print = chunk_state(chunk, index, worker->crew->model->parts, state);
-    uint32_t nodes = EVERY_NODE, tried = 0;
-    expand_clear(expander);
-    while (reduce_next(worker->crew->model, state, &tried, &nodes)) {
-        expand_clear(expander);
-        expand(expander, state, print, nodes);
-        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count)) {
-            worker->reduced = true;
-            worker->saved++;
-            return;
-        }
+    const uint32_t alive = expand_alive(expander, state);
+    const bool worth_trying = !worker->crew->model->setting.algorithm->clocked || alive & HUSHED;
+    worker->expanded += worth_trying;
+    if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
+        worker->reduced = true;
+        worker->saved++;
+        return;
     }
     expand_clear(expander);
     expand(expander, state, print, EVERY_NODE);
@@ -292,7 +325,6 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
     else
         for (uint32_t i = 0; i < chunk->count && !crew->stop; i += GROUP)
             expand_group(worker, chunk, i, chunk->count - i < GROUP ? chunk->count - i : GROUP);
-    worker->expanded += chunk->count;
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
     pthread_rwlock_unlock(&crew->growing);
@@ -327,7 +359,10 @@ static void look_around(struct worker *worker)
     struct crew *crew = worker->crew;
     const struct cv_check_options *options = &crew->model->setting.options;
     const struct stepper *stepper = &worker->expander.stepper;
-    worker->remembered = stepper->bytes + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts);
+    const struct commuting *commuting = &worker->expander.commuting;
+    worker->remembered = stepper->bytes + commuting->stepper.bytes + memo_bytes(&commuting->stepper.steps) +
+                         memo_bytes(&commuting->known) + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
+                         memo_bytes(&worker->expander.foresight.known);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
@@ -362,10 +397,13 @@ static void turn_over(struct crew *crew)
         expanded += crew->workers[i].expanded;
         saved += crew->workers[i].saved;
     }
-    thrift_look(&crew->thrift, expanded, saved);
+    if (!crew->model->habits.learnt) /* what is still to be learnt may make it worth while */
+        thrift_look(&crew->thrift, expanded, saved);
     const struct cv_check_options *options = &crew->model->setting.options;
     if ((crew->model->strayed && options->reduction) || (crew->model->timely && crew->model->setting.hushes))
         halt(crew, SEARCH_STRAYED);
+    if (crew->model->habits.learnt && search->table.count > crew->patience)
+        halt(crew, SEARCH_LEARNT);
     if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !crew->next;
@@ -403,7 +441,7 @@ static int begin(struct crew *crew)
     if (!first->out)
         return CV_ENOMEM;
     memcpy(chunk_append(first->out, print), state, first->out->parts * sizeof *state);
-    table_add(&crew->search->table, print, 0, 0);
+    table_add(&crew->search->table, symmetry_print(&first->expander.symmetry, state, print), 0, 0);
     crew->search->table.count = 1;
     hand_in(first);
     crew->level = crew->next;
@@ -446,10 +484,11 @@ static void add_up(struct crew *crew)
     free_chunks(crew->spare);
 }
 
-int search_run(struct search *search, struct model *model, bool reduction)
+int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)
 {
     struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
     *search = (struct search){.model = model};
+    crew.patience = patience;
     crew.thrift.on = crew.thrift.used = reduction;
     crew.workers = calloc(crew.threads, sizeof *crew.workers);
     int error = table_init(&search->table, model->setting.options.wide);

@@ -17,7 +17,15 @@ struct spot {
     struct successor step; /* its changes are not kept */
 };
 
-enum search_end { SEARCH_COMPLETE, SEARCH_FOUND, SEARCH_MEMORY, SEARCH_INTERRUPTED, SEARCH_DEPTH, SEARCH_STRAYED };
+enum search_end {
+    SEARCH_COMPLETE,
+    SEARCH_FOUND,
+    SEARCH_MEMORY,
+    SEARCH_INTERRUPTED,
+    SEARCH_DEPTH,
+    SEARCH_STRAYED,
+    SEARCH_LEARNT /* enough that was not known at the beginning: what was not left out now may be */
+};
 
 struct search {
     struct model *model;
@@ -31,8 +39,11 @@ struct search {
     bool may_cycle; /* some step led back to an earlier level */
 };
 
-/* 0 or CV_ENOMEM for what cannot be done without; running into the bound on memory is an end like others. */
-int search_run(struct search *search, struct model *model, bool reduction);
+/*
+ * As long as something new is learnt it ends after so many states: `patience`.
+ * 0 or CV_ENOMEM for what cannot be done without; running into the bound on memory is an end like others.
+ */
+int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience);
 void search_free(struct search *search);
 
 #endif

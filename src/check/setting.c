@@ -13,7 +13,10 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
     setting->group.absence = options->crashes || options->suspicions;
     setting->group.epoch += options->inside != CV_NOBODY;
-    setting->hushes = scenario->algorithm->clocked && options->reduction && !options->keep_clocks;
+    setting->learns = options->reduction && !scenario->algorithm->counters;
+    setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE;
+    setting->hushes = scenario->algorithm->clocked && options->drop_clocks;
+    setting->caps = setting->hushes && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;

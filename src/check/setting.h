@@ -15,7 +15,10 @@ struct setting {
     struct cv_index index;
     uint32_t nodes, timers, claims;
     cv_id best;      /* the best of all nodes */
-    bool hushes;     /* Lamport clocks are dropped once nobody will ask any more */
+    bool learns;     /* what nodes are seen to do tells what they will do: see learns_now() */
+    bool renames;    /* states that differ in names only are one */
+    bool hushes;     /* Lamport clocks are dropped once nobody will ask any more, */
+    bool caps;       /* or go no further than all requests, if that is all that matters */
     bool any_caller; /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */
     bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
@@ -42,9 +45,9 @@ struct place {
     uint32_t node;
     uint32_t flags;
     cv_id leader;
-    uint32_t suspects; /* a bit for each node it holds for dead */
-    uint32_t left;     /* mutex: entries to come */
-    uint32_t unused;
+    uint32_t suspects;              /* a bit for each node it holds for dead */
+    uint32_t left;                  /* mutex: entries to come */
+    uint32_t asked;                 /* mutex: when, by its clock, if it waits; kept only where clocks are capped */
     uint64_t clock;                 /* Lamport's, if the algorithm reads it */
     uint64_t timers[CV_MAX_TIMERS]; /* 0: not armed; otherwise the time left, plus 1; 1 if they fire at any time */
     unsigned char state[];
@@ -65,8 +68,27 @@ static inline bool is_mutex(const struct setting *setting)
 /* The fence of who is inside from the beginning: of an earlier view than this. */
 #define FIRST_FENCE 1u
 
-/* Among those who live: nobody will ask any more, and the clocks have been dropped. */
+/*
+ * Among those who live: nobody will ask any more, and clocks go no further than a time that is later than that of all
+ * who wait. If clocks are dropped that is 0.
+ */
 #define HUSHED (1u << 31)
+#define HUSH_SHIFT 16u
+#define HUSH_MOST 0x7fffu
+#define LIVES 0xffffu
+
+/* The clock, as far as it goes. */
+static inline uint64_t clock_of(const struct setting *setting, uint32_t alive, uint64_t clock)
+{
+    const uint64_t most = alive & HUSHED ? alive >> HUSH_SHIFT & HUSH_MOST : UINT64_MAX;
+    return !setting->algorithm->clocked ? 0 : clock < most ? clock : most;
+}
+
+/* Not as long as a clock makes everything that a node does something new. */
+static inline bool learns_now(const struct setting *setting, uint32_t alive)
+{
+    return setting->learns && (!setting->algorithm->clocked || alive & HUSHED);
+}
 
 /* Whom a node can reach: the living, in a graph those it is connected with by the living. */
 uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node);

@@ -92,36 +92,55 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
 {
     struct model *model = stepper->model;
     const struct cv_self *me = &stepper->host.self;
-    const bool clocked = model->setting.algorithm->clocked && !(stepper->host.alive & HUSHED);
     struct outcome *outcome = new_outcome(stepper, count_messages(me));
     if (!outcome)
         return NULL;
     outcome->place = model_add_place(model, stepper->scratch);
     outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
-    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
-    outcome->detail->broken = broken;
+    outcome->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->choice_count = stepper->host.chosen;
     memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
     for (size_t at = 0; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
-        if (!model_may_send(model, from, stepper->host.alive & ~HUSHED, message->to))
+        if (!model_may_send(model, from, stepper->host.alive & LIVES, message->to))
             model->strayed = true;
         outcome->sends[outcome->send_count++] =
             (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
-                             model_add_message(model, message, clocked)};
+                             model_add_message(model, message, stepper->host.alive)};
     }
     return outcome;
+}
+
+static uint8_t cause_of(const struct model *model, enum cv_decision_type type, uint32_t argument)
+{
+    if (type == CV_DECIDE_DELIVER)
+        return (uint8_t)model_message(model, argument)->from;
+    return type == CV_DECIDE_TIMEOUT ? HABIT_TIMER : HABIT_ALWAYS;
+}
+
+static void note_habit(struct model *model, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                       uint32_t alive, const struct outcome *outcome)
+{
+    struct habit habit = {.after = outcome->place,
+                          .argument = argument,
+                          .alive = alive,
+                          .cause = cause_of(model, type, argument),
+                          .type = (uint8_t)type};
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        habit.receivers |= (uint16_t)(1u << outcome->sends[i].to);
+    if (habits_add(&model->habits, place, habit))
+        model->out_of_memory = true;
 }
 
 /* Two choices that come to the same are one. */
 static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
-        if (other->place == outcome->place && other->flags == outcome->flags &&
-            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
+        if (other->place == outcome->place && other->flags == outcome->flags && other->fence == outcome->fence &&
+            other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
     return false;
@@ -153,7 +172,7 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
     const size_t length = intern_record(&model->places, place)->length;
     const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
     const uint32_t timeless =
-        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), false) : 0;
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), HUSHED) : 0;
     uint64_t digests[3];
     for (uint32_t i = 0; i < 3; i++) {
         const struct cv_message *message =
@@ -175,7 +194,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
     struct outcome *first = NULL;
-    if (model->setting.hushes && type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
+        !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.script_length = 0;
     do {
@@ -185,6 +205,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return NULL;
+        if (learns_now(&model->setting, alive) && !stepper->supposes)
+            note_habit(model, place, type, argument, alive, outcome);
         if (is_known(first, outcome))
             continue;
         outcome->next = first;

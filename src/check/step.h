@@ -14,7 +14,7 @@ enum outcome_flag {
     OUTCOME_TWICE = 1u << 1,    /* it entered though it was inside */
     OUTCOME_LEFT = 1u << 2,     /* it left the critical section */
     OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
-    OUTCOME_BROKEN = 1u << 4,   /* its invariant does not hold */
+    OUTCOME_BROKEN = 1u << 4,   /* its invariant, or an assertion, does not hold */
     OUTCOME_MISLED = 1u << 5,   /* it follows somebody who is not the best of all */
     OUTCOME_FOLLOWS = 1u << 6   /* whom it follows has changed, and that is judged at every state */
 };
@@ -28,8 +28,6 @@ struct sending {
 /* What is rarely asked of an outcome. */
 struct outcome_detail {
     struct outcome *all; /* the one worked out before, to free them */
-    uint64_t fence;
-    const char *broken;
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];
 };
@@ -41,6 +39,7 @@ struct outcome {
     uint32_t flags;
     struct print change; /* of the fingerprint, by the node alone */
     struct outcome_detail *detail;
+    uint64_t fence; /* of who entered */
     uint32_t send_count;
     struct sending sends[];
 };
@@ -54,6 +53,7 @@ struct stepper {
     struct place *scratch;
     uint64_t calls; /* of handlers */
     size_t bytes;
+    bool supposes; /* what it works out need not ever happen: it is not noted as a habit */
 };
 
 int stepper_init(struct stepper *stepper, struct model *model);
@@ -69,12 +69,13 @@ static inline void stepper_expect(const struct stepper *stepper, uint32_t place,
     memo_expect(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
 }
 
-static inline void stepper_expect_outcome(const struct stepper *stepper, uint32_t place, uint32_t message,
-                                          uint32_t alive)
+static inline const struct outcome *stepper_expect_outcome(const struct stepper *stepper, uint32_t place,
+                                                           uint32_t message, uint32_t alive)
 {
     const uint64_t known =
         memo_find(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
     __builtin_prefetch((const void *)(uintptr_t)known);
+    return (const struct outcome *)(uintptr_t)known;
 }
 
 /* NULL if memory ran out. `argument`: the message of DELIVER, the timer, the node told of. */

@@ -122,7 +122,7 @@ static int step_to(struct walker *walker, uint64_t print)
 {
     look_ahead(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++)
-        if ((walker->expander.successors[i].print.half[0] & LOWER_48) == (print & LOWER_48))
+        if ((walker->expander.successors[i].key.half[0] & LOWER_48) == (print & LOWER_48))
             return take(walker, &walker->expander.successors[i]);
     return CV_ENOMEM; /* only without memory can a step that was there before be missing */
 }
@@ -132,8 +132,8 @@ static int last_step(struct walker *walker, const struct spot *spot)
     look_ahead(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++) {
         const struct successor *successor = &walker->expander.successors[i];
-        if (successor->wrong == spot->step.wrong && successor->print.half[0] == spot->step.print.half[0] &&
-            successor->type == spot->step.type && successor->node == spot->step.node)
+        if (successor->wrong == spot->step.wrong && successor->key.half[0] == spot->step.key.half[0] &&
+            successor->type == spot->step.type)
             return take(walker, successor);
     }
     return CV_ENOMEM;

@@ -35,6 +35,7 @@ static const char help[] =
     "      --unordered          messages between two nodes overtake each other\n"
     "The search\n"
     "      --no-reduction       try also the orders that come to the same\n"
+    "      --no-symmetry        try also what differs only in which node is which\n"
     "      --depth D            look no further than D events\n"
     "      --threads T          (1)\n"
     "      --memory SIZE        end there, as in 500M or 16G (three quarters of what is free)\n"

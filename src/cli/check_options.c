@@ -28,6 +28,7 @@ enum {
     SUSPICIONS,
     TIMEOUTS,
     NO_REDUCTION,
+    NO_SYMMETRY,
     THREADS,
     MEMORY,
     DEPTH,
@@ -55,6 +56,7 @@ static const struct option options[] = {
     {"suspicions", required_argument, NULL, SUSPICIONS},
     {"timeouts", required_argument, NULL, TIMEOUTS},
     {"no-reduction", no_argument, NULL, NO_REDUCTION},
+    {"no-symmetry", no_argument, NULL, NO_SYMMETRY},
     {"threads", required_argument, NULL, THREADS},
     {"memory", required_argument, NULL, MEMORY},
     {"depth", required_argument, NULL, DEPTH},
@@ -159,7 +161,10 @@ static int take_option(struct check_request *request, int option, struct cv_comp
     case TIMEOUTS:
         return read_timeouts(&out->any_time, complaint);
     case NO_REDUCTION:
-        out->reduction = false;
+        out->reduction = out->symmetry = out->drop_clocks = false;
+        return 0;
+    case NO_SYMMETRY:
+        out->symmetry = false;
         return 0;
     case THREADS:
         return read_number("threads", 1, MOST_THREADS, &out->threads, complaint);
@@ -276,8 +281,12 @@ static char *repeat_command(int argc, char **argv)
 
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
-    *request = (struct check_request){
-        .options = {.threads = 1, .reduction = true, .callers = UINT32_MAX, .inside = CV_NOBODY}};
+    *request = (struct check_request){.options = {.threads = 1,
+                                                  .reduction = true,
+                                                  .symmetry = true,
+                                                  .drop_clocks = true,
+                                                  .callers = UINT32_MAX,
+                                                  .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
     request->command = repeat_command(argc, argv);
     request->words = calloc(2 * (size_t)argc + 4, sizeof *request->words);

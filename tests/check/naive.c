@@ -14,7 +14,7 @@ struct letter {
 };
 
 struct node {
-    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left;
+    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left, asked, unused;
     uint64_t clock, timers[CV_MAX_TIMERS];
     uint64_t state[STATE / 8];
 };
@@ -105,7 +105,7 @@ static void finish(cv_node i, uint32_t most)
         bool rightly = !it->inside && self.fence > next.highest;
         for (cv_node j = 0; j < n; j++)
             rightly &= j == i || !next.node[j].inside;
-        it->waiting = 0;
+        it->waiting = it->asked = 0;
         it->inside = 1;
         if (rightly && cv_scenario_claims(scenario) & CV_FENCES_RISE) /* what follows a wrong entry is not judged */
             next.highest = self.fence;
@@ -242,8 +242,114 @@ static void visit(struct cv_counting *counting)
     }
 }
 
+/* Of the state that is being made, or of the one at hand: how far clocks go. */
+static uint64_t latest(const struct full *full)
+{
+    const bool capped = scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+    uint64_t most = 0;
+    for (cv_node i = 0; i < n; i++) {
+        const struct node *it = &full->node[i];
+        if (!options->drop_clocks || it->left)
+            return UINT64_MAX;
+        if (it->waiting && capped && it->asked + 1ull > most)
+            most = it->asked + 1ull;
+    }
+    return most;
+}
+
+static void limit_clocks(uint64_t most)
+{
+    for (cv_node i = 0; i < n; i++) {
+        next.node[i].clock = next.node[i].clock < most ? next.node[i].clock : most;
+        for (cv_node j = 0; j < n; j++)
+            for (uint32_t k = 0; k < next.count[i][j]; k++)
+                if (next.letter[i][j][k].clock > most)
+                    next.letter[i][j][k].clock = most;
+    }
+}
+
+static const cv_node *new_names;
+
+static void name_node(const struct cv_renaming *renaming, cv_node *node)
+{
+    (void)renaming;
+    *node = *node == CV_NOBODY ? CV_NOBODY : new_names[*node];
+}
+
+static void name_row(const struct cv_renaming *renaming, cv_node *row)
+{
+    cv_node renamed[N];
+    for (cv_node i = 0; i < n; i++) {
+        renamed[new_names[i]] = row[i];
+        name_node(renaming, &renamed[new_names[i]]);
+    }
+    memcpy(row, renamed, n * sizeof *row);
+}
+
+/* The same state with other names. */
+static void rename_all(const struct full *from, const cv_node *names, struct full *to)
+{
+    const struct cv_renaming renaming = {name_node, name_row};
+    new_names = names;
+    *to = *from;
+    to->missed = 0;
+    for (cv_node i = 0; i < n; i++) {
+        struct node *it = &to->node[names[i]];
+        *it = from->node[i];
+        to->missed |= (from->missed >> i & 1u) << names[i];
+        if (it->alive)
+            scenario->algorithm->rename(&renaming, &group, i, it->state, NULL);
+        it->suspects = 0;
+        for (cv_node j = 0; j < n; j++) {
+            it->suspects |= (from->node[i].suspects >> j & 1u) << names[j];
+            to->count[names[i]][names[j]] = from->count[i][j];
+            memcpy(to->letter[names[i]][names[j]], from->letter[i][j], from->count[i][j] * sizeof(struct letter));
+        }
+    }
+}
+
+/* Tries every order of the nodes but the coordinator, and keeps the one whose bytes come first. */
+static void choose_names(cv_node *names, uint32_t at, const struct full *original, unsigned char *best)
+{
+    static struct full other;
+    static unsigned char packed[sizeof(struct full) + 64];
+    if (at == n) {
+        rename_all(original, names, &other);
+        const uint32_t length = pack(&other, packed);
+        if (memcmp(packed, best, 4) == 0 && memcmp(packed, best, length) < 0)
+            memcpy(best, packed, length);
+        return;
+    }
+    for (cv_node i = at; i < n; i++) {
+        if ((i != at && i == group.coordinator) || (i != at && at == group.coordinator))
+            continue;
+        const cv_node one = names[at], two = names[i];
+        names[at] = two;
+        names[i] = one;
+        choose_names(names, at + 1, original, best);
+        names[at] = one;
+        names[i] = two;
+    }
+}
+
+static void name_anew(void)
+{
+    static struct full original;
+    static unsigned char best[sizeof(struct full) + 64];
+    cv_node names[N];
+    for (cv_node i = 0; i < n; i++)
+        names[i] = i;
+    original = next;
+    pack(&original, best);
+    choose_names(names, 0, &original, best);
+    unpack(&next, best);
+}
+
 static void meet(void)
 {
+    limit_clocks(latest(&next));
+    if (options->symmetry)
+        name_anew();
     if (scenario->algorithm->counters) {
         memset(least, 0, sizeof least);
         visit(&(struct cv_counting){find_least});
@@ -348,7 +454,10 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         it->suspects |= 1u << a;
         next.suspicions -= !lost(i, a);
     }
-    it->clock += algorithm->clocked;
+    it->clock += algorithm->clocked != 0;
+    it->clock = it->clock < latest(&now) ? it->clock : latest(&now);
+    if (event == REQUEST && options->drop_clocks && algorithm->clocked == CV_CLOCKS_REQUESTS)
+        it->asked = (uint32_t)it->clock;
     struct cv_self *me = begin(i);
     if (event == START && algorithm->start)
         algorithm->start(me);

@@ -11,8 +11,10 @@
 struct naive_options {
     uint32_t callers, crashes, missed, suspicions;
     bool any_time;
-    bool inside;   /* the first node is inside from the beginning, in a view that follows another */
-    uint64_t most; /* states; 0: no bound */
+    bool symmetry;    /* of states that differ in names only, one */
+    bool drop_clocks; /* once nobody will ask any more; or they go no further than all requests that wait */
+    bool inside;      /* the first node is inside from the beginning, in a view that follows another */
+    uint64_t most;    /* states; 0: no bound */
 };
 
 struct naive_result {

@@ -37,7 +37,7 @@ struct state {
     uint32_t version;
     uint32_t mode;
     cv_node leader;  /* CV_NOBODY: unknown */
-    uint32_t agreed; /* how many agreed with the call */
+    uint32_t agreed; /* how many agreed with the call, while electing */
 };
 
 static void init(struct cv_self *me)
@@ -69,6 +69,7 @@ static void follow(struct cv_self *me, cv_node leader)
     struct state *my = me->state;
     my->mode = SETTLED;
     my->leader = leader;
+    my->agreed = 0;
     cv_cancel(me, NO_ANSWER);
     cv_cancel(me, NO_COORDINATOR);
     cv_arm(me, OLD_NEWS, 2 * cv_bound(me));
@@ -147,6 +148,7 @@ static void on_disagree(struct cv_self *me, const struct cv_message *message)
     if (my->mode != ELECTING)
         return;
     my->mode = WAITING;
+    my->agreed = 0;
     cv_cancel(me, NO_ANSWER);
     cv_yield(me);
 }

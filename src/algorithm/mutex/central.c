@@ -42,6 +42,8 @@ static void init(struct cv_self *me)
 {
     struct state *my = me->state;
     my->holder = my->first = my->last = CV_NOBODY;
+    for (cv_node node = 0; coordinates(me) && node < cv_nodes(me); node++)
+        my->behind[node] = CV_NOBODY;
 }
 
 static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
@@ -90,7 +92,7 @@ static void let_next_in(struct cv_self *me)
     if (next == CV_NOBODY)
         return;
     my->first = my->behind[next];
-    my->behind[next] = 0; /* of equal queues the bytes are equal */
+    my->behind[next] = CV_NOBODY; /* of equal queues the bytes are equal */
     if (my->first == CV_NOBODY)
         my->last = CV_NOBODY;
     let_in(me, next);
@@ -141,6 +143,20 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
 {
     (void)message;
     let_next_in(me);
+}
+
+/* Who asks and who is let in is all the same to it; only the coordinator is not like the others. */
+static void rename(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
+                   struct cv_message *message)
+{
+    struct state *my = state;
+    if (message)
+        return;
+    renaming->node(renaming, &my->holder);
+    renaming->node(renaming, &my->first);
+    renaming->node(renaming, &my->last);
+    if (group->coordinator == node)
+        renaming->row(renaming, my->behind);
 }
 
 static const struct cv_kind kinds[] = {
@@ -195,6 +211,7 @@ const struct cv_algorithm cv_central = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .rename = rename,
 };
 
 const struct cv_algorithm cv_central_deny = {
@@ -214,4 +231,5 @@ const struct cv_algorithm cv_central_deny = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .rename = rename,
 };

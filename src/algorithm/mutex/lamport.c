@@ -24,7 +24,7 @@ struct stamp {
 /* What a node knows of another, or of itself. */
 struct peer {
     uint64_t request; /* the time of its outstanding request; NONE if there is none */
-    uint64_t heard;   /* the time of the last message from it */
+    uint64_t later;   /* it has said something later than my outstanding request */
 };
 
 #define NONE UINT64_MAX
@@ -72,11 +72,18 @@ static void try_to_enter(struct cv_self *me)
         return;
     for (uint32_t i = 0; i < cv_degree(me); i++) {
         const cv_node node = cv_neighbour(me, i);
-        if (my->peers[node].heard <= mine || before_mine(me, node))
+        if (!my->peers[node].later || before_mine(me, node))
             return;
     }
     my->inside = true;
     cv_enter(me, cv_request_fence(me, mine));
+}
+
+static void hear(struct cv_self *me, cv_node node, uint64_t time)
+{
+    struct state *my = me->state;
+    const uint64_t mine = my->peers[me->node].request;
+    my->peers[node].later |= mine != NONE && time > mine;
 }
 
 static void want(struct cv_self *me)
@@ -92,16 +99,16 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
-    my->peers[message->from] = (struct peer){.request = stamp->time, .heard = stamp->time};
+    my->peers[message->from].request = stamp->time;
+    hear(me, message->from, stamp->time);
     cv_send(me, message->from, ACK, &(struct stamp){cv_clock(me)});
     try_to_enter(me);
 }
 
 static void on_ack(struct cv_self *me, const struct cv_message *message)
 {
-    struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
-    my->peers[message->from].heard = stamp->time;
+    hear(me, message->from, stamp->time);
     try_to_enter(me);
 }
 
@@ -110,6 +117,8 @@ static void release(struct cv_self *me)
     struct state *my = me->state;
     my->inside = false;
     my->peers[me->node].request = NONE;
+    for (uint32_t i = 0; i < cv_degree(me); i++)
+        my->peers[cv_neighbour(me, i)].later = false;
     cv_multicast(me, RELEASE, &(struct stamp){cv_clock(me)});
 }
 
@@ -117,7 +126,8 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
-    my->peers[message->from] = (struct peer){.request = NONE, .heard = stamp->time};
+    my->peers[message->from].request = NONE;
+    hear(me, message->from, stamp->time);
     try_to_enter(me);
 }
 
@@ -144,7 +154,7 @@ const struct cv_algorithm cv_lamport = {
     .topology = CV_COMPLETE,
     .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
-    .clocked = true,
+    .clocked = CV_CLOCKS_REQUESTS,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,

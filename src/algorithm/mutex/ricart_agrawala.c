@@ -21,7 +21,7 @@ struct request {
 };
 
 struct state {
-    uint64_t time; /* of the outstanding request */
+    uint64_t time; /* of the outstanding request; 0 if there is none */
     uint32_t mode;
     uint32_t missing;    /* OKs */
     uint32_t deferred[]; /* a bit per node: asked and waits for my OK */
@@ -82,6 +82,7 @@ static void release(struct cv_self *me)
 {
     struct state *my = me->state;
     my->mode = RELEASED;
+    my->time = 0;
     for (uint32_t word = 0; word < (cv_nodes(me) + 31) / 32; word++)
         for (; my->deferred[word]; my->deferred[word] &= my->deferred[word] - 1)
             cv_signal(me, word * 32 + (uint32_t)__builtin_ctz(my->deferred[word]), OK);
