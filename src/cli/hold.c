@@ -380,6 +380,8 @@ int hold_run(const struct hold *hold)
     catch_ending_signals();
     int code = hold_open(&waiting, hold);
     run.session = waiting;
+    if (!code && interrupted_by)
+        conclave_interrupt(waiting); /* by a signal that came before there was a session */
     if (!code)
         code = acquire(&run);
     if (!code) {

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -55,14 +56,14 @@ struct cv_text cv_client_server(const char *list, size_t turn)
 
 /* ---- sockets ---- */
 
-/* Waits for a connection that is being made. 0 or an errno. */
-static int finish(int fd, int timeout_ms)
+/* Waits for a connection that is being made. 0 or an errno; ECANCELED by conclave_interrupt(). */
+static int finish(const struct conclave *session, int fd)
 {
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    const int64_t until_ms = cv_client_now_ms() + timeout_ms;
+    struct pollfd ready[] = {{.fd = fd, .events = POLLOUT}, {.fd = session->wake, .events = POLLIN}};
+    const int64_t until_ms = cv_client_now_ms() + session->timeout_ms;
     for (;;) {
         const int64_t left_ms = until_ms - cv_client_now_ms();
-        const int count = poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0);
+        const int count = poll(ready, 2, left_ms > 0 ? (int)left_ms : 0);
         if (count == 0)
             return ETIMEDOUT;
         if (count > 0)
@@ -70,35 +71,38 @@ static int finish(int fd, int timeout_ms)
         if (errno != EINTR)
             return errno;
     }
+    eventfd_t count;
+    if (!ready[0].revents && eventfd_read(session->wake, &count) == 0)
+        return ECANCELED;
     int error = 0;
     socklen_t size = sizeof error;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-/* 0 and a socket, or an errno. */
-static int dial_address(const struct sockaddr *address, socklen_t size, int timeout_ms, int *socket_fd)
+/* 0 or an errno. */
+static int dial_address(struct conclave *session, const struct sockaddr *address, socklen_t size)
 {
     const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;
     int error = connect(fd, address, size) == 0 ? 0 : errno;
     if (error == EINPROGRESS)
-        error = finish(fd, timeout_ms);
+        error = finish(session, fd);
     if (error) {
         close(fd);
         return error;
     }
-    *socket_fd = fd;
+    session->fd = fd;
     return 0;
 }
 
-static int dial_path(struct cv_text path, int timeout_ms, int *fd)
+static int dial_path(struct conclave *session, struct cv_text path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path.length >= sizeof address.sun_path)
         return ENAMETOOLONG;
     memcpy(address.sun_path, path.start, path.length);
-    return dial_address((const struct sockaddr *)&address, sizeof address, timeout_ms, fd);
+    return dial_address(session, (const struct sockaddr *)&address, sizeof address);
 }
 
 /* A machine that vanished says nothing: its silence is noticed after about ten seconds. */
@@ -137,8 +141,8 @@ static bool split_place(struct cv_text place, char host[256], char port[16])
     return true;
 }
 
-/* 0 and a socket, an errno, or one of getaddrinfo's own (negative) errors. */
-static int dial_host(const char *host, const char *port, int timeout_ms, int *fd)
+/* 0, an errno, or one of getaddrinfo's own (negative) errors. */
+static int dial_host(struct conclave *session, const char *host, const char *port)
 {
     /* A number needs no resolver, which would be the slowest part of the whole. */
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found = NULL;
@@ -150,11 +154,11 @@ static int dial_host(const char *host, const char *port, int timeout_ms, int *fd
     if (error)
         return error;
     error = EADDRNOTAVAIL;
-    for (const struct addrinfo *each = found; each && error; each = each->ai_next)
-        error = dial_address(each->ai_addr, each->ai_addrlen, timeout_ms, fd);
+    for (const struct addrinfo *each = found; each && error && error != ECANCELED; each = each->ai_next)
+        error = dial_address(session, each->ai_addr, each->ai_addrlen);
     freeaddrinfo(found);
     if (!error)
-        prepare_tcp(*fd);
+        prepare_tcp(session->fd);
     return error;
 }
 
@@ -176,11 +180,13 @@ int cv_client_dial(struct conclave *session, struct cv_text place)
     if (wants_tls && (path || !session->credentials))
         return cv_client_fail(session, CONCLAVE_INVALID, "tls:// expects host:port, and a key or certificates");
     if (path)
-        error = dial_path(place, session->timeout_ms, &session->fd);
+        error = dial_path(session, place);
     else if (split_place(place, host, port))
-        error = dial_host(host, port, session->timeout_ms, &session->fd);
+        error = dial_host(session, host, port);
     else
         return cv_client_fail(session, CONCLAVE_NO_SERVER, "neither host:port nor the path of a socket");
+    if (error == ECANCELED)
+        return cv_client_fail(session, CONCLAVE_INTERRUPTED, "interrupted");
     if (error)
         return cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", error < 0 ? gai_strerror(error) : strerror(error));
     return session->credentials && !path ? secure(session, host) : 0;

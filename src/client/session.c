@@ -393,7 +393,10 @@ int conclave_open(struct conclave **session, const char *servers, int timeout_ms
 
 int conclave_open_with(struct conclave **session_out, const struct conclave_options *options)
 {
-    struct conclave *session = *session_out = calloc(1, sizeof *session);
+    struct conclave *session = calloc(1, sizeof *session);
+    if (session)
+        session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *session_out = session; /* from now on it may be interrupted */
     if (!session)
         return CONCLAVE_NO_MEMORY;
     const char *variable = getenv("CONCLAVE_SERVER"), *servers = options->servers;
@@ -404,7 +407,6 @@ int conclave_open_with(struct conclave **session_out, const struct conclave_opti
     session->last_event = &session->first_event;
     session->timeout_ms = options->timeout_ms;
     cv_resp_begin(&session->out, MOST_TO_SEND);
-    session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     session->servers = strdup(servers);
     if (session->wake < 0 || !session->servers)
         return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory or descriptors");

@@ -4,10 +4,12 @@
 and the failures that users of etcd's and Consul's `lock` have reported do not exist here."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -162,6 +164,7 @@ def check_waiting(server):
     expect("the holder ends", finish(holder, "")[0], 0)
     expect("then the waiter runs", finish(waiter), (0, "now\n", ""))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        until(lambda: not server.holders("a"))
         holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
         until(lambda: server.holders("a"))
         waiter = lock(server, "--", "echo", "never")
@@ -170,6 +173,35 @@ def check_waiting(server):
         expect(f"{number.name} while waiting", finish(waiter)[:2], (128 + number, ""))
         expect("the wait is given up", until(lambda: server.waiting("a") == 0), True)
         finish(holder, "")
+
+
+def check_connecting(_):
+    """Ctrl-C while a server does not take the call, nor refuse it."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, contextlib.ExitStack() as callers:
+        for _ in range(3):
+            caller = callers.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        process = lock(f"127.0.0.1:{deaf.getsockname()[1]}", "--", "true")
+        time.sleep(0.5)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        expect("SIGINT while connecting", finish(process), (130, "", ""))
+        within("SIGINT while connecting", time.monotonic() - began, 0, 1)
+
+
+def check_starting(server):
+    """A signal that comes while `conclave lock` starts ends it as well: before it listens to signals by itself, and after."""
+    holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
+    until(lambda: server.holders("a"))
+    dice = random.Random(5)
+    for _ in range(60):
+        waiter = lock(server, "--", "echo", "never")
+        time.sleep(dice.random() * 0.006)
+        waiter.send_signal(signal.SIGTERM)
+        code, out, _ = finish(waiter)
+        expect("SIGTERM at the start", (code in (-signal.SIGTERM, 128 + signal.SIGTERM), out), (True, ""))
+    finish(holder, "")
 
 
 # ---- what the command gets ----
@@ -456,7 +488,7 @@ def check_ttl(_):
 
 def main(wanted):
     signal.alarm(110)
-    for check in (check_exit_codes, check_usage, check_waiting, check_environment, check_shared, check_signals,
+    for check in (check_exit_codes, check_usage, check_waiting, check_connecting, check_starting, check_environment, check_shared, check_signals,
                   check_any_moment, check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
                   check_graceful, check_ttl):
         if not wanted or check.__name__ in wanted:
