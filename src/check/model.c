@@ -122,6 +122,11 @@ uint32_t model_put(struct model *model, uint32_t contents, uint32_t message)
     return model_cons(model, list->first, model_put(model, list->rest, message));
 }
 
+uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest)
+{
+    return model->setting.scenario->unordered ? model_put(model, rest, first) : model_cons(model, first, rest);
+}
+
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t place)
 {
     const struct contents *list = model_contents(model, contents);

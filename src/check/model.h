@@ -93,6 +93,8 @@ uint32_t model_add_world(struct model *model, const struct world *world);
 uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive);
 /* Contents: a message and those behind it; with a message more; without the one at that place. */
 uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
+/* A first message that has changed: still the first, or where it belongs if there is no order. */
+uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest);
 uint32_t model_put(struct model *model, uint32_t contents, uint32_t message);
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t place);
 /* The part that is the channel between two nodes. */

@@ -54,7 +54,7 @@ static uint32_t visit_contents(struct model *model, struct recounting *recountin
     const uint32_t first = model_add_message(model, message, 0);
     free(message);
     const uint32_t rest = visit_contents(model, recounting, list->rest);
-    return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
+    return first == list->first && rest == list->rest ? contents : model_put_back(model, first, rest);
 }
 
 static uint32_t visit_place(struct model *model, struct recounting *recounting, uint32_t number)
@@ -101,7 +101,7 @@ static uint32_t hushed_contents(struct model *model, uint32_t contents, uint32_t
     const struct contents *list = model_contents(model, contents);
     const uint32_t first = model_add_message(model, model_message(model, list->first), alive);
     const uint32_t rest = hushed_contents(model, list->rest, alive);
-    return first == list->first && rest == list->rest ? contents : model_cons(model, first, rest);
+    return first == list->first && rest == list->rest ? contents : model_put_back(model, first, rest);
 }
 
 void hush(struct expander *expander, struct successor *successor, uint32_t alive)
