@@ -8,19 +8,19 @@
 #define TIMEOUT_US 300000u
 #define MARGIN_US 37500u
 
-static uint64_t draw(struct world *world, uint64_t below)
+uint64_t world_draw(struct world *world, uint64_t below)
 {
     return cv_random_below(&world->random, (uint32_t)below);
 }
 
 static bool chance(struct world *world, uint32_t of)
 {
-    return draw(world, of) == 0;
+    return world_draw(world, of) == 0;
 }
 
 /* ---- time ---- */
 
-static uint64_t clock_of(const struct node *node)
+uint64_t world_clock(const struct node *node)
 {
     return node->offset_us + (uint64_t)((double)node->world->now * node->rate);
 }
@@ -31,22 +31,22 @@ static uint64_t real(const struct node *node, uint64_t clock_us)
     return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
 }
 
-static void granted(struct node *node, cv_node voter, uint64_t asked_us)
+void world_granted(struct node *node, cv_node voter, uint64_t asked_us)
 {
     cv_lease_granted(&node->lease, voter, asked_us);
     node->lease_end_us = cv_lease_end(&node->lease);
 }
 
-static bool may_grant(const struct node *node)
+bool world_may_grant(const struct node *node)
 {
     return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
-           clock_of(node) + MARGIN_US < node->lease_end_us;
+           world_clock(node) + MARGIN_US < node->lease_end_us;
 }
 
 /* Does a client of this node, of this life or the last, believe that it holds the lock? */
 static bool believes(const struct node *node)
 {
-    return (node->up && node->holds && clock_of(node) < node->lease_end_us) || node->world->now < node->ghost_until;
+    return (node->up && node->holds && world_clock(node) < node->lease_end_us) || node->world->now < node->ghost_until;
 }
 
 /* ---- what must hold ---- */
@@ -58,7 +58,7 @@ static void judge(struct world *world)
     for (cv_node i = 0; i < world->count; i++) {
         const struct node *node = &world->nodes[i];
         believers += believes(node);
-        if (!may_grant(node))
+        if (!world_may_grant(node))
             continue;
         if (epoch && epoch != node->assembly.view.epoch)
             world->violation = "two that may grant are in different views";
@@ -72,7 +72,7 @@ static void judge(struct world *world)
 
 /* ---- letters ---- */
 
-static void post(struct world *world, struct letter letter, bool reliable)
+void world_post(struct world *world, struct letter letter, bool reliable)
 {
     const struct node *to = &world->nodes[letter.to];
     if (world->letter_count == MOST_LETTERS || !to->up || world->cut[letter.from][letter.to])
@@ -80,7 +80,7 @@ static void post(struct world *world, struct letter letter, bool reliable)
     if (!reliable && chance(world, 20))
         return;
     letter.life = to->life;
-    letter.due = world->now + 100 + draw(world, chance(world, 50) ? 400000 : 5000);
+    letter.due = world->now + 100 + world_draw(world, chance(world, 50) ? 400000 : 5000);
     /* In order, on one stream. */
     for (uint32_t i = 0; reliable && i < world->letter_count; i++) {
         const struct letter *other = &world->letters[i];
@@ -118,7 +118,7 @@ static void drop(struct node *node)
 /* Before anything else a node looks at its clock. */
 static void look(struct node *node)
 {
-    if (node->holds && clock_of(node) + MARGIN_US >= node->lease_end_us) {
+    if (node->holds && world_clock(node) + MARGIN_US >= node->lease_end_us) {
         drop(node);
         node->world->lapses++;
     }
@@ -129,7 +129,7 @@ static void use_lock(struct node *node)
     struct world *world = node->world;
     if (node->holds && chance(world, 100))
         drop(node);
-    if (node->holds || !chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
+    if (node->holds || !chance(world, 5) || !world_may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
         world->mutex.holder != CV_NOBODY)
         return;
     world->mutex.holder = node->roster.me;
@@ -145,15 +145,17 @@ static void use_lock(struct node *node)
 
 static bool propose(void *context, const struct cv_proposal *proposal)
 {
-    const struct node *node = context;
+    struct node *node = context;
     struct world *world = node->world;
+    if (world->tied)
+        return tie_propose(node, proposal);
     if (world->leader != node->roster.me)
         return !chance(world, 2); /* it takes itself for the leader; nothing will come of it */
     if (world->pending_due)
         return false;
     world->pending = *proposal;
     world->pending_by = node->roster.me;
-    world->pending_due = world->now + 500 + draw(world, 20000);
+    world->pending_due = world->now + 500 + world_draw(world, 20000);
     return true;
 }
 
@@ -161,10 +163,11 @@ static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64
 {
     const struct node *node = context;
     if (!cv_set_has(node->suspected, to))
-        post(node->world,
-             (struct letter){
-                 .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
-             true);
+        world_post(
+            node->world,
+            (struct letter){
+                .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
+            true);
 }
 
 static void freeze(void *context, bool prepares)
@@ -177,10 +180,11 @@ static void freeze(void *context, bool prepares)
 
 static void send_held(const struct node *node, cv_node to, enum cv_motion motion, uint64_t epoch, cv_node holder)
 {
-    post(node->world,
-         (struct letter){
-             .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
-         true);
+    world_post(
+        node->world,
+        (struct letter){
+            .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
+        true);
 }
 
 static void report(void *context, cv_node to, uint64_t epoch)
@@ -243,9 +247,9 @@ static void elect(struct world *world)
         world->leader_gone = world->now;
         return;
     }
-    if (!fine && world->now < world->leader_gone + 150000 + draw(world, 150000))
+    if (!fine && world->now < world->leader_gone + 150000 + world_draw(world, 150000))
         return;
-    const cv_node candidate = (cv_node)draw(world, world->count);
+    const cv_node candidate = (cv_node)world_draw(world, world->count);
     const struct node *node = &world->nodes[candidate];
     if (!cv_set_has(world->voters, candidate) || node->stored != world->entry_count ||
         !cv_majority(reach(world, candidate), world->voters))
@@ -267,7 +271,7 @@ static void commit(struct world *world)
         return;
     }
     const uint64_t last = world->entry_count ? world->entries[world->entry_count - 1].epoch : 0;
-    world->entries[world->entry_count++] = (struct entry){last + 1 + draw(world, 3), world->pending};
+    world->entries[world->entry_count++] = (struct entry){last + 1 + world_draw(world, 3), world->pending};
     for (cv_node i = 0; i < world->count; i++)
         if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || chance(world, 2)))
             world->nodes[i].stored = world->entry_count;
@@ -283,8 +287,8 @@ static void apply(struct node *node)
     if (world->now < node->next_apply || node->applied == node->stored)
         return;
     const struct entry *entry = &world->entries[node->applied++];
-    node->next_apply = world->now + draw(world, chance(world, 10) ? 200000 : 4000);
-    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, clock_of(node));
+    node->next_apply = world->now + world_draw(world, chance(world, 10) ? 200000 : 4000);
+    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, world_clock(node));
 }
 
 /* ---- coming and going ---- */
@@ -295,32 +299,35 @@ static void start(struct node *node, bool returns)
     node->up = true;
     node->paused = node->holds = false;
     node->life++;
-    node->offset_us = draw(world, 1000000);
+    node->offset_us = world_draw(world, 1000000);
     const bool remembers = world->sabotage == ENTRIES_FORGOT;
     node->floor = remembers ? 0 : node->stored;
-    node->applied = node->stored ? (uint32_t)draw(world, node->stored + 1) : 0;
+    node->applied = node->stored ? (uint32_t)world_draw(world, node->stored + 1) : 0;
     if (node->applied)
         node->applied--; /* the last snapshot's entry is told again */
     node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
     node->ready = node->renewed = 0;
     memset(&node->assembly, 0, sizeof node->assembly);
-    node->assembly.times = (struct cv_assembly_times){.begin_us = clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+    node->assembly.times = (struct cv_assembly_times){.begin_us = world_clock(node) + 2 * (uint64_t)TIMEOUT_US,
                                                       .settle_us = 50000,
                                                       .hold_off_us = 500000,
                                                       .patience_us = 4 * world->terms.length_us};
     struct cv_assembly_calls own = calls;
     own.context = node;
-    cv_assembly_init(&node->assembly, &own, &node->roster, world->voters);
-    cv_lease_init(&node->lease, &world->terms, world->voters);
+    const cv_set me = cv_set_of(node->roster.me);
+    cv_assembly_init(&node->assembly, &own, &node->roster, world->tied ? me : world->voters);
+    cv_lease_init(&node->lease, &world->terms, world->voters | (world->tied ? cv_set_of(CV_TIE_VOTER) : 0));
     node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
     node->assembly.away = true;
-    node->away_until_us = clock_of(node);
+    node->away_until_us = world_clock(node);
     if (returns && world->sabotage != NO_QUARANTINE)
         node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
+    if (world->tied)
+        tie_start(node);
 }
 
-static void die(struct node *node)
+void world_die(struct node *node)
 {
     struct world *world = node->world;
     if (node->holds) {
@@ -329,8 +336,10 @@ static void die(struct node *node)
     }
     if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
         world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
+    if (world->tied)
+        tie_die(node);
     node->up = node->holds = false;
-    node->down_until = world->now + 20000 + draw(world, 800000);
+    node->down_until = world->now + 20000 + world_draw(world, 800000);
     for (cv_node other = 0; other < world->count; other++)
         lose_stream(world, node->roster.me, other);
 }
@@ -344,23 +353,24 @@ static void leave(struct node *node)
     for (cv_node other = 0; other < world->count; other++)
         if (other != node->roster.me && !world->cut[node->roster.me][other])
             cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
-    die(node);
+    world_die(node);
 }
 
 static void disturb(struct world *world)
 {
-    struct node *node = &world->nodes[draw(world, world->count)];
-    switch (draw(world, 9)) {
+    struct node *node = &world->nodes[world_draw(world, world->count)];
+    node->fileless = world->tied && chance(world, 4);
+    switch (world_draw(world, 9)) {
     case 0:
         if (node->up)
-            die(node);
+            world_die(node);
         break;
     case 1:
         node->paused = node->up;
-        node->paused_until = world->now + 50000 + draw(world, 1500000);
+        node->paused_until = world->now + 50000 + world_draw(world, 1500000);
         break;
     case 2: { /* a cut between two sides */
-        const uint64_t sides = draw(world, 1u << world->count);
+        const uint64_t sides = world_draw(world, 1u << world->count);
         for (cv_node a = 0; a < world->count; a++)
             for (cv_node b = 0; b < world->count; b++)
                 world->cut[a][b] = (sides >> a & 1) != (sides >> b & 1);
@@ -376,7 +386,7 @@ static void disturb(struct world *world)
         break;
     }
     case 4: /* a false suspicion */
-        node->heard[draw(world, world->count)] = 0;
+        node->heard[world_draw(world, world->count)] = 0;
         break;
     case 5:
         leave(node);
@@ -392,7 +402,7 @@ static void tell_alive(struct node *node)
 {
     const cv_set me = cv_set_of(node->roster.me);
     if (!node->assembly.away)
-        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, clock_of(node));
+        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock(node));
 }
 
 static void suspect(struct node *node, cv_node other)
@@ -441,6 +451,8 @@ static void watch(struct node *node)
 
 static bool remembers(const struct node *node)
 {
+    if (node->world->tied)
+        return node->tie.known;
     return node->applied >= node->floor;
 }
 
@@ -451,9 +463,9 @@ static void on_beat(struct node *node, const struct letter *letter)
     node->heard[letter->from] = node->world->now;
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
     if (letter->epoch && cv_set_has(node->world->voters, node->roster.me) && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, clock_of(node)))
-        post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
-             false);
+        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, world_clock(node)))
+        world_post(node->world,
+                   (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked}, false);
     if (cv_set_has(node->suspected, letter->from))
         return;
     node->ready = ready ? node->ready | cv_set_of(letter->from) : node->ready & ~cv_set_of(letter->from);
@@ -461,7 +473,7 @@ static void on_beat(struct node *node, const struct letter *letter)
         tell_alive(node);
     if (cv_set_has(node->renewed, letter->from)) {
         node->renewed &= ~cv_set_of(letter->from);
-        cv_assembly_renew(&node->assembly, clock_of(node));
+        cv_assembly_renew(&node->assembly, world_clock(node));
     }
 }
 
@@ -470,14 +482,18 @@ static void receive(struct node *node, const struct letter *letter)
     if (node->world->sabotage != BLIND_REPORT)
         look(node);
     switch (letter->kind) {
+    case ENTRY:
+        cv_tie_hear(&node->tie, letter->epoch, &letter->proposal, world_clock(node));
+        break;
     case BEAT:
         on_beat(node, letter);
         break;
     case GRANT:
-        granted(node, letter->from, letter->number);
+        world_granted(node, letter->from, letter->number);
         break;
     case MOTION:
-        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number, clock_of(node));
+        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
+                         world_clock(node));
         break;
     case HELD_BY:
         if (cv_assembly_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
@@ -488,41 +504,48 @@ static void receive(struct node *node, const struct letter *letter)
 static void beat(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node), epoch = node->assembly.view.epoch;
+    const uint64_t now = world_clock(node), epoch = node->assembly.view.epoch;
     const cv_node me = node->roster.me;
     if (world->now < node->next_beat)
         return;
     node->next_beat = world->now + BEAT_US;
     for (cv_node other = 0; other < world->count; other++)
         if (other != me && !cv_set_has(node->suspected, other))
-            post(world,
-                 (struct letter){.kind = BEAT,
-                                 .from = me,
-                                 .to = other,
-                                 .epoch = epoch,
-                                 .number = now | (uint64_t)!node->assembly.away << 63},
-                 false);
+            world_post(world,
+                       (struct letter){.kind = BEAT,
+                                       .from = me,
+                                       .to = other,
+                                       .epoch = epoch,
+                                       .number = now | (uint64_t)!node->assembly.away << 63},
+                       false);
     if (epoch && cv_set_has(world->voters, me) && remembers(node) &&
         cv_grants_ask(&node->assembly.grants, me, epoch, now))
-        granted(node, me, now);
+        world_granted(node, me, now);
 }
 
 static void step(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = clock_of(node);
+    const uint64_t now = world_clock(node);
     if (node->assembly.away && now >= node->away_until_us) {
         node->assembly.away = false;
         tell_alive(node);
     }
     if (world->sabotage != BLIND_REPORT || chance(world, 100))
         look(node);
-    apply(node);
+    if (world->tied)
+        tie_step(node);
+    else
+        apply(node);
     watch(node);
-    const bool leads = world->leader == node->roster.me && !node->assembly.away && node->applied == node->stored;
+    const bool leads =
+        !node->assembly.away &&
+        (world->tied ? tie_leads(node) : world->leader == node->roster.me && node->applied == node->stored);
     /* Who is cut off does not know at once that another leads now. */
-    if (leads != node->assembly.leads && (leads || reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
-        chance(world, 5))
+    if (world->tied && leads != node->assembly.leads)
+        cv_assembly_lead(&node->assembly, leads, now);
+    else if (leads != node->assembly.leads && (leads || reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
+             chance(world, 5))
         cv_assembly_lead(&node->assembly, leads, now);
     cv_assembly_tick(&node->assembly, now);
     beat(node);
@@ -544,14 +567,15 @@ static void deliver(struct world *world)
     }
 }
 
-static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
+static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage sabotage)
 {
     memset(world, 0, sizeof *world);
     cv_random_seed(&world->random, seed, 7);
     world->sabotage = sabotage;
+    world->tied = tied;
     world->now = 1;
-    world->calm = 200 + (uint32_t)draw(world, 400);
-    world->count = 3 + (uint32_t)draw(world, 3);
+    world->calm = 200 + (uint32_t)world_draw(world, 400);
+    world->count = tied ? CV_TIE_MEMBERS : 3 + (uint32_t)world_draw(world, 3);
     world->voters = cv_set_first(world->count > 4 && chance(world, 3) ? 3 : world->count);
     world->terms = (struct cv_lease_terms){300000, chance(world, 2) ? 10000 : 100000};
     world->leader = world->mutex.holder = CV_NOBODY;
@@ -568,16 +592,17 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     }
 }
 
-void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us)
+void world_run(struct world *world, uint64_t until_us, bool disturbed)
 {
-    begin(world, seed, sabotage);
-    for (; world->now < length_us && !world->violation; world->now += STEP_US) {
-        if (chance(world, world->calm))
+    for (; world->now < until_us && !world->violation; world->now += STEP_US) {
+        if (disturbed && chance(world, world->calm))
             disturb(world);
-        elect(world);
-        commit(world);
+        if (!world->tied) {
+            elect(world);
+            commit(world);
+        }
         deliver(world);
-        const cv_node first = (cv_node)draw(world, world->count);
+        const cv_node first = (cv_node)world_draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {
             struct node *node = &world->nodes[(first + i) % world->count];
             if (node->paused && world->now >= node->paused_until)
@@ -589,4 +614,12 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
             judge(world);
         }
     }
+}
+
+void world_play(struct world *world, uint64_t seed, bool tied, enum sabotage sabotage, uint64_t length_us)
+{
+    begin(world, seed, tied, sabotage);
+    world_run(world, length_us, true);
+    if (tied && !world->violation && !sabotage)
+        tie_judge(world);
 }
