@@ -126,7 +126,9 @@ static void show_messages(const struct status *status)
 
 static void show_raft(const struct status *status)
 {
-    if (status->raft_leader >= 0)
+    if (strcmp(status->mode, "tie") == 0)
+        printf("group of two with a tie-breaker\n");
+    else if (status->raft_leader >= 0)
         printf("group raft: node %lld leads the log in term %lld\n", (long long)status->raft_leader,
                (long long)status->raft_term);
     else
@@ -143,7 +145,7 @@ static void show(const struct status *status)
                (long long)status->coordinator, status->election);
     else
         printf("no view now: a coordinator is being elected by %s\n", status->election);
-    if (strcmp(status->mode, "raft") == 0)
+    if (strcmp(status->mode, "raft") == 0 || strcmp(status->mode, "tie") == 0)
         show_raft(status);
     putchar('\n');
     show_members(status);

@@ -114,6 +114,7 @@ struct cv_agreement_status {
     bool leads;
     uint64_t committed, applied, stored; /* indexes */
 };
+/* All zero if there is no log (NULL). */
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
 /* The present members, at most `limit` of them. Returns how many there are. */
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);

@@ -14,9 +14,10 @@ static bool same_block(const struct cv_tie_block *one, const struct cv_tie_block
            (!one->accepted || same_proposal(&one->value, &other->value));
 }
 
-static bool is_alone(const struct cv_tie *tie)
+/* Is this node in the last entry? */
+static bool is_inside(const struct cv_tie *tie)
 {
-    return tie->mine.epoch && tie->mine.entry.members == cv_set_of(tie->me);
+    return tie->mine.epoch && cv_set_has(tie->mine.entry.members, tie->me);
 }
 
 void cv_tie_init(struct cv_tie *tie, const struct cv_tie_calls *calls, cv_node me, uint64_t renew_us, uint64_t look_us,
@@ -45,11 +46,15 @@ static void promise(struct cv_tie *tie, uint64_t now_us)
     start(tie, CV_TIE_PROMISE, now_us);
 }
 
-void cv_tie_tick(struct cv_tie *tie, uint64_t now_us)
+/* Who is inside, together with the other, looks only now and then; who is left out has to see that the other writes. */
+void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us)
 {
-    if (tie->step != CV_TIE_REST || now_us < tie->next_us)
+    const bool inside = is_inside(tie), urgent = tie->reached && (tie->proposing || tie->untold);
+    const bool renews = inside && (needy || tie->mine.entry.members == cv_set_of(tie->me));
+    const uint64_t pause_us = urgent ? 0 : inside && !renews ? tie->look_us : tie->renew_us;
+    if (tie->step != CV_TIE_REST || now_us < tie->rested_us + pause_us)
         return;
-    if (tie->known && (tie->proposing || tie->untold || is_alone(tie)))
+    if (urgent || (tie->known && renews))
         promise(tie, now_us);
     else
         start(tie, CV_TIE_LOOK, now_us);
@@ -93,7 +98,7 @@ static void on_promise(struct cv_tie *tie, const struct cv_tie_block *rival, uin
                                                            : NULL;
     tie->untold = false;
     if (!value) {
-        if (is_alone(tie))
+        if (is_inside(tie))
             tie->calls.renewed(tie->calls.context, tie->asked_us);
         return;
     }
@@ -102,11 +107,10 @@ static void on_promise(struct cv_tie *tie, const struct cv_tie_block *rival, uin
     start(tie, CV_TIE_ACCEPT, now_us);
 }
 
-static void on_accept(struct cv_tie *tie, uint64_t now_us)
+static void on_accept(struct cv_tie *tie)
 {
     const struct cv_proposal value = tie->mine.value;
     tie->untold = true; /* the other cannot tell yet that it is agreed */
-    tie->next_us = now_us;
     if (tie->proposing && same_proposal(&value, &tie->wish))
         tie->proposing = false;
     refuse(tie);
@@ -150,28 +154,23 @@ void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEM
     tie->step = CV_TIE_REST;
     tie->trouble = blocks ? find_fault(tie, blocks, step) : trouble;
     tie->reached = !tie->trouble;
-    tie->next_us = now_us + tie->renew_us;
+    tie->rested_us = now_us;
     if (!tie->reached) {
         refuse(tie);
         return;
     }
-    tie->reached_us = now_us;
     const bool stirred = take_in(tie, blocks);
     const struct cv_tie_block *rival = tie->theirs.epoch == tie->mine.epoch ? &tie->theirs : NULL;
-    const bool inside = cv_set_has(tie->mine.entry.members, tie->me);
     if (tie->theirs.epoch > tie->mine.epoch) {
         refuse(tie);
         learn(tie, tie->theirs.epoch, &tie->theirs.entry);
-    } else if (step == CV_TIE_LOOK) {
-        tie->next_us = tie->proposing ? now_us : now_us + (tie->mine.epoch && inside ? tie->look_us : tie->renew_us);
-    } else if (rival && rival->promised > tie->mine.promised) {
-        tie->next_us = now_us;
+    } else if (step != CV_TIE_LOOK && rival && rival->promised > tie->mine.promised) {
         give_way(tie, now_us);
     } else if (step == CV_TIE_ACCEPT) {
-        on_accept(tie, now_us);
-    } else if (stirred && tie->mine.epoch && !inside) {
+        on_accept(tie);
+    } else if (step == CV_TIE_PROMISE && stirred && tie->mine.epoch && !is_inside(tie)) {
         give_way(tie, now_us); /* whoever is in the view lives, after all */
-    } else {
+    } else if (step == CV_TIE_PROMISE) {
         on_promise(tie, rival, now_us);
     }
 }
@@ -180,24 +179,23 @@ void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEM
 
 bool cv_tie_propose(struct cv_tie *tie, const struct cv_proposal *proposal, bool free, uint64_t now_us)
 {
-    const bool left_out = tie->mine.epoch && !cv_set_has(tie->mine.entry.members, tie->me);
+    const bool left_out = tie->mine.epoch && !is_inside(tie);
     if (!tie->known || !tie->reached || tie->proposing || now_us < tie->quiet_us || (left_out && !free))
         return false;
     tie->proposing = true;
     tie->wish = *proposal;
-    tie->next_us = now_us;
-    cv_tie_tick(tie, now_us);
+    cv_tie_tick(tie, false, now_us);
     return true;
 }
 
-void cv_tie_hear(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *proposal, uint64_t now_us)
+void cv_tie_hear(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *proposal)
 {
     if (epoch > tie->told)
         tie->told = epoch;
     if (!tie->known || epoch <= tie->mine.epoch)
         return;
     if (proposal->members != cv_set_first(CV_TIE_MEMBERS)) {
-        tie->next_us = now_us;
+        tie->rested_us = 0; /* a look at once */
         return;
     }
     refuse(tie);
@@ -210,7 +208,7 @@ bool cv_tie_leads(const struct cv_tie *tie, bool other_alive, bool free)
         return false;
     if (!tie->mine.epoch)
         return tie->me < tie->other || !other_alive;
-    if (cv_set_has(tie->mine.entry.members, tie->me))
+    if (is_inside(tie))
         return tie->mine.entry.proposer == tie->me || !other_alive;
     return free;
 }

@@ -12,10 +12,11 @@
  * and gives up if it reads a higher ballot of the other's for the same entry. The value is the one that either has
  * accepted in the highest ballot, or its own if neither has: what may have been agreed before is agreed again.
  *
- * The file has a vote when leases are granted, as a third member would. The only one in a view renews its lease by
- * making a new promise: what it reads afterwards shows that the other has accepted nothing, and the other will read the
- * promise before anything it accepts is agreed. Whoever reads that the other has written takes that as a lease granted
- * to it (`stirred`), and waits for it as for any other (group/assembly.h). So:
+ * The file has a vote when leases are granted, as a third member would. Whoever is in a view
+ * and hears nothing from the other renews its lease by making a new promise: what it reads afterwards shows that the
+ * other has accepted nothing, and the other will read the promise before anything it accepts is agreed. Whoever reads
+ * that the other has written takes that as a lease granted to it (`stirred`), and waits for it as for any other
+ * (group/assembly.h). So:
  *   - a member of the last entry may propose at once when the other is gone;
  *   - who was left out may do so when the other has not written for the length of a lease, and was granted none.
  * Nobody begins a view without the other before the other's leases are over, whoever granted them.
@@ -73,27 +74,26 @@ struct cv_tie {
 
     enum cv_tie_step step; /* being done */
     uint64_t asked_us;     /* since then */
-    uint64_t next_us;      /* nothing is done before */
+    uint64_t rested_us;    /* nothing has been done since */
     uint64_t quiet_us;     /* nothing is proposed before: the other was faster */
     bool proposing;
     struct cv_proposal wish;
-    bool untold;  /* the last entry is agreed, but this node's block does not say so yet */
-    bool reached; /* the file, the last time */
-    uint64_t reached_us;
+    bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
+    bool reached;        /* the file, the last time */
     const char *trouble; /* why not, or NULL */
 };
 
 void cv_tie_init(struct cv_tie *tie, const struct cv_tie_calls *calls, cv_node me, uint64_t renew_us, uint64_t look_us,
                  uint64_t seed);
-/* Time has passed. */
-void cv_tie_tick(struct cv_tie *tie, uint64_t now_us);
+/* Time has passed. Does this member need the file's vote, for want of the other's? */
+void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us);
 /* What was started is done: both blocks as they are now, or NULL and why there are none. */
 void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEMBERS], const char *trouble,
                  uint64_t now_us);
 /* False: not now. Otherwise the answer is `agreed` or `refused`. `free`: all leases of the other's are over. */
 bool cv_tie_propose(struct cv_tie *tie, const struct cv_proposal *proposal, bool free, uint64_t now_us);
 /* The other says that this is agreed: an entry of both, or else only the file's word counts. */
-void cv_tie_hear(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *proposal, uint64_t now_us);
+void cv_tie_hear(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *proposal);
 /* Is it for this node to propose what comes next? */
 bool cv_tie_leads(const struct cv_tie *tie, bool other_alive, bool free);
 

@@ -8,6 +8,7 @@
 
 #include "group/agreement.h"
 #include "group/assembly.h"
+#include "live/breaker.h"
 #include "live/loop.h"
 
 #define CV_RAFT_BACKLOG 16u
@@ -24,7 +25,8 @@ struct cv_backlog {
 
 struct cv_raft {
     struct cv_member *member;
-    struct cv_agreement *agreement;
+    struct cv_agreement *agreement; /* NULL: there is a breaker */
+    struct cv_breaker *breaker;     /* of two: a file in place of the log, or NULL */
     struct cv_assembly assembly;
     struct cv_lease lease;
     struct cv_alarm tick;
@@ -82,6 +84,8 @@ static inline bool cv_raft_leased(const struct cv_raft *raft)
 
 /* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
 void cv_raft_look(struct cv_raft *raft);
+/* That voter has granted what was asked for then, if this node was never left out since the view it is in. */
+void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us);
 /* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
 uint64_t cv_raft_left_us(const struct cv_raft *raft);
 int64_t cv_raft_left_ms(const struct cv_raft *raft);

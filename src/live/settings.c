@@ -62,6 +62,7 @@ void cv_settings_free(struct cv_settings *settings)
     free(settings->rules);
     free(settings->peers);
     free(settings->directory);
+    free(settings->tie_breaker);
 }
 
 /* ---- values ---- */
@@ -230,6 +231,8 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
         return set_number(&settings->timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "longest-timeout") == 0)
         return set_number(&settings->longest_timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
+    if (strcmp(key, "tie-breaker") == 0)
+        return set_text(&settings->tie_breaker, value);
     if (strcmp(key, "lease") == 0)
         return set_number(&settings->lease_ms, 20, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "drift") == 0)
@@ -353,6 +356,25 @@ cv_set cv_settings_voters(const struct cv_settings *settings)
     return voters;
 }
 
+static int check_tie_breaker(const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    const char *path = settings->tie_breaker;
+    if (!path)
+        return 0;
+    if (!*path)
+        return cv_complain(complaint, "[group] tie-breaker: expected the path of a file or disk that both nodes share");
+    if (settings->member_count != 2)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected two [members], not %u", cv_brief(path).text,
+                           settings->member_count);
+    if (settings->mode_given && !settings->raft)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected mode = raft, not static",
+                           cv_brief(path).text);
+    if (cv_set_count(cv_settings_voters(settings)) != 2)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected two [members] that are no standbys",
+                           cv_brief(path).text);
+    return 0;
+}
+
 /* Several agree by Raft unless told otherwise; one alone does so if it has a place to remember its epochs. */
 static int check_raft(struct cv_settings *settings, struct cv_complaint *complaint)
 {
@@ -360,7 +382,7 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
         settings->raft = settings->member_count > 1 || settings->directory;
     if (!settings->raft)
         return 0;
-    if (!settings->directory)
+    if (!settings->directory && !settings->tie_breaker)
         return cv_complain(complaint, "[node] directory: expected, for what `mode = raft` has to remember");
     if (!cv_settings_voters(settings))
         return cv_complain(complaint, "[members]: expected one at least that is no standby");
@@ -380,7 +402,7 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)
         return cv_complain(complaint, "[group] timeout = %llu: expected at least two heartbeats, %llu",
                            (unsigned long long)settings->timeout_ms, 2 * (unsigned long long)settings->heartbeat_ms);
-    if ((error = check_raft(settings, complaint)))
+    if ((error = check_tie_breaker(settings, complaint)) || (error = check_raft(settings, complaint)))
         return error;
     if (settings->longest_timeout_ms < settings->timeout_ms)
         settings->longest_timeout_ms = settings->timeout_ms;

@@ -58,6 +58,7 @@ struct cv_settings {
     struct cv_rule *rules;
     uint32_t rule_count;
     bool raft, mode_given; /* views are agreed by Raft */
+    char *tie_breaker;     /* of a group of two: a file that both can reach, in place of Raft's log */
     uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions;

@@ -210,9 +210,15 @@ static void write_agreement(FILE *file, const struct cv_service *service)
     const struct cv_raft *raft = service->member->raft;
     if (!raft)
         return;
-    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     fprintf(file, "lease_ms:%lld\r\nlease_length_ms:%llu\r\nlapses:%llu\r\n", (long long)cv_raft_left_ms(raft),
             (number)(raft->lease.terms.length_us / 1000), (number)raft->lapses);
+    if (raft->breaker) {
+        const char *trouble = cv_breaker_trouble(raft->breaker);
+        fprintf(file, "tie_breaker:%s\r\ntie_breaker_state:%s\r\ntie_entry:%llu\r\n", raft->breaker->path,
+                trouble ? trouble : "ok", (number)raft->term);
+        return;
+    }
+    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     fprintf(file, "raft_leader:%lld\r\nraft_term:%llu\r\nraft_committed:%llu\r\nraft_stored:%llu\r\n",
             (long long)log_leader(raft), (number)raft->term, (number)status.committed, (number)status.stored);
 }

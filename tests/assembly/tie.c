@@ -103,7 +103,7 @@ static void write_block(struct node *node)
     memcpy(world->file[me], node->errand.bytes, sizeof world->file[me]);
     node->errand.wrote = true;
     if (world->sabotage == RENEWED_UNREAD && node->assembly.view.epoch == node->tie.mine.epoch &&
-        node->tie.step == CV_TIE_PROMISE && node->tie.mine.entry.members == cv_set_of(me))
+        node->tie.step == CV_TIE_PROMISE && cv_set_has(node->tie.mine.entry.members, me))
         world_granted(node, CV_TIE_VOTER, node->tie.asked_us);
 }
 
@@ -136,8 +136,10 @@ static void go_on(struct node *node)
 
 void tie_step(struct node *node)
 {
+    const struct world *world = node->world;
+    const uint64_t now = world_clock(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
-    cv_tie_tick(&node->tie, world_clock(node));
+    cv_tie_tick(&node->tie, now > granted + world->terms.length_us / 2, now);
 }
 
 static bool is_free(const struct node *node)

@@ -483,7 +483,7 @@ static void receive(struct node *node, const struct letter *letter)
         look(node);
     switch (letter->kind) {
     case ENTRY:
-        cv_tie_hear(&node->tie, letter->epoch, &letter->proposal, world_clock(node));
+        cv_tie_hear(&node->tie, letter->epoch, &letter->proposal);
         break;
     case BEAT:
         on_beat(node, letter);
