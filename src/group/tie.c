@@ -50,7 +50,7 @@ static void promise(struct cv_tie *tie, uint64_t now_us)
 void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us)
 {
     const bool inside = is_inside(tie), urgent = tie->reached && (tie->proposing || tie->untold);
-    const bool renews = inside && (needy || tie->mine.entry.members == cv_set_of(tie->me));
+    const bool renews = inside && now_us >= tie->quiet_us && (needy || tie->mine.entry.members == cv_set_of(tie->me));
     const uint64_t pause_us = urgent ? 0 : inside && !renews ? tie->look_us : tie->renew_us;
     if (tie->step != CV_TIE_REST || now_us < tie->rested_us + pause_us)
         return;

@@ -75,7 +75,7 @@ struct cv_tie {
     enum cv_tie_step step; /* being done */
     uint64_t asked_us;     /* since then */
     uint64_t rested_us;    /* nothing has been done since */
-    uint64_t quiet_us;     /* nothing is proposed before: the other was faster */
+    uint64_t quiet_us;     /* nothing is promised before: the other was faster */
     bool proposing;
     struct cv_proposal wish;
     bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
@@ -85,7 +85,7 @@ struct cv_tie {
 
 void cv_tie_init(struct cv_tie *tie, const struct cv_tie_calls *calls, cv_node me, uint64_t renew_us, uint64_t look_us,
                  uint64_t seed);
-/* Time has passed. Does this member need the file's vote, for want of the other's? */
+/* Time has passed. Has this member a lease, and needs the file's vote to keep it, for want of the other's? */
 void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us);
 /* What was started is done: both blocks as they are now, or NULL and why there are none. */
 void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEMBERS], const char *trouble,

@@ -142,8 +142,9 @@ void cv_breaker_tick(struct cv_breaker *breaker)
 {
     const struct cv_lease *lease = &breaker->raft->lease;
     const uint64_t now = cv_loop_boot();
+    const bool unheard = now > lease->asked_us[breaker->tie.other] + lease->terms.length_us / 2;
     if (!breaker->raft->gone)
-        cv_tie_tick(&breaker->tie, now > lease->asked_us[breaker->tie.other] + lease->terms.length_us / 2, now);
+        cv_tie_tick(&breaker->tie, breaker->raft->leased && unheard, now);
     tell_trouble(breaker);
     cv_raft_update(breaker->raft);
 }

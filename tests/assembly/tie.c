@@ -139,7 +139,7 @@ void tie_step(struct node *node)
     const struct world *world = node->world;
     const uint64_t now = world_clock(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
-    cv_tie_tick(&node->tie, now > granted + world->terms.length_us / 2, now);
+    cv_tie_tick(&node->tie, now < node->lease_end_us && now > granted + world->terms.length_us / 2, now);
 }
 
 static bool is_free(const struct node *node)

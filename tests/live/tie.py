@@ -210,6 +210,7 @@ def one_after_the_other():
         assert fence > last
         pair.kill(2)
         pair.start(1)
+        pair.await_view([1])
         fence, last = lock_once(pair, 1)[0], fence
         assert fence > last, "it was left out, and nobody else is there"
         pair.start(2)
