@@ -81,10 +81,11 @@ static void learn(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *
 
 /* ---- what was read ---- */
 
-/* Both want the same entry: whoever was slower lets the other finish, which takes as long as it took itself. */
+/* Both want the same entry: whoever was slower lets the other finish, which takes about as long as it took itself. */
 static void give_way(struct cv_tie *tie, uint64_t now_us)
 {
-    const uint64_t while_us = tie->renew_us + 4 * (now_us - tie->asked_us);
+    const uint64_t took_us = now_us - tie->asked_us, most_us = tie->look_us;
+    const uint64_t while_us = tie->renew_us + 4 * (took_us < most_us ? took_us : most_us);
     tie->quiet_us = now_us + cv_random_below(&tie->random, while_us < UINT32_MAX ? (uint32_t)while_us : UINT32_MAX);
     refuse(tie);
 }
