@@ -125,7 +125,10 @@ static void warn(const struct node *node)
         if (node->service.listeners[i].exposed)
             fprintf(stderr, "conclave: warning: clients at %s are neither encrypted nor authenticated\n",
                     node->settings.listen[i]);
-    if (peers->listener.exposed)
+    bool exposed = false;
+    for (uint32_t i = 0; i < peers->listener_count; i++)
+        exposed |= peers->listeners[i].exposed;
+    if (exposed)
         fprintf(stderr, "conclave: warning: members at %s are neither encrypted nor authenticated\n",
                 node->settings.peers);
 }

@@ -85,8 +85,8 @@ static void show_members(const struct status *status)
                    (unsigned long long)it->mistakes);
         else
             printf("%8s %8s %9s", "-", "-", "-");
-        printf("  %s%s%s\n", it->address, it->id == status->coordinator ? "  coordinates" : "",
-               colour && gone ? "\033[0m" : "");
+        printf("  %s%s%s%s%s\n", it->address, *it->at ? ", reached at " : "", it->at,
+               it->id == status->coordinator ? "  coordinates" : "", colour && gone ? "\033[0m" : "");
     }
 }
 
@@ -163,6 +163,8 @@ static void write_members(struct cv_json *json, const struct status *status)
         cv_json_open(json, NULL, '{');
         cv_json_count(json, "id", (uint64_t)it->id);
         cv_json_text(json, "address", it->address);
+        if (*it->at)
+            cv_json_text(json, "at", it->at);
         cv_json_text(json, "state", it->state);
         if (it->last_heard_ms >= 0)
             cv_json_count(json, "last_heard_ms", (uint64_t)it->last_heard_ms);

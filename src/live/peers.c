@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include "live/security.h"
-#include "live/tls.h"
 #include "live/wire.h"
 
 #define FIRST_REDIAL_US 20000u
@@ -38,12 +37,15 @@ static void suspect(struct cv_peer *peer)
     cv_link_begin(&peer->link, new_stream(peers));
     if (peer->wire)
         cv_stream_close(&peer->wire->stream);
+    if (peer->spare)
+        cv_stream_close(&peer->spare->stream);
     peers->calls.changed(peers->calls.context, peer->node, true);
 }
 
 static void watch(struct cv_peer *peer)
 {
     cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
+    cv_peer_listen_for(peer);
 }
 
 cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
@@ -103,18 +105,9 @@ static void time_to_beat(struct cv_alarm *alarm)
 
 static void dial(struct cv_peer *peer)
 {
-    struct cv_peers *peers = peer->peers;
-    struct cv_wire *wire = cv_wire_new(peers);
-    if (!wire) {
-        cv_loop_set(peers->loop, &peer->redial, LONGEST_REDIAL_US);
-        return;
-    }
-    wire->peer = peer;
-    peer->wire = wire;
-    struct cv_tls_context *tls = peers->security->members;
-    if (cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&peer->address) == 0 && tls &&
-        !cv_stream_secure(&wire->stream, tls, peer->host, false))
-        cv_stream_close(&wire->stream);
+    peer->wire = cv_peer_connect(peer, peer->path);
+    if (!peer->wire)
+        cv_loop_set(peer->peers->loop, &peer->redial, LONGEST_REDIAL_US);
 }
 
 static void time_to_dial(struct cv_alarm *alarm)
@@ -122,11 +115,6 @@ static void time_to_dial(struct cv_alarm *alarm)
     struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, redial);
     if (!peer->wire)
         dial(peer);
-}
-
-static bool dials(const struct cv_peer *peer)
-{
-    return peer->peers->roster->me < peer->node;
 }
 
 struct cv_frame cv_peer_hello(const struct cv_peer *peer)
@@ -148,10 +136,15 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     const bool was_greeted = peer->greeted;
     peer->wire = NULL;
     peer->greeted = false;
+    if (peer->spare) { /* the other end may have been faster to move */
+        cv_peer_move(peer, peer->spare);
+        return;
+    }
     if (refused)
         suspect(peer);
-    if (dials(peer)) {
-        peer->redial_us = was_greeted                                ? 0
+    if (cv_peer_dials(peer)) {
+        const bool more = !cv_peer_next_path(peer);
+        peer->redial_us = was_greeted || more                        ? 0
                           : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
                           : peer->redial_us >= LONGEST_REDIAL_US / 2 ? LONGEST_REDIAL_US
                                                                      : 2 * peer->redial_us;
@@ -179,6 +172,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
     peer->greeted = true;
     peer->redial_us = 0;
+    cv_peer_note_path(peer);
     *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
     peer->suspected = false;
@@ -268,31 +262,27 @@ static uint64_t fingerprint(const struct cv_roster *roster)
 static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
 {
     struct cv_peer *peer = &peers->list[node];
-    const char *address = peers->roster->addresses[node];
-    const int error = cv_address_parse(address, &peer->address, "peer", complaint);
-    if (error)
-        return error;
-    if (!peers->security->members && !peers->security->settings->plaintext && !cv_address_is_loopback(&peer->address))
-        return cv_address_exposed(address, "peer", complaint);
-    cv_address_host(address, peer->host);
     peer->peers = peers;
     peer->node = node;
+    const int error = cv_peer_find_paths(peer, peers->roster->addresses[node], complaint);
+    if (error)
+        return error;
     peer->suspected = true;
     peer->deadline.ring = deadline_passed;
     peer->redial.ring = time_to_dial;
     cv_link_begin(&peer->link, new_stream(peers));
     cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
-    if (dials(peer))
+    if (cv_peer_dials(peer))
         cv_loop_set(peers->loop, &peer->redial, 0);
     return 0;
 }
 
-int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint)
+int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = peers->roster;
     uint32_t incarnation = 0;
     peers->list = calloc(roster->count, sizeof *peers->list);
-    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 2 * (size_t)roster->count + 1))
+    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 3 * (size_t)roster->count + 1))
         return CV_ENOMEM;
     if (getrandom(&incarnation, sizeof incarnation, 0) != sizeof incarnation || !incarnation)
         incarnation = (uint32_t)cv_loop_now() | 1;
@@ -311,15 +301,14 @@ int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complai
     const struct cv_security_settings *security = peers->security->settings;
     peers->door = (struct cv_door){
         .loop = peers->loop, .most = security->most_strangers, .most_each = security->most_strangers_each};
-    cv_security_guard(peers->security, &peers->listener, true);
-    peers->listener.context = peers;
-    peers->listener.knock = cv_wire_knock;
-    return cv_listen(&peers->listener, peers->loop, "peers", address, complaint);
+    return cv_peers_listen(peers, addresses, complaint);
 }
 
 void cv_peers_free(struct cv_peers *peers)
 {
     for (cv_node node = 0; peers->list && node < peers->roster->count; node++)
         cv_link_free(&peers->list[node].link);
+    for (uint32_t i = 0; i < peers->listener_count; i++)
+        free(peers->own[i]);
     free(peers->list);
 }

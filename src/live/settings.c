@@ -107,6 +107,22 @@ static int add_parameter(struct cv_rule *rule, const char *key, const char *valu
 
 /* ---- sections ---- */
 
+/* One more address in a list of them. CV_EINPUT if there are too many. */
+static int add_address(char **list, struct cv_text address)
+{
+    uint32_t count = 1;
+    for (const char *at = *list; at && *at; at++)
+        count += *at == ' ';
+    if (*list && count >= CV_MOST_ADDRESSES)
+        return CV_EINPUT;
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%.*s", *list ? *list : "", *list ? " " : "", (int)address.length, address.start) < 0)
+        return CV_ENOMEM;
+    free(*list);
+    *list = longer;
+    return 0;
+}
+
 static int set_node(struct cv_settings *settings, const char *key, const char *value, struct cv_complaint *complaint)
 {
     uint64_t id;
@@ -124,8 +140,12 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                                CV_MOST_LISTENERS);
         return set_text(&settings->listen[settings->listen_count++], value);
     }
-    if (strcmp(key, "peers") == 0)
-        return set_text(&settings->peers, value);
+    if (strcmp(key, "peers") == 0) {
+        const int error = strchr(value, ' ') ? CV_EINPUT : add_address(&settings->peers, cv_text(value));
+        return error != CV_EINPUT ? error
+                                  : cv_complain(complaint, "[node] peers = %s: expected host:port, at most %u of them",
+                                                cv_brief(value).text, CV_MOST_ADDRESSES);
+    }
     if (strcmp(key, "join") == 0) {
         settings->joins = strcmp(value, "yes") == 0;
         return settings->joins || strcmp(value, "no") == 0
@@ -142,7 +162,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                        cv_brief(key).text);
 }
 
-/* "host:port", then maybe "client host:port", "attribute NUMBER" and "standby". */
+/* "host:port", one for each network, then maybe "client host:port", "attribute NUMBER" and "standby". */
 static int read_member(struct cv_member_setting *member, const char *value)
 {
     struct cv_text rest = cv_text(value), word, what = {NULL, 0};
@@ -152,10 +172,15 @@ static int read_member(struct cv_member_setting *member, const char *value)
         if (!word.length)
             continue;
         if (!what.start && member->address) {
+            int error = 0;
             if (cv_text_is(word, "standby"))
                 member->standby = true;
+            else if (memchr(word.start, ':', word.length))
+                error = add_address(&member->address, word);
             else
                 what = word;
+            if (error)
+                return error;
             continue;
         }
         if (what.start && cv_text_is(what, "attribute")) {
@@ -192,7 +217,7 @@ static int add_member(struct cv_settings *settings, const char *key, const char 
     if (error != CV_EINPUT)
         return error;
     return cv_complain(complaint,
-                       "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER] "
+                       "[members] %s = %s: expected host:port..., up to four, [client host:port] [attribute NUMBER] "
                        "[standby]",
                        key, cv_brief(value).text);
 }

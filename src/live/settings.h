@@ -8,6 +8,7 @@
 #include "secure/acl.h"
 
 #define CV_MOST_LISTENERS 4u
+#define CV_MOST_ADDRESSES 4u /* of a member, for its peers */
 #define CV_DEFAULT_PORT 7700u
 
 /* A parameter of an algorithm, as it was written. */
@@ -28,7 +29,7 @@ struct cv_rule {
 struct cv_member_setting {
     cv_id id;
     uint32_t attribute;
-    char *address; /* for its peers */
+    char *address; /* for its peers; several are separated by spaces */
     char *client;  /* for clients, or NULL: it is not told */
     bool standby;  /* has no vote */
 };
@@ -51,7 +52,7 @@ struct cv_settings {
     uint32_t listen_count;
     bool joins;      /* a group that is there already */
     char *directory; /* what has to outlast the process; NULL: nothing */
-    char *peers;     /* where the other members connect; by default what [members] has for this id */
+    char *peers;     /* where the other members connect, a list like that; by default what [members] has for this id */
     uint32_t member_count;
     struct cv_member_setting members[CV_MAX_MEMBERS];
     struct cv_rule election; /* of the coordinator */

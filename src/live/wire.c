@@ -79,7 +79,7 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     const struct cv_roster *roster = peers->roster;
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != roster->ids[peer->node] ||
         hello->to != roster->ids[roster->me] || hello->group != peers->group ||
-        (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
+        (wire->stream.tls && !cv_peer_is_host(peer, wire->stream.tls))) {
         refuse(wire);
         return;
     }
@@ -98,6 +98,8 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         peer->wire = wire;
         const struct cv_frame answer = cv_peer_hello(peer);
         cv_wire_say(wire, &answer);
+    } else if (peer->wire != wire) {
+        cv_peer_move(peer, wire);
     }
     cv_peer_greeted(peer, hello);
 }
@@ -119,7 +121,7 @@ static void received(struct cv_stream *stream)
         at += (size_t)size;
         if (frame.type == CV_FRAME_HELLO)
             meet(wire, &frame);
-        else if (!wire->peer || !wire->peer->greeted || !cv_peer_hear(wire->peer, &frame))
+        else if (!wire->peer || !wire->peer->greeted || wire->peer->wire != wire || !cv_peer_hear(wire->peer, &frame))
             refuse(wire);
     }
     wire->peers->bytes_in += at;
@@ -132,7 +134,10 @@ static void received(struct cv_stream *stream)
 static void impolite(struct cv_alarm *alarm)
 {
     struct cv_wire *wire = cv_alarm_owner(alarm, struct cv_wire, polite);
-    refuse(wire);
+    if (wire->peer && wire->peer->path_count > 1)
+        cv_stream_close(&wire->stream); /* that way is cut, perhaps; the next one may not be */
+    else
+        refuse(wire);
 }
 
 static void connected(struct cv_stream *stream, int status)
@@ -167,6 +172,8 @@ static void closed(struct cv_stream *stream)
     cv_door_leave(&wire->visitor);
     if (wire->peer && wire->peer->wire == wire)
         cv_peer_hung_up(wire->peer, wire->refused);
+    else if (wire->peer && wire->peer->spare == wire)
+        wire->peer->spare = NULL;
     free(wire->out);
     free(wire);
 }
@@ -195,6 +202,7 @@ void cv_wire_knock(struct cv_listener *listener)
     struct cv_wire *wire = cv_wire_new(peers);
     if (!wire)
         return;
+    wire->at = peers->own[listener - peers->listeners];
     if (cv_stream_accept(&wire->stream, listener) == 0)
         cv_door_enter(&peers->door, &wire->visitor, &wire->stream);
 }

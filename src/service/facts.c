@@ -100,9 +100,11 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    cv_resp_map(out, 5);
+    cv_resp_map(out, 6);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
+    cv_resp_word(out, "at");
+    cv_resp_word(out, member->peers.list && node != roster->me ? cv_peer_at(&member->peers.list[node]) : "");
     cv_resp_word(out, "member");
     cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
@@ -194,9 +196,10 @@ static void write_peers(FILE *file, const struct cv_service *service)
             (number)peers->bytes_out, (number)peers->refused, (number)service->member->disagreements);
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (node != roster->me)
-            fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
+            fprintf(file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu,at=%s,moves=%llu\r\n", roster->ids[node],
                     state_of(service->member, node), cv_detector_level(&peers->list[node].detector, cv_loop_now()),
-                    peers->list[node].link.end - peers->list[node].link.start);
+                    peers->list[node].link.end - peers->list[node].link.start, cv_peer_at(&peers->list[node]),
+                    (number)peers->list[node].moves);
     fprintf(file, "tls:%s\r\ndropped_peers:%llu\r\n", peers->security->members ? "yes" : "no",
             (number)peers->door.dropped);
     for (cv_node node = 0; peers->list && node < roster->count; node++)
