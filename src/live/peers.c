@@ -150,8 +150,8 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
                                                                      : 2 * peer->redial_us;
         cv_loop_set(peers->loop, &peer->redial, peer->redial_us);
     } else if (!peer->suspected) {
-        /* It is for the other to connect again, and it does so at once if it can. */
-        const uint64_t soon = cv_loop_now() + 2 * peers->heartbeat_us;
+        /* It is for the other to connect again, and it does so at once if it can; perhaps by another way. */
+        const uint64_t soon = cv_loop_now() + (peers->listener_count > 1 ? 4 : 2) * peers->heartbeat_us;
         if (soon < peer->deadline.due || !peer->deadline.place)
             cv_alarm_set(&peers->loop->alarms, &peer->deadline, soon);
     }

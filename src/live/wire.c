@@ -83,6 +83,10 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         refuse(wire);
         return;
     }
+    if (!dialled && cv_link_outdated(&peer->link, hello)) {
+        cv_stream_close(&wire->stream); /* held up on its way, and given up since */
+        return;
+    }
     cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
     if (cv_peer_renew(peer, hello) && dialled) {
         cv_stream_close(&wire->stream); /* it was greeted with the old one: connect again */
