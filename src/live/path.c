@@ -139,6 +139,7 @@ void cv_peer_listen_for(struct cv_peer *peer)
 {
     const struct cv_peers *peers = peer->peers;
     peer->silence.ring = fell_silent;
+    peer->tried = peer->path; /* after a silence the next one comes first */
     if (has_choice(peer))
         cv_alarm_set(&peers->loop->alarms, &peer->silence, peer->detector.last_us + patience_us(peers));
 }

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Members on two networks: traffic moves to the other when one is cut, and nobody notices."""
+"""Members on two networks: traffic moves to the other when one is cut, and nobody notices.
 
+Each node lives in a network namespace with two interfaces; where that is not possible, proxies stand for the networks.
+"""
+
+import pathlib
 import subprocess
 import sys
 import threading
@@ -10,8 +14,17 @@ from group import Group, Link
 from harness import CONCLAVE, Gone, free_port, main
 from raft import lock_once
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "torment"))
+import isolation  # pylint: disable=wrong-import-position
 
-class Networks(Group):
+ISOLATED = False
+
+
+def run(*command, text=None):
+    subprocess.run(command, input=text, text=True, check=True, capture_output=True)
+
+
+class Proxies(Group):
     """Each pair has a link on each network; `networks[n]` are those of one."""
 
     def __init__(self, count, **settings):
@@ -28,22 +41,34 @@ class Networks(Group):
         for node in self.members:
             self.configure(node, None, node in joining)
 
+    def own_address(self, number, node):
+        return f"127.0.0.1:{self.ports[number][node]}"
+
+    def address_of(self, number, node, other):
+        """Where `node` finds `other` on that network."""
+        link = self.networks[number].get((node, other))
+        return f"127.0.0.1:{link.port}" if link else self.own_address(number, other)
+
     def configure(self, node, ports, joins):
         lines = ["[node]", f"id = {node}", f"listen = {self.address(node)}", f"directory = {self.directory}/{node}"]
-        lines += [f"peers = 127.0.0.1:{own[node]}" for own in self.ports]
+        lines += [f"peers = {self.own_address(number, node)}" for number in (0, 1)]
         lines.append("[members]")
         for other in self.members:
-            pair = (node, other)
-            addresses = [network[pair].port if pair in network else own[other]
-                         for network, own in zip(self.networks, self.ports)]
-            lines.append(f"{other} = " + " ".join(f"127.0.0.1:{port}" for port in addresses) + " attribute 5")
-        lines.append("[group]")
+            addresses = " ".join(self.address_of(number, node, other) for number in (0, 1))
+            lines.append(f"{other} = {addresses} attribute 5")
+        lines += ["[security]", "plaintext = yes", "[group]"]
         lines += [f"{key.replace('_', '-')} = {value}" for key, value in self.settings.items()]
         (self.directory / f"{node}.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def cut(self, number, *direction):
+        """All of a network, or only what goes from lower to higher ids (`up`), or the other way."""
         for (low, high), link in self.networks[number].items():
             link.cut(*[(low, high) if way == "up" else (high, low) for way in direction])
+
+    def isolate(self, node):
+        for (_, *pair), link in self.links.items():
+            if node in pair:
+                link.cut()
 
     def facts(self, node):
         client = self.client(node)
@@ -54,6 +79,72 @@ class Networks(Group):
     def moves(self):
         return sum(int(value.split("moves=")[1]) for node in self.members
                    for key, value in self.facts(node).items() if key.startswith("peer") and "moves=" in value)
+
+
+class Namespaces(Proxies):
+    """The same with interfaces eth0 and eth1 of the kernel's own."""
+
+    def reconfigure(self, members, joining=()):
+        self.members = list(members)
+        for number in (0, 1):
+            run("ip", "link", "add", f"hub{number}", "type", "bridge")
+            run("ip", "link", "set", f"hub{number}", "up")
+        for node in self.members:
+            run("ip", "netns", "add", f"n{node}")
+            for number in (0, 1):
+                name, inside = f"n{node}e{number}", f"n{node}"
+                run("ip", "link", "add", name, "type", "veth", "peer", "name", f"eth{number}", "netns", inside)
+                run("ip", "link", "set", name, "master", f"hub{number}", "up")
+                run("ip", "-n", inside, "addr", "add", f"10.{number}.0.{node}/24", "dev", f"eth{number}")
+                run("ip", "-n", inside, "link", "set", f"eth{number}", "up")
+            self.configure(node, None, node in joining)
+
+    def own_address(self, number, node):
+        return f"10.{number}.0.{node}:7800"
+
+    def address_of(self, number, node, other):
+        return self.own_address(number, other)
+
+    def start(self, *nodes):
+        for node in nodes or self.members:
+            with open(self.directory / f"{node}.log", "a", encoding="utf-8") as log:
+                self.processes[node] = subprocess.Popen(
+                    ["ip", "netns", "exec", f"n{node}", CONCLAVE, "node", "--config",
+                     str(self.directory / f"{node}.conf")], stdout=log, stderr=log)
+
+    def drop(self, node, rules):
+        """What the node does not hear."""
+        run("ip", "netns", "exec", f"n{node}", "nft", "-f", "-", text="add table ip test\ndelete table ip test\n"
+                    "table ip test {\n chain heard {\n type filter hook input priority 0\n"
+                    + "".join(f"{rule} drop\n" for rule in rules) + " }\n}\n")
+
+    def cut(self, number, *direction):
+        for node in self.members:
+            sources = [other for other in self.members
+                       if not direction or ("up" if other < node else "down") in direction]
+            self.drop(node, [f"ip saddr 10.{number}.0.{other}" for other in sources])
+
+    def isolate(self, node):
+        self.drop(node, ["ip saddr 10.0.0.0/8"])
+
+    def heal(self):
+        for node in self.members:
+            self.drop(node, [])
+
+    def __exit__(self, *problem):
+        try:
+            super().__exit__(*problem)
+        finally:
+            for node in self.members:  # a namespace goes when the kernel finds time, its links at once
+                for number in (0, 1):
+                    run("ip", "link", "del", f"n{node}e{number}")
+                run("ip", "netns", "del", f"n{node}")
+            for number in (0, 1):
+                run("ip", "link", "del", f"hub{number}")
+
+
+def networks(count, **settings):
+    return (Namespaces if ISOLATED else Proxies)(count, **settings)
 
 
 class Load:
@@ -95,7 +186,7 @@ class Load:
 
 def cut_under_load(*direction, mode="raft"):
     """One network after the other is cut, in one direction or both: no view, no suspicion, no lock lost."""
-    with Networks(3, mode=mode) as group:
+    with networks(3, mode=mode) as group:
         before = group.await_view()["epoch"]
         suspicions = {node: group.facts(node)["suspicions"] for node in group.members}
         holder = group.client(1)
@@ -135,11 +226,9 @@ def cut_downwards():
 
 def both_cut():
     """Then it is as ever: the majority goes on without whoever is cut off."""
-    with Networks(3) as group:
+    with networks(3) as group:
         before = group.await_view()["epoch"]
-        for (_, low, _), link in group.links.items():
-            if low == 1:
-                link.cut()
+        group.isolate(1)
         assert group.await_view([2, 3])["epoch"] > before
         lock_once(group, 2)
         group.heal()
@@ -148,7 +237,7 @@ def both_cut():
 
 def started_while_cut():
     """A node that starts when the first network is cut finds the others by the second."""
-    with Networks(3) as group:
+    with networks(3) as group:
         group.kill(1, 3)
         group.cut(0)
         group.start(1, 3)
@@ -157,21 +246,29 @@ def started_while_cut():
 
 
 def shows_itself():
-    with Networks(2, mode="static") as group:
+    with networks(2, mode="static") as group:
         for number in (0, 1):
             group.heal()
             group.cut(1 - number)
             time.sleep(1)
-            at = [f"127.0.0.1:{group.networks[number][1, 2].port}", f"127.0.0.1:{group.ports[number][2]}"]
+            at = [group.address_of(number, 1, 2), group.own_address(number, 2)]
             assert [group.view(1)["members"][1]["at"], group.view(2)["members"][0]["at"]] == at, "not as it is"
             result = subprocess.run([CONCLAVE, "status", "--server", group.address(1)], capture_output=True, text=True,
                                     check=False)
             assert f"reached at {at[0]}" in result.stdout, result
 
 
-if __name__ == "__main__":
+TESTS = [one_network_cut, one_network_cut_static, cut_upwards, cut_downwards, both_cut, started_while_cut, shows_itself]
+
+
+def run_tests(isolated):
+    global ISOLATED  # pylint: disable=global-statement
+    ISOLATED = isolated
     try:
-        sys.exit(main([one_network_cut, one_network_cut_static, cut_upwards, cut_downwards, both_cut,
-                       started_while_cut, shows_itself]))
+        return main(TESTS)
     except Gone:
-        sys.exit("a node ended")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(isolation.run_isolated(run_tests))
