@@ -100,7 +100,7 @@ class Network:
                               for other in numbers)
             path = self.directory / f"node{node}.conf"
             path.write_text(f"[node]\nid = {node}\nlisten = {self.address(node)}\npeers = 127.0.0.1:{ports[node]}\n"
-                            f"[members]\n{members}[group]\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
+                            f"[members]\n{members}[group]\nmode = static\nheartbeat = {heartbeat}\ntimeout = {timeout}\n"
                             f"[lock *]\nalgorithm = {algorithm}\n")
             with open(self.directory / f"node{node}.log", "w", encoding="utf-8") as log:
                 self.processes.append(subprocess.Popen(
