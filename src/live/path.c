@@ -14,6 +14,8 @@
 #include "live/tls.h"
 #include "live/wire.h"
 
+#define MOST_DOUBLINGS 5u
+
 static int add_path(struct cv_peer *peer, struct cv_text word, struct cv_complaint *complaint)
 {
     const struct cv_security *security = peer->peers->security;
@@ -64,6 +66,7 @@ void cv_peer_note_path(struct cv_peer *peer)
 {
     peer->moves += peer->last_at && peer->last_at != peer->wire->at;
     peer->last_at = peer->wire->at;
+    peer->rounds = 0;
 }
 
 /* ---- dialling ---- */
@@ -79,8 +82,8 @@ struct cv_wire *cv_peer_connect(struct cv_peer *peer, uint32_t path)
     wire->peer = peer;
     wire->path = path;
     wire->at = way->text;
-    if (peer->path_count > 1) /* there are others to try */
-        cv_loop_set(peers->loop, &wire->polite, peers->least_us / 2);
+    if (peer->path_count > 1) /* there are others to try; but if none will do, it may be the time that was too short */
+        cv_loop_set(peers->loop, &wire->polite, (peers->least_us / 2) << peer->rounds);
     if (cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&way->address) == 0 && tls &&
         !cv_stream_secure(&wire->stream, tls, way->host, false))
         cv_stream_close(&wire->stream);
@@ -90,6 +93,7 @@ struct cv_wire *cv_peer_connect(struct cv_peer *peer, uint32_t path)
 bool cv_peer_next_path(struct cv_peer *peer)
 {
     peer->path = (peer->path + 1) % peer->path_count;
+    peer->rounds += peer->path == 0 && peer->rounds < MOST_DOUBLINGS;
     return peer->path == 0;
 }
 

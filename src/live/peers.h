@@ -40,6 +40,7 @@ struct cv_peer {
     struct cv_detector detector;
     struct cv_path paths[CV_MOST_PATHS];
     uint32_t path_count, path, tried; /* the one in use, the last that was tried instead */
+    uint32_t rounds;                  /* of all of them without success */
     uint64_t moves;                   /* from one to another */
     const char *last_at;              /* where the last connection was made to */
     char trouble[128];                /* why TLS with it failed the last time; empty since it did not */
