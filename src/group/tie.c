@@ -154,9 +154,9 @@ void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEM
     const enum cv_tie_step step = tie->step;
     tie->step = CV_TIE_REST;
     tie->trouble = blocks ? find_fault(tie, blocks, step) : trouble;
-    tie->reached = !tie->trouble;
+    tie->reached = blocks && !tie->trouble;
     tie->rested_us = now_us;
-    if (!tie->reached) {
+    if (!blocks || tie->trouble) {
         refuse(tie);
         return;
     }
