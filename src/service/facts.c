@@ -104,7 +104,7 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
     cv_resp_word(out, "at");
-    cv_resp_word(out, member->peers.list && node != roster->me ? cv_peer_at(&member->peers.list[node]) : "");
+    cv_resp_word(out, node == roster->me ? "" : cv_peer_at(&member->peers.list[node]));
     cv_resp_word(out, "member");
     cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
