@@ -14,9 +14,10 @@
 #define PATIENCE_POLLS 500 /* 10 seconds */
 
 static const char join_help[] =
-    "usage: conclave join [OPTION...] ID=ADDRESS\n\n"
+    "usage: conclave join [OPTION...] ID=ADDRESS[,ADDRESS...]\n\n"
     "Adds a member to a running group raft, and waits until all agree on it. ADDRESS is where the other members reach\n"
-    "it. Then start it there, with `join = yes` in its configuration. Nobody loses a lock by that.\n\n"
+    "it, one for each network. Then start it there, with `join = yes` in its configuration. Nobody loses a lock by "
+    "that.\n\n"
     "  --client ADDRESS   where its clients reach it, for conclave status\n"
     "  --attribute N      what the election compares before the id (the id)\n"
     "  --standby          it shall never have a vote\n"
