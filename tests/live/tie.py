@@ -261,13 +261,54 @@ def shows_itself():
         assert result.returncode == 0 and "tie-breaker" in result.stdout, result
 
 
+def doctor(pair):
+    return subprocess.run([CONCLAVE, "doctor", "--server", f"{pair.address(1)},{pair.address(2)}"],
+                          capture_output=True, text=True, check=False)
+
+
+def seen_by_a_doctor():
+    with Pair() as pair:
+        pair.await_view()
+        result = doctor(pair)
+        assert result.returncode == 0 and "tie-breaker: all that answer can use it" in result.stdout, result
+        pair.take_away()
+        time.sleep(3 * LEASE)
+        result = doctor(pair)
+        assert result.returncode == 1 and f"node 2 cannot use {pair.file}: " in result.stdout, result
+        pair.cut()
+        pair.await_serving(1, False)
+        result = doctor(pair)
+        assert result.returncode == 1 and "the tie-breaker is of no use: " in result.stdout, result
+
+
+def members_are_fixed():
+    """Nobody joins or leaves, and a configuration with others changes nothing; nor does it end anybody."""
+    with Pair() as pair:
+        fence, _ = lock_once(pair, 1)
+        for words in (["join", "3=127.0.0.1:1"], ["leave", "2"], ["leave"]):
+            result = subprocess.run([CONCLAVE, *words, "--server", pair.address(1)], capture_output=True, text=True,
+                                    check=False)
+            assert result.returncode == 2 and "those of its configuration" in result.stderr, result
+        path = pair.directory / "1.conf"
+        before = path.read_text(encoding="utf-8")
+        for old, new in (("[group]", "3 = 127.0.0.1:1\n[group]"), (f"tie-breaker = {pair.file}", ""),
+                         ("\n[group]", " attribute 9\n[group]")):
+            path.write_text(before.replace(old, new), encoding="utf-8")
+            pair.kill(1, which=signal.SIGHUP)
+            time.sleep(0.1)
+        log = (pair.directory / "1.log").read_text(encoding="utf-8")
+        assert log.count("HUP: ") == 3 and log.count("changes only while both nodes are down") == 2, log
+        assert lock_once(pair, 2)[0] > fence and len(pair.await_view()["members"]) == 2
+
+
 def wrong_settings():
     members = {1: "1 = :7801\n", 2: "1 = :7801\n2 = :7802\n", 3: "1 = :7801\n2 = :7802\n3 = :7803\n"}
     cases = [(members[3], "tie-breaker = /x\n", "expected two [members], not 3"),
              (members[1], "tie-breaker = /x\n", "expected two [members], not 1"),
              (members[2], "tie-breaker =\n", "expected the path"),
              (members[2], "mode = static\ntie-breaker = /x\n", "expected mode = raft, not static"),
-             ("1 = :7801\n2 = :7802 standby\n", "tie-breaker = /x\n", "no standbys")]
+             ("1 = :7801\n2 = :7802 standby\n", "tie-breaker = /x\n", "no standbys"),
+             (members[2], "tie-breaker = /x\n[node]\njoin = yes\n", "expected no join = yes")]
     for who, group, expected in cases:
         with tempfile.NamedTemporaryFile("w", suffix=".conf", encoding="utf-8") as file:
             file.write(f"[node]\nid = 1\ndirectory = /nowhere\n[members]\n{who}[group]\n{group}")
@@ -281,6 +322,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main([first_killed, second_killed, first_stopped, second_stopped, cut_apart, heard_in_one_direction,
                        file_gone_together, file_gone_alone, all_restarted, one_after_the_other, another_file,
-                       ended_in_order, shows_itself, wrong_settings]))
+                       ended_in_order, shows_itself, seen_by_a_doctor, members_are_fixed, wrong_settings]))
     except Gone:
         sys.exit("a node ended")
