@@ -83,19 +83,26 @@ void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *co
 
 /* ---- VIEW ---- */
 
+/* NULL: this node itself. */
+static const struct cv_peer *peer_of(const struct cv_member *member, cv_node node)
+{
+    return member->peers.list ? member->peers.list[node] : NULL;
+}
+
 static const char *state_of(const struct cv_member *member, cv_node node)
 {
     if (node == member->roster.me)
         return "self";
-    if (cv_set_has(member->peers.suspected, node))
+    const struct cv_peer *peer = peer_of(member, node);
+    if (!peer || cv_set_has(member->peers.suspected, node))
         return "suspected";
-    return member->peers.list[node]->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
+    return peer->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
 {
-    const uint64_t last =
-        member->peers.list && member->peers.list[node] ? member->peers.list[node]->detector.last_us : 0;
+    const struct cv_peer *peer = peer_of(member, node);
+    const uint64_t last = peer ? peer->detector.last_us : 0;
     if (node == member->roster.me)
         return 0;
     return last ? (int64_t)((cv_loop_now() - last) / 1000) : -1;
@@ -105,7 +112,7 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    const struct cv_peer *peer = member->peers.list ? member->peers.list[node] : NULL;
+    const struct cv_peer *peer = peer_of(member, node);
     cv_resp_map(out, member->raft ? 7 : 6);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
