@@ -200,8 +200,10 @@ static int read_member(struct cv_member_setting *member, const char *value)
         }
         what.start = NULL;
     }
-    const bool fits = !member->address || strlen(member->address) < CV_ADDRESS_BYTES;
-    return member->address && fits && !what.start ? 0 : CV_EINPUT;
+    return member->address && !what.start && strlen(member->address) < CV_ADDRESS_BYTES &&
+                   (!member->client || strlen(member->client) < CV_ADDRESS_BYTES)
+               ? 0
+               : CV_EINPUT;
 }
 
 static int add_member(struct cv_settings *settings, const char *key, const char *value, struct cv_complaint *complaint)
