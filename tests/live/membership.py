@@ -280,6 +280,23 @@ def reloaded():
         assert lock_everywhere(group, last) > last
 
 
+def moved():
+    """A member that comes back at another address is found there once the others have read of it, as one of two."""
+    with Room(3) as group:
+        last = lock_everywhere(group)
+        group.kill(3)
+        group.ports[3] = free_port()
+        group.reconfigure([1, 2, 3])
+        for node in (1, 2):
+            path = group.directory / f"{node}.conf"
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace("3 = ", f"3 = 127.0.0.1:{free_port()} "), encoding="utf-8")
+            group.kill(node, which=signal.SIGHUP)
+        group.start(3)
+        group.await_view()
+        assert lock_everywhere(group, last) > last
+
+
 def grown_from_one():
     """A group of one grows to three, and shrinks again."""
     with Room(1) as group:
@@ -519,7 +536,7 @@ def refused():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, grown_from_one,
+        sys.exit(main([joined, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
                        nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")

@@ -299,6 +299,12 @@ def members_are_fixed():
         log = (pair.directory / "1.log").read_text(encoding="utf-8")
         assert log.count("HUP: ") == 3 and log.count("changes only while both nodes are down") == 2, log
         assert lock_once(pair, 2)[0] > fence and len(pair.await_view()["members"]) == 2
+        pair.kill(2)
+        pair.reconfigure(pair.members)  # the second is found elsewhere from now on
+        pair.kill(1, which=signal.SIGHUP)
+        pair.start(2)
+        pair.await_view()
+        assert lock_once(pair, 2)[0] > fence
 
 
 def wrong_settings():
