@@ -3,7 +3,7 @@
  * Stories of a group whose views are agreed: at every step all that may grant are in one view, and at most one believes
  * that it holds the lock. Then the same with something broken on purpose: it has to be found.
  *
- *     assembly [--stories N] [--seed S]
+ *     assembly [--tied] [--stories N] [--seed S]
  *
  * One of these shows so rarely that it is left to runs of many stories.
  */
@@ -23,7 +23,13 @@ static const char *const names[SABOTAGES] = {
     [NO_QUARANTINE] = "a member that returns at once",
     [BLIND_REPORT] = "a member that does not look at the clock",
     [OLD_VOTERS] = "leases counted by voters of the past",
+    [WRITING_UNSEEN] = "one of two that takes no notice of what the other writes",
+    [RENEWED_UNREAD] = "one of two that renews its lease unread",
+    [RENEWED_OUTSIDE] = "one of two that was left out and does not wait",
+    [BLOCK_LOST] = "one of two that forgets what it wrote",
 };
+
+static bool tied;
 
 static uint64_t number(int argc, char **argv, const char *name, uint64_t fallback)
 {
@@ -37,7 +43,7 @@ static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
 {
     uint64_t grants = 0, views = 0, lapses = 0, entries = 0, changes = 0;
     for (uint64_t last = seed + stories; seed < last; seed++) {
-        world_play(world, seed, NOTHING_BROKEN, STORY_US);
+        world_play(world, seed, tied, NOTHING_BROKEN, STORY_US);
         if (world->violation) {
             printf("seed %" PRIu64 ", %" PRIu64 " us: %s\n", seed, world->now, world->violation);
             return 1;
@@ -51,7 +57,7 @@ static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
     printf("%" PRIu64 " stories: %" PRIu64 " entries agreed, %" PRIu64 " times a member began a view, %" PRIu64
            " grants, %" PRIu64 " lost in time, %" PRIu64 " changes of who belongs and who votes\n",
            stories, entries, views, grants, lapses, changes);
-    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0 && changes >= stories)
+    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0 && (tied || changes >= stories))
         return 0;
     printf("hardly anything happened\n");
     return 1;
@@ -60,7 +66,7 @@ static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
 static int find_sabotage(struct world *world, enum sabotage sabotage, uint64_t seed)
 {
     for (uint64_t i = 0; i < MOST_STORIES; i++) {
-        world_play(world, seed + i, sabotage, STORY_US);
+        world_play(world, seed + i, tied, sabotage, STORY_US);
         if (!world->violation)
             continue;
         printf("%s: %s, in the story of seed %" PRIu64 "\n", names[sabotage], world->violation, seed + i);
@@ -70,15 +76,24 @@ static int find_sabotage(struct world *world, enum sabotage sabotage, uint64_t s
     return 1;
 }
 
+/* Two with a file have no log whose entries could be forgotten, and always the same voters. */
+static bool fits(enum sabotage sabotage, uint64_t stories)
+{
+    if (tied)
+        return sabotage != ENTRIES_FORGOT && sabotage != OLD_VOTERS;
+    return sabotage < WRITING_UNSEEN && (sabotage != ENTRIES_FORGOT || stories >= 10000);
+}
+
 int main(int argc, char **argv)
 {
     const uint64_t seed = number(argc, argv, "--seed", 1), stories = number(argc, argv, "--stories", 100);
     struct world *world = malloc(sizeof *world);
     if (!world)
         return 2;
+    tied = argc > 1 && strcmp(argv[1], "--tied") == 0;
     int code = tell_stories(world, seed, stories);
     for (enum sabotage sabotage = NOTHING_BROKEN + 1; sabotage < SABOTAGES; sabotage++)
-        if (sabotage != ENTRIES_FORGOT || stories >= 10000)
+        if (fits(sabotage, stories))
             code |= find_sabotage(world, sabotage, seed);
     free(world);
     return code;

@@ -44,6 +44,7 @@ struct doctor_group {
     uint32_t dead_end_count;
     char refusal[128]; /* the last of them */
     bool raft;
+    bool tied; /* two, with a tie-breaker */
 };
 
 /* Asks at each of the addresses, separated by commas, and then everybody they know. False if nobody answers. */

@@ -148,6 +148,7 @@ static struct doctor_member *ask_member(struct doctor_group *group, struct ask *
     member->coordinator = ask_number(ask_value(reply, "coordinator"));
     member->lease_ms = ask_number(ask_value(reply, "lease_ms"));
     group->raft |= cv_text_is(ask_text(ask_value(reply, "mode")), "raft");
+    group->tied |= cv_text_is(ask_text(ask_value(reply, "mode")), "tie");
     read_sights(member, reply);
     if (ask_command(ask, "INFO", ANSWER_MS, &reply)) {
         const struct cv_text info = ask_text(reply);

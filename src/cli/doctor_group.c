@@ -198,9 +198,10 @@ static void check_views(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "view", DOCTOR_WELL, NULL, "view %lld, node %lld coordinates", (long long)first->epoch,
                     (long long)first->coordinator);
     else
-        doctor_find(report, "view", group->raft ? DOCTOR_WARNING : DOCTOR_PROBLEM,
-                    group->raft ? "a view is beginning, or these are two groups; look again in a second"
-                                : "the group is split, and both sides grant; mend the network, or use mode = raft",
+        doctor_find(report, "view", group->raft || group->tied ? DOCTOR_WARNING : DOCTOR_PROBLEM,
+                    group->raft || group->tied
+                        ? "a view is beginning, or these are two groups; look again in a second"
+                        : "the group is split, and both sides grant; mend the network, or use mode = raft",
                     "not all are in one view: %s", views.text);
 }
 

@@ -119,6 +119,27 @@ static void check_disks(const struct doctor_group *group, const struct doctor_li
                     (long long)(least / MIB));
 }
 
+static void check_tie_breaker(const struct doctor_group *group, const struct doctor_limits *limits,
+                              struct doctor_report *report)
+{
+    uint32_t wrong = 0;
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *it = &group->members[i];
+        const struct cv_text state = doctor_fact(it, "tie_breaker_state"), path = doctor_fact(it, "tie_breaker");
+        if (!state.length || cv_text_is(state, "ok"))
+            continue;
+        wrong++;
+        doctor_find(
+            report, "tie-breaker", DOCTOR_WARNING,
+            "see on its machine what has become of the file or disk: a node that loses the other stops without it",
+            "node %lld cannot use %.*s: %.*s", (long long)it->id, (int)path.length, path.start, (int)state.length,
+            state.start);
+    }
+    if (group->tied && !wrong)
+        doctor_find(report, "tie-breaker", DOCTOR_WELL, NULL, "all that answer can use it");
+}
+
 /* ---- keys and certificates ---- */
 
 /* Lines `trouble_with_ID:why` of the peers' section. */
@@ -212,5 +233,5 @@ static void check_holds(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "holds", DOCTOR_WELL, NULL, "%lld held, none for very long", (long long)held);
 }
 
-doctor_check *const doctor_node_checks[] = {check_loops,   check_detectors, check_disks, check_tls,
-                                            check_waiting, check_holds,     NULL};
+doctor_check *const doctor_node_checks[] = {check_loops, check_detectors, check_disks, check_tie_breaker,
+                                            check_tls,   check_waiting,   check_holds, NULL};

@@ -14,9 +14,10 @@
 #define PATIENCE_POLLS 500 /* 10 seconds */
 
 static const char join_help[] =
-    "usage: conclave join [OPTION...] ID=ADDRESS\n\n"
+    "usage: conclave join [OPTION...] ID=ADDRESS[,ADDRESS...]\n\n"
     "Adds a member to a running group raft, and waits until all agree on it. ADDRESS is where the other members reach\n"
-    "it. Then start it there, with `join = yes` in its configuration. Nobody loses a lock by that.\n\n"
+    "it, one for each network. Then start it there, with `join = yes` in its configuration. Nobody loses a lock by "
+    "that.\n\n"
     "  --client ADDRESS   where its clients reach it, for conclave status\n"
     "  --attribute N      what the election compares before the id (the id)\n"
     "  --standby          it shall never have a vote\n"
@@ -101,18 +102,22 @@ static int read_options(struct request *request, int argc, char **argv)
     return optind < argc ? read_member(request, argv[optind]) : EXIT_HELD;
 }
 
-/* Is it a member, as far as the node knows? -1: the node does not answer. */
-static int is_member(struct ask *ask, uint64_t id)
+enum answer { NO, YES, NOT_YET, SILENCE };
+
+/* Is it a member? All others know what the node knows if a view of it has begun. */
+static enum answer is_member(struct ask *ask, uint64_t id)
 {
     struct cv_text view, members, member;
     uint64_t left = UINT64_MAX;
     if (!ask_command(ask, "VIEW", ANSWER_MS, &view))
-        return -1;
+        return SILENCE;
+    if (ask_number(ask_value(view, "coordinator")) < 0)
+        return NOT_YET;
     members = ask_value(view, "members");
     while (ask_each(&members, &left, &member))
         if (ask_number(ask_value(member, "id")) == (int64_t)id)
-            return 1;
-    return 0;
+            return YES;
+    return NO;
 }
 
 static int write_line(const struct request *request, char *line, size_t room)
@@ -151,10 +156,10 @@ static int change(struct ask *ask, struct request *request)
     if (reply.length && *reply.start == '-')
         return command_refuse("%.*s", (int)(reply.length - 3), reply.start + 1);
     for (int i = 0; i < PATIENCE_POLLS; i++) {
-        const int member = is_member(ask, request->id);
-        if (member == request->joins || (member < 0 && own)) /* a node that has left ends */
+        const enum answer member = is_member(ask, request->id);
+        if (member == (request->joins ? YES : NO) || (member == SILENCE && own)) /* a node that has left ends */
             return succeed(request);
-        if (member < 0)
+        if (member == SILENCE)
             break;
         nanosleep(&(struct timespec){0, POLL_NS}, NULL);
     }

@@ -160,7 +160,10 @@ static void warn(const struct node *node)
         if (node->service.listeners[i].exposed)
             cv_diary_say(CV_DIARY_EXPOSED, "clients at %s are neither encrypted nor authenticated",
                          node->settings.listen[i]);
-    if (peers->listener.exposed)
+    bool exposed = false;
+    for (uint32_t i = 0; i < peers->listener_count; i++)
+        exposed |= peers->listeners[i].exposed;
+    if (exposed)
         cv_diary_say(CV_DIARY_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
     if (node->http.listener.exposed)
         cv_diary_say(CV_DIARY_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
@@ -170,12 +173,15 @@ static void warn(const struct node *node)
 static void reload(void *context)
 {
     struct node *node = context;
+    const struct cv_settings *before = node->reread ? node->reread : &node->settings;
     struct cv_settings *fresh = calloc(1, sizeof *fresh);
     struct cv_complaint complaint;
     const char *record;
     if (!fresh)
         return;
     int error = read_options(fresh, node->argc, node->argv, &record, &complaint);
+    if (!error && node->member.raft)
+        error = cv_roster_check(node->member.raft, before, fresh, &complaint);
     if (!error)
         error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
     if (error) {
@@ -187,7 +193,7 @@ static void reload(void *context)
     }
     cv_service_reconsider(&node->service);
     if (node->member.raft) {
-        cv_roster_reconfigure(node->member.raft, node->reread ? node->reread : &node->settings, fresh);
+        cv_roster_reconfigure(node->member.raft, before, fresh);
         cv_roster_remember(node->member.raft);
     }
     cv_note(CV_DIARY_RELOADED, {"clients", .number = node->service.session_count});

@@ -85,8 +85,8 @@ static void show_members(const struct status *status)
                    (unsigned long long)it->mistakes);
         else
             printf("%8s %8s %9s", "-", "-", "-");
-        printf("  %s%s%s\n", it->address, it->id == status->coordinator ? "  coordinates" : "",
-               colour && gone ? "\033[0m" : "");
+        printf("  %s%s%s%s%s\n", it->address, *it->at ? ", reached at " : "", it->at,
+               it->id == status->coordinator ? "  coordinates" : "", colour && gone ? "\033[0m" : "");
     }
 }
 
@@ -126,7 +126,9 @@ static void show_messages(const struct status *status)
 
 static void show_raft(const struct status *status)
 {
-    if (status->raft_leader >= 0)
+    if (strcmp(status->mode, "tie") == 0)
+        printf("group of two with a tie-breaker\n");
+    else if (status->raft_leader >= 0)
         printf("group raft: node %lld leads the log in term %lld\n", (long long)status->raft_leader,
                (long long)status->raft_term);
     else
@@ -143,7 +145,7 @@ static void show(const struct status *status)
                (long long)status->coordinator, status->election);
     else
         printf("no view now: a coordinator is being elected by %s\n", status->election);
-    if (strcmp(status->mode, "raft") == 0)
+    if (strcmp(status->mode, "raft") == 0 || strcmp(status->mode, "tie") == 0)
         show_raft(status);
     putchar('\n');
     show_members(status);
@@ -161,6 +163,8 @@ static void write_members(struct cv_json *json, const struct status *status)
         cv_json_open(json, NULL, '{');
         cv_json_count(json, "id", (uint64_t)it->id);
         cv_json_text(json, "address", it->address);
+        if (*it->at)
+            cv_json_text(json, "at", it->at);
         cv_json_text(json, "state", it->state);
         if (it->last_heard_ms >= 0)
             cv_json_count(json, "last_heard_ms", (uint64_t)it->last_heard_ms);

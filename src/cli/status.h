@@ -8,7 +8,8 @@
 
 struct status_member {
     int64_t id;
-    char address[128];
+    char address[256];
+    char at[128];   /* where there are several: the one in use between it and the node that was asked */
     char state[16]; /* as the node that was asked first sees it */
     int64_t last_heard_ms;
     bool answers;

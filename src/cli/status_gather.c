@@ -30,6 +30,7 @@ static void read_view(struct status *status, struct cv_text view)
         it->lease_ms = -1;
         it->last_heard_ms = ask_number(ask_value(member, "last_heard_ms"));
         copy(it->address, sizeof it->address, ask_text(ask_value(member, "address")));
+        copy(it->at, sizeof it->at, ask_text(ask_value(member, "at")));
         copy(it->state, sizeof it->state, ask_text(ask_value(member, "state")));
     }
 }

@@ -99,6 +99,11 @@ bool cv_link_forgotten(const struct cv_link *link, const struct cv_frame *hello)
     return hello->heard != link->stream && link->spoken;
 }
 
+bool cv_link_outdated(const struct cv_link *link, const struct cv_frame *hello)
+{
+    return hello->heard == link->stream && hello->expects < link->oldest;
+}
+
 bool cv_link_greeted(struct cv_link *link, const struct cv_frame *hello)
 {
     link->sent = link->end; /* so that what it has can be dropped */

@@ -44,6 +44,9 @@ void cv_link_acknowledged(struct cv_link *link, uint64_t expects);
 /* Does the other end, by its greeting, not know what has been said on this stream? Then only a new one helps. */
 bool cv_link_forgotten(const struct cv_link *link, const struct cv_frame *hello);
 
+/* Was this greeting said before the other end acknowledged what it has acknowledged since? */
+bool cv_link_outdated(const struct cv_link *link, const struct cv_frame *hello);
+
 /*
  * A connection is made, and this is the other end's greeting. True if it begins a stream we have not heard before: what
  * was said before on another may be lost.

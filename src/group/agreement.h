@@ -115,6 +115,7 @@ struct cv_agreement_status {
     bool leads;
     uint64_t committed, applied, stored; /* indexes */
 };
+/* All zero if there is no log (NULL). */
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
 /* What its disk has done so far; group/disk.h. */
 void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);

@@ -262,6 +262,8 @@ uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
 
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement)
 {
+    if (!agreement)
+        return (struct cv_agreement_status){0};
     return (struct cv_agreement_status){
         .leader = agreement->told_leader,
         .term = agreement->raft.current_term,

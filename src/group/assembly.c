@@ -111,7 +111,7 @@ static bool carry_out(struct cv_seating *seating, const struct cv_change *change
 static bool arrange(const struct cv_assembly *assembly, cv_set members, struct cv_seating *seating)
 {
     *seating = assembly->agreed.seating;
-    if (!all_have_begun(assembly))
+    if (assembly->tied || !all_have_begun(assembly))
         return false;
     seating->former = seating->voters;
     const bool changed = carry_out(seating, &assembly->change, members);
@@ -141,7 +141,7 @@ static void consider(struct cv_assembly *assembly, uint64_t now_us)
         return;
     const bool rearranged = arrange(assembly, fit, &proposal.seating);
     const cv_set members = fit & proposal.seating.present;
-    if (!cv_seating_majority(&proposal.seating, members))
+    if (!assembly->tied && !cv_seating_majority(&proposal.seating, members))
         return;
     const cv_node coordinator = choose(assembly, members, now_us);
     const bool gone = assembly->agreed.members & ~members;
@@ -322,7 +322,8 @@ bool cv_assembly_change(struct cv_assembly *assembly, const struct cv_change *ch
 {
     const bool myself = change->kind == CV_CHANGE_LEAVE && change->id == assembly->roster->ids[assembly->roster->me];
     struct cv_seating after = assembly->agreed.seating;
-    if (!assembly->leads || !assembly->epoch || assembly->change.kind || myself || !cv_seating_apply(&after, change))
+    if (!assembly->leads || !assembly->epoch || assembly->tied || assembly->change.kind || myself ||
+        !cv_seating_apply(&after, change))
         return false;
     assembly->change = *change;
     consider(assembly, now_us);

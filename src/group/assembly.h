@@ -67,6 +67,7 @@ struct cv_assembly {
     struct cv_assembly_times times;
     const struct cv_roster *roster; /* as the last entry has it */
     uint32_t most_voters;
+    bool tied; /* two, and a file that counts for the one who is left (group/tie.h): nobody else joins or leaves */
     struct cv_grants grants;
 
     uint64_t epoch; /* of the last entry, 0: none; and what it says */

@@ -49,8 +49,13 @@ bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uin
     const uint64_t since = grants->since[member];
     if (!since || epoch < since || epoch > grants->epoch)
         return false;
-    grants->until_us[member] = now_us + cv_lease_long(&grants->terms, grants->terms.length_us);
+    cv_grants_lend(grants, member, now_us);
     return true;
+}
+
+void cv_grants_lend(struct cv_grants *grants, cv_node member, uint64_t now_us)
+{
+    grants->until_us[member] = now_us + cv_lease_long(&grants->terms, grants->terms.length_us);
 }
 
 void cv_grants_forget(struct cv_grants *grants, cv_node member)

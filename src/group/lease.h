@@ -72,6 +72,8 @@ void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms
 void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members);
 /* A member that is in the view of that epoch asks; is it granted? */
 bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uint64_t now_us);
+/* It may have been granted a lease until now by somebody else of whom this voter knows. */
+void cv_grants_lend(struct cv_grants *grants, cv_node member, uint64_t now_us);
 /* It has given back what it was granted. */
 void cv_grants_forget(struct cv_grants *grants, cv_node member);
 /* How long what was granted to any of these still lasts. */

@@ -33,7 +33,8 @@ enum cv_diary_event {
     CV_DIARY_PEER_REFUSED,   /* a connection that could not prove it is a member, or said what none says */
     CV_DIARY_CLIENT_REFUSED, /* the same of a client */
     CV_DIARY_DISK_FAILED,
-    CV_DIARY_EXPOSED, /* somebody may listen */
+    CV_DIARY_TIE_BREAKER, /* is lost, or found again */
+    CV_DIARY_EXPOSED,     /* somebody may listen */
     CV_DIARY_RELOADED,
     CV_DIARY_NOT_RELOADED,
     CV_DIARY_STALLED, /* the loop did not turn for long */

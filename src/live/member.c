@@ -27,6 +27,8 @@ cv_node cv_member_leader(const struct cv_member *member)
 
 const char *cv_member_mode(const struct cv_member *member)
 {
+    if (member->raft && member->raft->breaker)
+        return "tie";
     return member->raft ? "raft" : member->roster.count > 1 ? "static" : "single";
 }
 

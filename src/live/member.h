@@ -136,7 +136,7 @@ void cv_member_trust(struct cv_member *member, cv_set nodes);
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
 
-/* "raft", "static" or "single". */
+/* "raft", "tie", "static" or "single". */
 const char *cv_member_mode(const struct cv_member *member);
 
 /* May clients be given anything at this very moment? */

@@ -8,7 +8,6 @@
 
 #include "live/diary.h"
 #include "live/security.h"
-#include "live/tls.h"
 #include "live/wire.h"
 
 #define FIRST_REDIAL_US 20000u
@@ -42,12 +41,15 @@ static void suspect(struct cv_peer *peer, const char *why)
     cv_link_begin(&peer->link, new_stream(peers));
     if (peer->wire)
         cv_stream_close(&peer->wire->stream);
+    if (peer->spare)
+        cv_stream_close(&peer->spare->stream);
     peers->calls.changed(peers->calls.context, peer->node, true);
 }
 
 static void watch(struct cv_peer *peer)
 {
     cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
+    cv_peer_listen_for(peer);
 }
 
 cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
@@ -126,8 +128,10 @@ static void look_around(struct cv_peers *peers)
     peers->lonely_us = now;
     for (cv_node node = 0; node < peers->roster->count; node++) {
         struct cv_peer *peer = peers->list[node];
-        if (peer && !peer->wire && peer->address.ss_family != AF_UNSPEC)
+        if (peer && !peer->wire && peer->path_count) {
+            cv_peer_next_path(peer);
             dial(peer);
+        }
     }
 }
 
@@ -143,18 +147,9 @@ static void time_to_beat(struct cv_alarm *alarm)
 
 static void dial(struct cv_peer *peer)
 {
-    struct cv_peers *peers = peer->peers;
-    struct cv_wire *wire = cv_wire_new(peers);
-    if (!wire) {
-        cv_loop_set(peers->loop, &peer->redial, LONGEST_REDIAL_US);
-        return;
-    }
-    wire->peer = peer;
-    peer->wire = wire;
-    struct cv_tls_context *tls = peers->security->members;
-    if (cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&peer->address) == 0 && tls &&
-        !cv_stream_secure(&wire->stream, tls, peer->host, false))
-        cv_stream_close(&wire->stream);
+    peer->wire = cv_peer_connect(peer, peer->path);
+    if (!peer->wire)
+        cv_loop_set(peer->peers->loop, &peer->redial, LONGEST_REDIAL_US);
 }
 
 static void time_to_dial(struct cv_alarm *alarm)
@@ -162,12 +157,6 @@ static void time_to_dial(struct cv_alarm *alarm)
     struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, redial);
     if (!peer->wire)
         dial(peer);
-}
-
-static bool dials(const struct cv_peer *peer)
-{
-    const struct cv_roster *roster = peer->peers->roster;
-    return roster->ids[roster->me] < peer->id && peer->address.ss_family != AF_UNSPEC;
 }
 
 struct cv_frame cv_peer_hello(const struct cv_peer *peer)
@@ -189,17 +178,22 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     const bool was_greeted = peer->greeted;
     peer->wire = NULL;
     peer->greeted = false;
+    if (peer->spare) { /* the other end may have been faster to move */
+        cv_peer_move(peer, peer->spare);
+        return;
+    }
     if (refused)
         suspect(peer, "refuses connections");
-    if (dials(peer)) {
-        peer->redial_us = was_greeted                                ? 0
+    if (cv_peer_dials(peer)) {
+        const bool more = !cv_peer_next_path(peer);
+        peer->redial_us = was_greeted || more                        ? 0
                           : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
                           : peer->redial_us >= LONGEST_REDIAL_US / 2 ? LONGEST_REDIAL_US
                                                                      : 2 * peer->redial_us;
         cv_loop_set(peers->loop, &peer->redial, peer->redial_us);
     } else if (!peer->suspected) {
-        /* It is for the other to connect again, and it does so at once if it can. */
-        const uint64_t soon = cv_loop_now() + 2 * peers->heartbeat_us;
+        /* It is for the other to connect again, and it does so at once if it can; perhaps by another way. */
+        const uint64_t soon = cv_loop_now() + (peers->listener_count > 1 ? 4 : 2) * peers->heartbeat_us;
         if (soon < peer->deadline.due || !peer->deadline.place)
             cv_alarm_set(&peers->loop->alarms, &peer->deadline, soon);
     }
@@ -221,6 +215,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     peer->greeted = true;
     peer->akin |= hello->group == peers->roster->group;
     peer->redial_us = 0;
+    cv_peer_note_path(peer);
     *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
     peer->suspected = false;
@@ -309,13 +304,13 @@ static void retire(struct cv_peer *peer)
         cv_wire_say(wire, &dismissal);
         cv_stream_flush(&wire->stream);
     }
-    if (wire) {
-        wire->peer = NULL;
-        cv_stream_close(&wire->stream);
-    }
+    if (wire)
+        cv_wire_disown(wire);
+    cv_peer_drop_spare(peer);
     peer->wire = NULL;
     peer->greeted = false;
     cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
+    cv_alarm_cancel(&peers->loop->alarms, &peer->silence);
     cv_alarm_cancel(&peers->loop->alarms, &peer->redial);
     peer->next = peers->retired;
     peers->retired = peer;
@@ -358,22 +353,10 @@ uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struc
 
 /* ---- opening ---- */
 
-static int find_address(struct cv_peer *peer, const char *address, struct cv_complaint *complaint)
-{
-    const struct cv_security *security = peer->peers->security;
-    const int error = cv_address_parse(address, &peer->address, "peer", complaint);
-    if (error)
-        return error;
-    cv_address_host(address, peer->host);
-    if (!security->members && !security->settings->plaintext && !cv_address_is_loopback(&peer->address))
-        return cv_address_exposed(address, "peer", complaint);
-    return 0;
-}
-
 /* Without an address it can only be waited for. */
 static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
 {
-    const char *address = peers->roster->addresses[node];
+    const char *addresses = peers->roster->addresses[node];
     struct cv_peer *peer = calloc(1, sizeof *peer);
     if (!peer)
         return CV_ENOMEM;
@@ -386,10 +369,8 @@ static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *
     peer->redial.ring = time_to_dial;
     cv_link_begin(&peer->link, new_stream(peers));
     cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
-    const int error = address ? find_address(peer, address, complaint) : 0;
-    if (error)
-        peer->address.ss_family = AF_UNSPEC;
-    if (dials(peer))
+    const int error = addresses ? cv_peer_find_paths(peer, addresses, complaint) : 0;
+    if (cv_peer_dials(peer))
         cv_loop_set(peers->loop, &peer->redial, 0);
     return error;
 }
@@ -398,10 +379,8 @@ void cv_peers_move(struct cv_peers *peers, cv_node node)
 {
     struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     struct cv_complaint complaint;
-    if (!peer || !find_address(peer, peers->roster->addresses[node], &complaint))
-        return;
-    peer->address.ss_family = AF_UNSPEC;
-    fprintf(stderr, "conclave: member %u: %s\n", peer->id, complaint.text);
+    if (peer && cv_peer_find_paths(peer, peers->roster->addresses[node], &complaint))
+        fprintf(stderr, "conclave: member %u: %s\n", peer->id, complaint.text);
 }
 
 static void place_peers(struct cv_peers *peers)
@@ -440,12 +419,12 @@ void cv_peers_follow(struct cv_peers *peers)
     }
 }
 
-int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint)
+int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = peers->roster;
     uint32_t incarnation = 0;
     peers->list = calloc(CV_MAX_MEMBERS, sizeof(struct cv_peer *));
-    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 2 * (size_t)CV_MAX_MEMBERS + 1))
+    if (!peers->list || cv_alarms_reserve(&peers->loop->alarms, 3 * (size_t)CV_MAX_MEMBERS + 1))
         return CV_ENOMEM;
     if (getrandom(&incarnation, sizeof incarnation, 0) != sizeof incarnation || !incarnation)
         incarnation = (uint32_t)cv_loop_now() | 1;
@@ -464,10 +443,7 @@ int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complai
     const struct cv_security_settings *security = peers->security->settings;
     peers->door = (struct cv_door){
         .loop = peers->loop, .most = security->most_strangers, .most_each = security->most_strangers_each};
-    cv_security_guard(peers->security, &peers->listener, true);
-    peers->listener.context = peers;
-    peers->listener.knock = cv_wire_knock;
-    return cv_listen(&peers->listener, peers->loop, "peers", address, complaint);
+    return cv_peers_listen(peers, addresses, complaint);
 }
 
 void cv_peers_free(struct cv_peers *peers)
@@ -478,5 +454,7 @@ void cv_peers_free(struct cv_peers *peers)
             cv_link_free(&peers->list[node]->link);
             free(peers->list[node]);
         }
+    for (uint32_t i = 0; i < peers->listener_count; i++)
+        free(peers->own[i]);
     free(peers->list);
 }

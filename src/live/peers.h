@@ -3,6 +3,9 @@
  * The other members: a connection to each, made by whoever comes first in the group's order and made again when it
  * breaks; numbered frames that arrive once and in order; heartbeats, and who is suspected for want of them.
  *
+ * A peer on several networks has an address for each, and a connection moves on to the next when its own is cut
+ * (path.c).
+ *
  * A suspicion ends the stream: what was on its way is lost, and when the peer is back both begin a new one.
  */
 #ifndef CONCLAVE_LIVE_PEERS_H
@@ -13,20 +16,34 @@
 #include "group/view.h"
 #include "live/door.h"
 #include "live/loop.h"
+#include "live/settings.h"
 
 struct cv_security;
 struct cv_wire;
+
+#define CV_MOST_PATHS CV_MOST_ADDRESSES
+
+struct cv_path {
+    struct sockaddr_storage address;
+    char text[CV_HOST_BYTES + 8];
+    char host[CV_HOST_BYTES];
+};
 
 struct cv_peer {
     struct cv_peers *peers;
     struct cv_alarm deadline; /* silence until then is not suspicious */
     struct cv_alarm redial;
-    struct cv_wire *wire; /* NULL: not connected */
+    struct cv_alarm silence; /* another way is tried after that */
+    struct cv_wire *wire;    /* NULL: not connected */
+    struct cv_wire *spare;   /* by another way, while nothing comes by the first; or NULL */
     struct cv_link link;
     struct cv_detector detector;
-    struct sockaddr_storage address;
-    char host[CV_HOST_BYTES]; /* of the address */
-    char trouble[128];        /* why TLS with it failed the last time; empty since it did not */
+    struct cv_path paths[CV_MOST_PATHS];
+    uint32_t path_count, path, tried; /* the one in use, the last that was tried instead */
+    uint32_t rounds;                  /* of all of them without success */
+    uint64_t moves;                   /* from one to another */
+    const char *last_at;              /* where the last connection was made to */
+    char trouble[128];                /* why TLS with it failed the last time; empty since it did not */
     uint64_t redial_us;
     uint64_t behind_us;   /* how late its last heartbeat came, by its own clock and ours */
     struct cv_peer *next; /* of those who are gone for good, until they are freed */
@@ -53,7 +70,9 @@ struct cv_peers {
     const struct cv_roster *roster;
     struct cv_peer **list; /* of CV_MAX_MEMBERS; NULL where nobody is, and for this node itself. NULL: alone */
     struct cv_peer *retired;
-    struct cv_listener listener;
+    struct cv_listener listeners[CV_MOST_PATHS];
+    char *own[CV_MOST_PATHS]; /* the addresses they listen at */
+    uint32_t listener_count;
     struct cv_alarm beat;
     uint64_t heartbeat_us, least_us, most_us;
     uint64_t incarnation; /* this process's: the upper half of its streams */
@@ -69,13 +88,13 @@ struct cv_peers {
 
 /* The zeroed peers' `calls`, `loop`, `roster`, `security` and times are set before. Everybody is suspected until heard
  * of. */
-int cv_peers_open(struct cv_peers *peers, const char *address, struct cv_complaint *complaint);
+int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
 
 /* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
 void cv_peers_follow(struct cv_peers *peers);
 
-/* Its address has changed; what is connected stays so. */
+/* Its addresses have changed; what is connected stays so. */
 void cv_peers_move(struct cv_peers *peers, cv_node node);
 
 /* Others have met these nodes: whoever of them is suspected here is so no longer, and has the time to come. Returns who
@@ -87,6 +106,9 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
 /* Sends a frame that is not numbered, and may be lost. */
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
+/* Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
+ */
+const char *cv_peer_at(const struct cv_peer *peer);
 /* Tells everybody at once what else goes with the next heartbeat. */
 void cv_peers_beat(struct cv_peers *peers);
 

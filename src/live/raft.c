@@ -2,7 +2,6 @@
 #include "live/raft.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "live/diary.h"
 #include "live/member.h"
@@ -77,6 +76,8 @@ static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
  * again, or given up. */
 static bool remembers(struct cv_raft *raft)
 {
+    if (raft->breaker)
+        return raft->breaker->tie.known;
     if (raft->remembers)
         return true;
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
@@ -91,12 +92,21 @@ static bool grants(struct cv_raft *raft, cv_node member, uint64_t epoch)
     return remembers(raft) && cv_grants_ask(&raft->assembly.grants, member, epoch, cv_loop_boot());
 }
 
+void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
+{
+    const struct cv_member *member = raft->member;
+    if (member->begun && grants(raft, member->roster.me, member->host.view.epoch))
+        granted(raft, voter, asked_us);
+}
+
 /* ---- messages ---- */
 
 void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_GRANT) {
         granted(raft, from, frame->sent_at);
+    } else if (raft->breaker) {
+        raft->member->disagreements += !cv_breaker_hear(raft->breaker, frame);
     } else if (frame->clock > (uint64_t)frame->words * 4 ||
                cv_agreement_hear(raft->agreement, cv_raft_seat(raft, from), frame->body, frame->clock) == CV_EINPUT) {
         raft->member->disagreements++;
@@ -165,9 +175,9 @@ void cv_raft_gone(struct cv_raft *raft, cv_node node)
 void cv_raft_update(struct cv_raft *raft)
 {
     const struct cv_member *member = raft->member;
-    if (!member->begun || !raft->agreement)
+    if (!member->begun || (!raft->agreement && !raft->breaker))
         return;
-    const bool leads = cv_agreement_status(raft->agreement).leads;
+    const bool leads = raft->breaker ? cv_breaker_leads(raft->breaker) : cv_agreement_status(raft->agreement).leads;
     raft->assembly.away = false;
     cv_assembly_update(&raft->assembly, (raft->ready & ~member->peers.suspected) | cv_set_of(member->roster.me),
                        cv_member_leader(member), cv_loop_boot());
@@ -205,7 +215,7 @@ void cv_raft_leave(struct cv_raft *raft)
     for (cv_node node = 0; node < member->roster.count; node++)
         if (node != member->roster.me)
             cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
-    if (cv_agreement_transfer(raft->agreement, 0, &number))
+    if (raft->breaker || cv_agreement_transfer(raft->agreement, 0, &number))
         return;
     const uint64_t until = cv_loop_now() + raft->lease.terms.length_us / 2;
     while (cv_agreement_status(raft->agreement).leads && cv_loop_now() < until)
@@ -223,14 +233,15 @@ static void time_passes(struct cv_alarm *alarm)
 {
     struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
     const struct cv_member *member = raft->member;
-    const cv_node me = member->roster.me;
     cv_raft_look(raft);
-    cv_agreement_tick(raft->agreement);
+    if (raft->breaker)
+        cv_breaker_tick(raft->breaker);
+    else
+        cv_agreement_tick(raft->agreement);
     cv_raft_take_entries(raft);
-    if (member->begun && grants(raft, me, member->host.view.epoch))
-        granted(raft, me, cv_loop_boot());
+    cv_raft_renew(raft, member->roster.me, cv_loop_boot());
     cv_assembly_tick(&raft->assembly, cv_loop_boot());
-    if (raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
+    if (raft->agreement && raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
         raft->check_us = cv_loop_boot() + SEATS_US;
         cv_raft_arrange_seats(raft);
     }
@@ -249,16 +260,19 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
     const struct cv_lease_terms terms = {settings->lease_ms * 1000, settings->drift_ppm};
     const uint64_t now = cv_loop_boot();
     struct cv_assembly_calls calls = cv_views_assembly_calls;
-    calls.propose = cv_raft_propose;
+    calls.propose = settings->tie_breaker ? cv_breaker_propose : cv_raft_propose;
     calls.context = member;
     raft->member = member;
     raft->assembly.times = (struct cv_assembly_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
                                                       .settle_us = settings->bound_ms * 1000,
                                                       .hold_off_us = settings->hold_off_ms * 1000,
                                                       .patience_us = PATIENCE_LEASES * terms.length_us};
-    cv_assembly_init(&raft->assembly, &calls, &member->roster, member->roster.voters);
+    /* The file that breaks a tie is one voter more; what is agreed on with it is not counted. */
+    const cv_set voters = member->roster.voters | (settings->tie_breaker ? cv_set_of(CV_TIE_VOTER) : 0);
+    cv_assembly_init(&raft->assembly, &calls, &member->roster, voters);
     raft->assembly.most_voters = (uint32_t)settings->most_voters;
-    cv_lease_init(&raft->lease, &terms, member->roster.voters);
+    raft->assembly.tied = settings->tie_breaker;
+    cv_lease_init(&raft->lease, &terms, voters);
     raft->settings = settings;
     raft->assembly.away = true;
     raft->margin_us = terms.length_us / 8;
@@ -272,7 +286,7 @@ static void come_back(struct cv_raft *raft, uint64_t *away_us)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     const struct cv_lease_terms *terms = &raft->lease.terms;
-    const bool returns = status.stored > 1 || status.term > 1 || raft->settings->joins;
+    const bool returns = raft->breaker || status.stored > 1 || status.term > 1 || raft->settings->joins;
     cv_grants_init(&raft->assembly.grants, terms);
     raft->floor = status.stored;
     *away_us = returns ? cv_lease_long(terms, terms->length_us) : 0;
@@ -285,10 +299,11 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
         return 0;
     struct cv_raft *raft = calloc(1, sizeof *raft);
     *opening = raft;
-    if (!raft || cv_alarms_reserve(&member->loop.alarms, 2) || !(raft->directory = strdup(settings->directory)))
+    if (!raft || cv_alarms_reserve(&member->loop.alarms, 2))
         return CV_ENOMEM;
     init(raft, member, settings);
-    const int error = cv_raft_open_log(raft, settings, complaint);
+    const int error =
+        settings->tie_breaker ? cv_breaker_open(raft, settings) : cv_raft_open_log(raft, settings, complaint);
     if (error)
         return error;
     come_back(raft, away_us);
@@ -301,6 +316,8 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
 
 void cv_raft_close(struct cv_raft *raft)
 {
+    if (raft && raft->breaker)
+        cv_breaker_close(raft->breaker);
     if (raft && raft->agreement)
         cv_agreement_close(raft->agreement);
     if (raft)
@@ -311,6 +328,7 @@ void cv_raft_free(struct cv_raft *raft)
 {
     if (!raft)
         return;
+    free(raft->breaker);
     free(raft->directory);
     free(raft);
 }

@@ -8,7 +8,9 @@
 
 #include "group/agreement.h"
 #include "group/assembly.h"
+#include "live/breaker.h"
 #include "live/loop.h"
+#include "live/settings.h"
 
 #define CV_RAFT_BACKLOG 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
 
@@ -16,7 +18,6 @@ struct cv_member;
 struct cv_settings;
 struct cv_frame;
 
-#define CV_ADDRESS_BYTES 200u
 struct cv_addresses {
     char peers[CV_ADDRESS_BYTES], clients[CV_ADDRESS_BYTES]; /* empty: not known */
 };
@@ -38,7 +39,8 @@ struct cv_backlog {
 
 struct cv_raft {
     struct cv_member *member;
-    struct cv_agreement *agreement;
+    struct cv_agreement *agreement; /* NULL: there is a breaker */
+    struct cv_breaker *breaker;     /* of two: a file in place of the log, or NULL */
     struct cv_assembly assembly;
     struct cv_lease lease;
     struct cv_alarm tick;
@@ -109,6 +111,8 @@ static inline bool cv_raft_leased(const struct cv_raft *raft)
 
 /* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
 void cv_raft_look(struct cv_raft *raft);
+/* That voter has granted what was asked for then, if this node was never left out since the view it is in. */
+void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us);
 /* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
 uint64_t cv_raft_left_us(const struct cv_raft *raft);
 int64_t cv_raft_left_ms(const struct cv_raft *raft);
@@ -144,6 +148,9 @@ void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame);
 void cv_roster_notice(struct cv_raft *raft);
 /* Time has passed. */
 void cv_roster_pursue(struct cv_raft *raft);
+/* May the one follow on the other, while this node runs? */
+int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after,
+                    struct cv_complaint *complaint);
 /* The difference between these configurations is petitioned for. */
 void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after);
 /* Keeps the configuration's members on disk, to compare with those after a restart. */

@@ -195,6 +195,8 @@ int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, s
 {
     const struct cv_roster *roster = &raft->member->roster;
     struct cv_seat seats[CV_MAX_MEMBERS];
+    if (!(raft->directory = strdup(settings->directory)))
+        return CV_ENOMEM;
     for (cv_node node = 0; node < roster->count; node++)
         seats[node] = (struct cv_seat){cv_raft_seat(raft, node),
                                        cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};

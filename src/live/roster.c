@@ -6,6 +6,7 @@
  * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
  * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static void take_text(struct cv_cursor *bytes, char place[CV_ADDRESS_BYTES])
 {
     const uint8_t length = cv_take_8(bytes);
     const unsigned char *text = cv_take_bytes(bytes, length);
-    if (text && length < CV_ADDRESS_BYTES)
+    static_assert(UINT8_MAX < CV_ADDRESS_BYTES, "whatever is told fits");
+    if (text)
         snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)length, (const char *)text);
 }
 
@@ -80,9 +82,9 @@ static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresse
 /* ---- the roster ---- */
 
 /* What every member of a group that is being founded can tell from its configuration. */
-static uint64_t fingerprint(const struct cv_roster *roster)
+static uint64_t fingerprint(const struct cv_roster *roster, bool tied)
 {
-    uint64_t hash = XXH3_64bits(roster->ids, roster->count * sizeof *roster->ids);
+    uint64_t hash = XXH3_64bits_withSeed(roster->ids, roster->count * sizeof *roster->ids, tied);
     hash = XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
     return hash ? hash : 1;
 }
@@ -101,7 +103,13 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
         if (roster->ids[i] == settings->id)
             roster->me = i;
     }
-    roster->group = settings->joins ? 0 : fingerprint(roster);
+    roster->group = settings->joins ? 0 : fingerprint(roster, settings->tie_breaker);
+}
+
+static void point_at(struct cv_roster *roster, cv_node node, const struct cv_addresses *known)
+{
+    roster->addresses[node] = *known->peers ? known->peers : NULL;
+    roster->clients[node] = *known->clients ? known->clients : NULL;
 }
 
 static void take_addresses(struct cv_raft *raft, const struct cv_seating *seating, struct cv_cursor *bytes)
@@ -118,8 +126,7 @@ static void take_addresses(struct cv_raft *raft, const struct cv_seating *seatin
             copy(known->peers, own->address);
         if (own && own->client)
             copy(known->clients, own->client);
-        roster->addresses[node] = *known->peers ? known->peers : NULL;
-        roster->clients[node] = *known->clients ? known->clients : NULL;
+        point_at(roster, node, known);
     }
 }
 
@@ -175,21 +182,25 @@ bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seat
 
 void cv_roster_recall(struct cv_raft *raft)
 {
+    struct cv_roster *roster = &raft->member->roster;
     struct cv_proposal proposal;
     size_t length;
-    const void *bytes = cv_agreement_last(raft->agreement, &length);
-    struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
-    for (cv_node node = 0; node < raft->member->roster.count; node++) {
-        copy(raft->addresses[node].peers, raft->member->roster.addresses[node]);
-        copy(raft->addresses[node].clients, raft->member->roster.clients[node]);
+    for (cv_node node = 0; node < roster->count; node++) {
+        struct cv_addresses *known = &raft->addresses[node];
+        copy(known->peers, roster->addresses[node]);
+        copy(known->clients, roster->clients[node]);
+        point_at(roster, node, known);
     }
+    raft->seated = raft->breaker; /* its configuration is all that there is */
+    const void *bytes = raft->agreement ? cv_agreement_last(raft->agreement, &length) : NULL;
+    struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     raft->recalls = true;
     raft->recalled = cv_agreement_status(raft->agreement).stored;
     if (!cv_roster_follow(raft, 0, &proposal.seating, &cursor)) {
         raft->expelled = (uint64_t)proposal.seating.generation + 1;
-        raft->member->roster.group = proposal.seating.group;
+        roster->group = proposal.seating.group;
     }
 }
 
@@ -267,7 +278,7 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *petition
     }
     if (leader == CV_NOBODY)
         return;
-    snprintf(text, sizeof text, "%s %s", petition->addresses.peers, petition->addresses.clients);
+    snprintf(text, sizeof text, "%s\n%s", petition->addresses.peers, petition->addresses.clients);
     const uint64_t body[3] = {petition->change.id, petition->change.attribute,
                               (uint64_t)petition->change.kind << 1 | petition->change.standby};
     struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
@@ -288,12 +299,12 @@ void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
                                               .attribute = (uint32_t)cv_frame_number(frame, 1),
                                               .standby = kind & 1}};
     struct cv_text peers, clients;
-    if (id >= CV_NO_ID || !cv_text_split(frame->name, ' ', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
+    if (id >= CV_NO_ID || !cv_text_split(frame->name, '\n', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
         clients.length >= CV_ADDRESS_BYTES)
         return;
     snprintf(petition.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
     snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
-    if (raft->assembly.leads && frame->round == raft->member->roster.generation)
+    if (raft->agreement && raft->assembly.leads && frame->round == raft->member->roster.generation)
         cv_roster_grant(raft, &petition);
 }
 
@@ -351,6 +362,20 @@ static void move(struct cv_raft *raft, const struct cv_member_setting *setting)
     cv_peers_move(&raft->member->peers, node);
 }
 
+/* Two with a tie-breaker are the same two for as long as they run. */
+int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after,
+                    struct cv_complaint *complaint)
+{
+    bool same = before->member_count == after->member_count;
+    for (uint32_t i = 0; same && i < before->member_count; i++) {
+        const struct cv_member_setting *new = find(after, before->members[i].id);
+        same = new &&new->attribute == before->members[i].attribute &&new->standby == before->members[i].standby;
+    }
+    if (!raft->breaker || (same && after->tie_breaker))
+        return 0;
+    return cv_complain(complaint, "[members]: a group with a tie-breaker changes only while both nodes are down");
+}
+
 void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
 {
     raft->settings = after;
@@ -387,6 +412,8 @@ static bool write_configuration(const char *path, const struct cv_settings *sett
 void cv_roster_remember(struct cv_raft *raft)
 {
     char path[4096], fresh[4096 + 8];
+    if (!raft->agreement)
+        return;
     snprintf(path, sizeof path, "%s/members", raft->directory);
     snprintf(fresh, sizeof fresh, "%s.new", path);
     if (!write_configuration(fresh, raft->settings) || rename(fresh, path))
@@ -404,6 +431,8 @@ void cv_roster_compare(struct cv_raft *raft)
     struct cv_settings before;
     struct cv_complaint complaint;
     char path[4096];
+    if (!raft->agreement)
+        return;
     snprintf(path, sizeof path, "%s/members", raft->directory);
     cv_settings_init(&before, find_none);
     if (raft->seated && !raft->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)

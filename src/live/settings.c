@@ -64,6 +64,7 @@ void cv_settings_free(struct cv_settings *settings)
     free(settings->rules);
     free(settings->peers);
     free(settings->directory);
+    free(settings->tie_breaker);
 }
 
 /* ---- values ---- */
@@ -108,6 +109,22 @@ static int add_parameter(struct cv_rule *rule, const char *key, const char *valu
 
 /* ---- sections ---- */
 
+/* One more address in a list of them. CV_EINPUT if there are too many. */
+static int add_address(char **list, struct cv_text address)
+{
+    uint32_t count = 1;
+    for (const char *at = *list; at && *at; at++)
+        count += *at == ' ';
+    if (*list && count >= CV_MOST_ADDRESSES)
+        return CV_EINPUT;
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%.*s", *list ? *list : "", *list ? " " : "", (int)address.length, address.start) < 0)
+        return CV_ENOMEM;
+    free(*list);
+    *list = longer;
+    return 0;
+}
+
 static int set_node(struct cv_settings *settings, const char *key, const char *value, struct cv_complaint *complaint)
 {
     uint64_t id;
@@ -125,8 +142,12 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                                CV_MOST_LISTENERS);
         return set_text(&settings->listen[settings->listen_count++], value);
     }
-    if (strcmp(key, "peers") == 0)
-        return set_text(&settings->peers, value);
+    if (strcmp(key, "peers") == 0) {
+        const int error = strchr(value, ' ') ? CV_EINPUT : add_address(&settings->peers, cv_text(value));
+        return error != CV_EINPUT ? error
+                                  : cv_complain(complaint, "[node] peers = %s: expected host:port, at most %u of them",
+                                                cv_brief(value).text, CV_MOST_ADDRESSES);
+    }
     if (strcmp(key, "join") == 0) {
         settings->joins = strcmp(value, "yes") == 0;
         return settings->joins || strcmp(value, "no") == 0
@@ -146,7 +167,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                        cv_brief(key).text);
 }
 
-/* "host:port", then maybe "client host:port", "attribute NUMBER" and "standby". */
+/* "host:port", one for each network, then maybe "client host:port", "attribute NUMBER" and "standby". */
 static int read_member(struct cv_member_setting *member, const char *value)
 {
     struct cv_text rest = cv_text(value), word, what = {NULL, 0};
@@ -156,10 +177,15 @@ static int read_member(struct cv_member_setting *member, const char *value)
         if (!word.length)
             continue;
         if (!what.start && member->address) {
+            int error = 0;
             if (cv_text_is(word, "standby"))
                 member->standby = true;
+            else if (memchr(word.start, ':', word.length))
+                error = add_address(&member->address, word);
             else
                 what = word;
+            if (error)
+                return error;
             continue;
         }
         if (what.start && cv_text_is(what, "attribute")) {
@@ -174,7 +200,10 @@ static int read_member(struct cv_member_setting *member, const char *value)
         }
         what.start = NULL;
     }
-    return member->address && !what.start ? 0 : CV_EINPUT;
+    return member->address && !what.start && strlen(member->address) < CV_ADDRESS_BYTES &&
+                   (!member->client || strlen(member->client) < CV_ADDRESS_BYTES)
+               ? 0
+               : CV_EINPUT;
 }
 
 static int add_member(struct cv_settings *settings, const char *key, const char *value, struct cv_complaint *complaint)
@@ -196,7 +225,7 @@ static int add_member(struct cv_settings *settings, const char *key, const char 
     if (error != CV_EINPUT)
         return error;
     return cv_complain(complaint,
-                       "[members] %s = %s: expected host:port [client host:port] [attribute NUMBER] "
+                       "[members] %s = %s: expected host:port..., up to four, [client host:port] [attribute NUMBER] "
                        "[standby]",
                        key, cv_brief(value).text);
 }
@@ -235,6 +264,8 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
         return set_number(&settings->timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "longest-timeout") == 0)
         return set_number(&settings->longest_timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
+    if (strcmp(key, "tie-breaker") == 0)
+        return set_text(&settings->tie_breaker, value);
     if (strcmp(key, "lease") == 0)
         return set_number(&settings->lease_ms, 20, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "drift") == 0)
@@ -362,6 +393,29 @@ cv_set cv_settings_voters(const struct cv_settings *settings)
     return voters;
 }
 
+static int check_tie_breaker(const struct cv_settings *settings, struct cv_complaint *complaint)
+{
+    const char *path = settings->tie_breaker;
+    if (!path)
+        return 0;
+    if (!*path)
+        return cv_complain(complaint, "[group] tie-breaker: expected the path of a file or disk that both nodes share");
+    if (settings->member_count != 2)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected two [members], not %u", cv_brief(path).text,
+                           settings->member_count);
+    if (settings->mode_given && !settings->raft)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected mode = raft, not static",
+                           cv_brief(path).text);
+    if (settings->joins)
+        return cv_complain(complaint,
+                           "[group] tie-breaker = %s: expected no join = yes, both are members from the start",
+                           cv_brief(path).text);
+    if (cv_set_count(cv_settings_voters(settings)) != 2)
+        return cv_complain(complaint, "[group] tie-breaker = %s: expected two [members] that are no standbys",
+                           cv_brief(path).text);
+    return 0;
+}
+
 /* Several agree by Raft unless told otherwise; one alone does so if it has a place to remember its epochs. */
 static int check_raft(struct cv_settings *settings, struct cv_complaint *complaint)
 {
@@ -369,7 +423,7 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
         settings->raft = settings->member_count > 1 || settings->directory;
     if (!settings->raft)
         return 0;
-    if (!settings->directory)
+    if (!settings->directory && !settings->tie_breaker)
         return cv_complain(complaint, "[node] directory: expected, for what `mode = raft` has to remember");
     if (!cv_settings_voters(settings))
         return cv_complain(complaint, "[members]: expected one at least that is no standby");
@@ -390,7 +444,7 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)
         return cv_complain(complaint, "[group] timeout = %llu: expected at least two heartbeats, %llu",
                            (unsigned long long)settings->timeout_ms, 2 * (unsigned long long)settings->heartbeat_ms);
-    if ((error = check_raft(settings, complaint)))
+    if ((error = check_tie_breaker(settings, complaint)) || (error = check_raft(settings, complaint)))
         return error;
     if (settings->longest_timeout_ms < settings->timeout_ms)
         settings->longest_timeout_ms = settings->timeout_ms;

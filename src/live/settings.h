@@ -9,6 +9,8 @@
 #include "secure/acl.h"
 
 #define CV_MOST_LISTENERS 4u
+#define CV_MOST_ADDRESSES 4u  /* of a member, for its peers */
+#define CV_ADDRESS_BYTES 256u /* of all of them together, and of one for clients */
 #define CV_DEFAULT_PORT 7700u
 
 /* A parameter of an algorithm, as it was written. */
@@ -30,7 +32,7 @@ struct cv_rule {
 struct cv_member_setting {
     cv_id id;
     uint32_t attribute;
-    char *address; /* for its peers */
+    char *address; /* for its peers; several are separated by spaces */
     char *client;  /* for clients, or NULL: it is not told */
     bool standby;  /* has no vote */
 };
@@ -62,13 +64,14 @@ struct cv_settings {
     uint32_t listen_count;
     bool joins;      /* a group that is there already */
     char *directory; /* what has to outlast the process; NULL: nothing */
-    char *peers;     /* where the other members connect; by default what [members] has for this id */
+    char *peers;     /* where the other members connect, a list like that; by default what [members] has for this id */
     uint32_t member_count;
     struct cv_member_setting members[CV_MAX_MEMBERS];
     struct cv_rule election; /* of the coordinator */
     struct cv_rule *rules;
     uint32_t rule_count;
     bool raft, mode_given; /* views are agreed by Raft */
+    char *tie_breaker;     /* of a group of two: a file that both can reach, in place of Raft's log */
     uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t most_voters;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;

@@ -93,8 +93,12 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     }
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||
         hello->to != roster->ids[roster->me] || !cv_peer_is_kin(peer, hello) ||
-        (wire->stream.tls && !cv_tls_is_host(wire->stream.tls, peer->host))) {
+        (wire->stream.tls && !cv_peer_is_host(peer, wire->stream.tls))) {
         refuse(wire, "not a member, or of another configuration");
+        return;
+    }
+    if (!dialled && cv_link_outdated(&peer->link, hello)) {
+        cv_stream_close(&wire->stream); /* held up on its way, and given up since */
         return;
     }
     cv_alarm_cancel(&peers->loop->alarms, &wire->polite);
@@ -104,14 +108,14 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     }
     if (!dialled) {
         cv_door_leave(&wire->visitor);
-        if (peer->wire) { /* the old connection is dead, though nobody has told us */
-            peer->wire->peer = NULL;
-            cv_stream_close(&peer->wire->stream);
-        }
+        if (peer->wire) /* the old connection is dead, though nobody has told us */
+            cv_wire_disown(peer->wire);
         wire->peer = peer;
         peer->wire = wire;
         const struct cv_frame answer = cv_peer_hello(peer);
         cv_wire_say(wire, &answer);
+    } else if (peer->wire != wire) {
+        cv_peer_move(peer, wire);
     }
     cv_peer_greeted(peer, hello);
 }
@@ -133,7 +137,7 @@ static void received(struct cv_stream *stream)
         at += (size_t)size;
         if (frame.type == CV_FRAME_HELLO)
             meet(wire, &frame);
-        else if (!wire->peer || !wire->peer->greeted || !cv_peer_hear(wire->peer, &frame))
+        else if (!wire->peer || !wire->peer->greeted || wire->peer->wire != wire || !cv_peer_hear(wire->peer, &frame))
             refuse(wire, "out of order");
     }
     wire->peers->bytes_in += at;
@@ -146,7 +150,10 @@ static void received(struct cv_stream *stream)
 static void impolite(struct cv_alarm *alarm)
 {
     struct cv_wire *wire = cv_alarm_owner(alarm, struct cv_wire, polite);
-    refuse(wire, "no greeting in time");
+    if (wire->peer && wire->peer->path_count > 1)
+        cv_stream_close(&wire->stream); /* that way is cut, perhaps; the next one may not be */
+    else
+        refuse(wire, "no greeting in time");
 }
 
 static void connected(struct cv_stream *stream, int status)
@@ -186,6 +193,8 @@ static void closed(struct cv_stream *stream)
     cv_door_leave(&wire->visitor);
     if (wire->peer && wire->peer->wire == wire)
         cv_peer_hung_up(wire->peer, wire->refused);
+    else if (wire->peer && wire->peer->spare == wire)
+        wire->peer->spare = NULL;
     free(wire->out);
     free(wire);
 }
@@ -208,12 +217,19 @@ struct cv_wire *cv_wire_new(struct cv_peers *peers)
     return wire;
 }
 
+void cv_wire_disown(struct cv_wire *wire)
+{
+    wire->peer = NULL;
+    cv_stream_close(&wire->stream);
+}
+
 void cv_wire_knock(struct cv_listener *listener)
 {
     struct cv_peers *peers = listener->context;
     struct cv_wire *wire = cv_wire_new(peers);
     if (!wire)
         return;
+    wire->at = peers->own[listener - peers->listeners];
     if (cv_stream_accept(&wire->stream, listener) == 0)
         cv_door_enter(&peers->door, &wire->visitor, &wire->stream);
 }

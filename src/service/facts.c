@@ -83,19 +83,26 @@ void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *co
 
 /* ---- VIEW ---- */
 
+/* NULL: this node itself. */
+static const struct cv_peer *peer_of(const struct cv_member *member, cv_node node)
+{
+    return member->peers.list ? member->peers.list[node] : NULL;
+}
+
 static const char *state_of(const struct cv_member *member, cv_node node)
 {
     if (node == member->roster.me)
         return "self";
-    if (cv_set_has(member->peers.suspected, node))
+    const struct cv_peer *peer = peer_of(member, node);
+    if (!peer || cv_set_has(member->peers.suspected, node))
         return "suspected";
-    return member->peers.list[node]->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
+    return peer->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
 {
-    const uint64_t last =
-        member->peers.list && member->peers.list[node] ? member->peers.list[node]->detector.last_us : 0;
+    const struct cv_peer *peer = peer_of(member, node);
+    const uint64_t last = peer ? peer->detector.last_us : 0;
     if (node == member->roster.me)
         return 0;
     return last ? (int64_t)((cv_loop_now() - last) / 1000) : -1;
@@ -105,13 +112,16 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
-    cv_resp_map(out, member->raft ? 6 : 5);
+    const struct cv_peer *peer = peer_of(member, node);
+    cv_resp_map(out, member->raft ? 7 : 6);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
     if (member->raft) {
         cv_resp_word(out, "voter");
         cv_resp_integer(out, cv_set_has(member->raft->assembly.agreed.seating.voters, node));
     }
+    cv_resp_word(out, "at");
+    cv_resp_word(out, peer ? cv_peer_at(peer) : "");
     cv_resp_word(out, "member");
     cv_resp_integer(out, cv_host_ready(&member->host) && cv_set_has(member->host.view.members, node));
     cv_resp_word(out, "address");
@@ -211,10 +221,11 @@ static void write_peers(const struct page *page)
     write_numbers(page, "peers");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (peers->list[node])
-            fprintf(page->file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu\r\n", roster->ids[node],
+            fprintf(page->file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu,at=%s,moves=%llu\r\n", roster->ids[node],
                     state_of(page->service->member, node),
                     cv_detector_level(&peers->list[node]->detector, cv_loop_now()),
-                    peers->list[node]->link.end - peers->list[node]->link.start);
+                    peers->list[node]->link.end - peers->list[node]->link.start, cv_peer_at(peers->list[node]),
+                    (number)peers->list[node]->moves);
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->clients[node])
             fprintf(page->file, "client_of_%u:%s\r\n", roster->ids[node], roster->clients[node]);
@@ -227,7 +238,15 @@ static void write_peers(const struct page *page)
 
 static void write_agreement(const struct page *page)
 {
+    const struct cv_raft *raft = page->service->member->raft;
     write_numbers(page, "raft");
+    write_numbers(page, "log");
+    if (raft && raft->breaker) {
+        const char *trouble = cv_breaker_trouble(raft->breaker);
+        fprintf(page->file, "tie_breaker:%s\r\ntie_breaker_state:%s\r\n", raft->breaker->path,
+                trouble ? trouble : "ok");
+    }
+    write_numbers(page, "tie");
 }
 
 static void write_locks(const struct page *page)

@@ -8,7 +8,13 @@
 static bool majority_is_missing(const struct cv_member *member, char why[CV_HEALTH_BYTES])
 {
     const cv_set voters = member->roster.voters, missing = voters & member->peers.suspected;
+    const struct cv_breaker *breaker = member->raft->breaker;
+    const char *trouble = breaker ? cv_breaker_trouble(breaker) : NULL;
     char ids[CV_DIARY_IDS_BYTES];
+    if (breaker && missing && trouble)
+        snprintf(why, CV_HEALTH_BYTES, "the other node does not answer, and the tie-breaker is of no use: %s", trouble);
+    if (breaker)
+        return missing && trouble;
     if (cv_majority(voters & ~missing, voters))
         return false;
     snprintf(why, CV_HEALTH_BYTES, "no majority: %u of %u voters do not answer this node (%.300s)",
@@ -26,6 +32,8 @@ static const char *trouble_of(const struct cv_member *member)
     if (!member->begun)
         return raft ? "the node has just started, and listens for the length of a lease first"
                     : "the node has just started, and waits for the others";
+    if (raft && raft->breaker && !raft->leader)
+        return "nothing is agreed yet: the first view is on its way";
     if (raft && !raft->leader)
         return "nobody is known to lead the log: an election is on its way";
     if (!member->host.view.epoch)
@@ -33,6 +41,8 @@ static const char *trouble_of(const struct cv_member *member)
                     : "not in a view yet: a coordinator is being elected";
     if (member->host.frozen)
         return "between two views: the next one is being prepared";
+    if (raft && raft->breaker)
+        return "no lease: neither the other node nor the tie-breaker has renewed it";
     return "no lease: a majority has not renewed it";
 }
 

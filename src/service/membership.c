@@ -2,6 +2,7 @@
 /* JOIN and LEAVE: who belongs to the group. They are answered when it is asked for; VIEW tells when it has come true.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/parse.h"
 #include "live/settings.h"
@@ -10,7 +11,7 @@
 static struct cv_raft *raft_of(struct cv_session *session, const char *command)
 {
     struct cv_member *member = session->service->member;
-    if (member->raft && member->peers.list)
+    if (member->raft && !member->raft->breaker && member->peers.list)
         return member->raft;
     cv_resp_error(&session->out, "ERR %s: the members of this group are those of its configuration", command);
     return NULL;
@@ -26,14 +27,23 @@ static void ask_for(struct cv_session *session, struct cv_raft *raft, const stru
         cv_resp_status(&session->out, "OK");
 }
 
-static bool take_address(struct cv_text word, char place[CV_ADDRESS_BYTES])
+/* One for each network, separated by commas. */
+static bool take_addresses(struct cv_text word, char place[CV_ADDRESS_BYTES])
 {
+    struct cv_text rest = word, one;
     struct sockaddr_storage address;
     struct cv_complaint complaint;
-    if (word.length >= CV_ADDRESS_BYTES)
+    size_t used = 0;
+    if (word.length >= CV_ADDRESS_BYTES || memchr(word.start, ' ', word.length))
         return false;
-    snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)word.length, word.start);
-    return cv_address_parse(place, &address, "JOIN", &complaint) == 0;
+    for (uint32_t count = 0; cv_text_take(&rest, ',', &one); count++) {
+        char *text = place + used + (count > 0);
+        used += (size_t)snprintf(place + used, CV_ADDRESS_BYTES - used, "%s%.*s", count ? " " : "", (int)one.length,
+                                 one.start);
+        if (count == CV_MOST_ADDRESSES || cv_address_parse(text, &address, "JOIN", &complaint))
+            return false;
+    }
+    return true;
 }
 
 /* CLIENT address, ATTRIBUTE number, STANDBY. */
@@ -68,8 +78,9 @@ void cv_membership_join(struct cv_session *session, const struct cv_resp_command
     if (!raft)
         return;
     if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
-        !take_address(command->word[2], petition.addresses.peers)) {
-        cv_resp_error(&session->out, "ERR JOIN '%s' '%s': expected an id and the address where members reach it",
+        !take_addresses(command->word[2], petition.addresses.peers)) {
+        cv_resp_error(&session->out,
+                      "ERR JOIN '%s' '%s': expected an id and where members reach it, up to four addresses",
                       cv_brief_text(command->word[1]).text, cv_brief_text(command->word[2]).text);
         return;
     }

@@ -76,6 +76,11 @@ static double mistakes(const struct cv_peer *peer)
     return (double)peer->detector.mistakes;
 }
 
+static double moves(const struct cv_peer *peer)
+{
+    return (double)peer->moves;
+}
+
 static void write_peers(FILE *file, const struct cv_service *service)
 {
     static const struct {
@@ -86,6 +91,7 @@ static void write_peers(FILE *file, const struct cv_service *service)
         {"conclave_peer_unheard_seconds", "Time since it was heard of, -1 if it never was.", unheard_seconds},
         {"conclave_peer_suspicions_total", "Times it was suspected.", suspicions},
         {"conclave_peer_mistakes_total", "Of those, by mistake: it was alive.", mistakes},
+        {"conclave_peer_moves_total", "Times traffic with it has moved to another network.", moves},
     };
     const struct cv_peers *peers = &service->member->peers;
     const struct cv_roster *roster = &service->member->roster;

@@ -71,20 +71,23 @@ const struct cv_number cv_number_table[] = {
      AT(lease_ms)},
     {"raft", "lease_length_ms", "conclave_lease_seconds", "Length of a lease.", 1000, AT(lease_length_ms)},
     {"raft", "lapses", "conclave_lease_lapses_total", "Leases that ran out.", 1, AT(lapses)},
-    {"raft", "raft_leader", "conclave_raft_leader", "Id of the node that leads the log, -1 if none is known.", 1,
+    {"log", "raft_leader", "conclave_raft_leader", "Id of the node that leads the log, -1 if none is known.", 1,
      AT(raft_leader)},
-    {"raft", "raft_term", "conclave_raft_term", "Term of the log.", 1, AT(raft_term)},
-    {"raft", "raft_committed", "conclave_raft_committed_index", "Index of the last entry agreed on.", 1,
+    {"log", "raft_term", "conclave_raft_term", "Term of the log.", 1, AT(raft_term)},
+    {"log", "raft_committed", "conclave_raft_committed_index", "Index of the last entry agreed on.", 1,
      AT(raft_committed)},
-    {"raft", "raft_stored", "conclave_raft_stored_index", "Index of the last entry on this node's disk.", 1,
+    {"log", "raft_stored", "conclave_raft_stored_index", "Index of the last entry on this node's disk.", 1,
      AT(raft_stored)},
-    {"raft", "disk_writes", "conclave_disk_writes_total", "Records written to disk and synced.", 1, AT(disk_writes)},
-    {"raft", "disk_write_us", "conclave_disk_write_seconds_total", "Time that took.", 1000000, AT(disk_write_us)},
-    {"raft", "disk_slowest_us", "conclave_disk_slowest_write_seconds", "The longest of them.", 1000000,
+    {"log", "disk_writes", "conclave_disk_writes_total", "Records written to disk and synced.", 1, AT(disk_writes)},
+    {"log", "disk_write_us", "conclave_disk_write_seconds_total", "Time that took.", 1000000, AT(disk_write_us)},
+    {"log", "disk_slowest_us", "conclave_disk_slowest_write_seconds", "The longest of them.", 1000000,
      AT(disk_slowest_us)},
-    {"raft", "disk_last_us", "conclave_disk_last_write_seconds", "The last of them.", 1000000, AT(disk_last_us)},
-    {"raft", "disk_free", "conclave_disk_free_bytes", "Free space where the node's directory is.", 1, AT(disk_free)},
-    {"raft", "disk_size", "conclave_disk_size_bytes", "All of the space there.", 1, AT(disk_size)},
+    {"log", "disk_last_us", "conclave_disk_last_write_seconds", "The last of them.", 1000000, AT(disk_last_us)},
+    {"log", "disk_free", "conclave_disk_free_bytes", "Free space where the node's directory is.", 1, AT(disk_free)},
+    {"log", "disk_size", "conclave_disk_size_bytes", "All of the space there.", 1, AT(disk_size)},
+    {"tie", "tie_entry", "conclave_tie_entry", "Number of the last entry that the two have agreed on.", 1,
+     AT(tie_entry)},
+    {"tie", NULL, "conclave_tie_breaker_reached", "1 if the tie-breaker can be used.", 1, AT(tie_reached)},
     {"tls", "certificate_expires", "conclave_certificate_expiry_time_seconds",
      "When the node's certificate runs out, since 1970.", 1, AT(certificate_expires)},
 };
@@ -135,11 +138,16 @@ static void gather_disk(const struct cv_raft *raft, struct cv_numbers *numbers)
 
 static void gather_raft(const struct cv_raft *raft, struct cv_numbers *numbers)
 {
-    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     const cv_node leader = cv_raft_node(raft, raft->leader);
     numbers->lease_ms = cv_raft_left_ms(raft);
     numbers->lease_length_ms = (int64_t)(raft->lease.terms.length_us / 1000);
     numbers->lapses = (int64_t)raft->lapses;
+    if (raft->breaker) {
+        numbers->tie_entry = (int64_t)raft->term;
+        numbers->tie_reached = !cv_breaker_trouble(raft->breaker);
+        return;
+    }
+    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     numbers->raft_leader = leader == CV_NOBODY ? -1 : (int64_t)raft->member->roster.ids[leader];
     numbers->raft_term = (int64_t)raft->term;
     numbers->raft_committed = (int64_t)status.committed;
@@ -199,6 +207,10 @@ bool cv_number_applies(const struct cv_number *number, const struct cv_service *
     const struct cv_member *member = service->member;
     if (strcmp(number->section, "tls") == 0)
         return member->security.clients && cv_tls_expires(member->security.clients);
+    if (strcmp(number->section, "log") == 0)
+        return member->raft && !member->raft->breaker;
+    if (strcmp(number->section, "tie") == 0)
+        return member->raft && member->raft->breaker;
     return strcmp(number->section, "raft") != 0 || member->raft;
 }
 

@@ -20,6 +20,7 @@ struct cv_numbers {
     int64_t names, held, waiting, grants, releases, losses, lending_notices;
     int64_t heartbeat_ms, suspicions, mistakes, mistaken_ms;
     int64_t lease_ms, lease_length_ms, lapses, raft_leader, raft_term, raft_committed, raft_stored;
+    int64_t tie_entry, tie_reached;
     int64_t disk_writes, disk_write_us, disk_slowest_us, disk_last_us, disk_free, disk_size;
     int64_t certificate_expires;
 };
@@ -37,7 +38,7 @@ extern const size_t cv_number_count;
 
 void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers);
 int64_t cv_number_value(const struct cv_number *number, const struct cv_numbers *numbers);
-/* Has the node anything to say there? Only `group raft` has a log, only certificates run out. */
+/* Has the node anything to say there? Only some groups have a log, or a tie-breaker; only certificates run out. */
 bool cv_number_applies(const struct cv_number *number, const struct cv_service *service);
 /* key:value lines of a section. */
 void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,

@@ -374,7 +374,7 @@ void cv_service_close(struct cv_service *service)
         cv_stream_close(&session->stream);
     if (service->sessions)
         cv_loop_turn(service->loop);
-    if (raft && raft->agreement && !anybody_holds(service))
+    if (raft && (raft->agreement || raft->breaker) && !anybody_holds(service))
         cv_raft_leave(raft);
 }
 

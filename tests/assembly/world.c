@@ -31,13 +31,13 @@ static uint64_t real(const struct node *node, uint64_t clock_us)
     return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
 }
 
-static void granted(struct node *node, cv_node voter, uint64_t asked_us)
+void world_granted(struct node *node, cv_node voter, uint64_t asked_us)
 {
     cv_lease_granted(&node->lease, voter, asked_us);
     node->lease_end_us = cv_lease_end(&node->lease);
 }
 
-static bool may_grant(const struct node *node)
+bool world_may_grant(const struct node *node)
 {
     return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
            world_clock_of(node) + MARGIN_US < node->lease_end_us;
@@ -59,7 +59,7 @@ static void judge(struct world *world)
     for (cv_node i = 0; i < world->count; i++) {
         const struct node *node = &world->nodes[i];
         believers += believes(node);
-        if (!may_grant(node))
+        if (!world_may_grant(node))
             continue;
         if (epoch && epoch != node->assembly.view.epoch)
             world->violation = "two that may grant are in different views";
@@ -73,7 +73,7 @@ static void judge(struct world *world)
 
 /* ---- letters ---- */
 
-static void post(struct world *world, struct letter letter, bool reliable)
+void world_post(struct world *world, struct letter letter, bool reliable)
 {
     const struct node *to = &world->nodes[letter.to];
     if (world->letter_count == MOST_LETTERS || !to->up || world->cut[letter.from][letter.to])
@@ -132,8 +132,8 @@ static void use_lock(struct node *node)
     struct world *world = node->world;
     if (node->holds && world_chance(world, 100))
         drop(node);
-    if (node->holds || !world_chance(world, 5) || !may_grant(node) || world->mutex.epoch != node->assembly.view.epoch ||
-        world->mutex.holder != CV_NOBODY)
+    if (node->holds || !world_chance(world, 5) || !world_may_grant(node) ||
+        world->mutex.epoch != node->assembly.view.epoch || world->mutex.holder != CV_NOBODY)
         return;
     world->mutex.holder = node->roster.me;
     node->holds = true;
@@ -148,8 +148,10 @@ static void use_lock(struct node *node)
 
 static bool propose(void *context, const struct cv_proposal *proposal)
 {
-    const struct node *node = context;
+    struct node *node = context;
     struct world *world = node->world;
+    if (world->tied)
+        return tie_propose(node, proposal);
     if (world->leader != node->roster.me)
         return !world_chance(world, 2); /* it takes itself for the leader; nothing will come of it */
     if (world->pending_due)
@@ -164,10 +166,11 @@ static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64
 {
     const struct node *node = context;
     if (!cv_set_has(node->suspected, to))
-        post(node->world,
-             (struct letter){
-                 .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
-             true);
+        world_post(
+            node->world,
+            (struct letter){
+                .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
+            true);
 }
 
 static void freeze(void *context, bool prepares)
@@ -180,10 +183,11 @@ static void freeze(void *context, bool prepares)
 
 static void send_held(const struct node *node, cv_node to, enum cv_motion motion, uint64_t epoch, cv_node holder)
 {
-    post(node->world,
-         (struct letter){
-             .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
-         true);
+    world_post(
+        node->world,
+        (struct letter){
+            .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
+        true);
 }
 
 static void report(void *context, cv_node to, uint64_t epoch)
@@ -284,6 +288,15 @@ static void commit(struct world *world)
             world->nodes[i].stored = world->entry_count;
 }
 
+/* The leader and what is agreed, and who votes on it. */
+static void keep_log(struct world *world)
+{
+    elect(world);
+    commit(world);
+    if (world->entry_count)
+        seats_follow(world);
+}
+
 static void apply(struct node *node)
 {
     struct world *world = node->world;
@@ -327,9 +340,12 @@ static void start(struct node *node, bool returns)
     const bool knows = node->stored > 0;
     if (knows)
         seats_take(node, &world->entries[node->stored - 1].proposal.seating);
-    const cv_set voters = knows ? world->entries[node->stored - 1].proposal.seating.voters : world->voters;
+    const cv_set voters = world->tied ? world->voters | cv_set_of(CV_TIE_VOTER)
+                          : knows     ? world->entries[node->stored - 1].proposal.seating.voters
+                                      : world->voters;
     cv_assembly_init(&node->assembly, &own, &node->roster, voters);
     node->assembly.most_voters = world->most_voters;
+    node->assembly.tied = world->tied;
     cv_lease_init(&node->lease, &world->terms, voters);
     node->lease_end_us = 0;
     cv_grants_init(&node->assembly.grants, &world->terms);
@@ -337,6 +353,8 @@ static void start(struct node *node, bool returns)
     node->away_until_us = world_clock_of(node);
     if (returns && world->sabotage != NO_QUARANTINE)
         node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
+    if (world->tied)
+        tie_start(node);
 }
 
 void world_die(struct node *node)
@@ -348,6 +366,8 @@ void world_die(struct node *node)
     }
     if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
         world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
+    if (world->tied)
+        tie_die(node);
     node->up = node->holds = false;
     node->down_until = world->now + 20000 + world_draw(world, 800000);
     for (cv_node other = 0; other < world->count; other++)
@@ -369,6 +389,7 @@ static void leave(struct node *node)
 static void disturb(struct world *world)
 {
     struct node *node = &world->nodes[world_draw(world, world->count)];
+    node->fileless = world->tied && world_chance(world, 4);
     switch (world_draw(world, 11)) {
     case 0:
         if (node->up)
@@ -465,6 +486,8 @@ static void watch(struct node *node)
 
 static bool remembers(const struct node *node)
 {
+    if (node->world->tied)
+        return node->tie.known;
     return node->applied >= node->floor;
 }
 
@@ -476,8 +499,8 @@ static void on_beat(struct node *node, const struct letter *letter)
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
     if (letter->epoch && remembers(node) &&
         cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, world_clock_of(node)))
-        post(node->world, (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked},
-             false);
+        world_post(node->world,
+                   (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked}, false);
     if (cv_set_has(node->suspected, letter->from))
         return;
     node->ready = ready ? node->ready | cv_set_of(letter->from) : node->ready & ~cv_set_of(letter->from);
@@ -494,11 +517,14 @@ static void receive(struct node *node, const struct letter *letter)
     if (node->world->sabotage != BLIND_REPORT)
         look(node);
     switch (letter->kind) {
+    case ENTRY:
+        tie_hear(node, letter);
+        break;
     case BEAT:
         on_beat(node, letter);
         break;
     case GRANT:
-        granted(node, letter->from, letter->number);
+        world_granted(node, letter->from, letter->number);
         break;
     case MOTION:
         cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
@@ -520,15 +546,15 @@ static void beat(struct node *node)
     node->next_beat = world->now + BEAT_US;
     for (cv_node other = 0; other < world->count; other++)
         if (other != me && !cv_set_has(node->suspected, other))
-            post(world,
-                 (struct letter){.kind = BEAT,
-                                 .from = me,
-                                 .to = other,
-                                 .epoch = epoch,
-                                 .number = now | (uint64_t)!node->assembly.away << 63},
-                 false);
+            world_post(world,
+                       (struct letter){.kind = BEAT,
+                                       .from = me,
+                                       .to = other,
+                                       .epoch = epoch,
+                                       .number = now | (uint64_t)!node->assembly.away << 63},
+                       false);
     if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, now))
-        granted(node, me, now);
+        world_granted(node, me, now);
 }
 
 static void step(struct node *node)
@@ -541,12 +567,19 @@ static void step(struct node *node)
     }
     if (world->sabotage != BLIND_REPORT || world_chance(world, 100))
         look(node);
-    apply(node);
+    if (world->tied)
+        tie_step(node);
+    else
+        apply(node);
     watch(node);
-    const bool leads = world->leader == node->roster.me && !node->assembly.away && node->applied == node->stored;
+    const bool leads =
+        !node->assembly.away &&
+        (world->tied ? tie_leads(node) : world->leader == node->roster.me && node->applied == node->stored);
     /* Who is cut off does not know at once that another leads now. */
-    if (leads != node->assembly.leads && (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) &&
-        world_chance(world, 5))
+    if (world->tied && leads != node->assembly.leads)
+        cv_assembly_lead(&node->assembly, leads, now);
+    else if (leads != node->assembly.leads &&
+             (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) && world_chance(world, 5))
         cv_assembly_lead(&node->assembly, leads, now);
     cv_assembly_tick(&node->assembly, now);
     beat(node);
@@ -569,16 +602,17 @@ static void deliver(struct world *world)
     }
 }
 
-static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
+static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage sabotage)
 {
     memset(world, 0, sizeof *world);
     cv_random_seed(&world->random, seed, 7);
     world->sabotage = sabotage;
+    world->tied = tied;
     world->now = 1;
     world->calm = 200 + (uint32_t)world_draw(world, 400);
-    const uint32_t begin = 3 + (uint32_t)world_draw(world, 3);
-    world->restless = world_chance(world, 3);
-    world->count = MOST_NODES;
+    const uint32_t begin = tied ? CV_TIE_MEMBERS : 3 + (uint32_t)world_draw(world, 3);
+    world->restless = !tied && world_chance(world, 3);
+    world->count = tied ? CV_TIE_MEMBERS : MOST_NODES;
     world->last_id = MOST_NODES;
     world->most_voters = begin > 4 && world_chance(world, 3) ? 3 : begin;
     world->voters = cv_set_first(world->most_voters);
@@ -600,18 +634,15 @@ static void begin(struct world *world, uint64_t seed, enum sabotage sabotage)
     }
 }
 
-void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us)
+void world_run(struct world *world, uint64_t until_us, bool disturbed)
 {
-    begin(world, seed, sabotage);
-    for (; world->now < length_us && !world->violation; world->now += STEP_US) {
-        if (world_chance(world, world->calm))
+    for (; world->now < until_us && !world->violation; world->now += STEP_US) {
+        if (disturbed && world_chance(world, world->calm))
             disturb(world);
         if (world->restless && world_chance(world, 30))
             seats_ask(world);
-        elect(world);
-        commit(world);
-        if (world->entry_count)
-            seats_follow(world);
+        if (!world->tied)
+            keep_log(world);
         deliver(world);
         const cv_node first = (cv_node)world_draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {
@@ -625,4 +656,12 @@ void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint
             judge(world);
         }
     }
+}
+
+void world_play(struct world *world, uint64_t seed, bool tied, enum sabotage sabotage, uint64_t length_us)
+{
+    begin(world, seed, tied, sabotage);
+    world_run(world, length_us, true);
+    if (tied && !world->violation && !sabotage)
+        tie_judge(world);
 }

@@ -3,12 +3,14 @@
  * A group in virtual time: the assembly and the leases as they are, under a log that is simply agreed, links that
  * delay, lose and break, clocks that drift, nodes that stop, die and return, join and leave; a place that somebody has
  * left is taken again. One lock, which nodes take when they may.
+ *
+ * Or two nodes and a file that breaks their tie (tie.c): each can be cut off from that, too.
  */
 #ifndef CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 #define CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 
 #include "core/random.h"
-#include "group/assembly.h"
+#include "group/tie.h"
 
 #define MOST_NODES 7u
 #define MOST_ENTRIES 512u
@@ -17,11 +19,15 @@
 /* What is broken on purpose, to see that it is found. */
 enum sabotage {
     NOTHING_BROKEN,
-    CLOCKS_BEYOND,  /* drift three times what was stated */
-    ENTRIES_FORGOT, /* a voter that returns grants before it knows again what it knew */
-    NO_QUARANTINE,  /* a member that returns is taken in at once */
-    BLIND_REPORT,   /* a member reports what it held without looking at the clock */
-    OLD_VOTERS,     /* leases are counted by those who voted when the member started */
+    CLOCKS_BEYOND,   /* drift three times what was stated */
+    ENTRIES_FORGOT,  /* a voter that returns grants before it knows again what it knew */
+    NO_QUARANTINE,   /* a member that returns is taken in at once */
+    BLIND_REPORT,    /* a member reports what it held without looking at the clock */
+    OLD_VOTERS,      /* leases are counted by those who voted when the member started */
+    WRITING_UNSEEN,  /* of two: that the other has written is taken for nothing */
+    RENEWED_UNREAD,  /* of two: a promise renews a lease, whatever is read afterwards */
+    RENEWED_OUTSIDE, /* of two: who was left out does not wait, and goes on with its old view */
+    BLOCK_LOST,      /* of two: what a node has written last is gone after a crash */
     SABOTAGES
 };
 
@@ -30,7 +36,15 @@ struct entry {
     struct cv_proposal proposal;
 };
 
-enum letter_kind { MOTION, HELD_BY, BEAT, GRANT };
+enum letter_kind { ENTRY, MOTION, HELD_BY, BEAT, GRANT };
+
+/* What a node is doing with the file: it writes its block, perhaps, then it reads both. */
+struct errand {
+    bool busy, writes, wrote, has_read, fails;
+    unsigned char bytes[CV_TIE_RECORD_BYTES];
+    struct cv_tie_block read[CV_TIE_MEMBERS];
+    uint64_t due;
+};
 
 struct letter {
     enum letter_kind kind;
@@ -63,6 +77,9 @@ struct node {
     cv_node held_by; /* as told while a view is prepared */
     bool holds;
     uint64_t fence, released_at;
+    struct cv_tie tie;
+    struct errand errand;
+    bool fileless;        /* it cannot reach the file */
     uint64_t ghost_until; /* a client of an earlier life may believe until then that it holds the lock */
 };
 
@@ -94,23 +111,44 @@ struct world {
         cv_node holder;
         uint64_t count;
     } mutex; /* of the latest view: within a view the lock works */
+    bool tied;
+    unsigned char file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES];
+    unsigned char old_file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES]; /* before each one's last write */
     uint64_t last_fence;
     uint64_t grants, views, lapses, changes;
     const char *violation;
 };
 
-/* One story; `violation` says what went wrong, if anything. */
-void world_play(struct world *world, uint64_t seed, enum sabotage sabotage, uint64_t length_us);
+/* One story, of a tied pair or a group with a log; `violation` says what went wrong, if anything. */
+void world_play(struct world *world, uint64_t seed, bool tied, enum sabotage sabotage, uint64_t length_us);
 
 /* ---- what the files of the world share ---- */
 
 uint64_t world_draw(struct world *world, uint64_t below);
 bool world_chance(struct world *world, uint32_t of);
 uint64_t world_clock_of(const struct node *node);
+void world_granted(struct node *node, cv_node voter, uint64_t asked_us);
+bool world_may_grant(const struct node *node);
+void world_post(struct world *world, struct letter letter, bool reliable);
 void world_lose_stream(struct world *world, cv_node a, cv_node b);
 void world_die(struct node *node);
 /* Whom it can speak with. */
 cv_set world_reach(const struct world *world, cv_node node);
+/* Lets so much time pass. */
+void world_run(struct world *world, uint64_t until_us, bool disturbed);
+
+/* ---- tie.c ---- */
+
+void tie_start(struct node *node);
+void tie_step(struct node *node);
+void tie_hear(struct node *node, const struct letter *letter);
+void tie_die(struct node *node);
+bool tie_leads(const struct node *node);
+bool tie_propose(struct node *node, const struct cv_proposal *proposal);
+/* Whatever happened: one of two goes on when the other is gone, exactly one if they are only cut apart. */
+void tie_judge(struct world *world);
+
+/* ---- seats.c ---- */
 
 /* The roster as an entry has it. */
 void seats_take(struct node *node, const struct cv_seating *seating);

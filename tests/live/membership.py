@@ -118,6 +118,30 @@ def joined():
         assert lock_everywhere(group, last) > last
 
 
+def joined_by_the_second_address():
+    """Whoever joins may have several; the others find it at the one that answers, also after a restart."""
+    with Room(2) as group:
+        group.ports[3] = free_port()
+        result = group.run(1, "join", f"3=127.0.0.1:{free_port()},127.0.0.1:{group.ports[3]}")
+        assert result.returncode == 0, result
+        group.members.append(3)
+        group.configure(3, group.ports, True)
+        group.start(3)
+        group.await_view([1, 2, 3])
+        last = lock_everywhere(group)
+        for node in (1, 2):
+            at = next(member["at"] for member in group.view(node)["members"] if member["id"] == 3)
+            assert at == f"127.0.0.1:{group.ports[3]}", at
+        group.await_votes([1, 2, 3])
+        group.kill(1)
+        group.start(1)  # whose configuration does not know it
+        group.await_view([1, 2, 3])
+        group.kill(2)
+        group.await_view([1, 3])
+        group.members = [1, 3]
+        assert lock_everywhere(group, last) > last
+
+
 def left():
     """A follower, the coordinator and a holder leave; the others keep what they hold, and go on."""
     with Room(5) as group:
@@ -253,6 +277,23 @@ def reloaded():
         group.reconfigure([1, 2, 4, 5], joining=[5])
         group.start(4, 5)  # only one of them has read it
         group.await_view([1, 2, 4, 5])
+        assert lock_everywhere(group, last) > last
+
+
+def moved():
+    """A member that comes back at another address is found there once the others have read of it, as one of two."""
+    with Room(3) as group:
+        last = lock_everywhere(group)
+        group.kill(3)
+        group.ports[3] = free_port()
+        group.reconfigure([1, 2, 3])
+        for node in (1, 2):
+            path = group.directory / f"{node}.conf"
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace("3 = ", f"3 = 127.0.0.1:{free_port()} "), encoding="utf-8")
+            group.kill(node, which=signal.SIGHUP)
+        group.start(3)
+        group.await_view()
         assert lock_everywhere(group, last) > last
 
 
@@ -487,14 +528,15 @@ def refused():
     """What cannot be is told in one line."""
     with Room(2) as group:
         for words in (["leave", "9"], ["leave", "x"], ["join", "9"], ["join", "9=nowhere"], ["join"],
-                      ["leave", "1", "2"], ["join", "--attribute", "x", "3=127.0.0.1:1"]):
+                      ["leave", "1", "2"], ["join", "9=127.0.0.1:1,"],
+                      ["join", "9=" + ",".join(["127.0.0.1:1"] * 5)], ["join", "--attribute", "x", "3=127.0.0.1:1"]):
             result = group.run(1, *words)
             assert result.returncode == 2 and result.stderr.count("\n") == 1, (words, result)
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, left, leader_left, returned, returned_as_it_was, replaced, reloaded, grown_from_one,
+        sys.exit(main([joined, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
                        nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, refused]))
     except Gone:
         sys.exit("a node ended")

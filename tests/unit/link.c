@@ -195,6 +195,27 @@ static void a_gap_is_seen(void **state)
     assert_false(gap);
 }
 
+/* A greeting that was held up until more was acknowledged is of no use; any other is. */
+static void an_old_greeting_is_known(void **state)
+{
+    struct cv_link link = {0};
+    struct cv_frame frame = {.type = CV_FRAME_NOTICE};
+    struct cv_frame hello = {.type = CV_FRAME_HELLO, .heard = 7, .expects = 1};
+    (void)state;
+    cv_link_begin(&link, 7);
+    assert_int_equal(cv_link_write(&link, &frame), 0);
+    assert_false(cv_link_outdated(&link, &hello));
+    cv_link_sent(&link, link.end);
+    cv_link_acknowledged(&link, 2);
+    assert_true(cv_link_outdated(&link, &hello));
+    hello.expects = 2;
+    assert_false(cv_link_outdated(&link, &hello));
+    hello.heard = 6; /* of another stream: it has forgotten this one */
+    hello.expects = 1;
+    assert_false(cv_link_outdated(&link, &hello));
+    cv_link_free(&link);
+}
+
 /* A peer that never acknowledges is not remembered for ever. */
 static void the_log_is_bounded(void **state)
 {
@@ -219,6 +240,7 @@ int main(void)
         cmocka_unit_test(before_the_first_meeting),
         cmocka_unit_test(once_and_in_order),
         cmocka_unit_test(a_gap_is_seen),
+        cmocka_unit_test(an_old_greeting_is_known),
         cmocka_unit_test(the_log_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A group of two whose tie is broken by a shared file or disk: in place of a log, what is agreed stands in the file.
+ * Without I/O. Gafni and Lamport, "Disk Paxos", Distributed Computing 16 (2003), for two processes and one disk.
+ *
+ * Each member has a block that it alone writes; both read both. So nothing has to be locked, and a plain disk does as
+ * well as a file. To agree on entry e + 1, once e is agreed, a member
+ *
+ *     PROMISE   writes a ballot higher than any it has seen, then reads the other's block
+ *     ACCEPT    writes that it accepts a value in that ballot, then reads the other's block: agreed
+ *
+ * and gives up if it reads a higher ballot of the other's for the same entry. The value is the one that either has
+ * accepted in the highest ballot, or its own if neither has: what may have been agreed before is agreed again.
+ *
+ * The file has a vote when leases are granted, as a third member would. Whoever is in a view
+ * and hears nothing from the other renews its lease by making a new promise: what it reads afterwards shows that the
+ * other has accepted nothing, and the other will read the promise before anything it accepts is agreed. Whoever reads
+ * that the other has written takes that as a lease granted to it (`stirred`), and waits for it as for any other
+ * (group/assembly.h). So:
+ *   - a member of the last entry may propose at once when the other is gone;
+ *   - who was left out may do so when the other has not written for the length of a lease, and was granted none.
+ * Nobody begins a view without the other before the other's leases are over, whoever granted them.
+ */
+#ifndef CONCLAVE_GROUP_TIE_H
+#define CONCLAVE_GROUP_TIE_H
+
+#include "core/random.h"
+#include "group/assembly.h"
+
+#define CV_TIE_MEMBERS 2u
+#define CV_TIE_VOTER 2u          /* the file's place among the voters, where no member ever stands */
+#define CV_TIE_BLOCK_BYTES 4096u /* a block's room in the file: no sector of a disk holds both */
+#define CV_TIE_RECORD_BYTES 512u /* of them are used, so that any disk writes them at once or not at all */
+
+struct cv_tie_block {
+    uint64_t epoch; /* of the last entry this member knows to be agreed, 0: none; and what it says */
+    struct cv_proposal entry;
+    uint64_t promised; /* the highest ballot; no two members have the same */
+    uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
+    struct cv_proposal value;
+};
+
+/* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */
+uint32_t cv_tie_pack(const struct cv_proposal *proposal);
+bool cv_tie_unpack(uint32_t word, const struct cv_roster *roster, struct cv_proposal *proposal);
+
+/* A block of that member as bytes, the rest of them zero. */
+void cv_tie_write(const struct cv_tie_block *block, const struct cv_roster *roster, cv_node member,
+                  unsigned char bytes[CV_TIE_RECORD_BYTES]);
+/* NULL, or what is wrong with it. Nothing but zeros is a block that was never written. */
+const char *cv_tie_read(const unsigned char bytes[CV_TIE_RECORD_BYTES], const struct cv_roster *roster, cv_node member,
+                        struct cv_tie_block *block);
+
+struct cv_tie_calls {
+    /* Writes this member's block, unless it is NULL, and then reads both; the answer is cv_tie_done(). */
+    void (*start)(void *context, const struct cv_tie_block *block);
+    void (*agreed)(void *context, uint64_t epoch, const struct cv_proposal *proposal);
+    void (*refused)(void *context); /* what was proposed */
+    void (*stirred)(void *context); /* the other has written */
+    /* The file's vote, which counts as any other: only for a view since which this member was never left out. */
+    void (*renewed)(void *context, uint64_t asked_us);
+    void *context;
+};
+
+enum cv_tie_step { CV_TIE_REST, CV_TIE_LOOK, CV_TIE_PROMISE, CV_TIE_ACCEPT };
+
+struct cv_tie {
+    struct cv_tie_calls calls;
+    cv_node me, other;
+    uint64_t renew_us, look_us; /* between two renewals, two looks */
+    struct cv_random random;
+
+    struct cv_tie_block mine;   /* what was written last, or will be next */
+    struct cv_tie_block theirs; /* as it was read last */
+    struct cv_tie_block written;
+    bool known;    /* both have been read since the start */
+    uint64_t told; /* an entry that the other has told of: its block has to show it */
+
+    enum cv_tie_step step; /* being done */
+    uint64_t asked_us;     /* since then */
+    uint64_t rested_us;    /* nothing has been done since */
+    uint64_t quiet_us;     /* nothing is promised before: the other was faster */
+    bool proposing;
+    struct cv_proposal wish;
+    bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
+    bool reached;        /* the file, the last time */
+    const char *trouble; /* why not, or NULL */
+};
+
+void cv_tie_init(struct cv_tie *tie, const struct cv_tie_calls *calls, cv_node me, uint64_t renew_us, uint64_t look_us,
+                 uint64_t seed);
+/* Time has passed. Has this member a lease, and needs the file's vote to keep it, for want of the other's? */
+void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us);
+/* What was started is done: both blocks as they are now, or NULL and why there are none. */
+void cv_tie_done(struct cv_tie *tie, const struct cv_tie_block blocks[CV_TIE_MEMBERS], const char *trouble,
+                 uint64_t now_us);
+/* False: not now. Otherwise the answer is `agreed` or `refused`. `free`: all leases of the other's are over. */
+bool cv_tie_propose(struct cv_tie *tie, const struct cv_proposal *proposal, bool free, uint64_t now_us);
+/* The other says that this is agreed: an entry of both, or else only the file's word counts. */
+void cv_tie_hear(struct cv_tie *tie, uint64_t epoch, const struct cv_proposal *proposal);
+/* Is it for this node to propose what comes next? */
+bool cv_tie_leads(const struct cv_tie *tie, bool other_alive, bool free);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A block as bytes, little-endian:
+ *
+ *     mark 8, version 4, id 4, the other's id 4, unused 4, epoch 8, promised 8, accepted 8,
+ *     entry 4, value 4, a sum of all that 8
+ */
+#include <string.h>
+#include <xxhash.h>
+
+#include "group/bytes.h"
+#include "group/tie.h"
+
+#define MARK 0x6569742e636e6f63ull /* "conc.tie" */
+#define VERSION 1u
+#define SUM_AT 56u
+
+static void put_32(unsigned char *at, uint32_t number)
+{
+    const uint32_t little = htole32(number);
+    memcpy(at, &little, sizeof little);
+}
+
+static void put_64(unsigned char *at, uint64_t number)
+{
+    const uint64_t little = htole64(number);
+    memcpy(at, &little, sizeof little);
+}
+
+uint32_t cv_tie_pack(const struct cv_proposal *proposal)
+{
+    return (uint32_t)proposal->members | proposal->coordinator << 8 | proposal->proposer << 16 |
+           (uint32_t)proposal->pinned << 24;
+}
+
+bool cv_tie_unpack(uint32_t word, const struct cv_roster *roster, struct cv_proposal *proposal)
+{
+    *proposal = (struct cv_proposal){
+        .members = word & 255, .coordinator = word >> 8 & 255, .proposer = word >> 16 & 255, .pinned = word >> 24 == 1};
+    cv_seating_init(&proposal->seating, roster, cv_set_first(CV_TIE_MEMBERS) | cv_set_of(CV_TIE_VOTER));
+    return word >> 24 <= 1 && proposal->proposer < CV_TIE_MEMBERS && proposal->coordinator < CV_TIE_MEMBERS &&
+           cv_set_has(proposal->members, proposal->coordinator) && proposal->members <= cv_set_first(CV_TIE_MEMBERS);
+}
+
+void cv_tie_write(const struct cv_tie_block *block, const struct cv_roster *roster, cv_node member,
+                  unsigned char bytes[CV_TIE_RECORD_BYTES])
+{
+    memset(bytes, 0, CV_TIE_RECORD_BYTES);
+    put_64(bytes, MARK);
+    put_32(bytes + 8, VERSION);
+    put_32(bytes + 12, roster->ids[member]);
+    put_32(bytes + 16, roster->ids[CV_TIE_MEMBERS - 1 - member]);
+    put_64(bytes + 24, block->epoch);
+    put_64(bytes + 32, block->promised);
+    put_64(bytes + 40, block->accepted);
+    if (block->epoch)
+        put_32(bytes + 48, cv_tie_pack(&block->entry));
+    if (block->accepted)
+        put_32(bytes + 52, cv_tie_pack(&block->value));
+    put_64(bytes + SUM_AT, XXH3_64bits(bytes, SUM_AT));
+}
+
+static bool is_blank(const unsigned char *bytes)
+{
+    for (size_t i = 0; i < CV_TIE_RECORD_BYTES; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+const char *cv_tie_read(const unsigned char bytes[CV_TIE_RECORD_BYTES], const struct cv_roster *roster, cv_node member,
+                        struct cv_tie_block *block)
+{
+    struct cv_cursor cursor = cv_cursor(bytes, CV_TIE_RECORD_BYTES), sum = cv_cursor(bytes + SUM_AT, 8);
+    *block = (struct cv_tie_block){0};
+    if (is_blank(bytes))
+        return NULL;
+    if (cv_take_64(&cursor) != MARK)
+        return "it holds something else";
+    if (cv_take_64(&sum) != XXH3_64bits(bytes, SUM_AT))
+        return "it is damaged";
+    if (cv_take_32(&cursor) != VERSION)
+        return "another version of this program has written it";
+    if (cv_take_32(&cursor) != roster->ids[member] || cv_take_32(&cursor) != roster->ids[CV_TIE_MEMBERS - 1 - member])
+        return "it belongs to another group";
+    cv_take_32(&cursor);
+    block->epoch = cv_take_64(&cursor);
+    block->promised = cv_take_64(&cursor);
+    block->accepted = cv_take_64(&cursor);
+    const uint32_t entry = cv_take_32(&cursor), value = cv_take_32(&cursor);
+    if ((block->epoch && !cv_tie_unpack(entry, roster, &block->entry)) ||
+        (block->accepted && !cv_tie_unpack(value, roster, &block->value)) || block->accepted > block->promised)
+        return "it makes no sense";
+    return NULL;
+}

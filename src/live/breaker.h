@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/* A group of two: the shared file that breaks their tie, in place of a log. */
+#ifndef CONCLAVE_LIVE_BREAKER_H
+#define CONCLAVE_LIVE_BREAKER_H
+
+#include "group/tie.h"
+#include "group/tie_file.h"
+#include "live/loop.h"
+
+struct cv_raft;
+struct cv_settings;
+struct cv_frame;
+
+struct cv_breaker {
+    struct cv_raft *raft;
+    struct cv_tie tie;
+    struct cv_tie_file *file;
+    struct cv_tie_answer answer;
+    uv_async_t wake; /* the file has been read */
+    uint64_t patience_us;
+    bool told; /* that it cannot be reached */
+    char path[];
+};
+
+int cv_breaker_open(struct cv_raft *raft, const struct cv_settings *settings);
+void cv_breaker_close(struct cv_breaker *breaker); /* before the loop */
+
+void cv_breaker_tick(struct cv_breaker *breaker);
+/* The other node tells of an entry. False if that makes no sense. */
+bool cv_breaker_hear(struct cv_breaker *breaker, const struct cv_frame *frame);
+/* Is it for this node to propose the next entry? */
+bool cv_breaker_leads(const struct cv_breaker *breaker);
+/* For the assembly, whose context is the member. */
+bool cv_breaker_propose(void *context, const struct cv_proposal *proposal);
+/* Why the file is of no use now, or NULL. */
+const char *cv_breaker_trouble(const struct cv_breaker *breaker);
+
+#endif

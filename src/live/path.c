@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ways to a peer: one address for each network that both are on. A connection goes one way; when nothing has come
+ * by it for a while, well before that is suspicious, whoever dials tries the next one, and what was not acknowledged is
+ * said again there. The old connection ends when the new one stands, so a way that was only slow is not lost.
+ *
+ * Who does not dial ends a connection that has fallen silent. If the way back is not cut, the other learns it by that.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parse.h"
+#include "live/security.h"
+#include "live/tls.h"
+#include "live/wire.h"
+
+#define MOST_DOUBLINGS 5u
+
+static int add_path(struct cv_peer *peer, struct cv_text word, struct cv_complaint *complaint)
+{
+    const struct cv_security *security = peer->peers->security;
+    struct cv_path *path = &peer->paths[peer->path_count];
+    if (peer->path_count == CV_MOST_PATHS || word.length >= sizeof path->text)
+        return cv_complain(complaint, "peer %.*s...: expected host:port, at most %u of them", 64, word.start,
+                           CV_MOST_PATHS);
+    memcpy(path->text, word.start, word.length);
+    path->text[word.length] = '\0';
+    const int error = cv_address_parse(path->text, &path->address, "peer", complaint);
+    if (error)
+        return error;
+    if (!security->members && !security->settings->plaintext && !cv_address_is_loopback(&path->address))
+        return cv_address_exposed(path->text, "peer", complaint);
+    cv_address_host(path->text, path->host);
+    peer->path_count++;
+    return 0;
+}
+
+int cv_peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(addresses), word;
+    int error = 0;
+    if (peer->wire && peer->wire->at == peer->paths[peer->wire->path].text)
+        peer->wire->at = ""; /* it may be none of these */
+    peer->last_at = NULL;
+    cv_peer_drop_spare(peer);
+    peer->path_count = peer->path = peer->tried = peer->rounds = 0;
+    while (!error && cv_text_take(&rest, ' ', &word))
+        error = add_path(peer, word, complaint);
+    if (error)
+        peer->path_count = 0;
+    return error;
+}
+
+/* Whoever listens at several addresses is dialled at one of them. */
+static bool has_choice(const struct cv_peer *peer)
+{
+    return (cv_peer_dials(peer) ? peer->path_count : peer->peers->listener_count) > 1;
+}
+
+bool cv_peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
+{
+    if (!peer->path_count) /* then only the group's key will do */
+        return cv_tls_is_host(tls, "");
+    for (uint32_t i = 0; i < peer->path_count; i++)
+        if (cv_tls_is_host(tls, peer->paths[i].host))
+            return true;
+    return false;
+}
+
+const char *cv_peer_at(const struct cv_peer *peer)
+{
+    return peer->greeted && has_choice(peer) ? peer->wire->at : "";
+}
+
+void cv_peer_note_path(struct cv_peer *peer)
+{
+    peer->moves += peer->last_at && peer->last_at != peer->wire->at;
+    peer->last_at = peer->wire->at;
+    peer->rounds = 0;
+}
+
+/* ---- dialling ---- */
+
+struct cv_wire *cv_peer_connect(struct cv_peer *peer, uint32_t path)
+{
+    struct cv_peers *peers = peer->peers;
+    struct cv_tls_context *tls = peers->security->members;
+    struct cv_wire *wire = cv_wire_new(peers);
+    if (!wire)
+        return NULL;
+    const struct cv_path *way = &peer->paths[path];
+    wire->peer = peer;
+    wire->path = path;
+    wire->at = way->text;
+    if (peer->path_count > 1) /* there are others to try; but if none will do, it may be the time that was too short */
+        cv_loop_set(peers->loop, &wire->polite, (peers->least_us / 2) << peer->rounds);
+    if (cv_stream_connect(&wire->stream, peers->loop, (const struct sockaddr *)&way->address) == 0 && tls &&
+        !cv_stream_secure(&wire->stream, tls, way->host, false))
+        cv_stream_close(&wire->stream);
+    return wire;
+}
+
+bool cv_peer_next_path(struct cv_peer *peer)
+{
+    peer->path = (peer->path + 1) % peer->path_count;
+    peer->rounds += peer->path == 0 && peer->rounds < MOST_DOUBLINGS;
+    return peer->path == 0;
+}
+
+void cv_peer_move(struct cv_peer *peer, struct cv_wire *wire)
+{
+    struct cv_wire *old = peer->wire;
+    peer->spare = NULL;
+    peer->wire = wire;
+    peer->path = wire->path;
+    if (old)
+        cv_wire_disown(old);
+}
+
+void cv_peer_drop_spare(struct cv_peer *peer)
+{
+    if (peer->spare)
+        cv_wire_disown(peer->spare);
+    peer->spare = NULL;
+}
+
+/* ---- silence ---- */
+
+/* How long nothing has to come by a connection until another way is tried. */
+static uint64_t patience_us(const struct cv_peers *peers)
+{
+    return 5 * peers->heartbeat_us / 2;
+}
+
+static void fell_silent(struct cv_alarm *alarm)
+{
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, silence);
+    struct cv_peers *peers = peer->peers;
+    if (!peer->greeted)
+        return;
+    if (cv_loop_now() > alarm->due + peers->heartbeat_us) { /* it is this node that was late */
+        cv_loop_set(peers->loop, alarm, patience_us(peers));
+    } else if (!cv_peer_dials(peer)) {
+        struct cv_wire *wire = peer->wire;
+        peer->wire = NULL;
+        peer->greeted = false;
+        cv_wire_disown(wire);
+    } else {
+        peer->tried = (peer->tried + 1) % peer->path_count;
+        if (!peer->spare)
+            peer->spare = cv_peer_connect(peer, peer->tried);
+        cv_loop_set(peers->loop, alarm, patience_us(peers));
+    }
+}
+
+void cv_peer_listen_for(struct cv_peer *peer)
+{
+    const struct cv_peers *peers = peer->peers;
+    peer->silence.ring = fell_silent;
+    peer->tried = peer->path; /* after a silence the next one comes first */
+    if (has_choice(peer))
+        cv_alarm_set(&peers->loop->alarms, &peer->silence, peer->detector.last_us + patience_us(peers));
+}
+
+/* ---- listening ---- */
+
+int cv_peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(addresses), word;
+    int error = 0;
+    while (!error && cv_text_take(&rest, ' ', &word) && peers->listener_count < CV_MOST_PATHS) {
+        struct cv_listener *listener = &peers->listeners[peers->listener_count];
+        char *address = strndup(word.start, word.length);
+        if (!address)
+            return CV_ENOMEM;
+        peers->own[peers->listener_count++] = address;
+        cv_security_guard(peers->security, listener, true);
+        listener->context = peers;
+        listener->knock = cv_wire_knock;
+        error = cv_listen(listener, peers->loop, "peers", address, complaint);
+    }
+    return error;
+}
