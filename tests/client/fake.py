@@ -10,8 +10,8 @@ import socket
 import threading
 import time
 
-# A shell has what it runs in the background ignore these, and all its children would.
-for ignored in (signal.SIGINT, signal.SIGQUIT):
+# A shell has what it runs in the background ignore these, or nohup does, and all children would.
+for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     signal.signal(ignored, signal.SIG_DFL)
 
 CRLF = b"\r\n"

@@ -13,8 +13,8 @@ import tempfile
 import threading
 import time
 
-# A shell has what it runs in the background ignore these, and all its children would.
-for ignored in (signal.SIGINT, signal.SIGQUIT):
+# A shell has what it runs in the background ignore these, or nohup does, and all children would.
+for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     signal.signal(ignored, signal.SIG_DFL)
 
 CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
