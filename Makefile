@@ -63,7 +63,7 @@ format: ## rewrite the C files in the house style
 lint: build ## clang-format, clang-tidy and the house rules
 	@python3 tests/tidy.py
 	@python3 tests/format.py
-	@CONCLAVE_BUILD=$(BUILD) python3 tests/clang_tidy.py
+	@CONCLAVE_BUILD=$(BUILD) python3 tests/clang_tidy.py --analyzer
 
 install: build ## under PREFIX, inside DESTDIR
 	@$(call quietly,$(BUILD),meson configure $(BUILD) --prefix=$(PREFIX))

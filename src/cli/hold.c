@@ -66,7 +66,7 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
     command_refuse("%s: %s: %s", whose, conclave_error_text(error), conclave_explain(session));
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].error == error)
-            return codes[i].code;
+            return (int)codes[i].code;
     return HOLD_TROUBLE;
 }
 

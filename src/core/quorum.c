@@ -154,7 +154,7 @@ static void draw_line(struct shape *plane, uint32_t order)
             for (uint64_t c0 = 1; c0 < order; c0++)
                 if (powers_on_a_line(order, plane->count, (const uint64_t[]){c0, c1, c2}, plane->line))
                     return;
-    assert(!"every prime has its plane");
+    assert(0 && "every prime has its plane");
 }
 
 static void add_line(struct builder *builder, const struct shape *plane, uint32_t place, const cv_node *members)
