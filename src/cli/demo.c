@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Five real processes elect, lose their leader, elect again, and let five others in one at a time. */
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define NODES 5
 #define HOLD_NS 5000000L
 #define PATIENCE_MS 10000
+#define POLL_MS 5
 
 static const char help[] = "usage: conclave demo [OPTION...]\n\n"
                            "Starts five node processes on this machine, lets them elect a leader, kills it, and takes "
@@ -76,11 +78,16 @@ static int lose_leader(struct cluster *cluster)
     const int error = cluster_start_node(cluster, (uint32_t)leader, &complaint);
     if (error)
         return command_fail(error, &complaint);
-    const int back = cluster_await(cluster, PATIENCE_MS);
-    if (back < 0)
+    int back = cluster_await(cluster, PATIENCE_MS);
+    while (back >= 0 && back != leader && now_ms() - again < PATIENCE_MS) {
+        poll(NULL, 0, POLL_MS);
+        back = cluster_await(cluster, PATIENCE_MS);
+    }
+    if (back != leader)
         return command_refuse("%s", cluster_last_words(cluster).text);
-    printf("Node %d is started again: node %d leads %.0f ms later, the biggest one alive.\n\n", leader + 1, back + 1,
-           now_ms() - again);
+    printf(
+        "Node %d is started again: it leads %.0f ms later, the biggest one alive, when it has stayed for a while.\n\n",
+        leader + 1, now_ms() - again);
     return EXIT_HELD;
 }
 

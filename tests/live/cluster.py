@@ -99,7 +99,7 @@ def the_demo():
     result = run("demo")
     assert result.returncode == 0, result
     assert time.monotonic() - begun < 60
-    assert "one alive" in result.stdout and result.stdout.count("messages; the text:") == 7
+    assert "Node 5 is started again: it leads" in result.stdout and result.stdout.count("messages; the text:") == 7
     assert "higher than the one before: held" in result.stdout
 
 
