@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How fast live locks are, beside Redis and etcd where they are installed. bench/README.md explains the figures.
 
-usage: bench/live/bench.py [--quick] [--json] [--repeat R] [--seconds S] [--pin]
+usage: bench/live/bench.py [--quick] [--json] [--repeat R] [--seconds S] [--share]
 
 Starts every server itself, on ports of its own, in a temporary directory. Nothing here is a test: slow figures fail
 nothing; a lock held twice, or an answer that is none, does.
@@ -166,7 +166,7 @@ class Case:
 
 
 def measure_all(cases, client, options):
-    pinned = options.pin and len(CORES) > 1
+    pinned = not options.share and len(CORES) > 1
     for case in cases:
         case.service.pin(CORES[:-1] if pinned else CORES)
     for repetition in range(options.repeat):
@@ -293,7 +293,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="one short repetition")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement")
-    parser.add_argument("--pin", action="store_true", help="the client on the last core, the servers on the others")
+    parser.add_argument("--share", action="store_true", help="client and servers on all cores, not the client on one of its own")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.quick:
@@ -307,10 +307,11 @@ def main():
         rows = one_node(directory, client, options, ratios) + three_nodes(directory, client, options, ratios)
         started = starting(directory, options, ratios)
     if options.json:
-        print(json.dumps({"schema": 1, "cores": len(CORES), "load": load, "rows": rows, "start_ms": started,
+        print(json.dumps({"schema": 1, "cores": len(CORES), "shared": options.share, "load": load, "rows": rows, "start_ms": started,
                           "ratios": ratios.lines}))
         return 0
-    print(f"{len(CORES)} cores, load {load:.1f} before; medians of {options.repeat} alternating repetitions of "
+    arrangement = "shared by all" if options.share else "the last one the client's alone" if len(CORES) > 1 else "all on one"
+    print(f"{len(CORES)} cores, {arrangement}; load {load:.1f} before; medians of {options.repeat} alternating repetitions of "
           f"{options.seconds} s\n")
     show(rows, started, ratios)
     for package, what in (("redis-server", "Redis"), ("etcd", "etcd")):
