@@ -79,7 +79,7 @@ static bool send_alike(const struct model *model, const struct outcome *const on
 
 static bool judged_alike(const struct outcome *one, const struct outcome *other)
 {
-    return one->flags == other->flags && one->fence == other->fence;
+    return one->flags == other->flags && one->detail->fence == other->detail->fence;
 }
 
 /* Does it come to the same whether the message arrives before that event or behind it? Then also from there on? */

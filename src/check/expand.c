@@ -3,15 +3,11 @@
 
 #include <stdlib.h>
 
+#include "check/event.h"
+#include "check/light.h"
+
 /* So much that is remembered is not in the nearest cache any more. */
 #define WORTH_FETCHING ((size_t)1 << 19)
-
-enum action_kind { MUST_DELIVER = 1, MUST_DELIVER_ONE, MUST_LEAVE, MUST_FIRE, MUST_TELL };
-
-static uint32_t must(enum action_kind kind, uint32_t which)
-{
-    return (uint32_t)kind << 28 | which;
-}
 
 int expander_init(struct expander *expander, struct model *model)
 {
@@ -20,10 +16,11 @@ int expander_init(struct expander *expander, struct model *model)
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
     expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
-    return error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
-                   symmetry_init(&expander->symmetry, model) || !expander->successors || !expander->changes
-               ? CV_ENOMEM
-               : 0;
+    if (error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
+        symmetry_init(&expander->symmetry, model) || !expander->successors || !expander->changes)
+        return CV_ENOMEM;
+    expander->light = may_be_light(expander);
+    return 0;
 }
 
 void expander_free(struct expander *expander)
@@ -36,342 +33,6 @@ void expander_free(struct expander *expander)
     symmetry_free(&expander->symmetry);
 }
 
-/* ---- one successor ---- */
-
-/* Changes a part that has not changed in this step. */
-static inline void set_first(struct expander *expander, uint32_t part, uint32_t number)
-{
-    expander->touched[expander->touch_count] = part;
-    expander->old[expander->touch_count++] = expander->state[part];
-    expander->state[part] = number;
-}
-
-/* A part may change twice in a step: it is touched once. */
-static inline void set(struct expander *expander, uint32_t part, uint32_t number)
-{
-    uint32_t i = 0;
-    while (i < expander->touch_count && expander->touched[i] != part)
-        i++;
-    if (i == expander->touch_count) {
-        expander->touched[i] = part;
-        expander->old[i] = expander->state[part];
-        expander->touch_count++;
-    }
-    expander->state[part] = number;
-}
-
-static inline void add_print(struct successor *successor, struct print change)
-{
-    successor->print = print_plus(successor->print, change);
-}
-
-static void set_place(struct expander *expander, struct successor *successor, cv_node node, uint32_t number)
-{
-    add_print(successor, print_minus(model_print(number, false), model_print(expander->state[node], false)));
-    set(expander, node, number);
-}
-
-static void put_world(struct expander *expander, struct successor *successor, uint32_t number)
-{
-    const uint32_t part = expander->model->setting.nodes;
-    add_print(successor, print_minus(model_print(number, true), model_print(expander->state[part], true)));
-    set(expander, part, number);
-}
-
-static void set_world(struct expander *expander, struct successor *successor, const struct world *world)
-{
-    put_world(expander, successor, model_add_world(expander->model, world));
-}
-
-static inline void set_contents(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number)
-{
-    const struct model *model = expander->model;
-    add_print(successor,
-              print_minus(model_contents(model, number)->here, model_contents(model, expander->state[part])->here));
-    set(expander, part, number);
-}
-
-static const struct world *world_of(const struct expander *expander)
-{
-    return model_world(expander->model, expander->state[expander->model->setting.nodes]);
-}
-
-static bool make_room(struct expander *expander)
-{
-    if (expander->count == expander->room) {
-        struct successor *more = realloc(expander->successors, 2 * expander->room * sizeof *more);
-        if (!more)
-            return false;
-        expander->successors = more;
-        expander->room *= 2;
-    }
-    if (expander->change_count + MOST_PARTS > expander->change_room) {
-        struct change *more = realloc(expander->changes, 2 * expander->change_room * sizeof *more);
-        if (!more)
-            return false;
-        expander->changes = more;
-        expander->change_room *= 2;
-    }
-    return true;
-}
-
-/* Begins a successor; it is finished with keep(). */
-static inline struct successor *open_successor(struct expander *expander)
-{
-    if (__builtin_expect(
-            expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room, 0) &&
-        !make_room(expander)) {
-        expander->model->out_of_memory = true;
-        expander->count = expander->change_count = 0;
-    }
-    struct successor *successor = &expander->successors[expander->count];
-    successor->print = expander->print;
-    return successor;
-}
-
-void expand_set(struct expander *expander, struct successor *successor, uint32_t part, uint32_t number)
-{
-    if (part < expander->model->setting.nodes)
-        set_place(expander, successor, part, number);
-    else
-        set_contents(expander, successor, part, number);
-}
-
-/* HUSHED, and how far clocks go, if nobody will ask any more; otherwise 0. */
-static uint32_t hushed(const struct expander *expander)
-{
-    const struct setting *setting = &expander->model->setting;
-    uint64_t latest = 0;
-    for (cv_node node = 0; node < setting->nodes; node++) {
-        const struct place *place = model_place(expander->model, expander->state[node]);
-        if (place->left)
-            return 0;
-        if (place->flags & PLACE_WAITING && setting->caps && place->asked + 1ull > latest)
-            latest = place->asked + 1ull;
-    }
-    return latest > HUSH_MOST ? 0 : HUSHED | (uint32_t)latest << HUSH_SHIFT;
-}
-
-static void hush_again(struct expander *expander, struct successor *successor)
-{
-    const uint32_t now = hushed(expander);
-    if (now && now != expander->hushed)
-        hush(expander, successor, now);
-}
-
-/* Keeps the successor that the state has been made into, and makes the state what it was. */
-static inline void keep(struct expander *expander, struct successor *successor)
-{
-    if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
-        recount(expander, successor);
-    if (__builtin_expect(expander->model->setting.hushes, 0))
-        hush_again(expander, successor);
-    successor->key = successor->print;
-    if (__builtin_expect(expander->symmetry.count > 1, 0))
-        successor->key = symmetry_print(&expander->symmetry, expander->state, successor->print);
-    struct change *changes = &expander->changes[expander->change_count];
-    successor->first = expander->change_count;
-    successor->count = expander->touch_count;
-    for (uint32_t i = 0; i < expander->touch_count; i++) {
-        const uint32_t part = expander->touched[i];
-        changes[i] = (struct change){part, expander->state[part]};
-        expander->state[part] = expander->old[i];
-    }
-    expander->change_count += expander->touch_count;
-    expander->touch_count = 0;
-    expander->obliged += successor->action != 0;
-    expander->count++;
-}
-
-/* ---- steps ---- */
-
-/* Something that can happen: a handler call, and what comes with it. */
-struct event {
-    uint8_t type, node, peer, place;
-    uint32_t action;
-    uint32_t argument;
-    uint32_t part, rest;            /* the channel it takes a message from, or 0, and what is left there */
-    const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
-    uint64_t time;                  /* that passes before it */
-    bool mistake;                   /* of the detector */
-};
-
-static bool somebody_else_inside(const struct expander *expander, cv_node node)
-{
-    for (cv_node other = 0; other < expander->model->setting.nodes; other++)
-        if (other != node && model_glance(expander->model, expander->state[other]) & GLANCE_INSIDE)
-            return true;
-    return false;
-}
-
-static enum wrong enter(struct expander *expander, struct successor *successor, const struct outcome *outcome)
-{
-    const struct world *before = world_of(expander);
-    const bool counted = expander->model->setting.claims & CV_FENCES_RISE;
-    if (outcome->flags & OUTCOME_TWICE || somebody_else_inside(expander, successor->node))
-        return WRONG_EXCLUSION;
-    if (counted && outcome->fence <= before->highest)
-        return WRONG_FENCE;
-    const uint32_t part = expander->model->setting.nodes;
-    if (counted)
-        put_world(expander, successor, stepper_raise(&expander->stepper, expander->state[part], outcome->fence));
-    return WRONG_NOTHING;
-}
-
-static bool nothing_has_failed(const struct expander *expander)
-{
-    const struct cv_check_options *options = &expander->model->setting.options;
-    const struct world *world = world_of(expander);
-    return world->crashes == options->crashes && world->suspicions == options->suspicions;
-}
-
-/* Does the node now follow another leader than somebody else does? */
-static bool strays(const struct expander *expander, cv_node node, const struct outcome *outcome)
-{
-    const struct place *mine = model_place(expander->model, outcome->place);
-    for (cv_node other = 0; other < expander->model->setting.nodes; other++) {
-        const struct place *theirs = model_place(expander->model, expander->state[other]);
-        if (other != node && theirs->flags & mine->flags & PLACE_KNOWS && theirs->leader != mine->leader)
-            return true;
-    }
-    return false;
-}
-
-static enum wrong judge(struct expander *expander, struct successor *successor, const struct outcome *outcome)
-{
-    enum wrong wrong = WRONG_NOTHING;
-    if (outcome->flags & OUTCOME_ENTERED)
-        wrong = enter(expander, successor, outcome);
-    if (wrong)
-        return wrong;
-    if (outcome->flags & OUTCOME_BROKEN)
-        return WRONG_INVARIANT;
-    if (outcome->flags & OUTCOME_RECALLED)
-        return WRONG_RECALL;
-    if (!nothing_has_failed(expander))
-        return WRONG_NOTHING;
-    if (outcome->flags & OUTCOME_MISLED)
-        return WRONG_LEADER;
-    return outcome->flags & OUTCOME_FOLLOWS && strays(expander, successor->node, outcome) ? WRONG_AGREEMENT
-                                                                                          : WRONG_NOTHING;
-}
-
-static inline void send(struct expander *expander, struct successor *successor, const struct outcome *outcome,
-                        uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sending *sending = &outcome->sends[i];
-        if (expander->alive & 1u << sending->to)
-            set_contents(expander, successor, sending->part,
-                         stepper_put(&expander->stepper, expander->state[sending->part], sending->message));
-    }
-}
-
-/* What is on its way to the dead is as good as lost; what they sent still arrives. */
-static void die(struct expander *expander, struct successor *successor, bool missed)
-{
-    const struct model *model = expander->model;
-    const cv_node node = successor->node;
-    struct world world = *world_of(expander);
-    set_place(expander, successor, node, model->dead[node]);
-    for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
-        if (model->to[part] == node && expander->state[part])
-            set_contents(expander, successor, part, 0);
-    world.crashes--;
-    world.misses -= missed;
-    world.missed |= (uint32_t)missed << node;
-    successor->missed = missed;
-    successor->action = 0;
-    set_world(expander, successor, &world);
-}
-
-/* What comes with the event, before the handler's own doing. */
-static inline void happen(struct expander *expander, struct successor *successor, const struct event *event)
-{
-    const struct model *model = expander->model;
-    if (event->part) {
-        const struct contents *list = model_contents(model, expander->state[event->part]);
-        if (event->rest == list->rest) {
-            add_print(successor, list->gone);
-            set_first(expander, event->part, event->rest);
-        } else {
-            set_contents(expander, successor, event->part, event->rest);
-        }
-    }
-    for (cv_node node = 0; event->time && node < model->setting.nodes; node++)
-        if (expander->alive & 1u << node)
-            set_place(expander, successor, node, stepper_age(&expander->stepper, expander->state[node], event->time));
-    if (event->mistake) {
-        struct world world = *world_of(expander);
-        world.suspicions--;
-        set_world(expander, successor, &world);
-    }
-}
-
-/* One life is always left. */
-static bool may_die(const struct expander *expander)
-{
-    return world_of(expander)->crashes && expander->alive & (expander->alive - 1);
-}
-
-static inline struct successor *open_event(struct expander *expander, const struct event *event,
-                                           const struct outcome *outcome)
-{
-    struct successor *successor = open_successor(expander);
-    successor->type = event->type;
-    successor->node = event->node;
-    successor->peer = event->peer;
-    successor->place = event->place;
-    successor->action = event->action;
-    successor->outcome = outcome;
-    successor->sent = CV_WHOLE;
-    successor->wrong = WRONG_NOTHING;
-    successor->visible = successor->missed = false;
-    return successor;
-}
-
-/* The same step, but the node dies after sending some of its messages. Before the first is as good as not at all. */
-static void cut_short(struct expander *expander, const struct event *event, const struct outcome *outcome)
-{
-    const bool may_miss = world_of(expander)->misses > 0;
-    for (uint32_t sent = 1; sent < outcome->send_count; sent++)
-        for (uint32_t missed = 0; missed <= may_miss; missed++) {
-            struct successor *successor = open_event(expander, event, outcome);
-            successor->sent = sent;
-            happen(expander, successor, event);
-            send(expander, successor, outcome, sent);
-            die(expander, successor, missed);
-            keep(expander, successor);
-        }
-}
-
-/* What an event leads to, for every outcome of its step. */
-static void take(struct expander *expander, const struct event *event)
-{
-    const cv_node node = event->node;
-    uint32_t place = expander->state[node];
-    if (event->time)
-        place = stepper_age(&expander->stepper, place, event->time);
-    const struct outcome *outcome = event->expected;
-    if (!outcome)
-        outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type, event->argument,
-                               expander->alive | expander->hushed);
-    for (; outcome; outcome = outcome->next) {
-        struct successor *successor = open_event(expander, event, outcome);
-        happen(expander, successor, event);
-        if (__builtin_expect(outcome->flags, 0)) {
-            successor->visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
-            successor->wrong = (uint8_t)judge(expander, successor, outcome);
-        }
-        add_print(successor, outcome->change);
-        set(expander, node, outcome->place);
-        send(expander, successor, outcome, outcome->send_count);
-        keep(expander, successor);
-        if (__builtin_expect(expander->model->setting.group.absence, 0) && may_die(expander))
-            cut_short(expander, event, outcome);
-    }
-}
-
 /* ---- events ---- */
 
 static struct event event_at(enum cv_decision_type type, cv_node node, cv_node peer)
@@ -380,21 +41,14 @@ static struct event event_at(enum cv_decision_type type, cv_node node, cv_node p
 }
 
 /* What the node's surroundings do: they need not call or ask, but who is inside leaves some time. */
-static void wishes(struct expander *expander, cv_node node, const struct place *place)
+static void wish(struct expander *expander, cv_node node, enum glance glance)
 {
-    struct event event;
-    if (place->flags & PLACE_FRESH && expander->model->setting.options.callers & 1u << node) {
-        event = event_at(CV_DECIDE_START, node, UINT8_MAX);
-        take(expander, &event);
-    }
-    if (place->flags & PLACE_INSIDE) {
-        event = event_at(CV_DECIDE_LEAVE, node, UINT8_MAX);
-        event.action = must(MUST_LEAVE, node);
-        take(expander, &event);
-    } else if (place->left && !(place->flags & PLACE_WAITING)) {
-        event = event_at(CV_DECIDE_REQUEST, node, UINT8_MAX);
-        take(expander, &event);
-    }
+    const enum cv_decision_type type = glance == GLANCE_LEAVE  ? CV_DECIDE_LEAVE
+                                       : glance == GLANCE_CALL ? CV_DECIDE_START
+                                                               : CV_DECIDE_REQUEST;
+    struct event event = event_at(type, node, UINT8_MAX);
+    event.action = type == CV_DECIDE_LEAVE ? must(MUST_LEAVE, node) : 0;
+    event_take(expander, &event);
 }
 
 /* Without order: any of them. Equal ones stand next to each other: one of them will do. */
@@ -407,7 +61,7 @@ static void deliveries_unordered(struct expander *expander, struct event *event,
             event->action = must(MUST_DELIVER_ONE, list->first);
             event->argument = list->first;
             event->rest = stepper_take(&expander->stepper, all, event->place);
-            take(expander, event);
+            event_take(expander, event);
         }
         last = list->first;
         contents = list->rest;
@@ -417,21 +71,14 @@ static void deliveries_unordered(struct expander *expander, struct event *event,
 static inline void deliveries(struct expander *expander, uint32_t part, uint32_t contents)
 {
     const struct model *model = expander->model;
-    const struct contents *list = model_contents(model, contents);
-    struct event event = {.type = CV_DECIDE_DELIVER,
-                          .node = model->to[part],
-                          .peer = model->from[part],
-                          .action = must(MUST_DELIVER, part),
-                          .argument = list->first,
-                          .part = part,
-                          .rest = list->rest};
+    struct event event = event_delivery(model, part, model_contents(model, contents));
     if (model->setting.scenario->unordered) {
         deliveries_unordered(expander, &event, contents);
         return;
     }
     if (expander->expected_at < expander->expected_count)
         event.expected = expander->expected[expander->expected_at++].outcome;
-    take(expander, &event);
+    event_take(expander, &event);
 }
 
 /* Need that node not be told of that one's loss? It died unnoticed, or is cut off because somebody did. */
@@ -454,18 +101,24 @@ static void reports(struct expander *expander, cv_node node, const struct place 
         event.mistake = !lost;
         if (lost && !is_missed(expander, other))
             event.action = must(MUST_TELL, node * CV_CHECK_MOST_NODES + other);
-        take(expander, &event);
+        event_take(expander, &event);
     }
 }
 
 static void crashes(struct expander *expander, cv_node node)
 {
-    const bool may_miss = world_of(expander)->misses > 0;
-    for (uint32_t missed = 0; missed <= may_miss; missed++) {
-        const struct event event = event_at(missed ? CV_DECIDE_MISS : CV_DECIDE_CRASH, node, UINT8_MAX);
-        struct successor *successor = open_event(expander, &event, NULL);
-        die(expander, successor, missed);
-        keep(expander, successor);
+    event_crash(expander, node, false);
+    if (world_of(expander)->misses)
+        event_crash(expander, node, true);
+}
+
+static void faults(struct expander *expander, uint32_t nodes)
+{
+    for (uint32_t rest = nodes; rest; rest &= rest - 1) {
+        const cv_node node = (cv_node)__builtin_ctz(rest);
+        reports(expander, node, model_place(expander->model, expander->state[node]));
+        if (may_die(expander))
+            crashes(expander, node);
     }
 }
 
@@ -530,7 +183,7 @@ static void timeouts(struct expander *expander, uint32_t nodes)
             event.action = must(MUST_FIRE, node * CV_MAX_TIMERS + timer);
             event.argument = timer;
             event.time = due - 1;
-            take(expander, &event);
+            event_take(expander, &event);
         }
 }
 
@@ -554,7 +207,17 @@ static void begin(struct expander *expander, uint32_t *state, struct print print
     expander->state = state;
     expander->print = print;
     expander->alive = model_alive(expander->model, state);
-    expander->hushed = expander->model->setting.hushes ? hushed(expander) : 0;
+    expander->hushed = expander->model->setting.hushes ? event_hushed(expander) : 0;
+}
+
+/* What every node may do by itself, and so who is inside. */
+static void glance(struct expander *expander)
+{
+    const uint32_t nodes = expander->model->setting.nodes;
+    uint64_t wishes = 0;
+    for (cv_node node = 0; node < nodes; node++)
+        wishes |= (uint64_t)model_glance(expander->model, expander->state[node]) << node * GLANCE_BITS;
+    expander->wishes = wishes;
 }
 
 uint32_t expand_alive(struct expander *expander, uint32_t *state)
@@ -566,6 +229,7 @@ uint32_t expand_alive(struct expander *expander, uint32_t *state)
 void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part)
 {
     begin(expander, state, print);
+    glance(expander);
     deliveries(expander, part, state[part]);
 }
 
@@ -575,21 +239,21 @@ void expand(struct expander *expander, uint32_t *state, struct print print, uint
     begin(expander, state, print);
     if (is_over(expander))
         return;
-    const bool faults = model->setting.group.absence;
-    for (cv_node node = 0; node < model->setting.nodes; node++) {
-        if (!(expander->alive & nodes & 1u << node))
-            continue;
-        if (model_glance(model, state[node]) & GLANCE_WISHES)
-            wishes(expander, node, model_place(model, state[node]));
-        if (faults)
-            reports(expander, node, model_place(model, state[node]));
-        if (faults && may_die(expander))
-            crashes(expander, node);
+    glance(expander);
+    for (uint64_t rest = expander->wishes; rest; rest &= rest - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
+        if (nodes & 1u << bit / GLANCE_BITS)
+            wish(expander, bit / GLANCE_BITS, 1u << bit % GLANCE_BITS);
     }
+    if (model->setting.group.absence)
+        faults(expander, nodes & expander->alive);
     const uint32_t parts = model->parts;
-    for (uint32_t part = model->setting.nodes + 1; part < parts; part++)
-        if (state[part] && nodes & 1u << model->to[part])
-            deliveries(expander, part, state[part]);
+    if (expander->light && nodes == EVERY_NODE)
+        deliver_lightly(expander);
+    else
+        for (uint32_t part = model->setting.nodes + 1; part < parts; part++)
+            if (state[part] && nodes & 1u << model->to[part])
+                deliveries(expander, part, state[part]);
     timeouts(expander, nodes);
 }
 
@@ -616,6 +280,18 @@ void expand_expect_again(struct expander *expander)
     for (uint32_t i = 0; i < expander->expected_count; i++) {
         struct expected *it = &expander->expected[i];
         it->outcome = stepper_expect_outcome(&expander->stepper, it->place, it->message, it->alive);
+    }
+}
+
+void expand_apply(struct expander *expander, const struct successor *successor, uint32_t *state)
+{
+    if (successor->light) {
+        apply_lightly(expander, successor, state);
+        return;
+    }
+    for (uint32_t i = 0; i < successor->count; i++) {
+        const struct change *change = &expander->changes[successor->first + i];
+        state[change->part] = change->number;
     }
 }
 

@@ -29,16 +29,18 @@ struct change {
 
 struct successor {
     struct print print;
-    struct print key;      /* what it is known by: the print, or that of the same with other names */
-    uint32_t first, count; /* its changes */
-    uint8_t type;          /* enum cv_decision_type */
+    struct print key; /* what it is known by: the print, or that of the same with other names */
+    uint8_t type;     /* enum cv_decision_type */
     uint8_t node, peer, place;
-    uint32_t sent; /* CV_WHOLE, or cut short by a crash after so many */
+    bool light; /* no list of changes: they follow from the outcome and from what is named here */
     bool missed;
     bool visible; /* it changes what is judged at every state of several nodes */
     uint8_t wrong;
     uint32_t action;               /* which event it was, as fairness sees it; 0: it need never happen */
+    uint32_t sent;                 /* CV_WHOLE, or cut short by a crash after so many */
     const struct outcome *outcome; /* NULL: a crash */
+    uint32_t first, count;         /* its changes */
+    uint32_t part, rest, world;    /* light: a channel, or 0, and what is left in it; the world */
 };
 
 /* What the arrival of a message will lead to, looked up some time before. */
@@ -53,6 +55,7 @@ struct expander {
     struct foresight foresight;
     struct commuting commuting;
     struct symmetry symmetry;
+    bool light; /* nothing but steps changes anything: see light.h */
 
     /* The result. */
     struct successor *successors;
@@ -64,6 +67,7 @@ struct expander {
     uint32_t *state;
     struct print print;
     uint32_t alive;                          /* a bit for each node that lives */
+    uint64_t wishes;                         /* every node's glance, GLANCE_BITS each */
     uint32_t hushed;                         /* HUSHED, and how far clocks go, if nobody will ask any more */
     struct expected expected[MOST_EXPECTED]; /* of several states, in the order in which they are expanded */
     uint32_t expected_count, expected_at;
@@ -108,13 +112,7 @@ uint32_t expand_expect(struct expander *expander, uint32_t *state);
 void expand_expect_again(struct expander *expander);
 
 /* Writes a successor of the state over it. */
-static inline void expand_apply(const struct expander *expander, const struct successor *successor, uint32_t *state)
-{
-    for (uint32_t i = 0; i < successor->count; i++) {
-        const struct change *change = &expander->changes[successor->first + i];
-        state[change->part] = change->number;
-    }
-}
+void expand_apply(struct expander *expander, const struct successor *successor, uint32_t *state);
 
 /* The decision that leads there. */
 struct cv_decision expand_decision(const struct successor *successor);

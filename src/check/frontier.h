@@ -13,6 +13,7 @@ struct chunk {
     struct chunk *next;
     uint32_t parts; /* of each state; channels that came into use later are empty in it */
     uint32_t count;
+    uint32_t room;
     uint32_t words[]; /* per state: the fingerprint, then the parts */
 };
 
@@ -21,9 +22,16 @@ static inline uint32_t chunk_stride(uint32_t parts)
     return parts + sizeof(struct print) / sizeof(uint32_t);
 }
 
-static inline uint32_t chunk_room(uint32_t parts)
+/* An empty one, for states of so many parts. */
+static inline void chunk_begin(struct chunk *chunk, uint32_t parts)
 {
-    return (uint32_t)((CHUNK_BYTES - sizeof(struct chunk)) / sizeof(uint32_t) / chunk_stride(parts));
+    const size_t words = (CHUNK_BYTES - sizeof *chunk) / sizeof *chunk->words;
+    *chunk = (struct chunk){.parts = parts, .room = (uint32_t)(words / chunk_stride(parts))};
+}
+
+static inline bool chunk_takes(const struct chunk *chunk, uint32_t parts)
+{
+    return chunk->parts >= parts && chunk->count < chunk->room;
 }
 
 /* Unpacks a state; what it does not have is 0. `parts` of it are to be valid. */

@@ -92,7 +92,7 @@ static uint64_t held(const struct builder *builder)
     const uint64_t per_state = 2 * sizeof *graph->slots + sizeof *graph->first + sizeof *graph->parent +
                                sizeof *graph->waits + sizeof *graph->prints + later;
     return graph->room * per_state + graph->edge_room * sizeof *graph->edges + builder->chunk_bytes +
-           model_bytes(builder->model) + builder->expander.stepper.bytes;
+           model_bytes(builder->model) + builder->expander.stepper.outcomes.bytes;
 }
 
 /* Growing copies, so there must be room for twice as much. */
@@ -113,11 +113,11 @@ static bool queue(struct builder *builder, const uint32_t *base, const struct su
 {
     const uint32_t parts = builder->model->parts;
     struct chunk *tail = builder->tail;
-    if (!tail || tail->parts < parts || tail->count == chunk_room(tail->parts)) {
+    if (!tail || !chunk_takes(tail, parts)) {
         struct chunk *chunk = malloc(CHUNK_BYTES);
         if (!chunk)
             return false;
-        *chunk = (struct chunk){.parts = parts};
+        chunk_begin(chunk, parts);
         builder->chunk_bytes += CHUNK_BYTES;
         if (tail)
             tail->next = chunk;
@@ -127,8 +127,7 @@ static bool queue(struct builder *builder, const uint32_t *base, const struct su
     }
     uint32_t *state = chunk_append(builder->tail, successor->print);
     memcpy(state, base, builder->tail->parts * sizeof *state);
-    if (successor->count)
-        expand_apply(&builder->expander, successor, state);
+    expand_apply(&builder->expander, successor, state);
     return true;
 }
 

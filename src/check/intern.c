@@ -8,12 +8,6 @@
 #include "core/error.h"
 
 #define FIRST_SLOTS 1024u
-#define ARENA_BYTES ((size_t)1 << 18)
-
-struct intern_arena {
-    struct intern_arena *next;
-    unsigned char bytes[] __attribute__((aligned(8)));
-};
 
 int intern_init(struct intern *intern)
 {
@@ -30,35 +24,11 @@ void intern_free(struct intern *intern)
         return;
     for (uint32_t i = 0; intern->blocks && i < INTERN_BLOCKS && intern->blocks[i]; i++)
         free(intern->blocks[i]);
-    while (intern->arenas) {
-        struct intern_arena *next = intern->arenas->next;
-        free(intern->arenas);
-        intern->arenas = next;
-    }
+    arena_free(&intern->records);
     free(intern->blocks);
     free(intern->slots);
     pthread_mutex_destroy(&intern->lock);
     *intern = (struct intern){0};
-}
-
-static void *allocate(struct intern *intern, size_t bytes)
-{
-    bytes = (bytes + 7) / 8 * 8;
-    if (intern->arena_left < bytes) {
-        const size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-        struct intern_arena *arena = malloc(sizeof *arena + room);
-        if (!arena)
-            return NULL;
-        arena->next = intern->arenas;
-        intern->arenas = arena;
-        intern->arena = arena->bytes;
-        intern->arena_left = room;
-        intern->bytes += room;
-    }
-    void *place = intern->arena;
-    intern->arena += bytes;
-    intern->arena_left -= bytes;
-    return place;
 }
 
 static bool grow(struct intern *intern)
@@ -86,7 +56,7 @@ static uint32_t append(struct intern *intern, const void *bytes, size_t length, 
         return INTERN_NONE;
     if (!intern->blocks[block] && !(intern->blocks[block] = calloc(INTERN_BLOCK, sizeof **intern->blocks)))
         return INTERN_NONE;
-    struct intern_record *record = allocate(intern, sizeof *record + length);
+    struct intern_record *record = arena_take(&intern->records, sizeof *record + length);
     if (!record)
         return INTERN_NONE;
     record->length = (uint32_t)length;
@@ -94,7 +64,7 @@ static uint32_t append(struct intern *intern, const void *bytes, size_t length, 
     if (length)
         memcpy(record->bytes, bytes, length);
     intern->blocks[block][number % INTERN_BLOCK] = record;
-    intern->bytes += sizeof record + 2 * sizeof *intern->slots;
+    intern->bytes += sizeof *record + length + sizeof record + 2 * sizeof *intern->slots;
     intern->count++;
     return number;
 }

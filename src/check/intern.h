@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check/memory.h"
+
 #define INTERN_BLOCK 4096u
 #define INTERN_BLOCKS (1u << 17)
 #define INTERN_NONE UINT32_MAX /* memory ran out */
@@ -29,9 +31,7 @@ struct intern {
     uint32_t slot_count;
     uint32_t count;
     _Atomic size_t bytes; /* of memory, in all */
-    unsigned char *arena;
-    size_t arena_left;
-    struct intern_arena *arenas;
+    struct arena records;
 };
 
 /* 0 or CV_ENOMEM; free it in both cases. */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "check/memo.h"
 
-#include <stdlib.h>
-
+#include "check/memory.h"
 #include "core/error.h"
 
 #define FIRST_ENTRIES 1024u
 
 int memo_init(struct memo *memo)
 {
-    *memo = (struct memo){.entries = calloc(FIRST_ENTRIES, sizeof *memo->entries), .mask = FIRST_ENTRIES - 1};
+    *memo = (struct memo){.entries = memory_map(FIRST_ENTRIES * sizeof *memo->entries), .mask = FIRST_ENTRIES - 1};
     return memo->entries ? 0 : CV_ENOMEM;
 }
 
 void memo_free(struct memo *memo)
 {
-    free(memo->entries);
+    if (memo->entries)
+        memory_unmap(memo->entries, memo_bytes(memo));
     *memo = (struct memo){0};
 }
 
@@ -32,7 +32,7 @@ int memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result)
     if (++memo->count > memo->mask / 2) {
         const struct memo old = *memo;
         memo->mask = old.mask * 2 + 1;
-        memo->entries = calloc(memo->mask + 1, sizeof *memo->entries);
+        memo->entries = memory_map(memo_bytes(memo));
         if (!memo->entries) {
             *memo = old;
             return CV_ENOMEM;
@@ -40,7 +40,7 @@ int memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result)
         for (size_t i = 0; i <= old.mask; i++)
             if (old.entries[i].result)
                 place(memo, old.entries[i]);
-        free(old.entries);
+        memory_unmap(old.entries, memo_bytes(&old));
     }
     place(memo, (struct memo_entry){one, other, result});
     return 0;

@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+#include "check/memory.h"
+
+/* One for every place there can be: address space, not memory. */
+#define GLANCES ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
+
 int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
     pthread_mutex_init(&model->lock, NULL);
@@ -17,7 +22,7 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->worlds);
     if (!error)
         error = habits_init(&model->habits);
-    if (!error && !(model->glances = calloc(INTERN_BLOCKS, sizeof *model->glances)))
+    if (!error && !(model->glances = memory_map(GLANCES)))
         error = CV_ENOMEM;
     if (error)
         return error;
@@ -35,9 +40,7 @@ void model_free(struct model *model)
     intern_free(&model->contents);
     intern_free(&model->worlds);
     habits_free(&model->habits);
-    for (uint32_t i = 0; model->glances && i < INTERN_BLOCKS; i++)
-        free(model->glances[i]);
-    free(model->glances);
+    memory_unmap(model->glances, GLANCES);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
@@ -57,19 +60,13 @@ static uint32_t add(struct model *model, struct intern *intern, const void *byte
     return 0;
 }
 
-static void note_glance(struct model *model, uint32_t number, const struct place *place)
+static uint8_t glance_at(const struct model *model, const struct place *place)
 {
-    uint8_t **block = &model->glances[number / INTERN_BLOCK];
-    if (!*block) {
-        pthread_mutex_lock(&model->lock);
-        if (!*block && !(*block = calloc(INTERN_BLOCK, 1)))
-            model->out_of_memory = true;
-        pthread_mutex_unlock(&model->lock);
-    }
-    if (*block)
-        (*block)[number % INTERN_BLOCK] =
-            (uint8_t)((place->flags & (PLACE_FRESH | PLACE_INSIDE) || place->left ? GLANCE_WISHES : 0) |
-                      (place->flags & PLACE_INSIDE ? GLANCE_INSIDE : 0));
+    if (place->flags & PLACE_INSIDE)
+        return GLANCE_LEAVE;
+    if (place->flags & PLACE_FRESH && model->setting.options.callers & 1u << place->node)
+        return GLANCE_CALL;
+    return place->left && !(place->flags & PLACE_WAITING) ? GLANCE_ASK : 0;
 }
 
 /* The dead have no state. */
@@ -78,7 +75,7 @@ uint32_t model_add_place(struct model *model, const struct place *place)
     const bool alive = place->flags & PLACE_ALIVE;
     const uint32_t number =
         add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
-    note_glance(model, number, place);
+    model->glances[number] = glance_at(model, place);
     return number;
 }
 
@@ -155,7 +152,7 @@ uint32_t model_channel(struct model *model, cv_node from, cv_node to)
 struct print model_fingerprint(const struct model *model, const uint32_t *state)
 {
     const uint32_t nodes = model->setting.nodes;
-    struct print sum = {{0}};
+    struct print sum = {.half = {0}};
     for (uint32_t part = 0; part < model->parts; part++)
         sum = print_plus(sum, part <= nodes ? model_print(state[part], part == nodes)
                                             : model_contents(model, state[part])->here);

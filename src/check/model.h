@@ -34,7 +34,7 @@ struct model {
     struct setting setting;
     struct intern places, messages, contents, worlds;
     struct habits habits;
-    uint8_t **glances; /* by the number of a place, in blocks: what is asked of every node of every state */
+    uint8_t *glances;                         /* by the number of a place: what is asked of every node of every state */
     uint32_t dead[CV_CHECK_MOST_NODES];       /* the place of each node once it has died */
     pthread_mutex_t lock;                     /* of the channels' list */
     _Atomic uint32_t parts;                   /* of a state's vector */
@@ -58,12 +58,13 @@ static inline const struct place *model_place(const struct model *model, uint32_
     return intern_bytes(&model->places, number);
 }
 
-enum glance { GLANCE_WISHES = 1, GLANCE_INSIDE = 2 };
+/* What is there to see of a node at first glance: what it may do by itself, and so that it is inside. */
+enum glance { GLANCE_CALL = 1, GLANCE_ASK = 2, GLANCE_LEAVE = 4 };
+#define GLANCE_BITS (64 / CV_CHECK_MOST_NODES)
 
-/* What is there to see of a node at first glance: it may call, ask or leave; it is inside. */
 static inline uint8_t model_glance(const struct model *model, uint32_t number)
 {
-    return model->glances[number / INTERN_BLOCK][number % INTERN_BLOCK];
+    return model->glances[number];
 }
 
 static inline const struct world *model_world(const struct model *model, uint32_t number)

@@ -8,9 +8,15 @@
 
 #include <stdint.h>
 
+/* Both halves at once. */
+typedef uint64_t print_pair __attribute__((vector_size(16), aligned(8)));
+
 /* 128 bits; the first 64 are used unless more are asked for. */
 struct print {
-    uint64_t half[2];
+    union {
+        uint64_t half[2];
+        print_pair pair;
+    };
 };
 
 static inline uint64_t print_mix(uint64_t value)
@@ -26,17 +32,18 @@ static inline struct print print_of(uint32_t one, uint32_t other)
     const uint64_t pair = (uint64_t)one << 32 | other;
     const uint64_t first = print_mix(pair * 0x9e3779b97f4a7c15ull + 0x243f6a8885a308d3ull);
     const uint64_t second = print_mix(pair * 0xd1342543de82ef95ull + 0x13198a2e03707344ull);
-    return (struct print){{print_mix(first + 0xa4093822299f31d0ull), print_mix(second ^ 0x082efa98ec4e6c89ull)}};
+    return (struct print){
+        .half = {print_mix(first + 0xa4093822299f31d0ull), print_mix(second ^ 0x082efa98ec4e6c89ull)}};
 }
 
 static inline struct print print_plus(struct print one, struct print other)
 {
-    return (struct print){{one.half[0] + other.half[0], one.half[1] + other.half[1]}};
+    return (struct print){.pair = one.pair + other.pair};
 }
 
 static inline struct print print_minus(struct print one, struct print other)
 {
-    return (struct print){{one.half[0] - other.half[0], one.half[1] - other.half[1]}};
+    return (struct print){.pair = one.pair - other.pair};
 }
 
 #endif

@@ -20,6 +20,7 @@ struct crew {
     pthread_barrier_t barrier;
     struct chunk *level, *next; /* this level's chunks, and the next one's */
     struct chunk *spare;        /* to be used again */
+    struct arena chunks;        /* all there are */
     _Atomic uint64_t chunk_bytes, queued;
     _Atomic bool stop;
     bool done;
@@ -76,15 +77,16 @@ static void note_memory(struct crew *crew, uint64_t extra)
         halt(crew, SEARCH_MEMORY);
 }
 
-/* Twice as much while memory is plenty, then half as much again; in the end as much as there may be. */
+/* Much more while memory is plenty, then half as much again; in the end as much as there may be. */
 static void grow(struct crew *crew)
 {
     struct table *table = &crew->search->table;
     pthread_rwlock_wrlock(&crew->growing);
-    if (table->count > table->room / 10 * 7 && !crew->stop) {
+    if (table_is_crowded(table) && !crew->stop) {
         const uint64_t bound = crew->model->setting.options.memory, now = held(crew);
-        uint64_t room = table->room + table->room / (now < bound / 8 ? 1 : 2);
-        while (room > table->room && now + table_bytes(table, room) > bound)
+        const uint64_t others = now - table_bytes(table, table->room);
+        uint64_t room = now < bound / 64 ? 4 * table->room : table->room + table->room / (now < bound / 8 ? 1 : 2);
+        while (room > table->room && others + table_bytes(table, room) > bound)
             room -= table->room / 8;
         if (room <= table->room + table->room / 16 || table_grow(table, room))
             halt(crew, SEARCH_MEMORY);
@@ -103,14 +105,15 @@ static struct chunk *new_chunk(struct worker *worker)
     struct chunk *chunk = crew->spare;
     if (chunk)
         crew->spare = chunk->next;
+    if (!chunk)
+        chunk = arena_take(&crew->chunks, CHUNK_BYTES);
     pthread_mutex_unlock(&crew->lock);
-    if (!chunk && !(chunk = malloc(CHUNK_BYTES))) {
+    if (!chunk) {
         halt(crew, SEARCH_MEMORY);
         return NULL;
     }
     crew->chunk_bytes += CHUNK_BYTES;
-    chunk->parts = crew->model->parts;
-    chunk->count = 0;
+    chunk_begin(chunk, crew->model->parts);
     return chunk;
 }
 
@@ -130,7 +133,7 @@ static void hand_in(struct worker *worker)
 static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor)
 {
     const uint32_t parts = worker->crew->model->parts;
-    if (worker->out && (worker->out->parts < parts || worker->out->count == chunk_room(worker->out->parts)))
+    if (worker->out && !chunk_takes(worker->out, parts))
         hand_in(worker);
     if (!worker->out && !(worker->out = new_chunk(worker)))
         return;
@@ -158,7 +161,8 @@ static enum table_answer add(struct worker *worker, struct print print, uint64_t
 /* What the state with that print is known by. */
 static uint64_t key_of(struct worker *worker, const uint32_t *state, struct print print)
 {
-    return symmetry_print(&worker->expander.symmetry, state, print).half[0];
+    struct symmetry *symmetry = &worker->expander.symmetry;
+    return (symmetry->count > 1 ? symmetry_print(symmetry, state, print) : print).half[0];
 }
 
 /* ---- what is wrong ---- */
@@ -328,7 +332,7 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
     pthread_rwlock_unlock(&crew->growing);
-    if (crew->search->table.count > crew->search->table.room / 10 * 7)
+    if (table_is_crowded(&crew->search->table))
         grow(crew);
 }
 
@@ -360,8 +364,9 @@ static void look_around(struct worker *worker)
     const struct cv_check_options *options = &crew->model->setting.options;
     const struct stepper *stepper = &worker->expander.stepper;
     const struct commuting *commuting = &worker->expander.commuting;
-    worker->remembered = stepper->bytes + commuting->stepper.bytes + memo_bytes(&commuting->stepper.steps) +
-                         memo_bytes(&commuting->known) + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
+    worker->remembered = stepper->outcomes.bytes + commuting->stepper.outcomes.bytes +
+                         memo_bytes(&commuting->stepper.steps) + memo_bytes(&commuting->known) +
+                         memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
                          memo_bytes(&worker->expander.foresight.known);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
@@ -376,15 +381,6 @@ static void look_around(struct worker *worker)
                                                                                  .bytes = crew->search->bytes,
                                                                                  .depth = crew->search->depth,
                                                                                  .phase = "searching"});
-}
-
-static void free_chunks(struct chunk *chunk)
-{
-    while (chunk) {
-        struct chunk *next = chunk->next;
-        free(chunk);
-        chunk = next;
-    }
 }
 
 /* Between two levels: one thread alone. */
@@ -407,7 +403,6 @@ static void turn_over(struct crew *crew)
     if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !crew->next;
-    free_chunks(crew->level); /* what was left when it had to stop */
     crew->level = crew->next;
     crew->next = NULL;
     search->depth += crew->level != NULL;
@@ -476,12 +471,10 @@ static void add_up(struct crew *crew)
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         expander_free(&crew->workers[i].expander);
-        free(crew->workers[i].out);
     }
     search->states = search->table.count;
     search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;
-    free_chunks(crew->level);
-    free_chunks(crew->spare);
+    arena_free(&crew->chunks);
 }
 
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)

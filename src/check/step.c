@@ -22,12 +22,7 @@ int stepper_init(struct stepper *stepper, struct model *model)
 
 void stepper_free(struct stepper *stepper)
 {
-    while (stepper->all) {
-        struct outcome *next = stepper->all->detail->all;
-        free(stepper->all->detail);
-        free(stepper->all);
-        stepper->all = next;
-    }
+    arena_free(&stepper->outcomes);
     memo_free(&stepper->steps);
     memo_free(&stepper->puts);
     memo_free(&stepper->takes);
@@ -40,8 +35,8 @@ void stepper_free(struct stepper *stepper)
 
 /* ---- working out a step ---- */
 
-static uint32_t flags_of(const struct stepper *stepper, const struct place *before, const struct place *after,
-                         const char *broken)
+static uint8_t flags_of(const struct stepper *stepper, const struct place *before, const struct place *after,
+                        const char *broken)
 {
     const struct setting *setting = &stepper->model->setting;
     const uint32_t did = stepper->host.self.effects;
@@ -58,7 +53,7 @@ static uint32_t flags_of(const struct stepper *stepper, const struct place *befo
         flags |= OUTCOME_MISLED;
     if (setting->agree_always && ((before->flags ^ after->flags) & PLACE_KNOWS || before->leader != after->leader))
         flags |= OUTCOME_FOLLOWS;
-    return flags;
+    return (uint8_t)flags;
 }
 
 static uint32_t count_messages(const struct cv_self *me)
@@ -69,23 +64,22 @@ static uint32_t count_messages(const struct cv_self *me)
     return count;
 }
 
-/* Aligned to the lines of the cache. */
 static struct outcome *new_outcome(struct stepper *stepper, uint32_t sends)
 {
-    const size_t bytes = (sizeof(struct outcome) + sends * sizeof(struct sending) + 63) / 64 * 64;
-    struct outcome *outcome = aligned_alloc(64, bytes);
-    struct outcome_detail *detail = calloc(1, sizeof *detail);
-    if (!outcome || !detail) {
-        free(outcome);
-        free(detail);
+    struct outcome *outcome = arena_take(&stepper->outcomes, sizeof *outcome + sends * sizeof *outcome->sends);
+    struct outcome_detail *detail = arena_take(&stepper->outcomes, sizeof *detail);
+    if (!outcome || !detail)
         return NULL;
-    }
-    memset(outcome, 0, bytes);
     outcome->detail = detail;
-    detail->all = stepper->all;
-    stepper->all = outcome;
-    stepper->bytes += bytes + sizeof *detail;
     return outcome;
+}
+
+static bool sends_to(const struct outcome *outcome, uint16_t node)
+{
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        if (outcome->sends[i].to == node)
+            return true;
+    return false;
 }
 
 static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
@@ -98,18 +92,22 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->place = model_add_place(model, stepper->scratch);
     outcome->flags = flags_of(stepper, model_place(model, from), stepper->scratch, broken);
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
-    outcome->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->choice_count = stepper->host.chosen;
     memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
+    outcome->light = true;
     for (size_t at = 0; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
         if (!model_may_send(model, from, stepper->host.alive & LIVES, message->to))
             model->strayed = true;
-        outcome->sends[outcome->send_count++] =
-            (struct sending){(uint16_t)message->to, (uint16_t)model_channel(model, message->from, message->to),
-                             model_add_message(model, message, stepper->host.alive)};
+        const struct sending sending = {(uint16_t)message->to,
+                                        (uint16_t)model_channel(model, message->from, message->to),
+                                        model_add_message(model, message, stepper->host.alive)};
+        outcome->light &= message->to != message->from && !sends_to(outcome, sending.to);
+        outcome->sent = print_plus(outcome->sent, model_contents(model, model_cons(model, sending.message, 0))->here);
+        outcome->sends[outcome->send_count++] = sending;
     }
     return outcome;
 }
@@ -139,8 +137,8 @@ static void note_habit(struct model *model, uint32_t place, enum cv_decision_typ
 static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
-        if (other->place == outcome->place && other->flags == outcome->flags && other->fence == outcome->fence &&
-            other->send_count == outcome->send_count &&
+        if (other->place == outcome->place && other->flags == outcome->flags &&
+            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
             memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
             return true;
     return false;
@@ -209,6 +207,7 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
             note_habit(model, place, type, argument, alive, outcome);
         if (is_known(first, outcome))
             continue;
+        outcome->light &= !first || first->light; /* asked of the first alone */
         outcome->next = first;
         first = outcome;
     } while (host_next_script(&stepper->host));

@@ -27,7 +27,7 @@ struct sending {
 
 /* What is rarely asked of an outcome. */
 struct outcome_detail {
-    struct outcome *all; /* the one worked out before, to free them */
+    uint64_t fence; /* of who entered */
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];
 };
@@ -35,12 +35,13 @@ struct outcome_detail {
 /* One way in which a step can end; there are several if it chose. What the search needs is in one line of the cache. */
 struct outcome {
     const struct outcome *next; /* the other ways */
-    uint32_t place;             /* the node after it */
-    uint32_t flags;
-    struct print change; /* of the fingerprint, by the node alone */
+    struct print change;        /* of the fingerprint, by the node alone, */
+    struct print sent;          /* and by what it sends, over channels that are empty */
     struct outcome_detail *detail;
-    uint64_t fence; /* of who entered */
-    uint32_t send_count;
+    uint32_t place; /* the node after it */
+    uint8_t flags;
+    bool light; /* nothing is sent twice over the same channel, nor to itself; the same for all ways */
+    uint16_t send_count;
     struct sending sends[];
 };
 
@@ -49,11 +50,10 @@ struct stepper {
     struct model *model;
     struct host host;
     struct memo steps, puts, takes, aged, raised;
-    struct outcome *all;
+    struct arena outcomes;
     struct place *scratch;
     uint64_t calls; /* of handlers */
-    size_t bytes;
-    bool supposes; /* what it works out need not ever happen: it is not noted as a habit */
+    bool supposes;  /* what it works out need not ever happen: it is not noted as a habit */
 };
 
 int stepper_init(struct stepper *stepper, struct model *model);

@@ -12,6 +12,7 @@
 
 #include "check/print.h"
 
+#define TABLE_LOWER_48 ((1ull << 48) - 1)
 #define TABLE_MOST_LEVEL 65533u
 
 enum table_answer {
@@ -29,7 +30,9 @@ struct slot {
 struct table {
     struct slot *slots;
     uint64_t *second; /* the other half of the prints, if they are to be compared */
-    uint64_t room;
+    uint64_t room;    /* homes; a few more slots are behind them */
+    uint64_t last;    /* slot */
+    uint64_t most;    /* entries, then it must grow */
     _Atomic uint64_t count;
     bool wide;
 };
@@ -43,8 +46,6 @@ uint64_t table_bytes(const struct table *table, uint64_t room);
 /* 0 or CV_ENOMEM; then it is as before. */
 int table_grow(struct table *table, uint64_t room);
 
-enum table_answer table_add(struct table *table, struct print print, uint64_t parent, uint32_t level);
-
 /* The print of the state that the one with this print was first seen from; false if it is the first of all. */
 bool table_parent(const struct table *table, uint64_t print, uint64_t *parent);
 
@@ -56,6 +57,51 @@ static inline uint64_t table_home(const struct table *table, uint64_t print)
 static inline void table_expect(const struct table *table, struct print print)
 {
     __builtin_prefetch(&table->slots[table_home(table, print.half[0])]);
+}
+
+/* What is known of a slot that holds this print already. */
+static inline enum table_answer seen(const struct slot *slot, uint32_t level)
+{
+    const uint64_t info = atomic_load_explicit(&slot->info, memory_order_acquire);
+    return !info || (info & 0xffff) == (level & 0xffff) + 1 ? TABLE_OPEN : TABLE_OLD;
+}
+
+static inline bool same_second(const struct table *table, uint64_t at, uint64_t second)
+{
+    if (!table->wide)
+        return true;
+    while (!atomic_load_explicit(&table->slots[at].info, memory_order_acquire))
+        ; /* another thread is about to write it */
+    return table->second[at] == second;
+}
+
+static inline enum table_answer table_add(struct table *table, struct print print, uint64_t parent, uint32_t level)
+{
+    const uint64_t wanted = print.half[0] ? print.half[0] : 1;
+    level = level < TABLE_MOST_LEVEL ? level : TABLE_MOST_LEVEL;
+    for (uint64_t at = table_home(table, wanted); at <= table->last; at++) {
+        struct slot *slot = &table->slots[at];
+        uint64_t held = atomic_load_explicit(&slot->print, memory_order_relaxed);
+        if (!held) {
+            if (atomic_load_explicit(&table->count, memory_order_relaxed) > table->most)
+                return TABLE_FULL;
+            if (atomic_compare_exchange_strong(&slot->print, &held, wanted)) {
+                if (table->wide)
+                    table->second[at] = print.half[1];
+                atomic_store_explicit(&slot->info, (parent & TABLE_LOWER_48) << 16 | (level + 1), memory_order_release);
+                return TABLE_NEW;
+            }
+        }
+        if (held == wanted && same_second(table, at, print.half[1]))
+            return seen(slot, level);
+    }
+    return TABLE_FULL;
+}
+
+/* Better larger soon. */
+static inline bool table_is_crowded(const struct table *table)
+{
+    return table->count > table->room / 10 * 7;
 }
 
 #endif
