@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "check/light.h"
-
 /* ---- one successor ---- */
 
 /* Changes a part that has not changed in this step. */
@@ -307,10 +305,6 @@ void event_take(struct expander *expander, const struct event *event)
     if (!outcome)
         outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type, event->argument,
                                expander->alive | expander->hushed);
-    if (outcome && is_light(expander, event, outcome)) {
-        take_lightly(expander, event, outcome);
-        return;
-    }
     for (; outcome; outcome = outcome->next) {
         struct successor *successor = open_event(expander, event, outcome);
         happen(expander, successor, event);

@@ -6,9 +6,6 @@
 #include "check/event.h"
 #include "check/light.h"
 
-/* So much that is remembered is not in the nearest cache any more. */
-#define WORTH_FETCHING ((size_t)1 << 19)
-
 int expander_init(struct expander *expander, struct model *model)
 {
     *expander = (struct expander){.model = model, .room = 256, .change_room = 1024};
@@ -40,17 +37,6 @@ static struct event event_at(enum cv_decision_type type, cv_node node, cv_node p
     return (struct event){.type = (uint8_t)type, .node = (uint8_t)node, .peer = (uint8_t)peer};
 }
 
-/* What the node's surroundings do: they need not call or ask, but who is inside leaves some time. */
-static void wish(struct expander *expander, cv_node node, enum glance glance)
-{
-    const enum cv_decision_type type = glance == GLANCE_LEAVE  ? CV_DECIDE_LEAVE
-                                       : glance == GLANCE_CALL ? CV_DECIDE_START
-                                                               : CV_DECIDE_REQUEST;
-    struct event event = event_at(type, node, UINT8_MAX);
-    event.action = type == CV_DECIDE_LEAVE ? must(MUST_LEAVE, node) : 0;
-    event_take(expander, &event);
-}
-
 /* Without order: any of them. Equal ones stand next to each other: one of them will do. */
 static void deliveries_unordered(struct expander *expander, struct event *event, uint32_t all)
 {
@@ -68,16 +54,16 @@ static void deliveries_unordered(struct expander *expander, struct event *event,
     }
 }
 
-static inline void deliveries(struct expander *expander, uint32_t part, uint32_t contents)
+static void deliver(struct expander *expander, uint32_t part, const struct contents *list,
+                    const struct outcome *outcome)
 {
     const struct model *model = expander->model;
-    struct event event = event_delivery(model, part, model_contents(model, contents));
+    struct event event = event_delivery(model, part, list);
     if (model->setting.scenario->unordered) {
-        deliveries_unordered(expander, &event, contents);
+        deliveries_unordered(expander, &event, expander->state[part]);
         return;
     }
-    if (expander->expected_at < expander->expected_count)
-        event.expected = expander->expected[expander->expected_at++].outcome;
+    event.expected = outcome;
     event_take(expander, &event);
 }
 
@@ -211,13 +197,12 @@ static void begin(struct expander *expander, uint32_t *state, struct print print
 }
 
 /* What every node may do by itself, and so who is inside. */
-static void glance(struct expander *expander)
+static uint64_t glance(const struct expander *expander)
 {
-    const uint32_t nodes = expander->model->setting.nodes;
     uint64_t wishes = 0;
-    for (cv_node node = 0; node < nodes; node++)
-        wishes |= (uint64_t)model_glance(expander->model, expander->state[node]) << node * GLANCE_BITS;
-    expander->wishes = wishes;
+    for (cv_node node = expander->model->setting.nodes; node-- > 0;)
+        wishes = wishes << GLANCE_BITS | model_glance(expander->model, expander->state[node]);
+    return wishes;
 }
 
 uint32_t expand_alive(struct expander *expander, uint32_t *state)
@@ -229,58 +214,106 @@ uint32_t expand_alive(struct expander *expander, uint32_t *state)
 void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part)
 {
     begin(expander, state, print);
-    glance(expander);
-    deliveries(expander, part, state[part]);
+    expander->wishes = glance(expander);
+    deliver(expander, part, model_contents(expander->model, state[part]), NULL);
+}
+
+/* ---- in three steps ---- */
+
+static inline void add_prospect(struct expander *expander, enum cv_decision_type type, cv_node node, uint32_t part,
+                                const struct contents *list)
+{
+    struct prospect *prospect = &expander->prospects[expander->prospect_count++];
+    prospect->step = step_of(expander->state[node], type, list ? list->first : 0, expander->alive | expander->hushed);
+    prospect->at = stepper_expect(&expander->stepper, prospect->step);
+    prospect->list = list;
+    prospect->part = (uint16_t)part;
+    prospect->type = (uint8_t)type;
+    prospect->node = (uint8_t)node;
+}
+
+void expand_look(struct expander *expander, uint32_t *state, struct outlook *outlook)
+{
+    static const uint8_t types[] = {
+        [GLANCE_CALL] = CV_DECIDE_START, [GLANCE_ASK] = CV_DECIDE_REQUEST, [GLANCE_LEAVE] = CV_DECIDE_LEAVE};
+    const struct model *model = expander->model;
+    const uint32_t parts = model->parts;
+    begin(expander, state, expander->print);
+    *outlook = (struct outlook){.first = expander->prospect_count,
+                                .alive = expander->alive,
+                                .hushed = expander->hushed,
+                                .wishes = glance(expander),
+                                .over = is_over(expander)};
+    for (uint64_t rest = outlook->wishes; rest; rest &= rest - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
+        add_prospect(expander, types[1u << bit % GLANCE_BITS], bit / GLANCE_BITS, 0, NULL);
+    }
+    for (uint32_t part = model->setting.nodes + 1; part < parts; part++)
+        if (state[part])
+            add_prospect(expander, CV_DECIDE_DELIVER, model->to[part], part, model_contents(model, state[part]));
+    outlook->end = expander->prospect_count;
+}
+
+static void look_up(struct expander *expander, uint32_t first)
+{
+    for (uint32_t i = first; i < expander->prospect_count; i++) {
+        struct prospect *it = &expander->prospects[i];
+        it->outcome = stepper_expected(&expander->stepper, it->at, it->step);
+    }
+}
+
+void expand_look_up(struct expander *expander)
+{
+    look_up(expander, 0);
+}
+
+/* What the node's surroundings do: they need not call or ask, but who is inside leaves some time. */
+static void wish(struct expander *expander, const struct prospect *prospect)
+{
+    struct event event = event_at((enum cv_decision_type)prospect->type, prospect->node, UINT8_MAX);
+    event.expected = prospect->outcome;
+    event.action = event.type == CV_DECIDE_LEAVE ? must(MUST_LEAVE, event.node) : 0;
+    event_take(expander, &event);
+}
+
+static void expand_some(struct expander *expander, const struct outlook *outlook, uint32_t nodes)
+{
+    if (outlook->over)
+        return;
+    expander->alive = outlook->alive;
+    expander->hushed = outlook->hushed;
+    expander->wishes = outlook->wishes;
+    for (uint32_t i = outlook->first; i < outlook->end; i++) {
+        const struct prospect *it = &expander->prospects[i];
+        if (expander->light && it->outcome && it->outcome->light && nodes == EVERY_NODE)
+            take_lightly(expander, it);
+        else if (!(nodes & 1u << it->node))
+            continue;
+        else if (it->list)
+            deliver(expander, it->part, it->list, it->outcome);
+        else
+            wish(expander, it);
+    }
+    if (expander->model->setting.group.absence)
+        faults(expander, nodes & expander->alive);
+    timeouts(expander, nodes);
+}
+
+void expand_all(struct expander *expander, uint32_t *state, struct print print, const struct outlook *outlook)
+{
+    expander->state = state;
+    expander->print = print;
+    expand_some(expander, outlook, EVERY_NODE);
 }
 
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes)
 {
-    const struct model *model = expander->model;
-    begin(expander, state, print);
-    if (is_over(expander))
-        return;
-    glance(expander);
-    for (uint64_t rest = expander->wishes; rest; rest &= rest - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-        if (nodes & 1u << bit / GLANCE_BITS)
-            wish(expander, bit / GLANCE_BITS, 1u << bit % GLANCE_BITS);
-    }
-    if (model->setting.group.absence)
-        faults(expander, nodes & expander->alive);
-    const uint32_t parts = model->parts;
-    if (expander->light && nodes == EVERY_NODE)
-        deliver_lightly(expander);
-    else
-        for (uint32_t part = model->setting.nodes + 1; part < parts; part++)
-            if (state[part] && nodes & 1u << model->to[part])
-                deliveries(expander, part, state[part]);
-    timeouts(expander, nodes);
-}
-
-uint32_t expand_expect(struct expander *expander, uint32_t *state)
-{
-    const struct model *model = expander->model;
-    const uint32_t first = expander->expected_count, parts = model->parts;
-    if (memo_bytes(&expander->stepper.steps) < WORTH_FETCHING || model->setting.scenario->unordered ||
-        first + parts > MOST_EXPECTED)
-        return first;
-    const uint32_t alive = expand_alive(expander, state);
-    for (uint32_t part = model->setting.nodes + 1; part < parts; part++) {
-        if (!state[part])
-            continue;
-        const struct expected it = {state[model->to[part]], model_contents(model, state[part])->first, alive, NULL};
-        stepper_expect(&expander->stepper, it.place, it.message, alive);
-        expander->expected[expander->expected_count++] = it;
-    }
-    return first;
-}
-
-void expand_expect_again(struct expander *expander)
-{
-    for (uint32_t i = 0; i < expander->expected_count; i++) {
-        struct expected *it = &expander->expected[i];
-        it->outcome = stepper_expect_outcome(&expander->stepper, it->place, it->message, it->alive);
-    }
+    struct outlook outlook;
+    expander->print = print;
+    expand_look(expander, state, &outlook);
+    look_up(expander, outlook.first);
+    expand_some(expander, &outlook, nodes);
+    expander->prospect_count = outlook.first;
 }
 
 void expand_apply(struct expander *expander, const struct successor *successor, uint32_t *state)

@@ -7,7 +7,7 @@
 #include "check/symmetry.h"
 
 #define EVERY_NODE UINT32_MAX
-#define MOST_EXPECTED 1024u
+#define MOST_PROSPECTS 4096u
 
 /* What a step does wrong, if anything. */
 enum wrong {
@@ -43,10 +43,24 @@ struct successor {
     uint32_t part, rest, world;    /* light: a channel, or 0, and what is left in it; the world */
 };
 
-/* What the arrival of a message will lead to, looked up some time before. */
-struct expected {
-    uint32_t place, message, alive;
-    const struct outcome *outcome; /* NULL: not known yet */
+/* A wish of a node or the arrival of a message, before what it leads to has been looked up. */
+struct prospect {
+    struct step step;
+    union {
+        size_t at;                     /* where that is remembered */
+        const struct outcome *outcome; /* NULL: it is to be worked out */
+    };
+    const struct contents *list; /* of the channel; NULL: a wish */
+    uint16_t part;               /* the channel, or 0 */
+    uint8_t type, node;
+};
+
+/* What can happen in a state by itself, at a look. */
+struct outlook {
+    uint32_t first, end;    /* of the prospects */
+    uint32_t alive, hushed; /* as in the expander */
+    uint64_t wishes;
+    bool over; /* a perpetual algorithm has nothing left to do */
 };
 
 struct expander {
@@ -66,11 +80,11 @@ struct expander {
     /* While at it. */
     uint32_t *state;
     struct print print;
-    uint32_t alive;                          /* a bit for each node that lives */
-    uint64_t wishes;                         /* every node's glance, GLANCE_BITS each */
-    uint32_t hushed;                         /* HUSHED, and how far clocks go, if nobody will ask any more */
-    struct expected expected[MOST_EXPECTED]; /* of several states, in the order in which they are expanded */
-    uint32_t expected_count, expected_at;
+    uint32_t alive;                            /* a bit for each node that lives */
+    uint64_t wishes;                           /* every node's glance, GLANCE_BITS each */
+    uint32_t hushed;                           /* HUSHED, and how far clocks go, if nobody will ask any more */
+    struct prospect prospects[MOST_PROSPECTS]; /* of several states */
+    uint32_t prospect_count;
     uint32_t touched[MOST_PARTS], old[MOST_PARTS], touch_count;
 };
 
@@ -92,7 +106,7 @@ uint32_t expand_alive(struct expander *expander, uint32_t *state);
 static inline void expand_clear(struct expander *expander)
 {
     expander->count = expander->change_count = expander->obliged = 0;
-    expander->expected_count = expander->expected_at = 0;
+    expander->prospect_count = 0;
 }
 
 /*
@@ -101,15 +115,16 @@ static inline void expand_clear(struct expander *expander)
  */
 void expand(struct expander *expander, uint32_t *state, struct print print, uint32_t nodes);
 
+/*
+ * The same in three steps, each for several states before the next, so that the cache has time to fetch what the next
+ * one needs.
+ */
+void expand_look(struct expander *expander, uint32_t *state, struct outlook *outlook);
+void expand_look_up(struct expander *expander);
+void expand_all(struct expander *expander, uint32_t *state, struct print print, const struct outlook *outlook);
+
 /* The same, but by nothing than the arrival of the first message of a channel. */
 void expand_delivery(struct expander *expander, uint32_t *state, struct print print, uint32_t part);
-
-/*
- * Has the cache fetch what expanding states will need: a first look at each of them, then a second one at all. Where
- * the expectations of a state begin is to be put into `expected_at` before it is expanded.
- */
-uint32_t expand_expect(struct expander *expander, uint32_t *state);
-void expand_expect_again(struct expander *expander);
 
 /* Writes a successor of the state over it. */
 void expand_apply(struct expander *expander, const struct successor *successor, uint32_t *state);

@@ -13,16 +13,8 @@
 /* Is it such a search? */
 bool may_be_light(const struct expander *expander);
 
-/* And such an event? `outcome` is the first of its step. */
-static inline bool is_light(const struct expander *expander, const struct event *event, const struct outcome *outcome)
-{
-    return expander->light && outcome->light && !event->time;
-}
-
-/* What the arrival of each channel's first message leads to. */
-void deliver_lightly(struct expander *expander);
-/* What one event leads to. */
-void take_lightly(struct expander *expander, const struct event *event, const struct outcome *outcome);
+/* What a prospect leads to if it is such an event: its outcome is light. */
+void take_lightly(struct expander *expander, const struct prospect *prospect);
 
 void apply_lightly(struct expander *expander, const struct successor *successor, uint32_t *state);
 

@@ -27,24 +27,23 @@ static inline size_t memo_bytes(const struct memo *memo)
 
 static inline size_t memo_place(const struct memo *memo, uint64_t one, uint64_t other)
 {
-    uint64_t mixed = (one ^ (other << 23 | other >> 41)) * 0x9e3779b97f4a7c15ull;
-    return (mixed ^ mixed >> 29) & memo->mask;
+    const uint64_t mixed = (one ^ other * 0xd6e8feb86659fd93ull) * 0x9e3779b97f4a7c15ull;
+    return (mixed ^ mixed >> 32) & memo->mask;
 }
 
-/* The result, or 0 if it is not known. Results are never 0. */
-static inline uint64_t memo_find(const struct memo *memo, uint64_t one, uint64_t other)
+/* The result, or 0 if it is not known. Results are never 0. `at`: its memo_place(). */
+static inline uint64_t memo_find_at(const struct memo *memo, size_t at, uint64_t one, uint64_t other)
 {
-    for (size_t at = memo_place(memo, one, other);; at = (at + 1) & memo->mask) {
+    for (;; at = (at + 1) & memo->mask) {
         const struct memo_entry *entry = &memo->entries[at];
         if ((entry->one == one && entry->other == other) || !entry->result)
             return entry->result;
     }
 }
 
-/* Has the line of the cache fetched that will be asked for. */
-static inline void memo_expect(const struct memo *memo, uint64_t one, uint64_t other)
+static inline uint64_t memo_find(const struct memo *memo, uint64_t one, uint64_t other)
 {
-    __builtin_prefetch(&memo->entries[memo_place(memo, one, other)]);
+    return memo_find_at(memo, memo_place(memo, one, other), one, other);
 }
 
 /* 0 or CV_ENOMEM. */

@@ -10,6 +10,7 @@
 #define COUNT_AT_ONCE 256u
 /* States expanded together, so that while one is at work the cache fetches what the others will need. */
 #define GROUP 12u
+static_assert((GROUP + 1) * MOST_PARTS <= MOST_PROSPECTS, "what can happen in a group must be kept");
 
 /* What the threads share. */
 struct crew {
@@ -37,9 +38,9 @@ struct worker {
     struct chunk *out;
     uint32_t base[GROUP][MOST_PARTS];
     struct print prints[GROUP];
-    uint32_t expected[GROUP]; /* where the expectations of each begin */
-    uint32_t ends[GROUP];     /* where the successors of each end */
-    uint32_t obliged[GROUP];  /* how many of them must happen */
+    struct outlook outlooks[GROUP];
+    uint32_t ends[GROUP];    /* where the successors of each end */
+    uint32_t obliged[GROUP]; /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
     uint64_t fresh; /* states added to the table and not yet counted there */
     bool may_cycle, reduced;
@@ -143,11 +144,11 @@ static void queue(struct worker *worker, const uint32_t *base, const struct succ
 }
 
 /* Adds to the table, which may have to grow for it: this thread reads it, so it has to let go meanwhile. */
-static enum table_answer add(struct worker *worker, struct print print, uint64_t parent)
+static inline enum table_answer add(struct worker *worker, struct print print, uint64_t parent, uint32_t level)
 {
     struct crew *crew = worker->crew;
     for (;;) {
-        const enum table_answer answer = table_add(&crew->search->table, print, parent, crew->search->depth + 1);
+        const enum table_answer answer = table_add(&crew->search->table, print, parent, level);
         if (answer != TABLE_FULL)
             return answer;
         pthread_rwlock_unlock(&crew->growing);
@@ -215,20 +216,22 @@ static bool look_up(struct worker *worker, const uint32_t *base, struct print pr
 {
     struct table *table = &worker->crew->search->table;
     const uint64_t key = key_of(worker, base, print);
+    const uint32_t level = worker->crew->search->depth + 1;
     uint64_t fresh = 0;
-    bool open = false;
+    bool open = false, back = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
         if (__builtin_expect(successor->wrong, 0))
             report_step(worker, key, successor);
-        const enum table_answer answer = add(worker, successor->key, key);
+        const enum table_answer answer = add(worker, successor->key, key, level);
         if (answer == TABLE_NEW) {
             fresh++;
             queue(worker, base, successor);
         }
         open |= answer != TABLE_OLD;
-        worker->may_cycle |= answer == TABLE_OLD;
+        back |= answer == TABLE_OLD;
     }
+    worker->may_cycle |= back;
     worker->transitions += to - from;
     worker->fresh += fresh;
     if (worker->fresh > COUNT_AT_ONCE) {
@@ -246,15 +249,12 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     expand_clear(expander);
     for (uint32_t i = 0; i < count; i++) {
         worker->prints[i] = chunk_state(chunk, first + i, parts, worker->base[i]);
-        worker->expected[i] = expand_expect(expander, worker->base[i]);
+        expand_look(expander, worker->base[i], &worker->outlooks[i]);
     }
-    expand_expect_again(expander);
+    expand_look_up(expander);
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
         expander->obliged = 0;
-        expander->expected_at = i + 1 < count && worker->expected[i] == worker->expected[i + 1]
-                                    ? expander->expected_count
-                                    : worker->expected[i];
-        expand(expander, worker->base[i], worker->prints[i], EVERY_NODE);
+        expand_all(expander, worker->base[i], worker->prints[i], &worker->outlooks[i]);
         worker->ends[i] = expander->count;
         worker->obliged[i] = expander->obliged;
         for (uint32_t j = from; j < expander->count; j++)

@@ -217,9 +217,9 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                        uint32_t argument, uint32_t alive)
 {
-    const uint64_t one = (uint64_t)place << 32 | argument, other = (uint64_t)type << 32 | alive;
+    const struct step step = step_of(place, type, argument, alive);
     const struct outcome *first = work_out(stepper, place, type, argument, alive);
-    if (!first || memo_add(&stepper->steps, one, other, (uintptr_t)first))
+    if (!first || memo_add(&stepper->steps, step.one, step.other, (uintptr_t)first))
         stepper->model->out_of_memory = true;
     return first;
 }

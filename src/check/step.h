@@ -63,26 +63,41 @@ void stepper_free(struct stepper *stepper);
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                        uint32_t argument, uint32_t alive);
 
-/* Two looks ahead, so that what a step will need is in the cache by then: the memory of it, then the outcome. */
-static inline void stepper_expect(const struct stepper *stepper, uint32_t place, uint32_t message, uint32_t alive)
+/* A step as it is remembered. */
+struct step {
+    uint64_t one, other;
+};
+
+static inline struct step step_of(uint32_t place, enum cv_decision_type type, uint32_t argument, uint32_t alive)
 {
-    memo_expect(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
+    return (struct step){(uint64_t)place << 32 | argument, (uint64_t)type << 32 | alive};
 }
 
-static inline const struct outcome *stepper_expect_outcome(const struct stepper *stepper, uint32_t place,
-                                                           uint32_t message, uint32_t alive)
+/*
+ * Two looks ahead, so that what a step will need is in the cache by then: where it is remembered, then the outcome, or
+ * NULL if there is none yet. Nothing may be worked out between the two.
+ */
+static inline size_t stepper_expect(const struct stepper *stepper, struct step step)
 {
-    const uint64_t known =
-        memo_find(&stepper->steps, (uint64_t)place << 32 | message, (uint64_t)CV_DECIDE_DELIVER << 32 | alive);
-    __builtin_prefetch((const void *)(uintptr_t)known);
-    return (const struct outcome *)(uintptr_t)known;
+    const size_t at = memo_place(&stepper->steps, step.one, step.other);
+    __builtin_prefetch(&stepper->steps.entries[at]);
+    return at;
+}
+
+static inline const struct outcome *stepper_expected(const struct stepper *stepper, size_t at, struct step step)
+{
+    const struct outcome *outcome =
+        (const struct outcome *)(uintptr_t)memo_find_at(&stepper->steps, at, step.one, step.other);
+    __builtin_prefetch(outcome);
+    return outcome;
 }
 
 /* NULL if memory ran out. `argument`: the message of DELIVER, the timer, the node told of. */
 static inline const struct outcome *stepper_step(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                                  uint32_t argument, uint32_t alive)
 {
-    const uint64_t known = memo_find(&stepper->steps, (uint64_t)place << 32 | argument, (uint64_t)type << 32 | alive);
+    const struct step step = step_of(place, type, argument, alive);
+    const uint64_t known = memo_find(&stepper->steps, step.one, step.other);
     if (__builtin_expect(known != 0, 1))
         return (const struct outcome *)(uintptr_t)known;
     return stepper_work_out(stepper, place, type, argument, alive);

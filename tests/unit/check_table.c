@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/* The checker's table: however it grows, what was in it is found, with where it came from, and nothing else is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "check/memory.h"
+#include "check/table.h"
+#include "core/random.h"
+
+#define MOST 400000u
+
+static struct print print_number(uint64_t number)
+{
+    return print_of((uint32_t)(number >> 32), (uint32_t)number);
+}
+
+/* Every number is the child of the one before, a level deeper every hundred. */
+static void add(struct table *table, uint64_t number)
+{
+    const uint64_t parent = number ? print_number(number - 1).half[0] : 0;
+    assert_int_equal(table_add(table, print_number(number), parent, (uint32_t)number / 100), TABLE_NEW);
+    table->count++;
+}
+
+static void find_all(struct table *table, uint64_t count)
+{
+    for (uint64_t number = 1; number < count; number++) {
+        uint64_t parent;
+        assert_true(table_parent(table, print_number(number).half[0], &parent));
+        assert_int_equal(parent, print_number(number - 1).half[0] & TABLE_LOWER_48);
+        const uint32_t level = (uint32_t)number / 100;
+        assert_int_equal(table_add(table, print_number(number), 0, level), TABLE_OPEN);
+        assert_int_equal(table_add(table, print_number(number), 0, level + 1), TABLE_OLD);
+    }
+}
+
+static uint64_t count_slots(const struct table *table)
+{
+    uint64_t count = 0;
+    for (uint64_t at = 0; at <= table->last; at++)
+        count += table->slots[at].print != 0;
+    return count;
+}
+
+/* Filled to the brim each time, and larger by anything from a sixteenth to three times as much again. */
+static void grow_again_and_again(bool wide)
+{
+    struct table table;
+    struct cv_random random;
+    uint64_t count = 0;
+    cv_random_seed(&random, 1, wide);
+    assert_int_equal(table_init(&table, wide), 0);
+    while (count < MOST) {
+        while (table.count <= table.most)
+            add(&table, count++);
+        assert_int_equal(table_add(&table, print_number(count), 1, 1), TABLE_FULL);
+        const uint64_t sixteenths = 1 + cv_random_below(&random, 48);
+        assert_int_equal(table_grow(&table, table.room + table.room / 16 * sixteenths), 0);
+        find_all(&table, count);
+        assert_int_equal(count_slots(&table), count);
+    }
+    table_free(&table);
+}
+
+static void narrow_tables_grow(void **context)
+{
+    (void)context;
+    grow_again_and_again(false);
+}
+
+static void wide_tables_grow(void **context)
+{
+    (void)context;
+    grow_again_and_again(true);
+}
+
+/* The second halves tell two states apart whose first are the same. */
+static void second_halves_count(void **context)
+{
+    (void)context;
+    struct table table;
+    struct print print = print_number(7), other = print;
+    other.half[1]++;
+    assert_int_equal(table_init(&table, true), 0);
+    assert_int_equal(table_add(&table, print, 0, 0), TABLE_NEW);
+    assert_int_equal(table_add(&table, other, 0, 0), TABLE_NEW);
+    table.count = 2;
+    assert_int_equal(table_grow(&table, table.room * 2), 0);
+    assert_int_equal(table_add(&table, print, 0, 0), TABLE_OPEN);
+    assert_int_equal(table_add(&table, other, 0, 0), TABLE_OPEN);
+    table_free(&table);
+}
+
+static void arenas_give_pieces_apart(void **context)
+{
+    (void)context;
+    struct arena arena = {0};
+    unsigned char *before = NULL;
+    size_t size_before = 0;
+    for (size_t i = 1; i < 3000; i++) {
+        const size_t size = i * 37 % 5000 + 1;
+        unsigned char *piece = arena_take(&arena, size);
+        assert_non_null(piece);
+        assert_int_equal((uintptr_t)piece % (size < 64 ? 8 : 64), 0);
+        for (size_t at = 0; at < size; at++)
+            assert_int_equal(piece[at], 0);
+        for (size_t at = 0; at < size; at++)
+            piece[at] = (unsigned char)i;
+        for (size_t at = 0; at < size_before; at++)
+            assert_int_equal(before[at], (unsigned char)(i - 1));
+        before = piece;
+        size_before = size;
+    }
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(narrow_tables_grow),
+        cmocka_unit_test(wide_tables_grow),
+        cmocka_unit_test(second_halves_count),
+        cmocka_unit_test(arenas_give_pieces_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
