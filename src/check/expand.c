@@ -285,10 +285,10 @@ static void expand_some(struct expander *expander, const struct outlook *outlook
     expander->wishes = outlook->wishes;
     for (uint32_t i = outlook->first; i < outlook->end; i++) {
         const struct prospect *it = &expander->prospects[i];
-        if (expander->light && it->outcome && it->outcome->light && nodes == EVERY_NODE)
-            take_lightly(expander, it);
-        else if (!(nodes & 1u << it->node))
+        if (!(nodes & 1u << it->node))
             continue;
+        if (expander->light && it->outcome && it->outcome->light)
+            take_lightly(expander, it);
         else if (it->list)
             deliver(expander, it->part, it->list, it->outcome);
         else
