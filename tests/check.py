@@ -209,13 +209,16 @@ def check_mutants(directory, every):
 
 
 def check_complaints(directory):
-    """What a handler asserts, and what its invariant says, are judged like everything else."""
+    """What a handler asserts, what its invariant says and what kills it are judged like everything else."""
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
     text = source.read_text(encoding="utf-8")
-    for name, before, after in (("asserts", "    if (--my->missing == 0)", "    assert(my->missing != 1);\n"),
+    line = "    if (--my->missing == 0)"
+    for name, before, after in (("asserts", line, f"    assert(my->missing != 1);\n{line}"),
+                                ("aborts", line, f"    if (my->missing == 1)\n        abort();\n{line}"),
+                                ("crashes", line, f"    if (my->missing == 1)\n        *(volatile int *)my->missing = 0;\n{line}"),
                                 ("complains", "!my->missing ? ", "my->missing == 1 ? ")):
         expect(f"{name}: the line is there once", text.count(before) == 1)
-        changed = text.replace(before, after + before if name == "asserts" else after)
+        changed = "#include <stdlib.h>\n" + text.replace(before, after)
         target = mutants.compile_object(changed, "cv_ricart_agrawala", directory, name)
         check_found(name, [str(target), "-n", "3"], "invariant", 5, directory)
         told = run([str(target), "-n", "3"])

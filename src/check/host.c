@@ -231,9 +231,9 @@ const char *host_step(struct host *host, struct place *place, uint32_t alive, en
     prepare(host, place, alive, type, argument, message);
     struct cv_self *me = open_step(host, place, alive);
     struct call call = {me, host->setting->algorithm, type, argument, message, NULL};
-    if (!assertion_guard(call_handler, &call, &host->failed)) {
+    if (!guard_call(call_handler, &call, &host->mishap)) {
         me->used = me->effects = 0;
-        call.broken = host->failed.text;
+        call.broken = host->mishap.text;
     }
     close_step(host, place);
     return call.broken;

@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_CHECK_HOST_H
 #define CONCLAVE_CHECK_HOST_H
 
-#include "check/assertion.h"
+#include "check/guard.h"
 #include "check/setting.h"
 
 struct host {
@@ -17,7 +17,7 @@ struct host {
     /* What cv_choose() is to give, and behind that 0; and how many ways there were each time. */
     uint32_t script[CV_MOST_CHOICES], ways[CV_MOST_CHOICES];
     uint32_t script_length, chosen;
-    struct assertion failed; /* that stopped the last step, if one did */
+    struct mishap mishap; /* that stopped the last step, if one did */
 };
 
 int host_init(struct host *host, const struct setting *setting);
@@ -28,8 +28,8 @@ void host_begin(struct host *host, struct place *place, cv_node node);
 
 /*
  * Changes the node by the event. DELIVER takes the message, TIMEOUT the timer in `argument`, TELL and SUSPECT the node.
- * `alive` says who lives, and whether clocks stand still (HUSHED). Returns the complaint of the invariant, or of an
- * assertion, or NULL: a step that an assertion stopped has no effects, and what it has changed stays changed.
+ * `alive` says who lives, and whether clocks stand still (HUSHED). Returns the complaint of the invariant, or the
+ * mishap, or NULL: a step that was stopped by one has no effects, and what it has changed stays changed.
  */
 const char *host_step(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
                       uint32_t argument, const struct cv_message *message);
