@@ -43,6 +43,11 @@ void *memory_map(size_t bytes)
     return bytes < LARGE_PAGE ? map(bytes, protection) : map_large(whole(bytes), protection);
 }
 
+void *memory_reserve(size_t bytes)
+{
+    return map(whole(bytes), PROT_READ | PROT_WRITE);
+}
+
 static void *moved(void *memory)
 {
     return memory == MAP_FAILED ? NULL : memory;

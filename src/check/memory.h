@@ -10,6 +10,8 @@
 
 /* Zeroed; NULL if there is none. It takes address space at once, and memory where it is used. */
 void *memory_map(size_t bytes);
+/* The same for what will hardly be used: in small pages. */
+void *memory_reserve(size_t bytes);
 void memory_unmap(void *memory, size_t bytes);
 /* The same with more behind it, zeroed, or less; it may be elsewhere. NULL if there is no more: it is as it was. */
 void *memory_resize(void *memory, size_t from, size_t to);

@@ -22,7 +22,7 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->worlds);
     if (!error)
         error = habits_init(&model->habits);
-    if (!error && !(model->glances = memory_map(GLANCES)))
+    if (!error && !(model->glances = memory_reserve(GLANCES)))
         error = CV_ENOMEM;
     if (error)
         return error;
