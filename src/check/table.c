@@ -122,7 +122,7 @@ int table_grow(struct table *table, uint64_t room)
 
 bool table_parent(const struct table *table, uint64_t print, uint64_t *parent)
 {
-    for (uint64_t at = table_home(table, print); table->slots[at].print; at++) {
+    for (uint64_t at = table_home(table, print); at <= table->last && table->slots[at].print; at++) {
         if ((table->slots[at].print & TABLE_LOWER_48) != (print & TABLE_LOWER_48))
             continue;
         *parent = table->slots[at].info >> 16;
