@@ -34,6 +34,7 @@ struct cv_check_options {
     bool reduction;       /* leave out orders that come to the same */
     bool symmetry;        /* take states that differ in names only for one, where the algorithm allows it */
     bool drop_clocks;     /* once nobody will ask any more, if nothing but requests looks at them */
+    bool orders;          /* lay down beforehand in which order requests happen, where that is all clocks are for */
     bool wide;            /* fingerprints of 128 bits */
     const char *property; /* look for violations of this one alone; NULL: of any */
     volatile sig_atomic_t *interrupted;

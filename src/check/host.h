@@ -11,6 +11,7 @@ struct host {
     const struct setting *setting;
     struct place *place; /* the node that takes the step */
     uint32_t alive;      /* a bit for each node that lives, or HUSHED */
+    uint64_t leap;       /* requests in a given order: the clock has run ahead as far as this */
     size_t outbox_room;
     bool out_of_memory;
 

@@ -529,6 +529,7 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     if (observer)
         replay->observer = *observer;
     int error = setting_init(&replay->setting, &replay->scenario, options);
+    replay->setting.ordered = false; /* a run has clocks */
     if (!error)
         error = host_init(&replay->host, &replay->setting);
     if (!error)

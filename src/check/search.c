@@ -301,7 +301,7 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
     uint32_t *state = worker->base[0];
     const struct print print = chunk_state(chunk, index, worker->crew->model->parts, state);
     const uint32_t alive = expand_alive(expander, state);
-    const bool worth_trying = !worker->crew->model->setting.algorithm->clocked || alive & HUSHED;
+    const bool worth_trying = is_settled(&worker->crew->model->setting, alive);
     worker->expanded += worth_trying;
     if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
         worker->reduced = true;
@@ -371,11 +371,12 @@ static void look_around(struct worker *worker)
         return;
     note_memory(crew, 0);
     if (options->progress)
-        options->progress(options->progress_context, &(struct cv_check_progress){.states = crew->search->table.count,
-                                                                                 .queue = crew->queued,
-                                                                                 .bytes = crew->search->bytes,
-                                                                                 .depth = crew->search->depth,
-                                                                                 .phase = "searching"});
+        options->progress(options->progress_context,
+                          &(struct cv_check_progress){.states = crew->model->before + crew->search->table.count,
+                                                      .queue = crew->queued,
+                                                      .bytes = crew->search->bytes,
+                                                      .depth = crew->search->depth,
+                                                      .phase = "searching"});
 }
 
 static void free_chunks(struct chunk *chunk)

@@ -17,6 +17,9 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE;
     setting->hushes = scenario->algorithm->clocked && options->drop_clocks;
     setting->caps = setting->hushes && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+    setting->ordered = setting->hushes && options->orders && scenario->algorithm->clocked != CV_CLOCKED &&
+                       !setting->group.absence && !options->most_depth &&
+                       order_first(&setting->order, options->callers & ((1u << setting->nodes) - 1), scenario->entries);
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;

@@ -146,11 +146,11 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
     return false;
 }
 
-/* Everything but the clocks that a step has left behind, in few bits. */
+/* Everything but the clocks, and what depends on them alone, that a step has left behind, in few bits. */
 static uint64_t digest(const struct stepper *stepper, size_t length)
 {
     const struct cv_self *me = &stepper->host.self;
-    stepper->scratch->clock = 0;
+    stepper->scratch->clock = stepper->scratch->left = 0;
     uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
     for (size_t at = 0; at < me->used;) {
         struct cv_message *message = (void *)(me->outbox + at);
@@ -187,16 +187,36 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
     return digests[0] == digests[1] && digests[0] == digests[2];
 }
 
-static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
-                                      uint32_t argument, uint32_t alive)
+/*
+ * The next time, behind the given one, up to which the clock of a node may have run ahead of all it has heard of: that
+ * of a request that is to come; but not as far as its own. 0 after the last, and where clocks do not run ahead.
+ */
+static uint64_t next_leap(const struct setting *setting, const struct place *place, enum cv_decision_type type,
+                          uint64_t leap)
+{
+    if (!setting->ordered || !setting->caps || type == CV_DECIDE_REQUEST)
+        return 0;
+    const uint64_t own = order_time(&setting->order, place->node, place->left);
+    const uint64_t next = (leap > place->clock ? leap : place->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
+    return next <= setting->order.ranks * ORDER_STEP && (!own || next < own) ? next : 0;
+}
+
+/* Does somebody hear of it whose request has that time? If not, the clock may as well not have run so far. */
+static bool matters(const struct setting *setting, uint64_t leap, const struct outcome *outcome)
+{
+    uint32_t receivers = 0;
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        receivers |= 1u << outcome->sends[i].to;
+    return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
+}
+
+/* All that a step may lead to, with the clock running ahead that far, before what else is known; false: no memory. */
+static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                         uint32_t alive, struct outcome **first)
 {
     struct model *model = stepper->model;
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
-    struct outcome *first = NULL;
-    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
-        !is_timeless(stepper, place, type, argument, alive))
-        model->timely = true;
     stepper->host.script_length = 0;
     do {
         memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);
@@ -204,14 +224,31 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         struct outcome *outcome = note_outcome(stepper, place, broken);
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
-            return NULL;
+            return false;
+        if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
+            continue;
         if (learns_now(&model->setting, alive) && !stepper->supposes)
             note_habit(model, place, type, argument, alive, outcome);
-        if (is_known(first, outcome))
-            continue;
-        outcome->next = first;
-        first = outcome;
+        outcome->next = *first;
+        *first = outcome;
     } while (host_next_script(&stepper->host));
+    return true;
+}
+
+static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct place *before = model_place(model, place);
+    struct outcome *first = NULL;
+    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
+        !is_timeless(stepper, place, type, argument, alive))
+        model->timely = true;
+    stepper->host.leap = 0;
+    do
+        if (!work_out_all(stepper, place, type, argument, alive, &first))
+            return NULL;
+    while ((stepper->host.leap = next_leap(&model->setting, before, type, stepper->host.leap)));
     return first;
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Let an algorithm make nothing of Lamport's clocks but to compare the times of requests with each other. Then all that
+ * a run makes of them is the order of these times (equal ones included), and for every run there is an order among
+ * those tried here, with requests that are never made behind all others. In that order a node's clock is replaced by
+ * the latest of the requests it has heard of, directly or not: it does not tick. The node's own next request is later
+ * than that in the run, so it is in the order, and that is all that is asked for here: a node may ask as long as its
+ * clock has not reached the time laid down. So whatever happens in the run happens here: nothing wrong is missed. What
+ * is found wrong may be wrong here only, where clocks are freer than they are; it is looked for again with clocks.
+ *
+ * If other messages bear a time too, which is compared with requests that wait (CV_CLOCKS_REQUESTS), their sender's
+ * clock may have run ahead of all it has heard of, but not past its own next request. How far is one more choice; only
+ * how it compares with requests of those it sends to makes a difference.
+ */
+#include "check/order.h"
+
+/* How often a node has asked before that rank. */
+static uint32_t asked_before(const struct order *order, cv_node node, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        count += order->masks[i] >> node & 1;
+    return count;
+}
+
+/* Who still has to ask at that rank, or later. */
+static uint32_t remaining(const struct order *order, uint32_t rank)
+{
+    uint32_t mask = 0;
+    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
+        if (order->callers & 1u << node && asked_before(order, node, rank) < order->entries)
+            mask |= 1u << node;
+    return mask;
+}
+
+/* From that rank on: all who can ask at the same time do. */
+static void fill(struct order *order, uint32_t rank)
+{
+    for (uint32_t mask; (mask = remaining(order, rank)); rank++)
+        order->masks[rank] = mask;
+    order->ranks = rank;
+}
+
+bool order_first(struct order *order, uint32_t callers, uint64_t entries)
+{
+    uint32_t count = 1;
+    *order = (struct order){.callers = callers, .entries = (uint32_t)entries};
+    if (entries > MOST_REQUESTS || entries * (uint32_t)__builtin_popcount(callers) > MOST_REQUESTS)
+        return false;
+    fill(order, 0);
+    for (struct order other = *order; count <= MOST_ORDERS && order_next(&other);)
+        count++;
+    return count <= MOST_ORDERS;
+}
+
+bool order_next(struct order *order)
+{
+    for (uint32_t rank = order->ranks; rank-- > 0;) {
+        const uint32_t fewer = (order->masks[rank] - 1) & remaining(order, rank);
+        if (fewer) {
+            order->masks[rank] = fewer;
+            fill(order, rank + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t order_time(const struct order *order, cv_node node, uint32_t left)
+{
+    for (uint32_t rank = 0; left && rank < order->ranks; rank++)
+        if (order->masks[rank] & 1u << node && asked_before(order, node, rank) == order->entries - left)
+            return (rank + 1) * ORDER_STEP;
+    return 0;
+}
