@@ -126,9 +126,7 @@ static void close_step(struct host *host, struct place *place)
     }
     if (did || me->used)
         set_flag(place, PLACE_FRESH, false);
-    place->clock = clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
-    if (host->setting->ordered && order_time(&host->setting->order, place->node, place->left) <= place->clock)
-        place->left = 0; /* the time to ask has gone by */
+    place->clock = host->setting->forgets ? 0 : clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
 void host_begin(struct host *host, struct place *place, cv_node node)
@@ -194,13 +192,21 @@ static void call_handler(void *context)
         call->broken = algorithm->invariant(me);
 }
 
-/* The time of the event: a request's is laid down; all else is just behind what was heard of, or further on. */
-static uint64_t ordered_clock(const struct host *host, const struct place *place, uint32_t alive,
-                              enum cv_decision_type type)
+/*
+ * Requests in a given order: the time of the event. A request's is laid down; what was heard of must be earlier than
+ * the node's own next one, and all else happens just behind it, or further on.
+ */
+static uint64_t time_in_order(struct host *host, const struct place *place, uint32_t alive, enum cv_decision_type type)
 {
+    const struct setting *setting = host->setting;
+    uint64_t heard = clock_of(setting, alive, place->clock);
+    host->late =
+        type != CV_DECIDE_REQUEST && place->left && order_time(&setting->order, place->node, place->left) <= heard;
     if (type == CV_DECIDE_REQUEST)
-        return order_time(&host->setting->order, place->node, place->left + 1);
-    return clock_of(host->setting, alive, place->clock > host->leap ? place->clock : host->leap) + 1;
+        return order_time(&setting->order, place->node, place->left + 1);
+    if (setting->forgets)
+        heard = 0;
+    return (heard > host->leap ? heard : host->leap) + 1;
 }
 
 /* What the event does to the node before its handler sees it. */
@@ -231,7 +237,7 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock = host->setting->ordered ? ordered_clock(host, place, alive, type)
+    place->clock = host->setting->ordered ? time_in_order(host, place, alive, type)
                                           : clock_of(host->setting, alive, place->clock + 1);
     if (type == CV_DECIDE_REQUEST && host->setting->caps)
         place->asked = place->clock < UINT32_MAX ? (uint32_t)place->clock : UINT32_MAX;

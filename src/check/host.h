@@ -12,6 +12,7 @@ struct host {
     struct place *place; /* the node that takes the step */
     uint32_t alive;      /* a bit for each node that lives, or HUSHED */
     uint64_t leap;       /* requests in a given order: the clock has run ahead as far as this */
+    bool late;           /* after a step: the time for the node's next request has gone by */
     size_t outbox_room;
     bool out_of_memory;
 

@@ -15,11 +15,12 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->group.epoch += options->inside != CV_NOBODY;
     setting->learns = options->reduction && !scenario->algorithm->counters;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE;
-    setting->hushes = scenario->algorithm->clocked && options->drop_clocks;
-    setting->caps = setting->hushes && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
-    setting->ordered = setting->hushes && options->orders && scenario->algorithm->clocked != CV_CLOCKED &&
-                       !setting->group.absence && !options->most_depth &&
+    setting->ordered = options->orders && scenario->algorithm->clocked > CV_CLOCKED && !setting->group.absence &&
+                       !options->most_depth &&
                        order_first(&setting->order, options->callers & ((1u << setting->nodes) - 1), scenario->entries);
+    setting->forgets = setting->ordered && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+    setting->hushes = scenario->algorithm->clocked && options->drop_clocks && !setting->ordered;
+    setting->caps = setting->hushes && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;

@@ -19,7 +19,8 @@ struct setting {
     bool renames; /* states that differ in names only are one */
     bool hushes;  /* Lamport clocks are dropped once nobody will ask any more, */
     bool caps;    /* or go no further than all requests, if that is all that matters */
-    bool ordered; /* clocks do not tick: see order.h */
+    bool ordered; /* clocks do not tick: see order.h; */
+    bool forgets; /* and nobody passes on what it has heard of the time */
     struct order order;
     bool any_caller; /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */

@@ -54,6 +54,8 @@ static uint32_t flags_of(const struct stepper *stepper, const struct place *befo
         flags |= OUTCOME_RECALLED;
     if (broken)
         flags |= OUTCOME_BROKEN;
+    if (stepper->host.late)
+        flags |= OUTCOME_LATE;
     if (setting->best_always && after->flags & PLACE_KNOWS && after->leader != setting->best)
         flags |= OUTCOME_MISLED;
     if (setting->agree_always && ((before->flags ^ after->flags) & PLACE_KNOWS || before->leader != after->leader))
@@ -146,11 +148,11 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
     return false;
 }
 
-/* Everything but the clocks, and what depends on them alone, that a step has left behind, in few bits. */
+/* Everything but the clocks that a step has left behind, in few bits. */
 static uint64_t digest(const struct stepper *stepper, size_t length)
 {
     const struct cv_self *me = &stepper->host.self;
-    stepper->scratch->clock = stepper->scratch->left = 0;
+    stepper->scratch->clock = 0;
     uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
     for (size_t at = 0; at < me->used;) {
         struct cv_message *message = (void *)(me->outbox + at);
@@ -160,6 +162,8 @@ static uint64_t digest(const struct stepper *stepper, size_t length)
     }
     return digest;
 }
+
+#define FAR_AWAY (1u << 30)
 
 /*
  * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
@@ -179,7 +183,8 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
             type == CV_DECIDE_DELIVER ? model_message(model, i == 2 ? timeless : timed) : NULL;
         memcpy(stepper->scratch, model_place(model, place), length);
         if (i)
-            stepper->scratch->clock = i == 1 ? 1u << 30 : 0;
+            stepper->scratch->clock = i == 1 ? FAR_AWAY : 0;
+        stepper->host.leap = i == 1 ? FAR_AWAY : 0;
         stepper->host.script_length = 0;
         host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
         digests[i] = digest(stepper, length);
@@ -194,7 +199,7 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
 static uint64_t next_leap(const struct setting *setting, const struct place *place, enum cv_decision_type type,
                           uint64_t leap)
 {
-    if (!setting->ordered || !setting->caps || type == CV_DECIDE_REQUEST)
+    if (!setting->ordered || setting->algorithm->clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
         return 0;
     const uint64_t own = order_time(&setting->order, place->node, place->left);
     const uint64_t next = (leap > place->clock ? leap : place->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
@@ -227,7 +232,7 @@ static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decisi
             return false;
         if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
             continue;
-        if (learns_now(&model->setting, alive) && !stepper->supposes)
+        if (learns_now(&model->setting, alive) && !stepper->supposes && !(outcome->flags & OUTCOME_LATE))
             note_habit(model, place, type, argument, alive, outcome);
         outcome->next = *first;
         *first = outcome;
@@ -241,8 +246,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     struct model *model = stepper->model;
     const struct place *before = model_place(model, place);
     struct outcome *first = NULL;
-    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
-        !is_timeless(stepper, place, type, argument, alive))
+    if ((model->setting.hushes || model->setting.ordered) && model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS &&
+        type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.leap = 0;
     do

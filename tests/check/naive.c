@@ -51,11 +51,18 @@ static void grow(struct cv_self *me, size_t bytes)
 enum { STEP = 64 };
 
 static uint64_t leap; /* as far as this the clock has run ahead of all that was heard of */
+static bool late;     /* the node should have asked before: that does not happen */
 
 /* A node's next request, of so many that are left; 0: there is none. */
 static uint64_t time_of(cv_node i, uint32_t left)
 {
     return left ? options->times[i * scenario->entries + scenario->entries - left] * STEP : 0ull;
+}
+
+/* Requests alone bear a time: nobody keeps in mind what it has heard of others. */
+static bool forgets(void)
+{
+    return options->times && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
 }
 
 /* Time stands still between two requests. */
@@ -104,9 +111,7 @@ static void finish(cv_node i, uint32_t most)
     it->calling = self.calling;
     it->knows = self.knows;
     it->leader = self.knows ? self.elected : 0;
-    it->clock = scenario->algorithm->clocked ? on_time(self.clock) : 0;
-    if (options->times && time_of(i, it->left) <= it->clock)
-        it->left = 0;
+    it->clock = scenario->algorithm->clocked && !forgets() ? on_time(self.clock) : 0;
     for (uint32_t t = 0; t < CV_MAX_TIMERS; t++) {
         if ((self.timers_armed | self.timers_cancelled) & 1u << t)
             it->timers[t] = 0;
@@ -223,11 +228,11 @@ static uint64_t latest(const struct full *full)
 static void limit_clocks(uint64_t most)
 {
     for (cv_node i = 0; i < n; i++) {
-        next.node[i].clock = on_time(next.node[i].clock < most ? next.node[i].clock : most);
+        next.node[i].clock = next.node[i].clock < most ? next.node[i].clock : most;
         for (cv_node j = 0; j < n; j++)
             for (uint32_t k = 0; k < next.count[i][j]; k++)
                 if (next.letter[i][j][k].clock > most)
-                    next.letter[i][j][k].clock = on_time(most);
+                    next.letter[i][j][k].clock = most;
     }
 }
 
@@ -434,9 +439,10 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         it->suspects |= 1u << a;
         next.suspicions -= !lost(i, a);
     }
-    it->clock = it->clock > leap ? it->clock : leap;
-    it->clock += !options->times && algorithm->clocked;
-    it->clock = on_time(it->clock < latest(&now) ? it->clock : latest(&now)) + (options->times != NULL);
+    late = options->times && event != REQUEST && it->left && time_of(i, it->left) <= it->clock;
+    it->clock = forgets() ? 0 : it->clock > leap ? it->clock : leap;
+    it->clock += algorithm->clocked != 0;
+    it->clock = it->clock < latest(&now) ? it->clock : latest(&now);
     if (options->times && event == REQUEST)
         it->clock = time_of(i, it->left + 1);
     if (event == REQUEST && options->drop_clocks && algorithm->clocked == CV_CLOCKS_REQUESTS)
@@ -468,7 +474,8 @@ static void all_choices(enum event event, cv_node i, uint32_t a, uint32_t b)
     for (bool more = true; more;) {
         const uint32_t sent = happen(event, i, a, b, UINT32_MAX);
         uint32_t drawn = chosen;
-        meet();
+        if (!late)
+            meet();
         for (uint32_t k = 1; k < sent && may_kill(); k++)
             for (uint32_t missed = 0; missed <= (now.misses > 0); missed++) {
                 scripted = drawn;

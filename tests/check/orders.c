@@ -76,6 +76,7 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     seen = calloc(ROOM, sizeof *seen);
     for (uint32_t i = 0; i < nodes * entries; i++)
         times[i] = options->callers >> i / entries & 1;
+    now.drop_clocks = false;
     now.times = times;
     now.look = note;
     do {
@@ -87,8 +88,7 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
         sum->ends += result.ends;
         sum->depth = result.depth > sum->depth ? result.depth : sum->depth;
     } while (count_on(times, options->callers, nodes, entries));
-    now = *options;
-    now.drop_clocks = false;
+    now.times = NULL;
     now.look = look_up;
     naive_run(scenario, &now, &result);
     free(seen);
