@@ -180,27 +180,39 @@ static void add_up(struct search *sum, const struct search *search)
     sum->reduced |= search->reduced;
 }
 
+/* A new model, for the next order of requests; false after the last. What nodes do in one says nothing of others. */
+static bool turn_to_next_order(struct model *model, int *error)
+{
+    const struct setting *setting = &model->setting;
+    const struct cv_scenario *scenario = setting->scenario;
+    const struct cv_check_options options = setting->options;
+    struct order order = setting->order;
+    if (!order_next(&order))
+        return false;
+    model_free(model);
+    memset(model, 0, sizeof *model);
+    *error = model_init(model, scenario, &options);
+    model->setting.order = order;
+    return true;
+}
+
 /* If requests are laid down in an order: one search for each of them. Where something goes wrong it stops. */
 static int search_orders(struct check *check, bool reduction)
 {
     struct search sum = {0};
     int error = 0;
-    bool more = true;
     check->squares = 0;
-    while (more && !error && sum.end == SEARCH_COMPLETE) {
-        bool cyclic = false;
+    do {
         check->model->before = sum.states;
         error = search_settled(check, reduction);
         search_free(&check->search);
         add_up(&sum, &check->search);
         check->squares += (double)check->search.states * (double)check->search.states;
         if (!error && sum.end == SEARCH_COMPLETE && check->search.may_cycle)
-            error = look_for_cycles(check, reduction, &cyclic);
+            error = look_for_cycles(check, reduction, &sum.may_cycle);
         if (check->result->stopped)
             sum.end = strcmp(check->result->stopped, "memory") == 0 ? SEARCH_MEMORY : SEARCH_INTERRUPTED;
-        sum.may_cycle |= cyclic;
-        more = check->model->setting.ordered && order_next(&check->model->setting.order);
-    }
+    } while (!error && sum.end == SEARCH_COMPLETE && !sum.may_cycle && turn_to_next_order(check->model, &error));
     check->search = sum;
     return error;
 }
@@ -221,7 +233,10 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
         const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle));
         if (error || !again)
             return error;
-        now.orders = ordered && end == SEARCH_STRAYED && !check->model->timely;
+        if (end != SEARCH_STRAYED || check->model->timely)
+            now.orders = CV_NO_ORDERS;
+        else if (check->model->tied)
+            now.orders = CV_ALL_ORDERS;
         now.drop_clocks &= !check->model->timely;
         now.reduction &= !check->model->strayed;
         search_free(&check->search);

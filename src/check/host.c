@@ -203,7 +203,7 @@ static uint64_t time_in_order(struct host *host, const struct place *place, uint
     host->late =
         type != CV_DECIDE_REQUEST && place->left && order_time(&setting->order, place->node, place->left) <= heard;
     if (type == CV_DECIDE_REQUEST)
-        return order_time(&setting->order, place->node, place->left + 1);
+        return order_merge(&setting->order, host->merged, order_time(&setting->order, place->node, place->left + 1));
     if (setting->forgets)
         heard = 0;
     return (heard > host->leap ? heard : host->leap) + 1;

@@ -43,6 +43,7 @@ struct model {
     uint64_t before;                          /* states of searches that are over, for other orders of requests */
     _Atomic bool out_of_memory;
     _Atomic bool timely;  /* a step that is no request looked at its clock */
+    _Atomic bool tied;    /* a step would be another if requests had equal times */
     _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
 };
 

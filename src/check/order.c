@@ -33,18 +33,27 @@ static uint32_t remaining(const struct order *order, uint32_t rank)
     return mask;
 }
 
-/* From that rank on: all who can ask at the same time do. */
+/* From that rank on: all who can ask at the same time do, or the first of them. */
 static void fill(struct order *order, uint32_t rank)
 {
     for (uint32_t mask; (mask = remaining(order, rank)); rank++)
-        order->masks[rank] = mask;
+        order->masks[rank] = order->strict ? mask & -mask : mask;
     order->ranks = rank;
 }
 
-bool order_first(struct order *order, uint32_t callers, uint64_t entries)
+/* Who may ask at that rank behind those who do now, of so many who have to; 0 after the last. */
+static uint32_t next_mask(const struct order *order, uint32_t now, uint32_t all)
+{
+    if (!order->strict)
+        return (now - 1) & all;
+    const uint32_t behind = all & ~(now | (now - 1));
+    return behind & -behind;
+}
+
+bool order_first(struct order *order, uint32_t callers, uint64_t entries, bool strict)
 {
     uint32_t count = 1;
-    *order = (struct order){.callers = callers, .entries = (uint32_t)entries};
+    *order = (struct order){.callers = callers, .entries = (uint32_t)entries, .strict = strict};
     if (entries > MOST_REQUESTS || entries * (uint32_t)__builtin_popcount(callers) > MOST_REQUESTS)
         return false;
     fill(order, 0);
@@ -56,9 +65,9 @@ bool order_first(struct order *order, uint32_t callers, uint64_t entries)
 bool order_next(struct order *order)
 {
     for (uint32_t rank = order->ranks; rank-- > 0;) {
-        const uint32_t fewer = (order->masks[rank] - 1) & remaining(order, rank);
-        if (fewer) {
-            order->masks[rank] = fewer;
+        const uint32_t next = next_mask(order, order->masks[rank], remaining(order, rank));
+        if (next) {
+            order->masks[rank] = next;
             fill(order, rank + 1);
             return true;
         }
@@ -72,4 +81,14 @@ uint32_t order_time(const struct order *order, cv_node node, uint32_t left)
         if (order->masks[rank] & 1u << node && asked_before(order, node, rank) == order->entries - left)
             return (rank + 1) * ORDER_STEP;
     return 0;
+}
+
+uint64_t order_merge(const struct order *order, uint32_t merged, uint64_t time)
+{
+    uint64_t rank = time / ORDER_STEP;
+    if (time % ORDER_STEP || !rank || rank > order->ranks)
+        return time;
+    while (merged & 1u << (rank - 1))
+        rank--;
+    return rank * ORDER_STEP;
 }

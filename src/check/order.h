@@ -15,23 +15,27 @@
 #define MOST_REQUESTS 12u
 #define MOST_ORDERS 1000u
 
-/* The times of requests are multiples of this; in between there is room for the time of all that one step sends. */
-#define ORDER_STEP 64u
+/* The times of requests are multiples of this: hardly anything else is, and there is room for all that a step sends. */
+#define ORDER_STEP 65536u
 
 /* Who asks first, who next: a bit for each node. Those of the same rank ask at the same time. */
 struct order {
     uint32_t callers, entries;
+    bool strict; /* no two at the same time */
     uint32_t ranks;
     uint32_t masks[MOST_REQUESTS];
 };
 
-/* False if there are too many requests to try every order. */
-bool order_first(struct order *order, uint32_t callers, uint64_t entries);
+/* False if there are too many requests to try every order; `strict`: every one without equal times. */
+bool order_first(struct order *order, uint32_t callers, uint64_t entries, bool strict);
 
 /* The next one; false after the last. */
 bool order_next(struct order *order);
 
 /* When a node asks the next time, of so many that are left; 0: never. */
 uint32_t order_time(const struct order *order, cv_node node, uint32_t left);
+
+/* What a time becomes if the requests of certain ranks (a bit for each) have the time of those before them. */
+uint64_t order_merge(const struct order *order, uint32_t merged, uint64_t time);
 
 #endif

@@ -529,7 +529,7 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     if (observer)
         replay->observer = *observer;
     struct cv_check_options clocked = *options;
-    clocked.orders = false; /* a run has clocks */
+    clocked.orders = CV_NO_ORDERS; /* a run has clocks */
     int error = setting_init(&replay->setting, &replay->scenario, &clocked);
     if (!error)
         error = host_init(&replay->host, &replay->setting);

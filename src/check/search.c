@@ -401,7 +401,7 @@ static void turn_over(struct crew *crew)
     if (!crew->model->habits.learnt) /* what is still to be learnt may make it worth while */
         thrift_look(&crew->thrift, expanded, saved);
     const struct cv_check_options *options = &crew->model->setting.options;
-    if ((crew->model->strayed && options->reduction) || crew->model->timely)
+    if ((crew->model->strayed && options->reduction) || crew->model->timely || crew->model->tied)
         halt(crew, SEARCH_STRAYED);
     if (crew->model->habits.learnt && search->table.count > crew->patience)
         halt(crew, SEARCH_LEARNT);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "check/tie.h"
+
 int stepper_init(struct stepper *stepper, struct model *model)
 {
     size_t largest = 0;
@@ -250,6 +252,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.leap = 0;
+    if (model->setting.ordered && model->setting.order.strict && tie_matters(stepper, place, type, argument, alive))
+        model->tied = true;
     do
         if (!work_out_all(stepper, place, type, argument, alive, &first))
             return NULL;

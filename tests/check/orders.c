@@ -38,11 +38,13 @@ static void look_up(const uint32_t *outline, uint32_t count)
 /* ---- all orders ---- */
 
 /* Is it an order? The requests of a node follow each other, and every time up to the last is somebody's. */
-static bool is_order(const uint32_t *times, uint32_t nodes, uint32_t entries)
+static bool is_order(const uint32_t *times, uint32_t nodes, uint32_t entries, bool strict)
 {
     uint32_t used = 0;
     for (uint32_t i = 0; i < nodes * entries; i++) {
-        if (i % entries && times[i] <= times[i - 1])
+        if (times[i] && i % entries && times[i] <= times[i - 1])
+            return false;
+        if (strict && times[i] && used & 1u << (times[i] - 1))
             return false;
         used |= times[i] ? 1u << (times[i] - 1) : 0;
     }
@@ -63,7 +65,8 @@ static bool count_on(uint32_t *times, uint32_t callers, uint32_t nodes, uint32_t
     return false;
 }
 
-uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, struct naive_result *sum)
+uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict,
+                    struct naive_result *sum)
 {
     const uint32_t nodes = scenario->group.nodes, entries = (uint32_t)scenario->entries;
     uint32_t times[MOST] = {0};
@@ -76,11 +79,10 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     seen = calloc(ROOM, sizeof *seen);
     for (uint32_t i = 0; i < nodes * entries; i++)
         times[i] = options->callers >> i / entries & 1;
-    now.drop_clocks = false;
     now.times = times;
     now.look = note;
     do {
-        if (!is_order(times, nodes, entries))
+        if (!is_order(times, nodes, entries, strict))
             continue;
         naive_run(scenario, &now, &result);
         sum->states += result.states;

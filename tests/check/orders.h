@@ -6,9 +6,10 @@
 #include "check/naive.h"
 
 /*
- * Adds up all runs; the depth is the greatest. Returns how many states of a run with clocks look, from outside, like
- * none of the states of these: there should be none.
+ * Adds up all runs; the depth is the greatest. `strict`: orders without equal times only. Returns how many states of a
+ * run with clocks look, from outside, like none of the states of these: there should be none.
  */
-uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, struct naive_result *sum);
+uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict,
+                    struct naive_result *sum);
 
 #endif
