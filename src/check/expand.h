@@ -53,6 +53,7 @@ struct expander {
     struct foresight foresight;
     struct commuting commuting;
     struct symmetry symmetry;
+    struct memo quiet; /* nodes and channels without clocks, or with capped ones, by number and how far clocks go */
 
     /* The result. */
     struct successor *successors;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Let an algorithm make nothing of Lamport's clocks but to compare the times of requests with each other. Then all that
- * a run makes of them is the order of these times (equal ones included), and for every run there is an order among
- * those tried here, with requests that are never made behind all others. In that order a node's clock is replaced by
- * the latest of the requests it has heard of, directly or not: it does not tick. The node's own next request is later
- * than that in the run, so it is in the order, and that is all that is asked for here: a node may ask as long as its
- * clock has not reached the time laid down. So whatever happens in the run happens here: nothing wrong is missed. What
- * is found wrong may be wrong here only, where clocks are freer than they are; it is looked for again with clocks.
+ * Let an algorithm make nothing of Lamport's clocks but to compare the times of requests with each other. Then their
+ * order is all that a run makes of them, and it is among those tried here: first the requests of the run, by their
+ * times, then those that are never made. Every request has the time laid down for it. A node has to ask before it hears
+ * of a request that is not earlier than its own next one: in the run its clock would have gone past that. No clock that
+ * ticks is needed to demand this, and no more is demanded; so whatever happens in the run happens here, and nothing
+ * wrong is missed. What is found wrong may be so here only; therefore it is looked for again, with clocks.
  *
- * If other messages bear a time too, which is compared with requests that wait (CV_CLOCKS_REQUESTS), their sender's
- * clock may have run ahead of all it has heard of, but not past its own next request. How far is one more choice; only
- * how it compares with requests of those it sends to makes a difference.
+ * If other messages bear a time too, which is compared with their receiver's own request (CV_CLOCKS_REQUESTS), clocks
+ * are kept, but do not tick: a clock is the latest request heard of, directly or not. In the run it may have run ahead
+ * of that, but not past the node's own next request. How far is one more choice with every message that bears it; only
+ * how it compares with requests of those it is sent to makes a difference.
  */
 #include "check/order.h"
 

@@ -13,7 +13,7 @@
 #include "check/check.h"
 
 #define MOST_REQUESTS 12u
-#define MOST_ORDERS 1000u
+#define MOST_ORDERS 5000u
 
 /* The times of requests are multiples of this: hardly anything else is, and there is room for all that a step sends. */
 #define ORDER_STEP 65536u

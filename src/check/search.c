@@ -362,7 +362,7 @@ static void look_around(struct worker *worker)
     const struct commuting *commuting = &worker->expander.commuting;
     worker->remembered = stepper->bytes + commuting->stepper.bytes + memo_bytes(&commuting->stepper.steps) +
                          memo_bytes(&commuting->known) + memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
-                         memo_bytes(&worker->expander.foresight.known);
+                         memo_bytes(&worker->expander.foresight.known) + memo_bytes(&worker->expander.quiet);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)

@@ -88,12 +88,13 @@ static inline uint64_t clock_of(const struct setting *setting, uint32_t alive, u
     return setting->ordered ? capped / ORDER_STEP * ORDER_STEP : capped;
 }
 
-/* Does no clock make everything that a node does something new? */
+/* Does a node change by its own steps alone, and not with every tick of a clock? Those that are capped change too. */
 static inline bool is_settled(const struct setting *setting, uint32_t alive)
 {
-    return !setting->algorithm->clocked || setting->ordered || alive & HUSHED;
+    return !setting->algorithm->clocked || setting->ordered || (alive & HUSHED && !setting->caps);
 }
 
+/* Then what it was seen to do tells what it will do. */
 static inline bool learns_now(const struct setting *setting, uint32_t alive)
 {
     return setting->learns && is_settled(setting, alive);
