@@ -3,7 +3,7 @@
  * The checker against one too simple to be wrong (check/naive.c): without reduction both must count the same states,
  * steps and levels, with one thread and with two, with short fingerprints and long ones. With reduction the verdict
  * must stay the same, every end of a run be kept, and no more states be seen. Clocks that are dropped or capped once
- * nobody will ask any more are so in both.
+ * nobody will ask any more are so in both, and so is the order of requests where it is laid down instead.
  *
  * usage: check [--long]
  */
@@ -14,6 +14,7 @@
 #include "check/check.h"
 #include "check/naive.h"
 #include "check/order.h"
+#include "check/orders.h"
 #include "core/plan.h"
 
 struct sample {
@@ -56,6 +57,7 @@ static const struct sample quick[] = {
     {"ricart-agrawala", "3", NULL, NULL, "clocks=1:3", {CALLERS}, false},
     {"lamport", "2", NULL, NULL, NULL, {CALLERS}, false},
     {"lamport", "2", NULL, NULL, NULL, {CALLERS}, true},
+    {"lamport", "2", "2", NULL, NULL, {CALLERS}, false},
     {"maekawa", "2", NULL, NULL, NULL, {CALLERS, .inside = true}, false},
     {"maekawa-plain", "3", NULL, NULL, NULL, {CALLERS}, false},
     {"maekawa", "3", NULL, NULL, NULL, {.callers = 5}, false},
@@ -119,13 +121,14 @@ static struct cv_check_options options_of(const struct sample *sample)
 
 /* Both count all there is: a property of no name is never violated, so nothing ends the search early. */
 static void compare_counts(const struct sample *sample, const struct cv_scenario *scenario,
-                           const struct naive_result *naive, bool canonical)
+                           const struct naive_result *naive, bool canonical, enum cv_orders orders)
 {
     for (int round = 0; round < 3; round++) {
         struct cv_check_options options = options_of(sample);
         struct cv_check_result result;
         options.property = "none";
         options.drop_clocks = options.symmetry = canonical;
+        options.orders = orders;
         options.threads = round == 1 ? 2 : 1;
         options.wide = round == 2;
         if (cv_check_run(scenario, &options, &result))
@@ -140,13 +143,15 @@ static void compare_counts(const struct sample *sample, const struct cv_scenario
 }
 
 /* Leaving out orders must keep every end of a run. */
-static void compare_ends(const struct sample *sample, const struct cv_scenario *scenario, uint64_t ends)
+static void compare_ends(const struct sample *sample, const struct cv_scenario *scenario, uint64_t ends,
+                         enum cv_orders orders)
 {
     for (uint32_t threads = 1; threads <= 2; threads++) {
         struct cv_check_options options = options_of(sample);
         struct cv_check_result result;
         options.property = "none";
         options.reduction = true;
+        options.orders = orders;
         options.threads = threads;
         if (cv_check_run(scenario, &options, &result))
             fail(sample, "memory", 0, 1);
@@ -163,6 +168,7 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     if (cv_check_run(scenario, &options, &whole))
         fail(sample, "memory", 0, 1);
     options.reduction = options.drop_clocks = options.symmetry = true;
+    options.orders = CV_STRICT_ORDERS;
     if (cv_check_run(scenario, &options, &reduced))
         fail(sample, "memory", 0, 1);
     if (naive && (naive->two_inside || naive->stuck))
@@ -170,10 +176,24 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     expect(sample, "verdict with reduction", whole.judgement.verdict, reduced.judgement.verdict);
     expect(sample, "confirmed by replay", whole.trail.count != 0, whole.confirmed);
     expect(sample, "confirmed by replay, with reduction", reduced.trail.count != 0, reduced.confirmed);
-    if (whole.judgement.verdict == CV_HELD && reduced.states > whole.states)
+    const bool orders = scenario->algorithm->clocked > CV_CLOCKED; /* each has its own states */
+    if (whole.judgement.verdict == CV_HELD && reduced.states > whole.states && !orders)
         fail(sample, "states with reduction", whole.states, reduced.states);
     cv_check_free(&whole);
     cv_check_free(&reduced);
+}
+
+/* Requests in a given order instead of clocks: the same in every order, and nothing that clocks allow is missing. */
+static void compare_orders(const struct sample *sample, const struct cv_scenario *scenario)
+{
+    struct naive_result naive;
+    for (enum cv_orders orders = CV_STRICT_ORDERS; orders <= CV_ALL_ORDERS; orders++) {
+        const bool strict = orders == CV_STRICT_ORDERS && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+        const uint64_t missing = orders_run(scenario, &sample->options, strict, &naive);
+        expect(sample, "states that no order has", 0, missing);
+        compare_counts(sample, scenario, &naive, false, orders);
+        compare_ends(sample, scenario, naive.ends, orders);
+    }
 }
 
 static void compare_with_naive(const struct sample *sample, const struct cv_scenario *scenario)
@@ -181,15 +201,17 @@ static void compare_with_naive(const struct sample *sample, const struct cv_scen
     struct naive_options options = sample->options;
     struct naive_result naive;
     naive_run(scenario, &options, &naive);
-    compare_counts(sample, scenario, &naive, false);
-    compare_ends(sample, scenario, naive.ends);
+    compare_counts(sample, scenario, &naive, false, CV_NO_ORDERS);
+    compare_ends(sample, scenario, naive.ends, CV_NO_ORDERS);
     compare_verdicts(sample, scenario, &naive);
     options.drop_clocks = scenario->algorithm->clocked;
     options.symmetry = scenario->algorithm->rename;
     if (options.drop_clocks || options.symmetry) {
         naive_run(scenario, &options, &naive);
-        compare_counts(sample, scenario, &naive, true);
+        compare_counts(sample, scenario, &naive, true, CV_NO_ORDERS);
     }
+    if (scenario->algorithm->clocked > CV_CLOCKED)
+        compare_orders(sample, scenario);
 }
 
 static void compare_with_whole(const struct sample *sample, const struct cv_scenario *scenario)
@@ -199,7 +221,7 @@ static void compare_with_whole(const struct sample *sample, const struct cv_scen
     options.property = "none";
     if (cv_check_run(scenario, &options, &whole))
         fail(sample, "memory", 0, 1);
-    compare_ends(sample, scenario, whole.ends);
+    compare_ends(sample, scenario, whole.ends, CV_NO_ORDERS);
     compare_verdicts(sample, scenario, NULL);
     cv_check_free(&whole);
 }

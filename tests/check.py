@@ -90,6 +90,7 @@ MUTANTS = {
     "maekawa-relinquishes-to-all": ("-n 3", "exclusion"),
     "maekawa-without-sanders": ("-n 3", "no-deadlock"),
     "ricart-agrawala-compares-the-present": ("-n 2 --entries 2", "exclusion"),
+    "ricart-agrawala-counts-time-alone": ("-n 2", "fences-rise"),
     "ricart-agrawala-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
     "ricart-agrawala-keeps-ties-waiting": ("-n 2", "no-deadlock"),
     "ricart-agrawala-lets-ties-in": ("-n 2", "exclusion"),

@@ -564,13 +564,13 @@ enum cv_claim {
 };
 
 #define CV_SYNCHRONIZER_CLAIMS (CV_WHOLE_ROUNDS | CV_CLOSE_ROUNDS | CV_LIKE_SYNCHRONOUS)
-
 #define CV_MUTEX_CLAIMS (CV_EXCLUSION | CV_FENCES_RISE | CV_NO_DEADLOCK | CV_EVERY_REQUEST)
 #define CV_ELECTION_CLAIMS (CV_AGREEMENT | CV_BEST_WINS | CV_EVERYONE_LEARNS | CV_ANY_CALLER | CV_ONE_CALL)
 
 enum cv_clock_use {
-    CV_CLOCKED = 1,    /* Lamport's clock tells the time of requests, or whatever else */
-    CV_CLOCKS_REQUESTS /* times are only compared with those of requests that wait, not by how much they differ */
+    CV_CLOCKED = 1,     /* Lamport's clock tells the time of requests, or whatever else */
+    CV_CLOCKS_REQUESTS, /* requests are put in order by their times; is some other time later than my own request? */
+    CV_CLOCKS_ORDER     /* requests are put in order by their times, and that is all */
 };
 
 struct cv_kind {

@@ -21,6 +21,9 @@ struct cv_check_progress {
     const char *phase; /* what is being done */
 };
 
+/* Is the order in which requests happen laid down beforehand? If equal times make no difference, without these. */
+enum cv_orders { CV_NO_ORDERS, CV_STRICT_ORDERS, CV_ALL_ORDERS };
+
 struct cv_check_options {
     uint32_t callers;     /* a bit for each node that may call the election, or ask to enter */
     cv_node inside;       /* mutex: the view begins with this node inside; CV_NOBODY: with nobody */
@@ -34,6 +37,7 @@ struct cv_check_options {
     bool reduction;       /* leave out orders that come to the same */
     bool symmetry;        /* take states that differ in names only for one, where the algorithm allows it */
     bool drop_clocks;     /* once nobody will ask any more, if nothing but requests looks at them */
+    uint32_t orders;      /* enum cv_orders, where the order of requests is all that clocks are for */
     bool wide;            /* fingerprints of 128 bits */
     const char *property; /* look for violations of this one alone; NULL: of any */
     volatile sig_atomic_t *interrupted;

@@ -13,8 +13,9 @@ int expander_init(struct expander *expander, struct model *model)
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
     expander->foresight.habits = &model->habits;
     const int error = stepper_init(&expander->stepper, model);
-    if (error || memo_init(&expander->foresight.known) || commuting_init(&expander->commuting, model) ||
-        symmetry_init(&expander->symmetry, model) || !expander->successors || !expander->changes)
+    if (error || memo_init(&expander->foresight.known) || memo_init(&expander->quiet) ||
+        commuting_init(&expander->commuting, model) || symmetry_init(&expander->symmetry, model) ||
+        !expander->successors || !expander->changes)
         return CV_ENOMEM;
     expander->light = may_be_light(expander);
     return 0;
@@ -26,6 +27,7 @@ void expander_free(struct expander *expander)
     free(expander->changes);
     stepper_free(&expander->stepper);
     memo_free(&expander->foresight.known);
+    memo_free(&expander->quiet);
     commuting_free(&expander->commuting);
     symmetry_free(&expander->symmetry);
 }

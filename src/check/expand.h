@@ -69,7 +69,8 @@ struct expander {
     struct foresight foresight;
     struct commuting commuting;
     struct symmetry symmetry;
-    bool light; /* nothing but steps changes anything: see light.h */
+    struct memo quiet; /* nodes and channels without clocks, or with capped ones, by number and how far clocks go */
+    bool light;        /* nothing but steps changes anything: see light.h */
 
     /* The result. */
     struct successor *successors;

@@ -126,7 +126,7 @@ static void close_step(struct host *host, struct place *place)
     }
     if (did || me->used)
         set_flag(place, PLACE_FRESH, false);
-    place->clock = clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
+    place->clock = host->setting->forgets ? 0 : clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
 void host_begin(struct host *host, struct place *place, cv_node node)
@@ -192,6 +192,23 @@ static void call_handler(void *context)
         call->broken = algorithm->invariant(me);
 }
 
+/*
+ * Requests in a given order: the time of the event. A request's is laid down; what was heard of must be earlier than
+ * the node's own next one, and all else happens just behind it, or further on.
+ */
+static uint64_t time_in_order(struct host *host, const struct place *place, uint32_t alive, enum cv_decision_type type)
+{
+    const struct setting *setting = host->setting;
+    uint64_t heard = clock_of(setting, alive, place->clock);
+    host->late =
+        type != CV_DECIDE_REQUEST && place->left && order_time(&setting->order, place->node, place->left) <= heard;
+    if (type == CV_DECIDE_REQUEST)
+        return order_merge(&setting->order, host->merged, order_time(&setting->order, place->node, place->left + 1));
+    if (setting->forgets)
+        heard = 0;
+    return (heard > host->leap ? heard : host->leap) + 1;
+}
+
 /* What the event does to the node before its handler sees it. */
 static void prepare(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
                     uint32_t argument, const struct cv_message *message)
@@ -220,7 +237,8 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock = clock_of(host->setting, alive, place->clock + 1);
+    place->clock = host->setting->ordered ? time_in_order(host, place, alive, type)
+                                          : clock_of(host->setting, alive, place->clock + 1);
     if (type == CV_DECIDE_REQUEST && host->setting->caps)
         place->asked = place->clock < UINT32_MAX ? (uint32_t)place->clock : UINT32_MAX;
 }

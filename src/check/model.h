@@ -40,8 +40,10 @@ struct model {
     _Atomic uint32_t parts;                   /* of a state's vector */
     _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
     uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
+    uint64_t before;                          /* states of searches that are over, for other orders of requests */
     _Atomic bool out_of_memory;
     _Atomic bool timely;  /* a step that is no request looked at its clock */
+    _Atomic bool tied;    /* a step would be another if requests had equal times */
     _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
 };
 

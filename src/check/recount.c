@@ -104,22 +104,39 @@ static uint32_t hushed_contents(struct model *model, uint32_t contents, uint32_t
     return first == list->first && rest == list->rest ? contents : model_put_back(model, first, rest);
 }
 
-void hush(struct expander *expander, struct successor *successor, uint32_t alive)
+static uint32_t hushed_place(struct model *model, uint32_t number, uint32_t alive)
+{
+    struct place *place = copy(model, &model->places, number);
+    if (!place)
+        return number;
+    place->clock = clock_of(&model->setting, alive, place->clock);
+    const uint32_t result = model_add_place(model, place);
+    free(place);
+    return result;
+}
+
+/* A node, or the contents of a channel, as before but remembered. */
+static uint32_t hushed_part(struct expander *expander, bool is_place, uint32_t number, uint32_t alive)
 {
     struct model *model = expander->model;
+    const uint64_t key = (uint64_t)is_place << 32 | number, known = memo_find(&expander->quiet, key, alive);
+    if (known)
+        return (uint32_t)(known - 1);
+    const uint32_t result = is_place ? hushed_place(model, number, alive) : hushed_contents(model, number, alive);
+    if (memo_add(&expander->quiet, key, alive, (uint64_t)result + 1))
+        model->out_of_memory = true;
+    return result;
+}
+
+void hush(struct expander *expander, struct successor *successor, uint32_t alive)
+{
+    const struct model *model = expander->model;
     for (uint32_t part = 0; part < model->parts; part++) {
-        uint32_t after = expander->state[part];
-        if (part > model->setting.nodes) {
-            after = hushed_contents(model, after, alive);
-        } else if (part < model->setting.nodes) {
-            struct place *place = copy(model, &model->places, after);
-            if (!place)
-                return;
-            place->clock = clock_of(&model->setting, alive, place->clock);
-            after = model_add_place(model, place);
-            free(place);
-        }
-        if (after != expander->state[part])
+        if (part == model->setting.nodes)
+            continue;
+        const uint32_t before = expander->state[part];
+        const uint32_t after = hushed_part(expander, part < model->setting.nodes, before, alive);
+        if (after != before)
             expand_set(expander, successor, part, after);
     }
 }

@@ -528,7 +528,9 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     replay->scenario.crash_count = 0;
     if (observer)
         replay->observer = *observer;
-    int error = setting_init(&replay->setting, &replay->scenario, options);
+    struct cv_check_options clocked = *options;
+    clocked.orders = CV_NO_ORDERS; /* a run has clocks */
+    int error = setting_init(&replay->setting, &replay->scenario, &clocked);
     if (!error)
         error = host_init(&replay->host, &replay->setting);
     if (!error)

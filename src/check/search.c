@@ -305,7 +305,7 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
     uint32_t *state = worker->base[0];
     const struct print print = chunk_state(chunk, index, worker->crew->model->parts, state);
     const uint32_t alive = expand_alive(expander, state);
-    const bool worth_trying = !worker->crew->model->setting.algorithm->clocked || alive & HUSHED;
+    const bool worth_trying = is_settled(&worker->crew->model->setting, alive);
     worker->expanded += worth_trying;
     if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
         worker->reduced = true;
@@ -367,7 +367,7 @@ static void look_around(struct worker *worker)
     worker->remembered = stepper->outcomes.bytes + commuting->stepper.outcomes.bytes +
                          memo_bytes(&commuting->stepper.steps) + memo_bytes(&commuting->known) +
                          memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
-                         memo_bytes(&worker->expander.foresight.known);
+                         memo_bytes(&worker->expander.foresight.known) + memo_bytes(&worker->expander.quiet);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
@@ -376,11 +376,12 @@ static void look_around(struct worker *worker)
         return;
     note_memory(crew, 0);
     if (options->progress)
-        options->progress(options->progress_context, &(struct cv_check_progress){.states = crew->search->table.count,
-                                                                                 .queue = crew->queued,
-                                                                                 .bytes = crew->search->bytes,
-                                                                                 .depth = crew->search->depth,
-                                                                                 .phase = "searching"});
+        options->progress(options->progress_context,
+                          &(struct cv_check_progress){.states = crew->model->before + crew->search->table.count,
+                                                      .queue = crew->queued,
+                                                      .bytes = crew->search->bytes,
+                                                      .depth = crew->search->depth,
+                                                      .phase = "searching"});
 }
 
 /* Between two levels: one thread alone. */
@@ -396,7 +397,7 @@ static void turn_over(struct crew *crew)
     if (!crew->model->habits.learnt) /* what is still to be learnt may make it worth while */
         thrift_look(&crew->thrift, expanded, saved);
     const struct cv_check_options *options = &crew->model->setting.options;
-    if ((crew->model->strayed && options->reduction) || (crew->model->timely && crew->model->setting.hushes))
+    if ((crew->model->strayed && options->reduction) || crew->model->timely || crew->model->tied)
         halt(crew, SEARCH_STRAYED);
     if (crew->model->habits.learnt && search->table.count > crew->patience)
         halt(crew, SEARCH_LEARNT);

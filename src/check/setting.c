@@ -15,7 +15,13 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->group.epoch += options->inside != CV_NOBODY;
     setting->learns = options->reduction && !scenario->algorithm->counters;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE;
-    setting->hushes = scenario->algorithm->clocked && options->drop_clocks;
+    setting->forgets = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+    setting->ordered = options->orders && scenario->algorithm->clocked > CV_CLOCKED && !setting->group.absence &&
+                       !options->most_depth &&
+                       order_first(&setting->order, options->callers & ((1u << setting->nodes) - 1), scenario->entries,
+                                   options->orders == CV_STRICT_ORDERS && setting->forgets);
+    setting->forgets &= setting->ordered;
+    setting->hushes = scenario->algorithm->clocked && options->drop_clocks && !setting->ordered;
     setting->caps = setting->hushes && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;

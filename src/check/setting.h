@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_CHECK_SETTING_H
 #define CONCLAVE_CHECK_SETTING_H
 
-#include "check/check.h"
+#include "check/order.h"
 #include "core/error.h"
 #include "core/index.h"
 
@@ -14,11 +14,14 @@ struct setting {
     struct cv_group group; /* the scenario's, with `absence` set if somebody may be missing */
     struct cv_index index;
     uint32_t nodes, timers, claims;
-    cv_id best;      /* the best of all nodes */
-    bool learns;     /* what nodes are seen to do tells what they will do: see learns_now() */
-    bool renames;    /* states that differ in names only are one */
-    bool hushes;     /* Lamport clocks are dropped once nobody will ask any more, */
-    bool caps;       /* or go no further than all requests, if that is all that matters */
+    cv_id best;   /* the best of all nodes */
+    bool learns;  /* what nodes are seen to do tells what they will do: see learns_now() */
+    bool renames; /* states that differ in names only are one */
+    bool hushes;  /* Lamport clocks are dropped once nobody will ask any more, */
+    bool caps;    /* or go no further than all requests, if that is all that matters */
+    bool ordered; /* clocks do not tick: see order.h; */
+    bool forgets; /* and nobody passes on what it has heard of the time */
+    struct order order;
     bool any_caller; /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */
     bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
@@ -81,13 +84,20 @@ static inline bool is_mutex(const struct setting *setting)
 static inline uint64_t clock_of(const struct setting *setting, uint32_t alive, uint64_t clock)
 {
     const uint64_t most = alive & HUSHED ? alive >> HUSH_SHIFT & HUSH_MOST : UINT64_MAX;
-    return !setting->algorithm->clocked ? 0 : clock < most ? clock : most;
+    const uint64_t capped = !setting->algorithm->clocked ? 0 : clock < most ? clock : most;
+    return setting->ordered ? capped / ORDER_STEP * ORDER_STEP : capped;
 }
 
-/* Not as long as a clock makes everything that a node does something new. */
+/* Does a node change by its own steps alone, and not with every tick of a clock? Those that are capped change too. */
+static inline bool is_settled(const struct setting *setting, uint32_t alive)
+{
+    return !setting->algorithm->clocked || setting->ordered || (alive & HUSHED && !setting->caps);
+}
+
+/* Then what it was seen to do tells what it will do. */
 static inline bool learns_now(const struct setting *setting, uint32_t alive)
 {
-    return setting->learns && (!setting->algorithm->clocked || alive & HUSHED);
+    return setting->learns && is_settled(setting, alive);
 }
 
 /* Whom a node can reach: the living, in a graph those it is connected with by the living. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "check/tie.h"
+
 int stepper_init(struct stepper *stepper, struct model *model)
 {
     size_t largest = 0;
@@ -49,6 +51,8 @@ static uint8_t flags_of(const struct stepper *stepper, const struct place *befor
         flags |= OUTCOME_RECALLED;
     if (broken)
         flags |= OUTCOME_BROKEN;
+    if (stepper->host.late)
+        flags |= OUTCOME_LATE;
     if (setting->best_always && after->flags & PLACE_KNOWS && after->leader != setting->best)
         flags |= OUTCOME_MISLED;
     if (setting->agree_always && ((before->flags ^ after->flags) & PLACE_KNOWS || before->leader != after->leader))
@@ -159,6 +163,8 @@ static uint64_t digest(const struct stepper *stepper, size_t length)
     return digest;
 }
 
+#define FAR_AWAY (1u << 30)
+
 /*
  * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
  * are of no use once nobody will ask any more. Tried as it is, at a time far away, and without any time at all.
@@ -177,7 +183,8 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
             type == CV_DECIDE_DELIVER ? model_message(model, i == 2 ? timeless : timed) : NULL;
         memcpy(stepper->scratch, model_place(model, place), length);
         if (i)
-            stepper->scratch->clock = i == 1 ? 1u << 30 : 0;
+            stepper->scratch->clock = i == 1 ? FAR_AWAY : 0;
+        stepper->host.leap = i == 1 ? FAR_AWAY : 0;
         stepper->host.script_length = 0;
         host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
         digests[i] = digest(stepper, length);
@@ -185,16 +192,36 @@ static bool is_timeless(struct stepper *stepper, uint32_t place, enum cv_decisio
     return digests[0] == digests[1] && digests[0] == digests[2];
 }
 
-static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
-                                      uint32_t argument, uint32_t alive)
+/*
+ * The next time, behind the given one, up to which the clock of a node may have run ahead of all it has heard of: that
+ * of a request that is to come; but not as far as its own. 0 after the last, and where clocks do not run ahead.
+ */
+static uint64_t next_leap(const struct setting *setting, const struct place *place, enum cv_decision_type type,
+                          uint64_t leap)
+{
+    if (!setting->ordered || setting->algorithm->clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
+        return 0;
+    const uint64_t own = order_time(&setting->order, place->node, place->left);
+    const uint64_t next = (leap > place->clock ? leap : place->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
+    return next <= setting->order.ranks * ORDER_STEP && (!own || next < own) ? next : 0;
+}
+
+/* Does somebody hear of it whose request has that time? If not, the clock may as well not have run so far. */
+static bool matters(const struct setting *setting, uint64_t leap, const struct outcome *outcome)
+{
+    uint32_t receivers = 0;
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        receivers |= 1u << outcome->sends[i].to;
+    return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
+}
+
+/* All that a step may lead to, with the clock running ahead that far, before what else is known; false: no memory. */
+static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                         uint32_t alive, struct outcome **first)
 {
     struct model *model = stepper->model;
     const struct place *before = model_place(model, place);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
-    struct outcome *first = NULL;
-    if (model->setting.hushes && !model->setting.caps && type != CV_DECIDE_REQUEST &&
-        !is_timeless(stepper, place, type, argument, alive))
-        model->timely = true;
     stepper->host.script_length = 0;
     do {
         memcpy(stepper->scratch, before, intern_record(&model->places, place)->length);
@@ -202,15 +229,34 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         struct outcome *outcome = note_outcome(stepper, place, broken);
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
-            return NULL;
-        if (learns_now(&model->setting, alive) && !stepper->supposes)
-            note_habit(model, place, type, argument, alive, outcome);
-        if (is_known(first, outcome))
+            return false;
+        if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
             continue;
-        outcome->light &= !first || first->light; /* asked of the first alone */
-        outcome->next = first;
-        first = outcome;
+        if (learns_now(&model->setting, alive) && !stepper->supposes && !(outcome->flags & OUTCOME_LATE))
+            note_habit(model, place, type, argument, alive, outcome);
+        outcome->light &= !*first || (*first)->light; /* asked of the first alone */
+        outcome->next = *first;
+        *first = outcome;
     } while (host_next_script(&stepper->host));
+    return true;
+}
+
+static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct place *before = model_place(model, place);
+    struct outcome *first = NULL;
+    if ((model->setting.hushes || model->setting.ordered) && model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS &&
+        type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+        model->timely = true;
+    stepper->host.leap = 0;
+    if (model->setting.ordered && model->setting.order.strict && tie_matters(stepper, place, type, argument, alive))
+        model->tied = true;
+    do
+        if (!work_out_all(stepper, place, type, argument, alive, &first))
+            return NULL;
+    while ((stepper->host.leap = next_leap(&model->setting, before, type, stepper->host.leap)));
     return first;
 }
 

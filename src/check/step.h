@@ -16,6 +16,7 @@ enum outcome_flag {
     OUTCOME_RECALLED = 1u << 3, /* it called while its own election was under way */
     OUTCOME_BROKEN = 1u << 4,   /* its invariant, or an assertion, does not hold */
     OUTCOME_MISLED = 1u << 5,   /* it follows somebody who is not the best of all */
+    OUTCOME_LATE = 1u << 7,     /* not in this order of requests: the node has to ask first */
     OUTCOME_FOLLOWS = 1u << 6   /* whom it follows has changed, and that is judged at every state */
 };
 

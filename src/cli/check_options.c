@@ -162,6 +162,7 @@ static int take_option(struct check_request *request, int option, struct cv_comp
         return read_timeouts(&out->any_time, complaint);
     case NO_REDUCTION:
         out->reduction = out->symmetry = out->drop_clocks = false;
+        out->orders = CV_NO_ORDERS;
         return 0;
     case NO_SYMMETRY:
         out->symmetry = false;
@@ -285,6 +286,7 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .reduction = true,
                                                   .symmetry = true,
                                                   .drop_clocks = true,
+                                                  .orders = CV_STRICT_ORDERS,
                                                   .callers = UINT32_MAX,
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();

@@ -5,28 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 8, STATE = 640, MAIL = 40, BODY = 128 };
-
-struct letter {
-    uint32_t kind, words;
-    uint64_t clock;
-    uint64_t body[BODY / 8];
-};
-
-struct node {
-    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left, asked, unused;
-    uint64_t clock, timers[CV_MAX_TIMERS];
-    uint64_t state[STATE / 8];
-};
-
-/* Everything there is. */
-struct full {
-    struct node node[N];
-    uint32_t count[N][N];
-    struct letter letter[N][N][MAIL];
-    uint64_t highest;
-    uint32_t crashes, misses, suspicions, missed;
-};
+#include "check/full.h"
 
 static const struct cv_scenario *scenario;
 static const struct naive_options *options;
@@ -67,6 +46,44 @@ static void grow(struct cv_self *me, size_t bytes)
     abort();
 }
 
+/* ---- requests at given times ---- */
+
+enum { STEP = 64 };
+
+static uint64_t leap; /* as far as this the clock has run ahead of all that was heard of */
+static bool late;     /* the node should have asked before: that does not happen */
+
+/* A node's next request, of so many that are left; 0: there is none. */
+static uint64_t time_of(cv_node i, uint32_t left)
+{
+    return left ? options->times[i * scenario->entries + scenario->entries - left] * STEP : 0ull;
+}
+
+/* Requests alone bear a time: nobody keeps in mind what it has heard of others. */
+static bool forgets(void)
+{
+    return options->times && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+}
+
+/* Time stands still between two requests. */
+static uint64_t on_time(uint64_t clock)
+{
+    return options->times ? clock / STEP * STEP : clock;
+}
+
+/* Has somebody just been sent something whose request has the time that the clock has run ahead to? */
+static bool is_heard(cv_node i)
+{
+    for (cv_node j = 0; j < n; j++)
+        for (uint64_t k = 0; k < scenario->entries; k++)
+            if (next.count[i][j] > now.count[i][j] && options->callers & 1u << j &&
+                options->times[j * scenario->entries + k] * STEP == leap)
+                return true;
+    return false;
+}
+
+/* ---- handlers ---- */
+
 static const struct cv_runtime runtime = {choose, present, suspected, grow};
 
 static struct cv_self *begin(cv_node i)
@@ -94,7 +111,7 @@ static void finish(cv_node i, uint32_t most)
     it->calling = self.calling;
     it->knows = self.knows;
     it->leader = self.knows ? self.elected : 0;
-    it->clock = scenario->algorithm->clocked ? self.clock : 0;
+    it->clock = scenario->algorithm->clocked && !forgets() ? on_time(self.clock) : 0;
     for (uint32_t t = 0; t < CV_MAX_TIMERS; t++) {
         if ((self.timers_armed | self.timers_cancelled) & 1u << t)
             it->timers[t] = 0;
@@ -121,8 +138,8 @@ static void finish(cv_node i, uint32_t most)
         if (next.count[i][to] == MAIL || message->words * 4 > BODY)
             abort();
         struct letter *letter = &next.letter[i][to][next.count[i][to]++];
-        *letter =
-            (struct letter){message->kind, message->words, scenario->algorithm->clocked ? message->clock : 0, {0}};
+        *letter = (struct letter){
+            message->kind, message->words, scenario->algorithm->clocked ? on_time(message->clock) : 0, {0}};
         memcpy(letter->body, message->body, message->words * 4);
     }
 }
@@ -131,55 +148,6 @@ static void finish(cv_node i, uint32_t most)
 
 static unsigned char **set, **list;
 static uint64_t set_room, list_room, list_count;
-
-static int compare(const void *one, const void *other)
-{
-    return memcmp(one, other, sizeof(struct letter));
-}
-
-static uint32_t pack(struct full *full, unsigned char *out)
-{
-    unsigned char *at = out + 4;
-    for (cv_node i = 0; i < n; i++) {
-        memcpy(at, &full->node[i], sizeof full->node[i]);
-        at += sizeof full->node[i];
-        for (cv_node j = 0; j < n; j++) {
-            if (scenario->unordered)
-                qsort(full->letter[i][j], full->count[i][j], sizeof(struct letter), compare);
-            memcpy(at, &full->count[i][j], sizeof(uint32_t));
-            at += sizeof(uint32_t);
-            memcpy(at, full->letter[i][j], full->count[i][j] * sizeof(struct letter));
-            at += full->count[i][j] * sizeof(struct letter);
-        }
-    }
-    const uint64_t rest[5] = {full->highest, full->crashes, full->misses, full->suspicions, full->missed};
-    memcpy(at, rest, sizeof rest);
-    const uint32_t length = (uint32_t)(at + sizeof rest - out);
-    memcpy(out, &length, 4);
-    return length;
-}
-
-static void unpack(struct full *full, const unsigned char *in)
-{
-    const unsigned char *at = in + 4;
-    for (cv_node i = 0; i < n; i++) {
-        memcpy(&full->node[i], at, sizeof full->node[i]);
-        at += sizeof full->node[i];
-        for (cv_node j = 0; j < n; j++) {
-            memcpy(&full->count[i][j], at, sizeof(uint32_t));
-            at += sizeof(uint32_t);
-            memcpy(full->letter[i][j], at, full->count[i][j] * sizeof(struct letter));
-            at += full->count[i][j] * sizeof(struct letter);
-        }
-    }
-    uint64_t rest[5];
-    memcpy(rest, at, sizeof rest);
-    full->highest = rest[0];
-    full->crashes = (uint32_t)rest[1];
-    full->misses = (uint32_t)rest[2];
-    full->suspicions = (uint32_t)rest[3];
-    full->missed = (uint32_t)rest[4];
-}
 
 /* The length comes first. */
 static uint64_t place_of(const unsigned char *packed, uint32_t length)
@@ -315,7 +283,7 @@ static void choose_names(cv_node *names, uint32_t at, const struct full *origina
     static unsigned char packed[sizeof(struct full) + 64];
     if (at == n) {
         rename_all(original, names, &other);
-        const uint32_t length = pack(&other, packed);
+        const uint32_t length = full_pack(scenario, &other, packed);
         if (memcmp(packed, best, 4) == 0 && memcmp(packed, best, length) < 0)
             memcpy(best, packed, length);
         return;
@@ -340,9 +308,24 @@ static void name_anew(void)
     for (cv_node i = 0; i < n; i++)
         names[i] = i;
     original = next;
-    pack(&original, best);
+    full_pack(scenario, &original, best);
     choose_names(names, 0, &original, best);
-    unpack(&next, best);
+    full_unpack(scenario, &next, best);
+}
+
+static void show(void)
+{
+    static uint32_t outline[N + N * N * (MAIL + 1)];
+    uint32_t count = 0;
+    for (cv_node i = 0; i < n; i++) {
+        outline[count++] = next.node[i].waiting + 2 * next.node[i].inside;
+        for (cv_node j = 0; j < n; j++) {
+            outline[count++] = next.count[i][j];
+            for (uint32_t k = 0; k < next.count[i][j]; k++)
+                outline[count++] = next.letter[i][j][k].kind;
+        }
+    }
+    options->look(outline, count);
 }
 
 static void meet(void)
@@ -356,7 +339,7 @@ static void meet(void)
         visit(&(struct cv_counting){lower});
     }
     static unsigned char packed[sizeof(struct full) + 64];
-    const uint32_t length = pack(&next, packed);
+    const uint32_t length = full_pack(scenario, &next, packed);
     uint32_t inside = 0;
     result->transitions++;
     if (result->states * 2 >= set_room)
@@ -370,6 +353,8 @@ static void meet(void)
         list = realloc(list, (list_room = list_room ? list_room * 2 : 1024) * sizeof *list);
     list[list_count++] = set[at];
     result->states++;
+    if (options->look)
+        show();
     for (cv_node i = 0; i < n; i++)
         inside += next.node[i].inside;
     result->two_inside |= inside > 1;
@@ -454,8 +439,12 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         it->suspects |= 1u << a;
         next.suspicions -= !lost(i, a);
     }
+    late = options->times && event != REQUEST && it->left && time_of(i, it->left) <= it->clock;
+    it->clock = forgets() ? 0 : it->clock > leap ? it->clock : leap;
     it->clock += algorithm->clocked != 0;
     it->clock = it->clock < latest(&now) ? it->clock : latest(&now);
+    if (options->times && event == REQUEST)
+        it->clock = time_of(i, it->left + 1);
     if (event == REQUEST && options->drop_clocks && algorithm->clocked == CV_CLOCKS_REQUESTS)
         it->asked = (uint32_t)it->clock;
     struct cv_self *me = begin(i);
@@ -479,13 +468,14 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
 }
 
 /* For every outcome of what it chooses; and, if somebody may die, for every point at which it dies half done. */
-static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
+static void all_choices(enum event event, cv_node i, uint32_t a, uint32_t b)
 {
     scripted = 0;
     for (bool more = true; more;) {
         const uint32_t sent = happen(event, i, a, b, UINT32_MAX);
         uint32_t drawn = chosen;
-        meet();
+        if (!late)
+            meet();
         for (uint32_t k = 1; k < sent && may_kill(); k++)
             for (uint32_t missed = 0; missed <= (now.misses > 0); missed++) {
                 scripted = drawn;
@@ -500,6 +490,26 @@ static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
             script[drawn - 1]++;
         scripted = drawn;
     }
+}
+
+/* The same, if the clock may have run ahead: not past the node's own next request. */
+static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
+{
+    const uint64_t own = options->times ? time_of(i, now.node[i].left) : 0;
+    const uint64_t last = n * scenario->entries * STEP;
+    all_choices(event, i, a, b);
+    if (!options->times || event == REQUEST || scenario->algorithm->clocked != CV_CLOCKS_REQUESTS)
+        return;
+    happen(event, i, a, b, UINT32_MAX);
+    uint64_t before = next.node[i].clock;
+    for (leap = STEP; leap <= last && (!own || leap < own); leap += STEP) {
+        happen(event, i, a, b, UINT32_MAX);
+        if (next.node[i].clock > before && is_heard(i)) {
+            before = next.node[i].clock;
+            all_choices(event, i, a, b);
+        }
+    }
+    leap = 0;
 }
 
 static bool over(void)
@@ -527,7 +537,7 @@ static bool events_at(cv_node i)
         for (uint32_t k = 0; k < (scenario->unordered ? now.count[j][i] : now.count[j][i] > 0); k++) {
             must = true;
             /* They are sorted; of two that are alike it does not matter which one arrives. */
-            if (k == 0 || compare(&now.letter[j][i][k - 1], &now.letter[j][i][k]) != 0)
+            if (k == 0 || letter_compare(&now.letter[j][i][k - 1], &now.letter[j][i][k]) != 0)
                 all(DELIVER, i, j, k);
         }
         if (j == i || it->suspects & 1u << j || (!lost(i, j) && !now.suspicions))
@@ -629,7 +639,7 @@ void naive_run(const struct cv_scenario *what, const struct naive_options *how, 
             level = list_count;
             result->depth++;
         }
-        unpack(&now, list[at]);
+        full_unpack(scenario, &now, list[at]);
         bool must = false;
         for (cv_node i = 0; i < n && !over(); i++)
             if (now.node[i].alive)

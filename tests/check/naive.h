@@ -15,6 +15,10 @@ struct naive_options {
     bool drop_clocks; /* once nobody will ask any more; or they go no further than all requests that wait */
     bool inside;      /* the first node is inside from the beginning, in a view that follows another */
     uint64_t most;    /* states; 0: no bound */
+    /* Which request is made when, instead of by clocks that tick: from 1 on, all entries of the first node first. */
+    const uint32_t *times;
+    /* Is shown what can be seen of every state from outside: who waits or is inside, which kinds are under way. */
+    void (*look)(const uint32_t *outline, uint32_t count);
 };
 
 struct naive_result {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "check/full.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int letter_compare(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(struct letter));
+}
+
+uint32_t full_pack(const struct cv_scenario *scenario, struct full *full, unsigned char *out)
+{
+    const uint32_t n = scenario->group.nodes;
+    unsigned char *at = out + 4;
+    for (cv_node i = 0; i < n; i++) {
+        memcpy(at, &full->node[i], sizeof full->node[i]);
+        at += sizeof full->node[i];
+        for (cv_node j = 0; j < n; j++) {
+            if (scenario->unordered)
+                qsort(full->letter[i][j], full->count[i][j], sizeof(struct letter), letter_compare);
+            memcpy(at, &full->count[i][j], sizeof(uint32_t));
+            at += sizeof(uint32_t);
+            memcpy(at, full->letter[i][j], full->count[i][j] * sizeof(struct letter));
+            at += full->count[i][j] * sizeof(struct letter);
+        }
+    }
+    const uint64_t rest[5] = {full->highest, full->crashes, full->misses, full->suspicions, full->missed};
+    memcpy(at, rest, sizeof rest);
+    const uint32_t length = (uint32_t)(at + sizeof rest - out);
+    memcpy(out, &length, 4);
+    return length;
+}
+
+void full_unpack(const struct cv_scenario *scenario, struct full *full, const unsigned char *in)
+{
+    const uint32_t n = scenario->group.nodes;
+    const unsigned char *at = in + 4;
+    for (cv_node i = 0; i < n; i++) {
+        memcpy(&full->node[i], at, sizeof full->node[i]);
+        at += sizeof full->node[i];
+        for (cv_node j = 0; j < n; j++) {
+            memcpy(&full->count[i][j], at, sizeof(uint32_t));
+            at += sizeof(uint32_t);
+            memcpy(full->letter[i][j], at, full->count[i][j] * sizeof(struct letter));
+            at += full->count[i][j] * sizeof(struct letter);
+        }
+    }
+    uint64_t rest[5];
+    memcpy(rest, at, sizeof rest);
+    full->highest = rest[0];
+    full->crashes = (uint32_t)rest[1];
+    full->misses = (uint32_t)rest[2];
+    full->suspicions = (uint32_t)rest[3];
+    full->missed = (uint32_t)rest[4];
+}
