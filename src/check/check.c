@@ -2,6 +2,7 @@
 #include "check/check.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,52 +170,117 @@ static int search_settled(struct check *check, bool reduction)
     }
 }
 
-static void add_up(struct search *sum, const struct search *search)
+/* Orders of requests, which several threads take in turn: each is searched by one, with a model of its own. */
+struct turns {
+    struct check *check;
+    struct order order; /* the next */
+    bool more;
+    struct search sum; /* of those that are done; its end is what stopped it, if anything did */
+    int error;
+    uint32_t threads;
+    pthread_mutex_t lock;
+};
+
+static bool take_turn(struct turns *turns, struct order *order)
 {
-    sum->end = search->end;
+    pthread_mutex_lock(&turns->lock);
+    const bool mine = turns->more && !turns->error && turns->sum.end == SEARCH_COMPLETE && !turns->sum.may_cycle;
+    *order = turns->order;
+    if (mine)
+        turns->more = order_next(&turns->order);
+    pthread_mutex_unlock(&turns->lock);
+    return mine;
+}
+
+/* Adds up; what is wrong, or may be, is kept. */
+static void finish_turn(struct turns *turns, const struct check *mine, int error)
+{
+    struct search *sum = &turns->sum;
+    const struct search *search = &mine->search;
+    struct model *model = turns->check->model;
+    pthread_mutex_lock(&turns->lock);
+    turns->error |= error;
+    if (sum->end == SEARCH_COMPLETE)
+        sum->end = search->end;
     sum->states += search->states;
     sum->transitions += search->transitions;
     sum->ends += search->ends;
-    sum->bytes = search->bytes > sum->bytes ? search->bytes : sum->bytes;
+    sum->bytes = search->bytes * turns->threads > sum->bytes ? search->bytes * turns->threads : sum->bytes;
     sum->depth = search->depth > sum->depth ? search->depth : sum->depth;
     sum->reduced |= search->reduced;
+    sum->may_cycle |= search->may_cycle;
+    turns->check->squares += (double)search->states * (double)search->states;
+    model->timely |= mine->model->timely;
+    model->tied |= mine->model->tied;
+    model->strayed |= mine->model->strayed;
+    model->before = sum->states;
+    pthread_mutex_unlock(&turns->lock);
 }
 
-/* A new model, for the next order of requests; false after the last. What nodes do in one says nothing of others. */
-static bool turn_to_next_order(struct model *model, int *error)
+/* Searches an order, and its cycles if there may be any. */
+static int search_order(struct check *mine, bool reduction)
 {
-    const struct setting *setting = &model->setting;
-    const struct cv_scenario *scenario = setting->scenario;
-    const struct cv_check_options options = setting->options;
-    struct order order = setting->order;
-    if (!order_next(&order))
-        return false;
-    model_free(model);
-    memset(model, 0, sizeof *model);
-    *error = model_init(model, scenario, &options);
-    model->setting.order = order;
-    return true;
+    bool cyclic = false;
+    int error = search_settled(mine, reduction);
+    search_free(&mine->search);
+    if (!error && mine->search.end == SEARCH_COMPLETE && mine->search.may_cycle)
+        error = look_for_cycles(mine, reduction, &cyclic);
+    if (mine->result->stopped)
+        mine->search.end = strcmp(mine->result->stopped, "memory") == 0 ? SEARCH_MEMORY : SEARCH_INTERRUPTED;
+    if (mine->result->bytes > mine->search.bytes)
+        mine->search.bytes = mine->result->bytes;
+    mine->search.may_cycle = cyclic;
+    return error;
+}
+
+static void *take_turns(void *argument)
+{
+    struct turns *turns = argument;
+    const struct setting *setting = &turns->check->model->setting;
+    struct cv_check_result result = {0};
+    struct check mine = {.model = calloc(1, sizeof *mine.model), .result = &result};
+    struct cv_check_options options = setting->options;
+    struct order order;
+    options.threads = 1;
+    options.memory /= turns->threads;
+    while (take_turn(turns, &order)) {
+        int error = mine.model ? model_init(mine.model, setting->scenario, &options) : CV_ENOMEM;
+        if (!error) {
+            mine.model->setting.order = order;
+            mine.model->before = turns->check->model->before;
+            error = search_order(&mine, options.reduction);
+        }
+        if (mine.model)
+            finish_turn(turns, &mine, error);
+        else
+            turns->error = error;
+        if (mine.model)
+            model_free(mine.model);
+        mine = (struct check){.model = mine.model, .result = &result};
+        if (mine.model)
+            memset(mine.model, 0, sizeof *mine.model);
+    }
+    free(mine.model);
+    return NULL;
 }
 
 /* If requests are laid down in an order: one search for each of them. Where something goes wrong it stops. */
-static int search_orders(struct check *check, bool reduction)
+static int search_orders(struct check *check)
 {
-    struct search sum = {0};
-    int error = 0;
+    const struct setting *setting = &check->model->setting;
+    struct turns turns = {.check = check, .order = setting->order, .more = true, .threads = setting->options.threads};
+    pthread_t threads[64];
+    uint32_t running = 1;
     check->squares = 0;
-    do {
-        check->model->before = sum.states;
-        error = search_settled(check, reduction);
-        search_free(&check->search);
-        add_up(&sum, &check->search);
-        check->squares += (double)check->search.states * (double)check->search.states;
-        if (!error && sum.end == SEARCH_COMPLETE && check->search.may_cycle)
-            error = look_for_cycles(check, reduction, &sum.may_cycle);
-        if (check->result->stopped)
-            sum.end = strcmp(check->result->stopped, "memory") == 0 ? SEARCH_MEMORY : SEARCH_INTERRUPTED;
-    } while (!error && sum.end == SEARCH_COMPLETE && !sum.may_cycle && turn_to_next_order(check->model, &error));
-    check->search = sum;
-    return error;
+    pthread_mutex_init(&turns.lock, NULL);
+    while (running < turns.threads && !pthread_create(&threads[running], NULL, take_turns, &turns))
+        running++;
+    take_turns(&turns);
+    for (uint32_t i = 1; i < running; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&turns.lock);
+    check->search = turns.sum;
+    return turns.error;
 }
 
 /*
@@ -228,7 +294,7 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
         int error = model_init(check->model, scenario, &now);
         const bool ordered = check->model->setting.ordered;
         if (!error)
-            error = ordered ? search_orders(check, now.reduction) : search_settled(check, now.reduction);
+            error = ordered ? search_orders(check) : search_settled(check, now.reduction);
         const enum search_end end = check->search.end;
         const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle));
         if (error || !again)
