@@ -178,18 +178,28 @@ struct turns {
     struct search sum; /* of those that are done; its end is what stopped it, if anything did */
     int error;
     uint32_t threads;
+    pthread_t teller; /* that shows progress */
     pthread_mutex_t lock;
 };
 
-static bool take_turn(struct turns *turns, struct order *order)
+/* A model of the next order; false if there is none, or no need for it. */
+static bool take_turn(struct turns *turns, struct model *model, const struct cv_check_options *options)
 {
     pthread_mutex_lock(&turns->lock);
+    const struct order order = turns->order;
+    const uint64_t before = turns->sum.states;
     const bool mine = turns->more && !turns->error && turns->sum.end == SEARCH_COMPLETE && !turns->sum.may_cycle;
-    *order = turns->order;
     if (mine)
         turns->more = order_next(&turns->order);
     pthread_mutex_unlock(&turns->lock);
-    return mine;
+    if (!mine)
+        return false;
+    memset(model, 0, sizeof *model);
+    const int error = model_init(model, turns->check->model->setting.scenario, options);
+    model->setting.order = order;
+    model->before = before;
+    model->out_of_memory |= error != 0;
+    return true;
 }
 
 /* Adds up; what is wrong, or may be, is kept. */
@@ -213,7 +223,6 @@ static void finish_turn(struct turns *turns, const struct check *mine, int error
     model->timely |= mine->model->timely;
     model->tied |= mine->model->tied;
     model->strayed |= mine->model->strayed;
-    model->before = sum->states;
     pthread_mutex_unlock(&turns->lock);
 }
 
@@ -236,31 +245,23 @@ static int search_order(struct check *mine, bool reduction)
 static void *take_turns(void *argument)
 {
     struct turns *turns = argument;
-    const struct setting *setting = &turns->check->model->setting;
-    struct cv_check_result result = {0};
-    struct check mine = {.model = calloc(1, sizeof *mine.model), .result = &result};
-    struct cv_check_options options = setting->options;
-    struct order order;
+    struct model *model = calloc(1, sizeof *model);
+    struct cv_check_options options = turns->check->model->setting.options;
+    if (!pthread_equal(pthread_self(), turns->teller))
+        options.progress = NULL;
     options.threads = 1;
     options.memory /= turns->threads;
-    while (take_turn(turns, &order)) {
-        int error = mine.model ? model_init(mine.model, setting->scenario, &options) : CV_ENOMEM;
-        if (!error) {
-            mine.model->setting.order = order;
-            mine.model->before = turns->check->model->before;
-            error = search_order(&mine, options.reduction);
-        }
-        if (mine.model)
-            finish_turn(turns, &mine, error);
-        else
-            turns->error = error;
-        if (mine.model)
-            model_free(mine.model);
-        mine = (struct check){.model = mine.model, .result = &result};
-        if (mine.model)
-            memset(mine.model, 0, sizeof *mine.model);
+    if (!model) {
+        finish_turn(turns, &(struct check){.model = turns->check->model}, CV_ENOMEM);
+        return NULL;
     }
-    free(mine.model);
+    while (take_turn(turns, model, &options)) {
+        struct cv_check_result result = {0};
+        struct check mine = {.model = model, .result = &result};
+        finish_turn(turns, &mine, model->out_of_memory ? CV_ENOMEM : search_order(&mine, options.reduction));
+        model_free(model);
+    }
+    free(model);
     return NULL;
 }
 
@@ -268,7 +269,11 @@ static void *take_turns(void *argument)
 static int search_orders(struct check *check)
 {
     const struct setting *setting = &check->model->setting;
-    struct turns turns = {.check = check, .order = setting->order, .more = true, .threads = setting->options.threads};
+    struct turns turns = {.check = check,
+                          .order = setting->order,
+                          .more = true,
+                          .threads = setting->options.threads,
+                          .teller = pthread_self()};
     pthread_t threads[64];
     uint32_t running = 1;
     check->squares = 0;
