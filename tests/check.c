@@ -189,10 +189,12 @@ static void compare_orders(const struct sample *sample, const struct cv_scenario
     struct naive_result naive;
     for (enum cv_orders orders = CV_STRICT_ORDERS; orders <= CV_ALL_ORDERS; orders++) {
         const bool strict = orders == CV_STRICT_ORDERS && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
-        const uint64_t missing = orders_run(scenario, &sample->options, strict, &naive);
+        const uint64_t missing = orders_run(scenario, &sample->options, strict, false, &naive);
         expect(sample, "states that no order has", 0, missing);
         compare_counts(sample, scenario, &naive, false, orders);
         compare_ends(sample, scenario, naive.ends, orders);
+        orders_run(scenario, &sample->options, strict, scenario->algorithm->alike, &naive);
+        compare_counts(sample, scenario, &naive, true, orders);
     }
 }
 

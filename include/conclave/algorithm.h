@@ -658,10 +658,12 @@ struct cv_algorithm {
     uint32_t assumes;   /* enum cv_assumption, or'ed */
     uint32_t claims;    /* enum cv_claim, or'ed */
     uint32_t clocked;   /* enum cv_clock_use; 0: the Lamport clock is not part of the algorithm, only of its trace */
+    uint32_t alike;     /* nodes differ only in voting sets and in ids, and ids only decide between equal times */
     uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
     uint32_t quorums;   /* it needs voting sets */
     uint32_t clusters;  /* it needs clusters */
     uint32_t preparing; /* the kinds from this one on prepare the run, and are counted apart; 0: none */
+    uint32_t unused;
     const struct cv_kind *kinds;
     const char *const *timers;
     const struct cv_parameter *parameters;

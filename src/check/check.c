@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "check/alike.h"
 #include "check/shrink.h"
 #include "check/trail.h"
 
@@ -190,7 +191,7 @@ static bool take_turn(struct turns *turns, struct model *model, const struct cv_
     const uint64_t before = turns->sum.states;
     const bool mine = turns->more && !turns->error && turns->sum.end == SEARCH_COMPLETE && !turns->sum.may_cycle;
     if (mine)
-        turns->more = order_next(&turns->order);
+        turns->more = alike_next(&turns->check->model->setting, &turns->order);
     pthread_mutex_unlock(&turns->lock);
     if (!mine)
         return false;

@@ -2,6 +2,7 @@
 #include "check/orders.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 8, ROOM = 1 << 20 };
 
@@ -65,7 +66,81 @@ static bool count_on(uint32_t *times, uint32_t callers, uint32_t nodes, uint32_t
     return false;
 }
 
-uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict,
+/* ---- other names ---- */
+
+/* The next permutation in the order of a dictionary; false after the last. */
+static bool permute(cv_node *names, uint32_t count)
+{
+    uint32_t i = count - 1, j = count - 1;
+    while (i && names[i - 1] > names[i])
+        i--;
+    if (!i)
+        return false;
+    while (names[j] < names[i - 1])
+        j--;
+    const cv_node name = names[j];
+    names[j] = names[i - 1];
+    names[i - 1] = name;
+    for (j = count - 1; i < j; i++, j--) {
+        const cv_node last = names[j];
+        names[j] = names[i];
+        names[i] = last;
+    }
+    return true;
+}
+
+static bool votes_for(const struct cv_group *group, cv_node voter, cv_node node)
+{
+    for (uint64_t i = group->quorums[node]; i < group->quorums[node + 1]; i++)
+        if (group->voters[i] == voter)
+            return true;
+    return false;
+}
+
+/* Do all pairs of nodes stand to each other as their namesakes do? */
+static bool is_fair(const struct cv_group *group, const struct naive_options *options, const uint32_t *times,
+                    uint32_t entries, const cv_node *names)
+{
+    for (cv_node one = 0; one < group->nodes; one++) {
+        if ((options->callers >> one & 1) != (options->callers >> names[one] & 1) || (options->inside && names[0]))
+            return false;
+        for (cv_node other = 0; other < group->nodes; other++) {
+            if (group->quorums && votes_for(group, one, other) != votes_for(group, names[one], names[other]))
+                return false;
+            for (uint32_t i = 0; i < entries * entries; i++)
+                if (times[one * entries + i / entries] &&
+                    times[one * entries + i / entries] == times[other * entries + i % entries] &&
+                    (group->ids[one] < group->ids[other]) != (group->ids[names[one]] < group->ids[names[other]]))
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* Is it the first, in the order of a dictionary, of those that can be made of it by giving nodes other names? */
+static bool is_first(const uint32_t *times, const struct cv_scenario *scenario, const struct naive_options *options)
+{
+    const uint32_t nodes = scenario->group.nodes, entries = (uint32_t)scenario->entries;
+    cv_node names[MOST];
+    for (cv_node node = 0; node < nodes; node++)
+        names[node] = node;
+    do {
+        uint32_t named[MOST] = {0};
+        for (uint32_t i = 0; i < nodes * entries; i++)
+            named[names[i / entries] * entries + i % entries] = times[i];
+        if (memcmp(named, times, nodes * entries * sizeof *named) != 0 &&
+            is_fair(&scenario->group, options, times, entries, names)) {
+            uint32_t i = 0;
+            while (named[i] == times[i])
+                i++;
+            if (named[i] < times[i])
+                return false;
+        }
+    } while (permute(names, nodes));
+    return true;
+}
+
+uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict, bool alike,
                     struct naive_result *sum)
 {
     const uint32_t nodes = scenario->group.nodes, entries = (uint32_t)scenario->entries;
@@ -82,7 +157,7 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     now.times = times;
     now.look = note;
     do {
-        if (!is_order(times, nodes, entries, strict))
+        if (!is_order(times, nodes, entries, strict) || (alike && !is_first(times, scenario, options)))
             continue;
         naive_run(scenario, &now, &result);
         sum->states += result.states;
@@ -92,7 +167,8 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     } while (count_on(times, options->callers, nodes, entries));
     now.times = NULL;
     now.look = look_up;
-    naive_run(scenario, &now, &result);
+    if (!alike)
+        naive_run(scenario, &now, &result);
     free(seen);
     return missing;
 }

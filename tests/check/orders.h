@@ -6,10 +6,11 @@
 #include "check/naive.h"
 
 /*
- * Adds up all runs; the depth is the greatest. `strict`: orders without equal times only. Returns how many states of a
- * run with clocks look, from outside, like none of the states of these: there should be none.
+ * Adds up all runs; the depth is the greatest. `strict`: orders without equal times only. `alike`: of those that come
+ * to the same with other names for the nodes only one. Returns how many states of a run with clocks look, from outside,
+ * like none of the states of these (unless they are alike): there should be none.
  */
-uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict,
+uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict, bool alike,
                     struct naive_result *sum);
 
 #endif

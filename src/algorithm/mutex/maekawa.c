@@ -284,6 +284,7 @@ const struct cv_algorithm cv_maekawa = {
     .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS,
     .clocked = CV_CLOCKS_ORDER,
+    .alike = true,
     .quorums = true,
     .kinds = kinds,
     .costs = costs,

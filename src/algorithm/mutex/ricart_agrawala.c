@@ -117,6 +117,7 @@ const struct cv_algorithm cv_ricart_agrawala = {
     .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
     .clocked = CV_CLOCKS_ORDER,
+    .alike = true,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
