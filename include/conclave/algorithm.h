@@ -644,10 +644,8 @@ struct cv_renaming {
     void (*row)(const struct cv_renaming *renaming, cv_node *row);
 };
 
-/*
- * The table. Handlers that are NULL do nothing. Kinds, parameters and costs end with an entry whose first
- * field is NULL; timers with NULL.
- */
+/* The table. Handlers that are NULL do nothing. Kinds, timers, parameters and costs end with an entry that begins with
+ * NULL. */
 struct cv_algorithm {
     uint32_t abi;     /* CV_ABI */
     uint32_t problem; /* enum cv_problem */
