@@ -250,7 +250,7 @@ static void *take_turns(void *argument)
     struct cv_check_options options = turns->check->model->setting.options;
     if (!pthread_equal(pthread_self(), turns->teller))
         options.progress = NULL;
-    options.threads = 1;
+    options.threads /= turns->threads;
     options.memory /= turns->threads;
     if (!model) {
         finish_turn(turns, &(struct check){.model = turns->check->model}, CV_ENOMEM);
@@ -266,6 +266,16 @@ static void *take_turns(void *argument)
     return NULL;
 }
 
+/* Are there as many orders as threads? Otherwise all threads search one order after the other. */
+static bool are_enough(const struct setting *setting)
+{
+    struct order order = setting->order;
+    uint32_t count = 1;
+    while (count < setting->options.threads && alike_next(setting, &order))
+        count++;
+    return count >= setting->options.threads;
+}
+
 /* If requests are laid down in an order: one search for each of them. Where something goes wrong it stops. */
 static int search_orders(struct check *check)
 {
@@ -273,7 +283,7 @@ static int search_orders(struct check *check)
     struct turns turns = {.check = check,
                           .order = setting->order,
                           .more = true,
-                          .threads = setting->options.threads,
+                          .threads = are_enough(setting) ? setting->options.threads : 1,
                           .teller = pthread_self()};
     pthread_t threads[64];
     uint32_t running = 1;
