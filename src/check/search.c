@@ -31,8 +31,9 @@ struct crew {
     uint32_t threads;
 };
 
+/* Its own lines of the cache: what one thread writes all the time another must not have to read. */
 struct worker {
-    struct crew *crew;
+    _Alignas(128) struct crew *crew;
     uint32_t number;
     struct expander expander;
     struct chunk *out;
@@ -484,10 +485,11 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     *search = (struct search){.model = model};
     crew.patience = patience;
     crew.thrift.on = crew.thrift.used = reduction;
-    crew.workers = calloc(crew.threads, sizeof *crew.workers);
+    crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
     int error = table_init(&search->table, model->setting.options.wide);
     if (!crew.workers)
         return CV_ENOMEM;
+    memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
     pthread_rwlock_init(&crew.growing, NULL);
     pthread_mutex_init(&crew.lock, NULL);
     pthread_barrier_init(&crew.barrier, NULL, crew.threads);
