@@ -12,7 +12,7 @@
 int intern_init(struct intern *intern)
 {
     *intern = (struct intern){.slot_count = FIRST_SLOTS};
-    pthread_mutex_init(&intern->lock, NULL);
+    intern->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments */
     intern->blocks = calloc(INTERN_BLOCKS, sizeof *intern->blocks);
     intern->slots = calloc(FIRST_SLOTS, sizeof *intern->slots);
     return intern->blocks && intern->slots ? 0 : CV_ENOMEM;

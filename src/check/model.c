@@ -105,7 +105,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
 
 uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest)
 {
-    const struct print here = print_of(first + 3u, rest), behind = model_contents(model, rest)->here;
+    const struct print here = model_contents_print(first, rest), behind = model_contents(model, rest)->here;
     const struct contents contents = {first, rest, here, print_minus(behind, here)};
     return add(model, &model->contents, &contents, sizeof contents);
 }

@@ -90,6 +90,12 @@ static inline struct print model_print(uint32_t number, bool world)
     return print_of(1u + world, number);
 }
 
+/* And the contents of a channel: a message and those behind it. */
+static inline struct print model_contents_print(uint32_t first, uint32_t rest)
+{
+    return print_of(first + 3u, rest);
+}
+
 uint32_t model_add_place(struct model *model, const struct place *place);
 uint32_t model_add_world(struct model *model, const struct world *world);
 /* Only what its receiver can see counts: the time of sending as clock_of() sees it. */

@@ -2,6 +2,7 @@
 #include "check/search.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "check/frontier.h"
@@ -16,16 +17,17 @@ static_assert((GROUP + 1) * MOST_PARTS <= MOST_PROSPECTS, "what can happen in a 
 struct crew {
     struct search *search;
     struct model *model;
-    pthread_rwlock_t growing; /* who adds to the table reads, who makes it larger writes */
-    pthread_mutex_t lock;     /* of the lists and the spot */
-    pthread_barrier_t barrier;
-    struct chunk *level, *next; /* this level's chunks, and the next one's */
-    struct chunk *spare;        /* to be used again */
-    struct arena chunks;        /* all there are */
+    pthread_rwlock_t growing;         /* who adds to the table reads, who makes it larger writes */
+    pthread_mutex_t lock;             /* of the lists and the spot */
+    _Atomic uint32_t waiting, levels; /* threads that have nothing left to do on this level; levels that are over */
+    struct chunk *level, *next;       /* this level's chunks, and the next one's */
+    struct chunk *spare;              /* to be used again */
+    struct arena chunks;              /* all there are */
     _Atomic uint64_t chunk_bytes, queued;
     _Atomic bool stop;
     bool done;
     struct thrift thrift; /* does reduction pay? */
+    struct common common;
     uint64_t patience;
     struct worker *workers;
     uint32_t threads;
@@ -410,6 +412,19 @@ static void turn_over(struct crew *crew)
     search->depth += crew->level != NULL;
 }
 
+/* The last to come turns over. Levels are many and some are short, so the others do not go to sleep meanwhile. */
+static void meet(struct crew *crew)
+{
+    const uint32_t levels = crew->levels;
+    if (++crew->waiting == crew->threads) {
+        crew->waiting = 0;
+        turn_over(crew);
+        crew->levels = levels + 1;
+    }
+    while (crew->levels == levels)
+        sched_yield();
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
@@ -420,9 +435,7 @@ static void *work(void *argument)
             drop_chunk(crew, chunk);
             look_around(worker);
         }
-        if (pthread_barrier_wait(&crew->barrier)) /* one of them */
-            turn_over(crew);
-        pthread_barrier_wait(&crew->barrier);
+        meet(crew);
     }
     return NULL;
 }
@@ -492,19 +505,22 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
     pthread_rwlock_init(&crew.growing, NULL);
     pthread_mutex_init(&crew.lock, NULL);
-    pthread_barrier_init(&crew.barrier, NULL, crew.threads);
+    crew.common.lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments */
+    error |= memo_init(&crew.common.steps);
     for (uint32_t i = 0; i < crew.threads && !error; i++) {
         crew.workers[i].crew = &crew;
         crew.workers[i].number = i;
         error = expander_init(&crew.workers[i].expander, model);
+        crew.workers[i].expander.stepper.common = crew.threads > 1 ? &crew.common : NULL;
     }
     if (!error)
         error = run_threads(&crew);
     note_memory(&crew, 0);
     add_up(&crew);
     free(crew.workers);
-    pthread_barrier_destroy(&crew.barrier);
     pthread_mutex_destroy(&crew.lock);
+    pthread_mutex_destroy(&crew.common.lock);
+    memo_free(&crew.common.steps);
     pthread_rwlock_destroy(&crew.growing);
     return error;
 }

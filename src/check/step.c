@@ -110,7 +110,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
                                         (uint16_t)model_channel(model, message->from, message->to),
                                         model_add_message(model, message, stepper->host.alive)};
         outcome->light &= message->to != message->from && !sends_to(outcome, sending.to);
-        outcome->sent = print_plus(outcome->sent, model_contents(model, model_cons(model, sending.message, 0))->here);
+        outcome->sent = print_plus(outcome->sent, model_contents_print(sending.message, 0));
         outcome->sends[outcome->send_count++] = sending;
     }
     return outcome;
@@ -260,11 +260,38 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     return first;
 }
 
+/* ---- for each other ---- */
+
+static const struct outcome *common_find(struct common *common, struct step step)
+{
+    if (!common)
+        return NULL;
+    pthread_mutex_lock(&common->lock);
+    const uint64_t known = memo_find(&common->steps, step.one, step.other);
+    pthread_mutex_unlock(&common->lock);
+    return (const struct outcome *)(uintptr_t)known;
+}
+
+/* Two may have worked out the same meanwhile; what cannot be kept for lack of memory is worked out once more. */
+static void common_add(struct common *common, struct step step, const struct outcome *outcome)
+{
+    if (!common || !outcome)
+        return;
+    pthread_mutex_lock(&common->lock);
+    if (!memo_find(&common->steps, step.one, step.other))
+        memo_add(&common->steps, step.one, step.other, (uintptr_t)outcome);
+    pthread_mutex_unlock(&common->lock);
+}
+
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                        uint32_t argument, uint32_t alive)
 {
     const struct step step = step_of(place, type, argument, alive);
-    const struct outcome *first = work_out(stepper, place, type, argument, alive);
+    const struct outcome *first = common_find(stepper->common, step);
+    if (!first) {
+        first = work_out(stepper, place, type, argument, alive);
+        common_add(stepper->common, step, first);
+    }
     if (!first || memo_add(&stepper->steps, step.one, step.other, (uintptr_t)first))
         stepper->model->out_of_memory = true;
     return first;

@@ -46,8 +46,15 @@ struct outcome {
     struct sending sends[];
 };
 
+/* What the threads of a search have worked out, for each other. */
+struct common {
+    pthread_mutex_t lock;
+    struct memo steps;
+};
+
 /* A thread's own: the handler's host and all it remembers. */
 struct stepper {
+    struct common *common; /* or NULL: it is alone */
     struct model *model;
     struct host host;
     struct memo steps, puts, takes, aged, raised;
