@@ -227,6 +227,21 @@ def check_complaints(directory):
                told.stdout, told.stdout + told.stderr)
 
 
+def check_restless(directory):
+    """
+    Where the order of requests is laid down, a run that never ends is not taken for one that does: it is looked for again
+    with clocks, which tick for ever here, until there is no memory left.
+    """
+    source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
+    text, before = source.read_text(encoding="utf-8"), "    if (--my->missing == 0)\n        enter(me);\n"
+    expect("restless: the lines are there once", text.count(before) == 1)
+    target = mutants.compile_object(text.replace("    (void)message;\n" + before,
+                                                 "    (void)my;\n    (void)enter;\n    cv_signal(me, message->from, OK);\n"),
+                                    "cv_ricart_agrawala", directory, "restless")
+    done = run([str(target), "-n", "2", "--property", "every-request", "--memory", "60M", "--json"])
+    expect("restless: not held", done.returncode == 2 and json.loads(done.stdout)["verdict"] == "unfinished", done.stdout)
+
+
 def check_contract():
     result = json.loads(run("bully -n 3 --json".split()).stdout)
     keys = ["schema", "algorithm", "nodes", "verdict", "complete", "states", "transitions", "depth", "seconds", "bytes",
@@ -310,6 +325,7 @@ def main(words):
             check_refused(directory)
             check_all_found(directory)
             check_complaints(directory)
+            check_restless(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)
