@@ -4,7 +4,8 @@
  * with the same time is first (`alike` in an algorithm's table). Give the nodes other names, so that everybody's voting
  * set is again that of its new name, and of those who ask at the same time the same one has the smaller id. Then
  * whatever can happen with requests in some order can happen under the new names with the new names in that order. So
- * of all orders that can be made of each other one is searched: the one that comes first.
+ * of all orders that can be made of each other one is searched: the one that comes first. (The very first has everybody
+ * ask by ascending ids, so that all it takes to tell equal times apart is tried there: see tie.c.)
  */
 #include "check/alike.h"
 
