@@ -40,7 +40,7 @@ void model_free(struct model *model)
     intern_free(&model->contents);
     intern_free(&model->worlds);
     habits_free(&model->habits);
-    memory_unmap(model->glances, GLANCES);
+    memory_unmap((void *)model->glances, GLANCES);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
@@ -75,7 +75,7 @@ uint32_t model_add_place(struct model *model, const struct place *place)
     const bool alive = place->flags & PLACE_ALIVE;
     const uint32_t number =
         add(model, &model->places, place, alive ? place_bytes(&model->setting, place->node) : sizeof *place);
-    model->glances[number] = glance_at(model, place);
+    atomic_store_explicit(&model->glances[number], glance_at(model, place), memory_order_relaxed);
     return number;
 }
 

@@ -34,7 +34,7 @@ struct model {
     struct setting setting;
     struct intern places, messages, contents, worlds;
     struct habits habits;
-    uint8_t *glances;                         /* by the number of a place: what is asked of every node of every state */
+    _Atomic uint8_t *glances;                 /* by the number of a place: what is asked of every node of every state */
     uint32_t dead[CV_CHECK_MOST_NODES];       /* the place of each node once it has died */
     pthread_mutex_t lock;                     /* of the channels' list */
     _Atomic uint32_t parts;                   /* of a state's vector */
@@ -66,7 +66,7 @@ enum glance { GLANCE_CALL = 1, GLANCE_ASK = 2, GLANCE_LEAVE = 4 };
 
 static inline uint8_t model_glance(const struct model *model, uint32_t number)
 {
-    return model->glances[number];
+    return atomic_load_explicit(&model->glances[number], memory_order_relaxed);
 }
 
 static inline const struct world *model_world(const struct model *model, uint32_t number)

@@ -334,8 +334,9 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
             expand_group(worker, chunk, i, chunk->count - i < GROUP ? chunk->count - i : GROUP);
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
+    const bool crowded = table_is_crowded(&crew->search->table);
     pthread_rwlock_unlock(&crew->growing);
-    if (table_is_crowded(&crew->search->table))
+    if (crowded)
         grow(crew);
 }
 
@@ -377,7 +378,9 @@ static void look_around(struct worker *worker)
         halt(crew, SEARCH_INTERRUPTED);
     if (worker->number)
         return;
+    pthread_rwlock_rdlock(&crew->growing);
     note_memory(crew, 0);
+    pthread_rwlock_unlock(&crew->growing);
     if (options->progress)
         options->progress(options->progress_context,
                           &(struct cv_check_progress){.states = crew->model->before + crew->search->table.count,
