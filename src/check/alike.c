@@ -10,12 +10,12 @@
 #include "check/alike.h"
 
 /* So many nodes have 5,040 ways to be named. */
-#define MOST_ALIKE 7u
+#define MOST_NAMED 7u
 
 struct naming {
     const struct setting *setting;
     const struct order *order;
-    cv_node names[MOST_ALIKE];
+    cv_node names[MOST_NAMED];
     uint32_t used; /* a bit for each name that is taken */
 };
 
@@ -101,7 +101,7 @@ static bool has_twin(struct naming *naming, cv_node node)
 
 bool alike_next(const struct setting *setting, struct order *order)
 {
-    const bool alike = setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_ALIKE &&
+    const bool alike = setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_NAMED &&
                        setting->group.topology == CV_COMPLETE;
     while (order_next(order))
         if (!alike || !has_twin(&(struct naming){.setting = setting, .order = order}, 0))
