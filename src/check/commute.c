@@ -12,7 +12,7 @@ enum answer { NO = 1, YES, NOTED, PENDING };
 
 int commuting_init(struct commuting *commuting, struct model *model)
 {
-    const int error = stepper_init(&commuting->stepper, model);
+    const int error = stepper_init(&commuting->stepper, model, NULL);
     commuting->stepper.supposes = true;
     return error || memo_init(&commuting->known) ? CV_ENOMEM : 0;
 }
@@ -141,7 +141,7 @@ bool commutes(struct commuting *commuting, uint32_t place, uint32_t message, uin
     if (known)
         return known == YES ||
                known == NOTED; /* what comes round to where the question began is not followed any further */
-    if (memo_add(&commuting->known, key, alive, PENDING))
+    if (!memo_add(&commuting->known, key, alive, PENDING))
         return false;
     const struct outcome *arrived = arrive(&matter, place);
     const bool yes = arrived && !arrived->next && !arrived->flags && stand(&matter, place, arrived, place) &&

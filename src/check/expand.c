@@ -6,13 +6,13 @@
 #include "check/event.h"
 #include "check/light.h"
 
-int expander_init(struct expander *expander, struct model *model)
+int expander_init(struct expander *expander, struct model *model, struct lore *lore)
 {
     *expander = (struct expander){.model = model, .room = 256, .change_room = 1024};
     expander->successors = malloc(expander->room * sizeof *expander->successors);
     expander->changes = malloc(expander->change_room * sizeof *expander->changes);
     expander->foresight.habits = &model->habits;
-    const int error = stepper_init(&expander->stepper, model);
+    const int error = stepper_init(&expander->stepper, model, lore);
     if (error || memo_init(&expander->foresight.known) || memo_init(&expander->quiet) ||
         commuting_init(&expander->commuting, model) || symmetry_init(&expander->symmetry, model) ||
         !expander->successors || !expander->changes)
@@ -30,6 +30,23 @@ void expander_free(struct expander *expander)
     memo_free(&expander->quiet);
     commuting_free(&expander->commuting);
     symmetry_free(&expander->symmetry);
+}
+
+uint64_t expander_bytes(const struct expander *expander)
+{
+    return stepper_bytes(&expander->stepper) + stepper_bytes(&expander->commuting.stepper) +
+           memo_bytes(&expander->commuting.known) + memo_bytes(&expander->foresight.known) +
+           memo_bytes(&expander->quiet);
+}
+
+void expander_tidy(struct expander *expander)
+{
+    stepper_tidy(&expander->stepper);
+    stepper_tidy(&expander->commuting.stepper);
+    memo_tidy(&expander->commuting.known);
+    memo_tidy(&expander->foresight.known);
+    memo_tidy(&expander->quiet);
+    symmetry_tidy(&expander->symmetry);
 }
 
 /* ---- events ---- */
@@ -260,7 +277,7 @@ static void look_up(struct expander *expander, uint32_t first)
 {
     for (uint32_t i = first; i < expander->prospect_count; i++) {
         struct prospect *it = &expander->prospects[i];
-        it->outcome = stepper_expected(&expander->stepper, it->at, it->step);
+        it->outcome = stepper_expected(it->at, it->step);
     }
 }
 

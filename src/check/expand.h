@@ -47,7 +47,7 @@ struct successor {
 struct prospect {
     struct step step;
     union {
-        size_t at;                     /* where that is remembered */
+        const struct memo_entry *at;   /* where that is remembered */
         const struct outcome *outcome; /* NULL: it is to be worked out */
     };
     const struct contents *list; /* of the channel; NULL: a wish */
@@ -97,8 +97,15 @@ void recount(struct expander *expander, struct successor *successor);
 /* Drops the clocks, or caps them, as `alive` says. */
 void hush(struct expander *expander, struct successor *successor, uint32_t alive);
 
-int expander_init(struct expander *expander, struct model *model);
+/* `lore`: as stepper_init() takes it. */
+int expander_init(struct expander *expander, struct model *model, struct lore *lore);
 void expander_free(struct expander *expander);
+
+/* Of all it remembers. */
+uint64_t expander_bytes(const struct expander *expander);
+
+/* See memo_tidy(). */
+void expander_tidy(struct expander *expander);
 
 /* Who lives, and whether the clocks have been dropped: as stepper_step() takes it. */
 uint32_t expand_alive(struct expander *expander, uint32_t *state);

@@ -1,57 +1,56 @@
 // SPDX-License-Identifier: MIT
-/* The states of a level that are still to be expanded, packed one behind the other in chunks. */
+/*
+ * The states of a level that are still to be expanded, and those of the next, in chunks. Every thread has a part of
+ * them: what it wrote is in its own cache, so it is best expanded, and its place used again, by the same thread. Only
+ * one that has nothing left takes from the others.
+ */
 #ifndef CONCLAVE_CHECK_FRONTIER_H
 #define CONCLAVE_CHECK_FRONTIER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
-#include "check/model.h"
+#include "check/chunk.h"
+#include "check/memory.h"
 
-#define CHUNK_BYTES ((size_t)1 << 16)
-
-struct chunk {
-    struct chunk *next;
-    uint32_t parts; /* of each state; channels that came into use later are empty in it */
-    uint32_t count;
-    uint32_t room;
-    uint32_t words[]; /* per state: the fingerprint, then the parts */
+/* All chunks there are. */
+struct chunk_store {
+    pthread_mutex_t lock;
+    struct arena chunks;
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t queued; /* states in them, but for those of chunks that are being filled */
 };
 
-static inline uint32_t chunk_stride(uint32_t parts)
+struct frontier {
+    struct chunk_store *store;
+    pthread_mutex_t lock;       /* of the level's list: the only one that others take from */
+    struct chunk *level, *next; /* this level's chunks, and the next one's */
+    struct chunk *out;          /* of the next level, being filled */
+    struct chunk *spare;        /* to be used again */
+};
+
+void chunk_store_init(struct chunk_store *store);
+void chunk_store_free(struct chunk_store *store);
+
+void frontier_init(struct frontier *frontier, struct chunk_store *store);
+void frontier_free(struct frontier *frontier);
+
+/* A chunk of the next level with room for a state of so many parts; NULL if there is no memory. */
+struct chunk *frontier_begin_chunk(struct frontier *frontier, uint32_t parts);
+
+static inline struct chunk *frontier_chunk(struct frontier *frontier, uint32_t parts)
 {
-    return parts + sizeof(struct print) / sizeof(uint32_t);
+    struct chunk *out = frontier->out;
+    return out && chunk_takes(out, parts) ? out : frontier_begin_chunk(frontier, parts);
 }
 
-/* An empty one, for states of so many parts. */
-static inline void chunk_begin(struct chunk *chunk, uint32_t parts)
-{
-    const size_t words = (CHUNK_BYTES - sizeof *chunk) / sizeof *chunk->words;
-    *chunk = (struct chunk){.parts = parts, .room = (uint32_t)(words / chunk_stride(parts))};
-}
+/* A chunk of this level, NULL after the last; any thread may take it. */
+struct chunk *frontier_take(struct frontier *frontier);
 
-static inline bool chunk_takes(const struct chunk *chunk, uint32_t parts)
-{
-    return chunk->parts >= parts && chunk->count < chunk->room;
-}
+/* It has been expanded; by the thread whose frontier this is. */
+void frontier_drop(struct frontier *frontier, struct chunk *chunk);
 
-/* Unpacks a state; what it does not have is 0. `parts` of it are to be valid. */
-static inline struct print chunk_state(const struct chunk *chunk, uint32_t index, uint32_t parts, uint32_t *state)
-{
-    struct print print;
-    const uint32_t *words = chunk->words + (size_t)index * chunk_stride(chunk->parts);
-    memcpy(&print, words, sizeof print);
-    memcpy(state, words + sizeof print / sizeof *words, chunk->parts * sizeof *state);
-    for (uint32_t part = chunk->parts; part < parts; part++)
-        state[part] = 0;
-    return print;
-}
-
-/* Where the next state of a chunk that has room goes: behind its fingerprint. */
-static inline uint32_t *chunk_append(struct chunk *chunk, struct print print)
-{
-    uint32_t *words = chunk->words + (size_t)chunk->count++ * chunk_stride(chunk->parts);
-    memcpy(words, &print, sizeof print);
-    return words + sizeof print / sizeof *words;
-}
+/* The next level becomes this one, while nobody is at work; false if there is nothing in it. */
+bool frontier_advance(struct frontier *frontier);
 
 #endif

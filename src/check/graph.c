@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "check/frontier.h"
+#include "check/chunk.h"
 #include "check/reduce.h"
 
 #define FIRST_ROOM 4096u
@@ -260,7 +260,7 @@ int graph_build(struct graph *graph, struct model *model, bool reduction)
     uint32_t state[MOST_PARTS];
     struct builder builder = {.graph = graph, .model = model, .next_level = 1};
     *graph = (struct graph){0};
-    int error = expander_init(&builder.expander, model);
+    int error = expander_init(&builder.expander, model, NULL);
     if (!error)
         error = model_begin(model, state);
     if (!error && !(grow_states(graph) && grow_edges(graph)))

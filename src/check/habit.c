@@ -104,7 +104,7 @@ uint32_t foresee(struct foresight *foresight, uint32_t place, uint32_t causes)
     uint32_t receivers = 0;
     if (known)
         return (uint32_t)known;
-    if (memo_add(&foresight->known, place, causes, KNOWN | EVERYBODY))
+    if (!memo_add(&foresight->known, place, causes, KNOWN | EVERYBODY))
         return EVERYBODY;
     for (const struct habit *it = habits_of(foresight->habits, place); it; it = it->next)
         if (causes & 1u << it->cause) {

@@ -9,6 +9,7 @@
 #define WORD 8u
 #define LEAST_BLOCK ((size_t)1 << 16)
 #define MOST_BLOCK ((size_t)1 << 23)
+#define SMALL_PAGE ((uintptr_t)1 << 12)
 #define LARGE_PAGE ((size_t)1 << 21)
 
 /* What is large begins and ends with a large page. */
@@ -46,6 +47,12 @@ void *memory_map(size_t bytes)
 void *memory_reserve(size_t bytes)
 {
     return map(whole(bytes), PROT_READ | PROT_WRITE);
+}
+
+void memory_touch(void *memory, size_t bytes)
+{
+    const uintptr_t first = (uintptr_t)memory & -SMALL_PAGE, end = (uintptr_t)memory + bytes;
+    madvise((void *)first, (end - first + SMALL_PAGE - 1) & -SMALL_PAGE, MADV_POPULATE_WRITE); /* only advice */
 }
 
 static void *moved(void *memory)

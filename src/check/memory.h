@@ -12,6 +12,11 @@
 void *memory_map(size_t bytes);
 /* The same for what will hardly be used: in small pages. */
 void *memory_reserve(size_t bytes);
+/*
+ * Finds the pages for all of it now: it will be written in no order, and what is read before it is written is mapped
+ * twice, the second time with a word to all other processors.
+ */
+void memory_touch(void *memory, size_t bytes);
 void memory_unmap(void *memory, size_t bytes);
 /* The same with more behind it, zeroed, or less; it may be elsewhere. NULL if there is no more: it is as it was. */
 void *memory_resize(void *memory, size_t from, size_t to);

@@ -123,7 +123,7 @@ static uint32_t hushed_part(struct expander *expander, bool is_place, uint32_t n
     if (known)
         return (uint32_t)(known - 1);
     const uint32_t result = is_place ? hushed_place(model, number, alive) : hushed_contents(model, number, alive);
-    if (memo_add(&expander->quiet, key, alive, (uint64_t)result + 1))
+    if (!memo_add(&expander->quiet, key, alive, (uint64_t)result + 1))
         model->out_of_memory = true;
     return result;
 }

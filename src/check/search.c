@@ -13,24 +13,25 @@
 #define GROUP 12u
 static_assert((GROUP + 1) * MOST_PARTS <= MOST_PROSPECTS, "what can happen in a group must be kept");
 
+/* Where threads wait till all have come. */
+struct meeting {
+    _Atomic uint32_t waiting, held;
+};
+
 /* What the threads share. */
 struct crew {
     struct search *search;
     struct model *model;
-    pthread_rwlock_t growing;         /* who adds to the table reads, who makes it larger writes */
-    pthread_mutex_t lock;             /* of the lists and the spot */
-    _Atomic uint32_t waiting, levels; /* threads that have nothing left to do on this level; levels that are over */
-    struct chunk *level, *next;       /* this level's chunks, and the next one's */
-    struct chunk *spare;              /* to be used again */
-    struct arena chunks;              /* all there are */
-    _Atomic uint64_t chunk_bytes, queued;
-    _Atomic bool stop;
-    bool done;
-    struct thrift thrift; /* does reduction pay? */
-    struct common common;
-    uint64_t patience;
     struct worker *workers;
     uint32_t threads;
+    uint64_t patience;
+    struct thrift thrift; /* does reduction pay? */
+    bool done, growing;   /* only changed when all threads have met */
+    _Atomic bool stop;
+    _Atomic bool wants_room;        /* the table is to grow: everybody is to help */
+    struct meeting level_end, move; /* nothing is left to do on this level; in this part of the table's growth */
+    pthread_mutex_t lock;           /* of the spot, and how it ends */
+    struct chunk_store chunks;
 };
 
 /* Its own lines of the cache: what one thread writes all the time another must not have to read. */
@@ -38,7 +39,7 @@ struct worker {
     _Alignas(128) struct crew *crew;
     uint32_t number;
     struct expander expander;
-    struct chunk *out;
+    struct frontier frontier;
     uint32_t base[GROUP][MOST_PARTS];
     struct print prints[GROUP];
     struct outlook outlooks[GROUP];
@@ -55,7 +56,7 @@ struct worker {
 static uint64_t held(const struct crew *crew)
 {
     uint64_t bytes =
-        table_bytes(&crew->search->table, crew->search->table.room) + crew->chunk_bytes + model_bytes(crew->model);
+        table_bytes(&crew->search->table, crew->search->table.room) + crew->chunks.bytes + model_bytes(crew->model);
     for (uint32_t i = 0; i < crew->threads; i++)
         bytes += crew->workers[i].remembered;
     return bytes;
@@ -81,72 +82,79 @@ static void note_memory(struct crew *crew, uint64_t extra)
         halt(crew, SEARCH_MEMORY);
 }
 
+/* ---- meeting ---- */
+
+static void help(struct crew *crew);
+
+/* The last to come does what is to be done by one alone. Meetings are many and short, so nobody goes to sleep. */
+static void meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *))
+{
+    const uint32_t held = meeting->held;
+    if (++meeting->waiting == crew->threads) {
+        meeting->waiting = 0;
+        alone(crew);
+        meeting->held = held + 1;
+    }
+    while (meeting->held == held)
+        if (crew->wants_room && meeting == &crew->level_end)
+            help(crew);
+        else
+            sched_yield();
+}
+
 /* Much more while memory is plenty, then half as much again; in the end as much as there may be. */
-static void grow(struct crew *crew)
+static void begin_growth(struct crew *crew)
 {
     struct table *table = &crew->search->table;
-    pthread_rwlock_wrlock(&crew->growing);
-    if (table_is_crowded(table) && !crew->stop) {
-        const uint64_t bound = crew->model->setting.options.memory, now = held(crew);
-        const uint64_t others = now - table_bytes(table, table->room);
-        uint64_t room = now < bound / 64 ? 4 * table->room : table->room + table->room / (now < bound / 8 ? 1 : 2);
-        while (room > table->room && others + table_bytes(table, room) > bound)
-            room -= table->room / 8;
-        if (room <= table->room + table->room / 16 || table_grow(table, room))
-            halt(crew, SEARCH_MEMORY);
-        else
-            note_memory(crew, 0);
+    const uint64_t bound = crew->model->setting.options.memory, now = held(crew);
+    const uint64_t others = now - table_bytes(table, table->room);
+    uint64_t room = now < bound / 64 ? 4 * table->room : table->room + table->room / (now < bound / 8 ? 1 : 2);
+    while (room > table->room && others + table_bytes(table, room) > bound)
+        room -= table->room / 8;
+    crew->wants_room = false;
+    crew->growing = room > table->room + table->room / 16 && !table_begin_growth(table, room);
+    if (crew->growing)
+        note_memory(crew, 0);
+    else
+        halt(crew, SEARCH_MEMORY);
+}
+
+static void go_on(struct crew *crew)
+{
+    crew->growing = table_go_on(&crew->search->table);
+}
+
+/* Nobody uses the table while it grows: all threads are here. */
+static void help(struct crew *crew)
+{
+    meet(crew, &crew->move, begin_growth);
+    while (crew->growing) {
+        table_move(&crew->search->table);
+        meet(crew, &crew->move, go_on);
     }
-    pthread_rwlock_unlock(&crew->growing);
+}
+
+static void grow(struct crew *crew)
+{
+    crew->wants_room = true;
+    help(crew);
 }
 
 /* ---- new states ---- */
 
-static struct chunk *new_chunk(struct worker *worker)
-{
-    struct crew *crew = worker->crew;
-    pthread_mutex_lock(&crew->lock);
-    struct chunk *chunk = crew->spare;
-    if (chunk)
-        crew->spare = chunk->next;
-    if (!chunk)
-        chunk = arena_take(&crew->chunks, CHUNK_BYTES);
-    pthread_mutex_unlock(&crew->lock);
-    if (!chunk) {
-        halt(crew, SEARCH_MEMORY);
-        return NULL;
-    }
-    crew->chunk_bytes += CHUNK_BYTES;
-    chunk_begin(chunk, crew->model->parts);
-    return chunk;
-}
-
-static void hand_in(struct worker *worker)
-{
-    struct crew *crew = worker->crew;
-    if (!worker->out)
-        return;
-    crew->queued += worker->out->count;
-    pthread_mutex_lock(&crew->lock);
-    worker->out->next = crew->next;
-    crew->next = worker->out;
-    pthread_mutex_unlock(&crew->lock);
-    worker->out = NULL;
-}
-
 static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor)
 {
-    const uint32_t parts = worker->crew->model->parts;
-    if (worker->out && !chunk_takes(worker->out, parts))
-        hand_in(worker);
-    if (!worker->out && !(worker->out = new_chunk(worker)))
+    struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->parts);
+    if (!chunk) {
+        halt(worker->crew, SEARCH_MEMORY);
         return;
-    uint32_t *state = chunk_append(worker->out, successor->print);
-    memcpy(state, base, worker->out->parts * sizeof *state);
+    }
+    uint32_t *state = chunk_append(chunk, successor->print);
+    memcpy(state, base, chunk->parts * sizeof *state);
     expand_apply(&worker->expander, successor, state);
 }
 
-/* Adds to the table, which may have to grow for it: this thread reads it, so it has to let go meanwhile. */
+/* Adds to the table, which may have to grow for it. */
 static inline enum table_answer add(struct worker *worker, struct print print, uint64_t parent, uint32_t level)
 {
     struct crew *crew = worker->crew;
@@ -154,9 +162,7 @@ static inline enum table_answer add(struct worker *worker, struct print print, u
         const enum table_answer answer = table_add(&crew->search->table, print, parent, level);
         if (answer != TABLE_FULL)
             return answer;
-        pthread_rwlock_unlock(&crew->growing);
         grow(crew);
-        pthread_rwlock_rdlock(&crew->growing);
         if (crew->stop)
             return TABLE_OPEN;
     }
@@ -325,7 +331,6 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
 static void expand_chunk(struct worker *worker, const struct chunk *chunk)
 {
     struct crew *crew = worker->crew;
-    pthread_rwlock_rdlock(&crew->growing);
     if (crew->thrift.on)
         for (uint32_t i = 0; i < chunk->count && !crew->stop; i++)
             expand_reduced(worker, chunk, i);
@@ -334,57 +339,38 @@ static void expand_chunk(struct worker *worker, const struct chunk *chunk)
             expand_group(worker, chunk, i, chunk->count - i < GROUP ? chunk->count - i : GROUP);
     crew->search->table.count += worker->fresh;
     worker->fresh = 0;
-    const bool crowded = table_is_crowded(&crew->search->table);
-    pthread_rwlock_unlock(&crew->growing);
-    if (crowded)
+    if (crew->wants_room || table_is_crowded(&crew->search->table))
         grow(crew);
 }
 
 /* ---- the crew ---- */
 
-static struct chunk *next_chunk(struct crew *crew)
+/* One of its own; if there is none left, another's. */
+static struct chunk *next_chunk(struct worker *worker)
 {
-    pthread_mutex_lock(&crew->lock);
-    struct chunk *chunk = crew->stop ? NULL : crew->level;
-    if (chunk)
-        crew->level = chunk->next;
-    pthread_mutex_unlock(&crew->lock);
+    struct crew *crew = worker->crew;
+    struct chunk *chunk = NULL;
+    for (uint32_t i = 0; i < crew->threads && !chunk && !crew->stop; i++)
+        chunk = frontier_take(&crew->workers[(worker->number + i) % crew->threads].frontier);
     return chunk;
-}
-
-static void drop_chunk(struct crew *crew, struct chunk *chunk)
-{
-    crew->queued -= chunk->count;
-    crew->chunk_bytes -= CHUNK_BYTES;
-    pthread_mutex_lock(&crew->lock);
-    chunk->next = crew->spare;
-    crew->spare = chunk;
-    pthread_mutex_unlock(&crew->lock);
 }
 
 static void look_around(struct worker *worker)
 {
     struct crew *crew = worker->crew;
     const struct cv_check_options *options = &crew->model->setting.options;
-    const struct stepper *stepper = &worker->expander.stepper;
-    const struct commuting *commuting = &worker->expander.commuting;
-    worker->remembered = stepper->outcomes.bytes + commuting->stepper.outcomes.bytes +
-                         memo_bytes(&commuting->stepper.steps) + memo_bytes(&commuting->known) +
-                         memo_bytes(&stepper->steps) + memo_bytes(&stepper->puts) +
-                         memo_bytes(&worker->expander.foresight.known) + memo_bytes(&worker->expander.quiet);
+    worker->remembered = expander_bytes(&worker->expander);
     if (crew->model->out_of_memory)
         halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
         halt(crew, SEARCH_INTERRUPTED);
     if (worker->number)
         return;
-    pthread_rwlock_rdlock(&crew->growing);
     note_memory(crew, 0);
-    pthread_rwlock_unlock(&crew->growing);
     if (options->progress)
         options->progress(options->progress_context,
                           &(struct cv_check_progress){.states = crew->model->before + crew->search->table.count,
-                                                      .queue = crew->queued,
+                                                      .queue = crew->chunks.queued,
                                                       .bytes = crew->search->bytes,
                                                       .depth = crew->search->depth,
                                                       .phase = "searching"});
@@ -395,8 +381,10 @@ static void turn_over(struct crew *crew)
 {
     struct search *search = crew->search;
     uint64_t expanded = 0, saved = 0;
+    bool more = false;
     for (uint32_t i = 0; i < crew->threads; i++) {
-        hand_in(&crew->workers[i]);
+        more |= frontier_advance(&crew->workers[i].frontier);
+        expander_tidy(&crew->workers[i].expander);
         expanded += crew->workers[i].expanded;
         saved += crew->workers[i].saved;
     }
@@ -407,25 +395,10 @@ static void turn_over(struct crew *crew)
         halt(crew, SEARCH_STRAYED);
     if (crew->model->habits.learnt && search->table.count > crew->patience)
         halt(crew, SEARCH_LEARNT);
-    if (!crew->stop && crew->next && options->most_depth == search->depth + 1)
+    if (!crew->stop && more && options->most_depth == search->depth + 1)
         halt(crew, SEARCH_DEPTH);
-    crew->done = crew->stop || !crew->next;
-    crew->level = crew->next;
-    crew->next = NULL;
-    search->depth += crew->level != NULL;
-}
-
-/* The last to come turns over. Levels are many and some are short, so the others do not go to sleep meanwhile. */
-static void meet(struct crew *crew)
-{
-    const uint32_t levels = crew->levels;
-    if (++crew->waiting == crew->threads) {
-        crew->waiting = 0;
-        turn_over(crew);
-        crew->levels = levels + 1;
-    }
-    while (crew->levels == levels)
-        sched_yield();
+    crew->done = crew->stop || !more;
+    search->depth += more;
 }
 
 static void *work(void *argument)
@@ -433,12 +406,12 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct crew *crew = worker->crew;
     while (!crew->done) {
-        for (struct chunk *chunk; (chunk = next_chunk(crew));) {
+        for (struct chunk *chunk; (chunk = next_chunk(worker));) {
             expand_chunk(worker, chunk);
-            drop_chunk(crew, chunk);
+            frontier_drop(&worker->frontier, chunk);
             look_around(worker);
         }
-        meet(crew);
+        meet(crew, &crew->level_end, turn_over);
     }
     return NULL;
 }
@@ -450,15 +423,13 @@ static int begin(struct crew *crew)
     if (model_begin(crew->model, state))
         return CV_ENOMEM;
     const struct print print = model_fingerprint(crew->model, state);
-    first->out = new_chunk(first);
-    if (!first->out)
+    struct chunk *chunk = frontier_chunk(&first->frontier, crew->model->parts);
+    if (!chunk)
         return CV_ENOMEM;
-    memcpy(chunk_append(first->out, print), state, first->out->parts * sizeof *state);
+    memcpy(chunk_append(chunk, print), state, chunk->parts * sizeof *state);
     table_add(&crew->search->table, symmetry_print(&first->expander.symmetry, state, print), 0, 0);
     crew->search->table.count = 1;
-    hand_in(first);
-    crew->level = crew->next;
-    crew->next = NULL;
+    frontier_advance(&first->frontier);
     return 0;
 }
 
@@ -488,11 +459,12 @@ static void add_up(struct crew *crew)
         search->ends += crew->workers[i].rests;
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
+        frontier_free(&crew->workers[i].frontier);
         expander_free(&crew->workers[i].expander);
     }
     search->states = search->table.count;
     search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;
-    arena_free(&crew->chunks);
+    chunk_store_free(&crew->chunks);
 }
 
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)
@@ -506,15 +478,13 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     if (!crew.workers)
         return CV_ENOMEM;
     memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
-    pthread_rwlock_init(&crew.growing, NULL);
+    chunk_store_init(&crew.chunks);
     pthread_mutex_init(&crew.lock, NULL);
-    crew.common.lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments */
-    error |= memo_init(&crew.common.steps);
     for (uint32_t i = 0; i < crew.threads && !error; i++) {
         crew.workers[i].crew = &crew;
         crew.workers[i].number = i;
-        error = expander_init(&crew.workers[i].expander, model);
-        crew.workers[i].expander.stepper.common = crew.threads > 1 ? &crew.common : NULL;
+        frontier_init(&crew.workers[i].frontier, &crew.chunks);
+        error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
     }
     if (!error)
         error = run_threads(&crew);
@@ -522,9 +492,6 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     add_up(&crew);
     free(crew.workers);
     pthread_mutex_destroy(&crew.lock);
-    pthread_mutex_destroy(&crew.common.lock);
-    memo_free(&crew.common.steps);
-    pthread_rwlock_destroy(&crew.growing);
     return error;
 }
 

@@ -6,7 +6,7 @@
 
 #include "check/tie.h"
 
-int stepper_init(struct stepper *stepper, struct model *model)
+int stepper_init(struct stepper *stepper, struct model *model, struct lore *lore)
 {
     size_t largest = 0;
     *stepper = (struct stepper){.model = model};
@@ -15,24 +15,35 @@ int stepper_init(struct stepper *stepper, struct model *model)
         largest = bytes > largest ? bytes : largest;
     }
     stepper->scratch = calloc(1, largest);
-    const int error = host_init(&stepper->host, &model->setting);
-    if (error || memo_init(&stepper->steps) || memo_init(&stepper->puts) || memo_init(&stepper->takes) ||
-        memo_init(&stepper->aged) || memo_init(&stepper->raised))
-        return CV_ENOMEM;
-    return stepper->scratch ? 0 : CV_ENOMEM;
+    stepper->lore = lore ? lore : &stepper->own;
+    int error = host_init(&stepper->host, &model->setting);
+    for (uint32_t kind = 0; !lore && kind < LORE_KINDS; kind++)
+        error |= memo_init(&stepper->own.of[kind]);
+    return stepper->scratch && !error ? 0 : CV_ENOMEM;
 }
 
 void stepper_free(struct stepper *stepper)
 {
     arena_free(&stepper->outcomes);
-    memo_free(&stepper->steps);
-    memo_free(&stepper->puts);
-    memo_free(&stepper->takes);
-    memo_free(&stepper->aged);
-    memo_free(&stepper->raised);
+    for (uint32_t kind = 0; kind < LORE_KINDS; kind++)
+        memo_free(&stepper->own.of[kind]);
     if (stepper->model)
         host_free(&stepper->host);
     free(stepper->scratch);
+}
+
+uint64_t stepper_bytes(const struct stepper *stepper)
+{
+    uint64_t bytes = stepper->outcomes.bytes;
+    for (uint32_t kind = 0; kind < LORE_KINDS; kind++)
+        bytes += memo_bytes(&stepper->own.of[kind]);
+    return bytes;
+}
+
+void stepper_tidy(struct stepper *stepper)
+{
+    for (uint32_t kind = 0; kind < LORE_KINDS; kind++)
+        memo_tidy(&stepper->own.of[kind]);
 }
 
 /* ---- working out a step ---- */
@@ -260,39 +271,15 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     return first;
 }
 
-/* ---- for each other ---- */
-
-static const struct outcome *common_find(struct common *common, struct step step)
-{
-    if (!common)
-        return NULL;
-    pthread_mutex_lock(&common->lock);
-    const uint64_t known = memo_find(&common->steps, step.one, step.other);
-    pthread_mutex_unlock(&common->lock);
-    return (const struct outcome *)(uintptr_t)known;
-}
-
-/* Two may have worked out the same meanwhile; what cannot be kept for lack of memory is worked out once more. */
-static void common_add(struct common *common, struct step step, const struct outcome *outcome)
-{
-    if (!common || !outcome)
-        return;
-    pthread_mutex_lock(&common->lock);
-    if (!memo_find(&common->steps, step.one, step.other))
-        memo_add(&common->steps, step.one, step.other, (uintptr_t)outcome);
-    pthread_mutex_unlock(&common->lock);
-}
-
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
                                        uint32_t argument, uint32_t alive)
 {
     const struct step step = step_of(place, type, argument, alive);
-    const struct outcome *first = common_find(stepper->common, step);
-    if (!first) {
-        first = work_out(stepper, place, type, argument, alive);
-        common_add(stepper->common, step, first);
-    }
-    if (!first || memo_add(&stepper->steps, step.one, step.other, (uintptr_t)first))
+    const struct outcome *first = work_out(stepper, place, type, argument, alive);
+    if (first)
+        first = (const struct outcome *)(uintptr_t)memo_add(&stepper->lore->of[LORE_STEPS], step.one, step.other,
+                                                            (uintptr_t)first);
+    if (!first)
         stepper->model->out_of_memory = true;
     return first;
 }
@@ -302,7 +289,7 @@ const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, 
 uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message)
 {
     const uint32_t result = model_put(stepper->model, contents, message);
-    if (memo_add(&stepper->puts, contents, message, result))
+    if (!memo_add(&stepper->lore->of[LORE_PUTS], contents, message, result))
         stepper->model->out_of_memory = true;
     return result;
 }
@@ -311,31 +298,31 @@ uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place
 {
     if (!place)
         return model_contents(stepper->model, contents)->rest;
-    const uint64_t known = memo_find(&stepper->takes, contents, place);
+    const uint64_t known = memo_find(&stepper->lore->of[LORE_TAKES], contents, place);
     if (known)
         return (uint32_t)known;
     const uint32_t result = model_take(stepper->model, contents, place);
-    if (memo_add(&stepper->takes, contents, place, result))
+    if (!memo_add(&stepper->lore->of[LORE_TAKES], contents, place, result))
         stepper->model->out_of_memory = true;
     return result;
 }
 
 uint32_t stepper_raise(struct stepper *stepper, uint32_t world, uint64_t fence)
 {
-    const uint64_t known = memo_find(&stepper->raised, world, fence);
+    const uint64_t known = memo_find(&stepper->lore->of[LORE_RAISED], world, fence);
     if (__builtin_expect(known != 0, 1))
         return (uint32_t)(known - 1);
     struct world raised = *model_world(stepper->model, world);
     raised.highest = fence;
     const uint32_t result = model_add_world(stepper->model, &raised);
-    if (memo_add(&stepper->raised, world, fence, (uint64_t)result + 1))
+    if (!memo_add(&stepper->lore->of[LORE_RAISED], world, fence, (uint64_t)result + 1))
         stepper->model->out_of_memory = true;
     return result;
 }
 
 uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time)
 {
-    const uint64_t known = memo_find(&stepper->aged, place, time);
+    const uint64_t known = memo_find(&stepper->lore->of[LORE_AGED], place, time);
     if (known)
         return (uint32_t)(known - 1);
     const struct model *model = stepper->model;
@@ -344,7 +331,7 @@ uint32_t stepper_age(struct stepper *stepper, uint32_t place, uint64_t time)
         if (stepper->scratch->timers[timer])
             stepper->scratch->timers[timer] -= time;
     const uint32_t result = model_add_place(stepper->model, stepper->scratch);
-    if (memo_add(&stepper->aged, place, time, (uint64_t)result + 1))
+    if (!memo_add(&stepper->lore->of[LORE_AGED], place, time, (uint64_t)result + 1))
         stepper->model->out_of_memory = true;
     return result;
 }

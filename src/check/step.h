@@ -46,26 +46,33 @@ struct outcome {
     struct sending sends[];
 };
 
-/* What the threads of a search have worked out, for each other. */
-struct common {
-    pthread_mutex_t lock;
-    struct memo steps;
+/* What is remembered: steps; what putting into a channel and taking out of it leads to; nodes aged; worlds raised. */
+enum lore_kind { LORE_STEPS, LORE_PUTS, LORE_TAKES, LORE_AGED, LORE_RAISED, LORE_KINDS };
+
+struct lore {
+    struct memo of[LORE_KINDS];
 };
 
-/* A thread's own: the handler's host and all it remembers. */
+/* A thread's own, but for what it knows: threads may share that. */
 struct stepper {
-    struct common *common; /* or NULL: it is alone */
     struct model *model;
     struct host host;
-    struct memo steps, puts, takes, aged, raised;
+    struct lore *lore, own;
     struct arena outcomes;
     struct place *scratch;
     uint64_t calls; /* of handlers */
     bool supposes;  /* what it works out need not ever happen: it is not noted as a habit */
 };
 
-int stepper_init(struct stepper *stepper, struct model *model);
+/* What it works out is added to the given lore, or to its own if that is NULL. */
+int stepper_init(struct stepper *stepper, struct model *model, struct lore *lore);
 void stepper_free(struct stepper *stepper);
+
+/* Of all it remembers; but not of lore that is not its own. */
+uint64_t stepper_bytes(const struct stepper *stepper);
+
+/* See memo_tidy(). */
+void stepper_tidy(struct stepper *stepper);
 
 /* Calls the handler, for what is not known yet. */
 const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
@@ -83,19 +90,18 @@ static inline struct step step_of(uint32_t place, enum cv_decision_type type, ui
 
 /*
  * Two looks ahead, so that what a step will need is in the cache by then: where it is remembered, then the outcome, or
- * NULL if there is none yet. Nothing may be worked out between the two.
+ * NULL if there is none yet.
  */
-static inline size_t stepper_expect(const struct stepper *stepper, struct step step)
+static inline const struct memo_entry *stepper_expect(const struct stepper *stepper, struct step step)
 {
-    const size_t at = memo_place(&stepper->steps, step.one, step.other);
-    __builtin_prefetch(&stepper->steps.entries[at]);
+    const struct memo_entry *at = memo_place(&stepper->lore->of[LORE_STEPS], step.one, step.other);
+    __builtin_prefetch(at);
     return at;
 }
 
-static inline const struct outcome *stepper_expected(const struct stepper *stepper, size_t at, struct step step)
+static inline const struct outcome *stepper_expected(const struct memo_entry *at, struct step step)
 {
-    const struct outcome *outcome =
-        (const struct outcome *)(uintptr_t)memo_find_at(&stepper->steps, at, step.one, step.other);
+    const struct outcome *outcome = (const struct outcome *)(uintptr_t)memo_find_at(at, step.one, step.other);
     __builtin_prefetch(outcome);
     return outcome;
 }
@@ -105,7 +111,7 @@ static inline const struct outcome *stepper_step(struct stepper *stepper, uint32
                                                  uint32_t argument, uint32_t alive)
 {
     const struct step step = step_of(place, type, argument, alive);
-    const uint64_t known = memo_find(&stepper->steps, step.one, step.other);
+    const uint64_t known = memo_find(&stepper->lore->of[LORE_STEPS], step.one, step.other);
     if (__builtin_expect(known != 0, 1))
         return (const struct outcome *)(uintptr_t)known;
     return stepper_work_out(stepper, place, type, argument, alive);
@@ -115,7 +121,7 @@ static inline const struct outcome *stepper_step(struct stepper *stepper, uint32
 uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message);
 static inline uint32_t stepper_put(struct stepper *stepper, uint32_t contents, uint32_t message)
 {
-    const uint64_t known = memo_find(&stepper->puts, contents, message);
+    const uint64_t known = memo_find(&stepper->lore->of[LORE_PUTS], contents, message);
     return __builtin_expect(known != 0, 1) ? (uint32_t)known : stepper_put_anew(stepper, contents, message);
 }
 uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t place);

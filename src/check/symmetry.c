@@ -50,6 +50,13 @@ int symmetry_init(struct symmetry *symmetry, struct model *model)
                                                                                                           : 0;
 }
 
+void symmetry_tidy(struct symmetry *symmetry)
+{
+    memo_tidy(&symmetry->places);
+    memo_tidy(&symmetry->contents);
+    memo_tidy(&symmetry->worlds);
+}
+
 void symmetry_free(struct symmetry *symmetry)
 {
     memo_free(&symmetry->places);
@@ -150,7 +157,7 @@ static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t n
         return (uint32_t)(known - 1);
     const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], symmetry->model->setting.nodes};
     const uint32_t result = rename(symmetry->model, &naming, number);
-    if (memo_add(memo, number, way, (uint64_t)result + 1))
+    if (!memo_add(memo, number, way, (uint64_t)result + 1))
         symmetry->model->out_of_memory = true;
     return result;
 }

@@ -25,6 +25,9 @@ struct symmetry {
 int symmetry_init(struct symmetry *symmetry, struct model *model);
 void symmetry_free(struct symmetry *symmetry);
 
+/* See memo_tidy(). */
+void symmetry_tidy(struct symmetry *symmetry);
+
 /* The same for all states that differ in names only, and for no others: the least of their fingerprints. */
 struct print symmetry_print(struct symmetry *symmetry, const uint32_t *state, struct print print);
 

@@ -2,7 +2,6 @@
 #include "check/table.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "check/memory.h"
 #include "core/error.h"
@@ -11,6 +10,9 @@
 /* Nothing wraps round: what finds no place before the end goes here. Crowds as large as that do not happen by chance.
  */
 #define BEHIND 4096u
+/* Slots whose entries a thread moves in one go; and how many there must be to share them out. */
+#define PIECE (1u << 16)
+#define LEAST_MOVED (2 * PIECE)
 
 uint64_t table_bytes(const struct table *table, uint64_t room)
 {
@@ -49,32 +51,54 @@ struct moving {
 
 static inline struct moving lift(struct table *table, uint64_t at)
 {
-    const struct moving moving = {table->slots[at].print, table->slots[at].info, table->wide ? table->second[at] : 0};
-    table->slots[at].print = table->slots[at].info = 0;
+    struct slot *slot = &table->slots[at];
+    const struct moving moving = {atomic_load_explicit(&slot->print, memory_order_relaxed),
+                                  atomic_load_explicit(&slot->info, memory_order_relaxed),
+                                  table->wide ? table->second[at] : 0};
+    atomic_store_explicit(&slot->print, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->info, 0, memory_order_relaxed);
     return moving;
 }
 
+/* Another thread may be about to take the same slot: two that move neighbours meet where one's ends. */
 static inline void put_down(struct table *table, struct moving moving)
 {
-    uint64_t at = table_home(table, moving.print);
-    while (table->slots[at].print)
-        at++;
+    uint64_t at = table_home(table, moving.print), held;
+    do
+        while ((held = atomic_load_explicit(&table->slots[at].print, memory_order_relaxed)))
+            at++;
+    while (!atomic_compare_exchange_strong(&table->slots[at].print, &held, moving.print));
     assert(at <= table->last);
-    table->slots[at].print = moving.print;
-    table->slots[at].info = moving.info;
+    atomic_store_explicit(&table->slots[at].info, moving.info, memory_order_relaxed);
     if (table->wide)
         table->second[at] = moving.second;
 }
 
-/*
- * Entries stand in the order of their homes, and in a larger table all homes are further on, in the same order. So the
- * entries move where they are, the last one first: where it goes nobody stands who has not moved. Only near the
- * beginning may a home be no further on than where a crowd has pushed its owner; those few wait till the others have
- * moved.
- */
-static void spread(struct table *table, uint64_t end, struct moving *late)
+/* Where that slot would be now, if it were a home. */
+static uint64_t further_on(const struct table *table, uint64_t at)
 {
+    return (uint64_t)((unsigned __int128)at * table->room / table->growth.before);
+}
+
+static void touch(struct table *table, uint64_t from, uint64_t to)
+{
+    const uint64_t first = further_on(table, from), end = further_on(table, to);
+    const uint64_t count = (end <= table->last ? end : table->last + 1) - first;
+    memory_touch(&table->slots[first], count * sizeof *table->slots);
+    if (table->wide)
+        memory_touch(&table->second[first], count * sizeof *table->second);
+}
+
+/*
+ * Entries stand near their homes, and in a larger table all homes are further on, in the same order. So the entries
+ * move where they are, the last one first: where it goes nobody stands who has not moved. Only near the beginning may a
+ * home be no further on than where a crowd has pushed its owner; those few wait till the others have moved.
+ */
+static void spread(struct table *table, uint64_t end)
+{
+    struct moving late[BEHIND];
     uint64_t waiting = 0;
+    touch(table, 0, end);
     for (uint64_t at = end; at-- > 0;) {
         if (!table->slots[at].print)
             continue;
@@ -88,6 +112,52 @@ static void spread(struct table *table, uint64_t end, struct moving *late)
     }
     while (waiting > 0)
         put_down(table, late[--waiting]);
+}
+
+/* ---- by several threads ---- */
+
+/*
+ * Those whose homes will be behind all that have not moved may move in any order, many at a time: with twice the room
+ * the upper half of them, then the upper half of the rest. No crowd has pushed anybody as far as BEHIND.
+ */
+static void choose_low(struct table *table, uint64_t high)
+{
+    struct growth *growth = &table->growth;
+    const uint64_t low = (uint64_t)((unsigned __int128)high * growth->before / table->room) + BEHIND;
+    growth->high = high;
+    growth->low = low + LEAST_MOVED < high ? low : high;
+    growth->taken = 0;
+}
+
+static void move_piece(struct table *table, uint64_t from, uint64_t to)
+{
+    touch(table, from, to);
+    for (uint64_t at = to; at-- > from;) {
+        if (!atomic_load_explicit(&table->slots[at].print, memory_order_relaxed))
+            continue;
+        const struct moving moving = lift(table, at);
+        assert(table_home(table, moving.print) >= table->growth.high);
+        put_down(table, moving);
+    }
+}
+
+void table_move(struct table *table)
+{
+    struct growth *growth = &table->growth;
+    const uint64_t count = growth->high - growth->low;
+    for (uint64_t taken; (taken = atomic_fetch_add(&growth->taken, PIECE)) < count;) {
+        const uint64_t to = growth->high - taken;
+        move_piece(table, to > growth->low + PIECE ? to - PIECE : growth->low, to);
+    }
+}
+
+bool table_go_on(struct table *table)
+{
+    choose_low(table, table->growth.low);
+    if (table->growth.low < table->growth.high)
+        return true;
+    spread(table, table->growth.high);
+    return false;
 }
 
 static bool resize(struct table *table, uint64_t from, uint64_t to)
@@ -106,18 +176,28 @@ static bool resize(struct table *table, uint64_t from, uint64_t to)
     return second;
 }
 
-int table_grow(struct table *table, uint64_t room)
+int table_begin_growth(struct table *table, uint64_t room)
 {
     const uint64_t before = table->room, end = table->last + 1;
     measure(table, room);
-    struct moving *late = malloc(BEHIND * sizeof *late);
-    const bool grown = late && resize(table, end, table->last + 1);
-    if (grown)
-        spread(table, end, late);
-    else
+    if (!resize(table, end, table->last + 1)) {
         measure(table, before);
-    free(late);
-    return grown ? 0 : CV_ENOMEM;
+        return CV_ENOMEM;
+    }
+    table->growth.before = before;
+    choose_low(table, end);
+    return 0;
+}
+
+int table_grow(struct table *table, uint64_t room)
+{
+    const int error = table_begin_growth(table, room);
+    if (error)
+        return error;
+    do
+        table_move(table);
+    while (table_go_on(table));
+    return 0;
 }
 
 bool table_parent(const struct table *table, uint64_t print, uint64_t *parent)

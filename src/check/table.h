@@ -27,14 +27,21 @@ struct slot {
     _Atomic uint64_t info;  /* the lower 48 bits of the parent's print, then level + 1; 0: being written */
 };
 
+/* While it grows: how many homes there were; the slots whose entries may move now, and how many have been taken. */
+struct growth {
+    uint64_t before, low, high;
+    _Atomic uint64_t taken;
+};
+
 struct table {
     struct slot *slots;
     uint64_t *second; /* the other half of the prints, if they are to be compared */
     uint64_t room;    /* homes; a few more slots are behind them */
     uint64_t last;    /* slot */
     uint64_t most;    /* entries, then it must grow */
-    _Atomic uint64_t count;
     bool wide;
+    struct growth growth;
+    _Alignas(128) _Atomic uint64_t count; /* written all the time, so it has a line of the cache to itself */
 };
 
 int table_init(struct table *table, bool wide);
@@ -43,7 +50,15 @@ void table_free(struct table *table);
 /* The bytes it takes with so much room. */
 uint64_t table_bytes(const struct table *table, uint64_t room);
 
-/* 0 or CV_ENOMEM; then it is as before. */
+/*
+ * To let it grow: one thread begins. Then, again and again, any number of threads move entries till none is left, and
+ * one thread goes on, alone, till that says that it is done. Beginning: 0 or CV_ENOMEM; then the table is as before.
+ */
+int table_begin_growth(struct table *table, uint64_t room);
+void table_move(struct table *table);
+bool table_go_on(struct table *table);
+
+/* All of it by one thread. */
 int table_grow(struct table *table, uint64_t room);
 
 /* The print of the state that the one with this print was first seen from; false if it is the first of all. */
@@ -56,7 +71,7 @@ static inline uint64_t table_home(const struct table *table, uint64_t print)
 
 static inline void table_expect(const struct table *table, struct print print)
 {
-    __builtin_prefetch(&table->slots[table_home(table, print.half[0])]);
+    __builtin_prefetch(&table->slots[table_home(table, print.half[0])], 1); /* most likely it is written */
 }
 
 /* What is known of a slot that holds this print already. */

@@ -24,7 +24,7 @@ static int walker_init(struct walker *walker, struct model *model, struct cv_tra
     *trail = (struct cv_trail){.loop = CV_NEVER};
     walker->model = model;
     walker->trail = trail;
-    int error = expander_init(&walker->expander, model);
+    int error = expander_init(&walker->expander, model, NULL);
     if (!error)
         error = model_begin(model, walker->state);
     walker->print = model_fingerprint(model, walker->state);
