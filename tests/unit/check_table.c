@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The checker's table: however it grows, what was in it is found, with where it came from, and nothing else is. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include "check/table.h"
 #include "core/random.h"
 
-#define MOST 400000u
+#define MOST 1000000u
 
 static struct print print_number(uint64_t number)
 {
@@ -46,6 +47,25 @@ static uint64_t count_slots(const struct table *table)
     return count;
 }
 
+static void *move(void *table)
+{
+    table_move(table);
+    return NULL;
+}
+
+/* All entries that may move at the same time are moved by several threads. */
+static void grow_together(struct table *table, uint64_t room)
+{
+    pthread_t threads[3];
+    assert_int_equal(table_begin_growth(table, room), 0);
+    do {
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, move, table), 0);
+        for (size_t i = 0; i < 3; i++)
+            pthread_join(threads[i], NULL);
+    } while (table_go_on(table));
+}
+
 /* Filled to the brim each time, and larger by anything from a sixteenth to three times as much again. */
 static void grow_again_and_again(bool wide)
 {
@@ -59,7 +79,7 @@ static void grow_again_and_again(bool wide)
             add(&table, count++);
         assert_int_equal(table_add(&table, print_number(count), 1, 1), TABLE_FULL);
         const uint64_t sixteenths = 1 + cv_random_below(&random, 48);
-        assert_int_equal(table_grow(&table, table.room + table.room / 16 * sixteenths), 0);
+        grow_together(&table, table.room + table.room / 16 * sixteenths);
         find_all(&table, count);
         assert_int_equal(count_slots(&table), count);
     }
