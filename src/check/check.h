@@ -38,6 +38,7 @@ struct cv_check_options {
     bool symmetry;        /* take states that differ in names only for one, where the algorithm allows it */
     bool drop_clocks;     /* once nobody will ask any more, if nothing but requests looks at them */
     uint32_t orders;      /* enum cv_orders, where the order of requests is all that clocks are for */
+    bool deep;            /* depth first */
     bool wide;            /* fingerprints of 128 bits */
     const char *property; /* look for violations of this one alone; NULL: of any */
     volatile sig_atomic_t *interrupted;

@@ -36,8 +36,6 @@ void crew_note_memory(struct crew *crew)
 
 /* ---- meeting ---- */
 
-static void help(struct crew *crew);
-
 /* Meetings are many and short, so nobody goes to sleep. */
 void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *))
 {
@@ -49,7 +47,7 @@ void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct 
     }
     while (meeting->held == held)
         if (crew->wants_room && meeting == &crew->level_end)
-            help(crew);
+            crew_help(crew);
         else
             sched_yield();
 }
@@ -77,7 +75,7 @@ static void go_on(struct crew *crew)
 }
 
 /* Nobody uses the table while it grows: all threads are here. */
-static void help(struct crew *crew)
+void crew_help(struct crew *crew)
 {
     crew_meet(crew, &crew->move, begin_growth);
     while (crew->growing) {
@@ -89,5 +87,5 @@ static void help(struct crew *crew)
 void crew_grow(struct crew *crew)
 {
     crew->wants_room = true;
-    help(crew);
+    crew_help(crew);
 }

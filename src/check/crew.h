@@ -26,11 +26,14 @@ struct crew {
     uint32_t threads;
     uint64_t patience;
     struct thrift thrift; /* does reduction pay? */
+    bool deep;            /* depth first */
     bool done, growing;   /* only changed when all threads have met */
     _Atomic bool stop;
     _Atomic bool wants_room;        /* the table is to grow: everybody is to help */
     struct meeting level_end, move; /* nothing is left to do on this level; in this part of the table's growth */
-    pthread_mutex_t lock;           /* of the spot, and how it ends */
+    _Atomic uint32_t idle;          /* depth first: threads that have no states */
+    _Atomic bool cut;               /* depth first: there are states too deep to look at */
+    pthread_mutex_t lock;           /* of the spot, how it ends and who is idle */
     struct chunk_store chunks;
 };
 
@@ -46,7 +49,8 @@ struct worker {
     uint32_t ends[GROUP];    /* where the successors of each end */
     uint32_t obliged[GROUP]; /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
-    uint64_t fresh; /* states added to the table and not yet counted there */
+    uint64_t fresh;   /* states added to the table and not yet counted there */
+    uint32_t deepest; /* level, depth first */
     bool may_cycle, reduced;
     _Atomic uint64_t remembered; /* bytes of what it has worked out so far */
 };
@@ -59,6 +63,9 @@ void crew_note_memory(struct crew *crew);
 
 /* Waits till all threads have come. The last to come does what is to be done by one alone. */
 void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *));
+
+/* Takes part when the table is to grow, because somebody wants room. */
+void crew_help(struct crew *crew);
 
 /* Lets the table grow, with the help of all threads: they come when they have finished what they are at. */
 void crew_grow(struct crew *crew);

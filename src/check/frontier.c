@@ -13,9 +13,9 @@ void chunk_store_free(struct chunk_store *store)
     pthread_mutex_destroy(&store->lock);
 }
 
-void frontier_init(struct frontier *frontier, struct chunk_store *store)
+void frontier_init(struct frontier *frontier, struct chunk_store *store, bool deep)
 {
-    *frontier = (struct frontier){.store = store};
+    *frontier = (struct frontier){.store = store, .deep = deep};
     pthread_mutex_init(&frontier->lock, NULL);
 }
 
@@ -49,13 +49,36 @@ static struct chunk *new_chunk(struct chunk_store *store)
     return chunk;
 }
 
+static void offer(struct frontier *frontier, struct chunk *chunk)
+{
+    pthread_mutex_lock(&frontier->lock);
+    push(&frontier->level, chunk);
+    pthread_mutex_unlock(&frontier->lock);
+}
+
 static void hand_in(struct frontier *frontier)
 {
-    if (!frontier->out)
-        return;
-    frontier->store->queued += frontier->out->count;
-    push(&frontier->next, frontier->out);
+    struct chunk *out = frontier->out;
     frontier->out = NULL;
+    if (!out)
+        return;
+    frontier->store->queued += out->count;
+    if (!out->count)
+        push(&frontier->spare, out);
+    else if (frontier->deep)
+        offer(frontier, out);
+    else
+        push(&frontier->next, out);
+}
+
+static struct chunk *empty_chunk(struct frontier *frontier, uint32_t parts)
+{
+    struct chunk *chunk = pop(&frontier->spare);
+    if (!chunk)
+        chunk = new_chunk(frontier->store);
+    if (chunk)
+        chunk_begin(chunk, parts);
+    return chunk;
 }
 
 /* ---- what threads do ---- */
@@ -63,11 +86,7 @@ static void hand_in(struct frontier *frontier)
 struct chunk *frontier_begin_chunk(struct frontier *frontier, uint32_t parts)
 {
     hand_in(frontier);
-    struct chunk *chunk = pop(&frontier->spare);
-    if (!chunk && !(chunk = new_chunk(frontier->store)))
-        return NULL;
-    chunk_begin(chunk, parts);
-    return frontier->out = chunk;
+    return frontier->out = empty_chunk(frontier, parts);
 }
 
 struct chunk *frontier_take(struct frontier *frontier)
@@ -84,10 +103,46 @@ void frontier_drop(struct frontier *frontier, struct chunk *chunk)
     push(&frontier->spare, chunk);
 }
 
+/* ---- depth first ---- */
+
+void frontier_adopt(struct frontier *frontier, struct chunk *chunk)
+{
+    if (frontier->out)
+        push(&frontier->spare, frontier->out);
+    frontier->store->queued -= chunk->count;
+    frontier->out = chunk;
+}
+
+struct chunk *frontier_top(struct frontier *frontier)
+{
+    if (frontier->out && frontier->out->count)
+        return frontier->out;
+    struct chunk *chunk = frontier_take(frontier);
+    if (chunk)
+        frontier_adopt(frontier, chunk);
+    return chunk;
+}
+
+void frontier_share(struct frontier *frontier)
+{
+    struct chunk *out = frontier->out, *half = empty_chunk(frontier, out->parts);
+    if (!half)
+        return;
+    const size_t stride = chunk_stride(out->parts) * sizeof *out->words;
+    half->count = out->count / 2;
+    out->count -= half->count;
+    memcpy(half->words, out->words, half->count * stride);
+    memmove(out->words, out->words + half->count * stride / sizeof *out->words, out->count * stride);
+    frontier->store->queued += half->count;
+    offer(frontier, half);
+}
+
 bool frontier_advance(struct frontier *frontier)
 {
     hand_in(frontier);
-    frontier->level = frontier->next;
-    frontier->next = NULL;
+    if (!frontier->deep) {
+        frontier->level = frontier->next;
+        frontier->next = NULL;
+    }
     return frontier->level;
 }

@@ -27,12 +27,13 @@ struct frontier {
     struct chunk *level, *next; /* this level's chunks, and the next one's */
     struct chunk *out;          /* of the next level, being filled */
     struct chunk *spare;        /* to be used again */
+    bool deep;                  /* there are no levels: a full chunk may be taken at once */
 };
 
 void chunk_store_init(struct chunk_store *store);
 void chunk_store_free(struct chunk_store *store);
 
-void frontier_init(struct frontier *frontier, struct chunk_store *store);
+void frontier_init(struct frontier *frontier, struct chunk_store *store, bool deep);
 void frontier_free(struct frontier *frontier);
 
 /* A chunk of the next level with room for a state of so many parts; NULL if there is no memory. */
@@ -49,6 +50,13 @@ struct chunk *frontier_take(struct frontier *frontier);
 
 /* It has been expanded; by the thread whose frontier this is. */
 void frontier_drop(struct frontier *frontier, struct chunk *chunk);
+
+/* Depth first: the chunk whose last state is the newest that the thread has; NULL if it has none left. */
+struct chunk *frontier_top(struct frontier *frontier);
+/* Makes one that was taken from another thread that chunk. */
+void frontier_adopt(struct frontier *frontier, struct chunk *chunk);
+/* Lets others take the older half of its states. Without memory: nothing. */
+void frontier_share(struct frontier *frontier);
 
 /* The next level becomes this one, while nobody is at work; false if there is nothing in it. */
 bool frontier_advance(struct frontier *frontier);

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include "check/dive.h"
 #include "check/visit.h"
+
+#define LOOK_AROUND_EVERY 1024u
 
 /* ---- the crew ---- */
 
@@ -32,6 +35,8 @@ static void look_around(struct worker *worker)
         crew_halt(crew, SEARCH_INTERRUPTED);
     if (worker->number)
         return;
+    if (crew->deep)
+        crew->search->depth = worker->deepest;
     crew_note_memory(crew);
     if (options->progress)
         options->progress(options->progress_context,
@@ -40,6 +45,16 @@ static void look_around(struct worker *worker)
                                                       .bytes = crew->search->bytes,
                                                       .depth = crew->search->depth,
                                                       .phase = "searching"});
+}
+
+/* Is there a better way to search, by what has been seen of the algorithm? */
+static void reconsider(struct crew *crew)
+{
+    const struct model *model = crew->model;
+    if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied)
+        crew_halt(crew, SEARCH_STRAYED);
+    if (model->habits.learnt && crew->search->table.count > crew->patience)
+        crew_halt(crew, SEARCH_LEARNT);
 }
 
 /* Between two levels: one thread alone. */
@@ -56,15 +71,36 @@ static void turn_over(struct crew *crew)
     }
     if (!crew->model->habits.learnt) /* what is still to be learnt may make it worth while */
         thrift_look(&crew->thrift, expanded, saved);
-    const struct cv_check_options *options = &crew->model->setting.options;
-    if ((crew->model->strayed && options->reduction) || crew->model->timely || crew->model->tied)
-        crew_halt(crew, SEARCH_STRAYED);
-    if (crew->model->habits.learnt && search->table.count > crew->patience)
-        crew_halt(crew, SEARCH_LEARNT);
-    if (!crew->stop && more && options->most_depth == search->depth + 1)
+    reconsider(crew);
+    const uint32_t most = crew->model->setting.options.most_depth;
+    if (!crew->stop && (crew->deep ? crew->cut : more && most == search->depth + 1))
         crew_halt(crew, SEARCH_DEPTH);
     crew->done = crew->stop || !more;
-    search->depth += more;
+    search->depth += more && !crew->deep;
+}
+
+/* Whatever is left of this level. */
+static void finish_level(struct worker *worker)
+{
+    for (struct chunk *chunk; (chunk = next_chunk(worker));) {
+        visit(worker, chunk, 0, chunk->count);
+        frontier_drop(&worker->frontier, chunk);
+        look_around(worker);
+    }
+}
+
+/* Whatever can be reached from the states there are. */
+static void go_deep(struct worker *worker)
+{
+    uint32_t visited = 0;
+    for (struct chunk *chunk; (chunk = dive_on(worker));) {
+        visit(worker, chunk, chunk->count, 1);
+        if (++visited % LOOK_AROUND_EVERY == 0 || worker->crew->wants_room)
+            look_around(worker);
+        if (visited % LOOK_AROUND_EVERY == 0)
+            reconsider(worker->crew);
+    }
+    look_around(worker);
 }
 
 static void *work(void *argument)
@@ -72,11 +108,10 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct crew *crew = worker->crew;
     while (!crew->done) {
-        for (struct chunk *chunk; (chunk = next_chunk(worker));) {
-            visit(worker, chunk, 0, chunk->count);
-            frontier_drop(&worker->frontier, chunk);
-            look_around(worker);
-        }
+        if (crew->deep)
+            go_deep(worker);
+        else
+            finish_level(worker);
         crew_meet(crew, &crew->level_end, turn_over);
     }
     return NULL;
@@ -125,6 +160,7 @@ static void add_up(struct crew *crew)
         search->ends += crew->workers[i].rests;
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
+        search->depth = crew->workers[i].deepest > search->depth ? crew->workers[i].deepest : search->depth;
         frontier_free(&crew->workers[i].frontier);
         expander_free(&crew->workers[i].expander);
     }
@@ -138,6 +174,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
     *search = (struct search){.model = model};
     crew.patience = patience;
+    crew.deep = model->setting.options.deep;
     crew.thrift.on = crew.thrift.used = reduction;
     crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
     int error = table_init(&search->table, model->setting.options.wide);
@@ -149,7 +186,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     for (uint32_t i = 0; i < crew.threads && !error; i++) {
         crew.workers[i].crew = &crew;
         crew.workers[i].number = i;
-        frontier_init(&crew.workers[i].frontier, &crew.chunks);
+        frontier_init(&crew.workers[i].frontier, &crew.chunks, crew.deep);
         error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
     }
     if (!error)

@@ -200,6 +200,15 @@ int table_grow(struct table *table, uint64_t room)
     return 0;
 }
 
+uint32_t table_level(const struct table *table, uint64_t print)
+{
+    const uint64_t wanted = print ? print : 1;
+    uint64_t at = table_home(table, wanted);
+    while (table->slots[at].print != wanted)
+        at++;
+    return (uint32_t)(slot_info(&table->slots[at]) & 0xffff) - 1;
+}
+
 bool table_parent(const struct table *table, uint64_t print, uint64_t *parent)
 {
     for (uint64_t at = table_home(table, print); at <= table->last && table->slots[at].print; at++) {

@@ -17,8 +17,8 @@
 
 enum table_answer {
     TABLE_NEW,
-    TABLE_OPEN, /* seen, at this level: it has not been expanded yet */
-    TABLE_OLD,  /* seen at an earlier level */
+    TABLE_OPEN, /* seen, at this level: breadth first it has not been expanded yet */
+    TABLE_OLD,  /* seen, at another level: breadth first an earlier one */
     TABLE_FULL  /* the table must grow first */
 };
 
@@ -61,6 +61,9 @@ bool table_go_on(struct table *table);
 /* All of it by one thread. */
 int table_grow(struct table *table, uint64_t room);
 
+/* The level that the state with this print was first seen at, which must be there; no more than the most. */
+uint32_t table_level(const struct table *table, uint64_t print);
+
 /* The print of the state that the one with this print was first seen from; false if it is the first of all. */
 bool table_parent(const struct table *table, uint64_t print, uint64_t *parent);
 
@@ -74,20 +77,24 @@ static inline void table_expect(const struct table *table, struct print print)
     __builtin_prefetch(&table->slots[table_home(table, print.half[0])], 1); /* most likely it is written */
 }
 
+/* Another thread may be about to write it. */
+static inline uint64_t slot_info(const struct slot *slot)
+{
+    uint64_t info;
+    while (!(info = atomic_load_explicit(&slot->info, memory_order_acquire)))
+        ;
+    return info;
+}
+
 /* What is known of a slot that holds this print already. */
 static inline enum table_answer seen(const struct slot *slot, uint32_t level)
 {
-    const uint64_t info = atomic_load_explicit(&slot->info, memory_order_acquire);
-    return !info || (info & 0xffff) == (level & 0xffff) + 1 ? TABLE_OPEN : TABLE_OLD;
+    return (slot_info(slot) & 0xffff) == (level & 0xffff) + 1 ? TABLE_OPEN : TABLE_OLD;
 }
 
 static inline bool same_second(const struct table *table, uint64_t at, uint64_t second)
 {
-    if (!table->wide)
-        return true;
-    while (!atomic_load_explicit(&table->slots[at].info, memory_order_acquire))
-        ; /* another thread is about to write it */
-    return table->second[at] == second;
+    return !table->wide || (slot_info(&table->slots[at]) && table->second[at] == second);
 }
 
 static inline enum table_answer table_add(struct table *table, struct print print, uint64_t parent, uint32_t level)

@@ -139,18 +139,31 @@ static int last_step(struct walker *walker, const struct spot *spot)
     return CV_ENOMEM;
 }
 
+/* The prints of the states that led to one, itself first; their number, or 0 without memory. */
+static uint64_t list_prints(const struct table *table, uint64_t print, uint64_t **prints)
+{
+    uint64_t count = 0, room = 0;
+    *prints = NULL;
+    do {
+        if (count == room) {
+            uint64_t *larger = realloc(*prints, (room = 2 * room + 64) * sizeof *larger);
+            if (!larger)
+                return 0;
+            *prints = larger;
+        }
+        (*prints)[count++] = print;
+    } while (table_parent(table, print, &print));
+    return count;
+}
+
 int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail)
 {
     const struct spot *spot = &search->spot;
     struct walker *walker = calloc(1, sizeof *walker);
-    uint64_t *prints = malloc((spot->level + 2ul) * sizeof *prints), count = 0;
-    int error = walker && prints ? walker_init(walker, model, trail) : CV_ENOMEM;
-    if (prints) {
-        prints[count++] = spot->print;
-        while (count < spot->level + 2ul && table_parent(&search->table, prints[count - 1], &prints[count]))
-            count++;
-    }
-    for (uint64_t i = count - 1; i-- > 0 && !error;) /* the last of them is the beginning */
+    uint64_t *prints;
+    const uint64_t count = list_prints(&search->table, spot->print, &prints);
+    int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
+    for (uint64_t i = count - 1; !error && i-- > 0;) /* the last of them is the beginning */
         error = step_to(walker, prints[i]);
     if (!error && spot->in_step)
         error = last_step(walker, spot);

@@ -5,8 +5,21 @@
 
 /* ---- new states ---- */
 
-static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor)
+/* Breadth first it is not here that the search ends at the depth it may go to. */
+static bool is_too_deep(struct worker *worker, uint32_t level)
 {
+    struct crew *crew = worker->crew;
+    const uint32_t most = crew->model->setting.options.most_depth;
+    worker->deepest = level > worker->deepest ? level : worker->deepest;
+    if (most && level >= most)
+        crew->cut = true;
+    return most && level >= most;
+}
+
+static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
+{
+    if (worker->crew->deep && is_too_deep(worker, level))
+        return;
     struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->parts);
     if (!chunk) {
         crew_halt(worker->crew, SEARCH_MEMORY);
@@ -29,6 +42,13 @@ static inline enum table_answer add(struct worker *worker, struct print print, u
         if (crew->stop)
             return TABLE_OPEN;
     }
+}
+
+/* The level of the state that is known by this. */
+static inline uint32_t level_of(const struct worker *worker, uint64_t key)
+{
+    const struct crew *crew = worker->crew;
+    return crew->deep ? table_level(&crew->search->table, key) : crew->search->depth;
 }
 
 /* What the state with that print is known by. */
@@ -63,7 +83,7 @@ static void report(struct worker *worker, const struct spot *spot)
 static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
 {
     struct spot spot = {
-        .found = true, .level = worker->crew->search->depth + 1, .print = key, .in_step = true, .step = *successor};
+        .found = true, .level = level_of(worker, key) + 1, .print = key, .in_step = true, .step = *successor};
     spot.finding =
         (struct cv_finding){.name = wrong_name((enum wrong)successor->wrong), .kind = "always", .verdict = CV_VIOLATED};
     if (is_wanted(worker, spot.finding.name))
@@ -72,7 +92,8 @@ static void report_step(struct worker *worker, uint64_t key, const struct succes
 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
 {
-    struct spot spot = {.found = true, .level = worker->crew->search->depth, .print = key_of(worker, state, print)};
+    struct spot spot = {.found = true, .print = key_of(worker, state, print)};
+    spot.level = level_of(worker, spot.print);
     worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
@@ -88,7 +109,7 @@ static bool look_up(struct worker *worker, const uint32_t *base, struct print pr
 {
     struct table *table = &worker->crew->search->table;
     const uint64_t key = key_of(worker, base, print);
-    const uint32_t level = worker->crew->search->depth + 1;
+    const uint32_t level = level_of(worker, key) + 1;
     uint64_t fresh = 0;
     bool open = false, back = false;
     for (uint32_t i = from; i < to; i++) {
@@ -98,9 +119,9 @@ static bool look_up(struct worker *worker, const uint32_t *base, struct print pr
         const enum table_answer answer = add(worker, successor->key, key, level);
         if (answer == TABLE_NEW) {
             fresh++;
-            queue(worker, base, successor);
+            queue(worker, base, successor, level);
         }
-        open |= answer != TABLE_OLD;
+        open |= answer == TABLE_NEW || (answer == TABLE_OPEN && !worker->crew->deep);
         back |= answer == TABLE_OLD;
     }
     worker->may_cycle |= back;

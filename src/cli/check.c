@@ -37,6 +37,7 @@ static const char help[] =
     "      --no-reduction       try also the orders that come to the same\n"
     "      --no-symmetry        try also what differs only in which node is which\n"
     "      --depth D            look no further than D events\n"
+    "      --depth-first        from each state on as far as it goes, before any other: finds what lies deep\n"
     "      --threads T          (1)\n"
     "      --memory SIZE        end there, as in 500M or 16G (three quarters of what is free)\n"
     "      --property NAME      look for violations of that property alone\n"

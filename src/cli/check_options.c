@@ -32,6 +32,7 @@ enum {
     THREADS,
     MEMORY,
     DEPTH,
+    DEPTH_FIRST,
     FINGERPRINTS,
     PROPERTY,
     JSON,
@@ -60,6 +61,7 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, THREADS},
     {"memory", required_argument, NULL, MEMORY},
     {"depth", required_argument, NULL, DEPTH},
+    {"depth-first", no_argument, NULL, DEPTH_FIRST},
     {"fingerprints", required_argument, NULL, FINGERPRINTS},
     {"property", required_argument, NULL, PROPERTY},
     {"json", no_argument, NULL, JSON},
@@ -173,6 +175,9 @@ static int take_option(struct check_request *request, int option, struct cv_comp
         return read_memory(&out->memory, complaint);
     case DEPTH:
         return read_number("depth", 1, UINT32_MAX, &out->most_depth, complaint);
+    case DEPTH_FIRST:
+        out->deep = true;
+        return 0;
     case FINGERPRINTS:
         return read_fingerprints(&out->wide, complaint);
     case PROPERTY:
