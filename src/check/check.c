@@ -2,15 +2,14 @@
 #include "check/check.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "check/alike.h"
+#include "check/settle.h"
 #include "check/shrink.h"
 #include "check/trail.h"
+#include "check/turns.h"
 
 struct check {
     struct model *model;
@@ -35,46 +34,22 @@ static bool liveness_matters(const struct setting *setting)
     return is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
 }
 
-static int look_for_cycles(struct check *check, bool reduction, bool *cyclic)
-{
-    struct cv_check_result *result = check->result;
-    const struct cv_check_options *options = &check->model->setting.options;
-    struct graph graph;
-    struct lasso lasso = {0};
-    uint32_t state[MOST_PARTS];
-    int error = graph_build(&graph, check->model, reduction);
-    if (graph.bytes > result->bytes)
-        result->bytes = graph.bytes;
-    if (!error && graph.too_large) {
-        result->complete = false;
-        result->stopped = "memory";
-        if (options->interrupted && *options->interrupted)
-            result->stopped = "interrupted";
-    } else if (!error) {
-        error = cycle_find(&graph, is_mutex(&check->model->setting), &lasso, cyclic);
-    }
-    if (!error && lasso.count && !reduction) {
-        error = trail_along(check->model, &graph, &lasso, &result->trail, state);
-        if (!error)
-            error = judge_end(check->model, state, true, options->property, &check->finding);
-        if (check->finding.verdict != CV_VIOLATED)
-            result->trail.count = 0; /* it breaks another promise than the one asked about */
-    }
-    lasso_free(&lasso);
-    graph_free(&graph);
-    return error;
-}
-
 /* Leaving out orders keeps whether there is a cycle at all; whether it is fair is asked of the whole graph. */
 static int check_liveness(struct check *check)
 {
-    bool cyclic = true;
+    struct search *search = &check->search;
+    struct cv_trail *trail = &check->result->trail;
+    uint32_t state[MOST_PARTS];
     int error = 0;
-    if (check->search.reduced)
-        error = look_for_cycles(check, true, &cyclic);
-    if (!error && cyclic && check->result->complete)
-        error = look_for_cycles(check, false, &cyclic);
-    check->result->cyclic = cyclic;
+    if (search->reduced)
+        error = settle_cycles(search, check->model, true, NULL, NULL);
+    if (!error && search->may_cycle && search->end == SEARCH_COMPLETE)
+        error = settle_cycles(search, check->model, false, trail, state);
+    if (error || !trail->count)
+        return error;
+    error = judge_end(check->model, state, true, check->model->setting.options.property, &check->finding);
+    if (check->finding.verdict != CV_VIOLATED)
+        trail->count = 0; /* it breaks another promise than the one asked about */
     return error;
 }
 
@@ -152,153 +127,6 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
-#define FIRST_PATIENCE 10000u
-
-/*
- * What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. While much
- * is new it is not worth while to go on for long.
- */
-static int search_settled(struct check *check, bool reduction)
-{
-    struct search *search = &check->search;
-    for (uint64_t patience = FIRST_PATIENCE;; patience *= 2) {
-        check->model->habits.learnt = false;
-        const int error = search_run(search, check->model, reduction, patience);
-        const bool complete = search->end == SEARCH_COMPLETE && (!search->reduced || !check->model->habits.learnt);
-        if (error || complete || (search->end != SEARCH_COMPLETE && search->end != SEARCH_LEARNT))
-            return error;
-        search_free(search);
-    }
-}
-
-/* Orders of requests, which several threads take in turn: each is searched by one, with a model of its own. */
-struct turns {
-    struct check *check;
-    struct order order; /* the next */
-    bool more;
-    struct search sum; /* of those that are done; its end is what stopped it, if anything did */
-    int error;
-    uint32_t threads;
-    pthread_t teller; /* that shows progress */
-    pthread_mutex_t lock;
-};
-
-/* A model of the next order; false if there is none, or no need for it. */
-static bool take_turn(struct turns *turns, struct model *model, const struct cv_check_options *options)
-{
-    pthread_mutex_lock(&turns->lock);
-    const struct order order = turns->order;
-    const uint64_t before = turns->sum.states;
-    const bool mine = turns->more && !turns->error && turns->sum.end == SEARCH_COMPLETE && !turns->sum.may_cycle;
-    if (mine)
-        turns->more = alike_next(&turns->check->model->setting, &turns->order);
-    pthread_mutex_unlock(&turns->lock);
-    if (!mine)
-        return false;
-    memset(model, 0, sizeof *model);
-    const int error = model_init(model, turns->check->model->setting.scenario, options);
-    model->setting.order = order;
-    model->before = before;
-    model->out_of_memory |= error != 0;
-    return true;
-}
-
-/* Adds up; what is wrong, or may be, is kept. */
-static void finish_turn(struct turns *turns, const struct check *mine, int error)
-{
-    struct search *sum = &turns->sum;
-    const struct search *search = &mine->search;
-    struct model *model = turns->check->model;
-    pthread_mutex_lock(&turns->lock);
-    turns->error |= error;
-    if (sum->end == SEARCH_COMPLETE)
-        sum->end = search->end;
-    sum->states += search->states;
-    sum->transitions += search->transitions;
-    sum->ends += search->ends;
-    sum->bytes = search->bytes * turns->threads > sum->bytes ? search->bytes * turns->threads : sum->bytes;
-    sum->depth = search->depth > sum->depth ? search->depth : sum->depth;
-    sum->reduced |= search->reduced;
-    sum->may_cycle |= search->may_cycle;
-    turns->check->squares += (double)search->states * (double)search->states;
-    model->timely |= mine->model->timely;
-    model->tied |= mine->model->tied;
-    model->strayed |= mine->model->strayed;
-    pthread_mutex_unlock(&turns->lock);
-}
-
-/* Searches an order, and its cycles if there may be any. */
-static int search_order(struct check *mine, bool reduction)
-{
-    bool cyclic = false;
-    int error = search_settled(mine, reduction);
-    search_free(&mine->search);
-    if (!error && mine->search.end == SEARCH_COMPLETE && mine->search.may_cycle)
-        error = look_for_cycles(mine, reduction, &cyclic);
-    if (mine->result->stopped)
-        mine->search.end = strcmp(mine->result->stopped, "memory") == 0 ? SEARCH_MEMORY : SEARCH_INTERRUPTED;
-    if (mine->result->bytes > mine->search.bytes)
-        mine->search.bytes = mine->result->bytes;
-    mine->search.may_cycle = cyclic;
-    return error;
-}
-
-static void *take_turns(void *argument)
-{
-    struct turns *turns = argument;
-    struct model *model = calloc(1, sizeof *model);
-    struct cv_check_options options = turns->check->model->setting.options;
-    if (!pthread_equal(pthread_self(), turns->teller))
-        options.progress = NULL;
-    options.threads /= turns->threads;
-    options.memory /= turns->threads;
-    if (!model) {
-        finish_turn(turns, &(struct check){.model = turns->check->model}, CV_ENOMEM);
-        return NULL;
-    }
-    while (take_turn(turns, model, &options)) {
-        struct cv_check_result result = {0};
-        struct check mine = {.model = model, .result = &result};
-        finish_turn(turns, &mine, model->out_of_memory ? CV_ENOMEM : search_order(&mine, options.reduction));
-        model_free(model);
-    }
-    free(model);
-    return NULL;
-}
-
-/* Are there as many orders as threads? Otherwise all threads search one order after the other. */
-static bool are_enough(const struct setting *setting)
-{
-    struct order order = setting->order;
-    uint32_t count = 1;
-    while (count < setting->options.threads && alike_next(setting, &order))
-        count++;
-    return count >= setting->options.threads;
-}
-
-/* If requests are laid down in an order: one search for each of them. Where something goes wrong it stops. */
-static int search_orders(struct check *check)
-{
-    const struct setting *setting = &check->model->setting;
-    struct turns turns = {.check = check,
-                          .order = setting->order,
-                          .more = true,
-                          .threads = are_enough(setting) ? setting->options.threads : 1,
-                          .teller = pthread_self()};
-    pthread_t threads[64];
-    uint32_t running = 1;
-    check->squares = 0;
-    pthread_mutex_init(&turns.lock, NULL);
-    while (running < turns.threads && !pthread_create(&threads[running], NULL, take_turns, &turns))
-        running++;
-    take_turns(&turns);
-    for (uint32_t i = 1; i < running; i++)
-        pthread_join(threads[i], NULL);
-    pthread_mutex_destroy(&turns.lock);
-    check->search = turns.sum;
-    return turns.error;
-}
-
 /*
  * If the algorithm does what a reduction relies on not being done: once more, without that reduction. If something is
  * wrong with requests in a given order: once more, with clocks, to tell whether it is, and the shortest story of it.
@@ -310,7 +138,8 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
         int error = model_init(check->model, scenario, &now);
         const bool ordered = check->model->setting.ordered;
         if (!error)
-            error = ordered ? search_orders(check) : search_settled(check, now.reduction);
+            error = ordered ? turns_search(check->model, &check->search, &check->squares)
+                            : settle_search(&check->search, check->model, now.reduction);
         const enum search_end end = check->search.end;
         const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle));
         if (error || !again)
@@ -337,7 +166,7 @@ static void note_search(struct check *check)
     result->transitions = search->transitions;
     result->ends = search->ends;
     result->depth = search->depth;
-    result->bytes = search->bytes > result->bytes ? search->bytes : result->bytes;
+    result->bytes = search->bytes;
     result->reduced = search->reduced;
     result->cyclic = search->may_cycle;
     result->collision = ldexp(squares, check->model->setting.options.wide ? -129 : -65);
@@ -357,12 +186,12 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         return CV_ENOMEM;
     int error = search(&check, scenario, options);
     if (!error) {
-        note_search(&check);
         if (check.search.end == SEARCH_FOUND)
             error = trail_to_spot(check.model, &check.search, &result->trail);
         search_free(&check.search);
         if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && liveness_matters(&check.model->setting))
             error = check_liveness(&check);
+        note_search(&check);
         if (!error && result->trail.count)
             error = tell_trail(&check);
         list_findings(&check);

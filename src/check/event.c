@@ -306,10 +306,8 @@ void event_take(struct expander *expander, const struct event *event)
         outcome = stepper_step(&expander->stepper, place, (enum cv_decision_type)event->type, event->argument,
                                expander->alive | expander->hushed);
     for (; outcome; outcome = outcome->next) {
-        if (__builtin_expect(outcome->flags & OUTCOME_LATE, 0)) {
-            expander->obliged++; /* it has to wait, so this is no end */
+        if (event_waits(expander, outcome))
             continue;
-        }
         struct successor *successor = open_event(expander, event, outcome);
         happen(expander, successor, event);
         if (__builtin_expect(outcome->flags, 0)) {

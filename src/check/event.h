@@ -54,6 +54,15 @@ static inline struct successor *event_open(struct expander *expander)
     return &expander->successors[expander->count];
 }
 
+/* Has this outcome to wait until the node has asked? Then it leads nowhere yet, but its state is no end. */
+static inline bool event_waits(struct expander *expander, const struct outcome *outcome)
+{
+    if (__builtin_expect(!(outcome->flags & OUTCOME_LATE), 1))
+        return false;
+    expander->obliged++;
+    return true;
+}
+
 /* What a step does wrong, and whether what is judged of several nodes has changed. */
 void event_judge(const struct expander *expander, struct successor *successor);
 /* The world after a step that has been judged: who enters as it should may raise the highest fence. */

@@ -51,10 +51,8 @@ void take_lightly(struct expander *expander, const struct prospect *prospect)
                             : prospect->type == CV_DECIDE_LEAVE ? must(MUST_LEAVE, node)
                                                                 : 0;
     for (const struct outcome *outcome = prospect->outcome; outcome; outcome = outcome->next) {
-        if (__builtin_expect(outcome->flags & OUTCOME_LATE, 0)) {
-            expander->obliged++; /* it has to wait, so this is no end */
+        if (event_waits(expander, outcome))
             continue;
-        }
         struct successor *successor = event_open(expander);
         successor->type = prospect->type;
         successor->node = (uint8_t)node;

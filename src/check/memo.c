@@ -38,7 +38,7 @@ int memo_init(struct memo *memo)
 void memo_free(struct memo *memo)
 {
     free_tables(memo->table);
-    *memo = (struct memo){0};
+    *memo = (struct memo){.table = NULL};
 }
 
 size_t memo_bytes(const struct memo *memo)

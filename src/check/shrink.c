@@ -6,6 +6,11 @@
 
 #include "check/replay.h"
 
+/* A story longer than that, as a search that goes deep first tells them, is shortened by large pieces first. */
+#define LONG 64u
+/* Decisions replayed, then it must do as it is. */
+#define MOST_EFFORT 30000000u
+
 bool shrink_confirms(const struct cv_scenario *scenario, const struct cv_check_options *options,
                      const struct cv_trail *trail, const char *property, struct cv_finding *finding)
 {
@@ -28,26 +33,45 @@ bool shrink_confirms(const struct cv_scenario *scenario, const struct cv_check_o
     return violated;
 }
 
+/* Without so many of its decisions, from one on. */
+static void leave_out(const struct cv_trail *trail, uint64_t from, uint64_t count, struct cv_trail *shorter)
+{
+    const uint64_t behind = trail->count - from - count;
+    memcpy(shorter->decisions, trail->decisions, from * sizeof *trail->decisions);
+    memcpy(shorter->decisions + from, trail->decisions + from + count, behind * sizeof *trail->decisions);
+    shorter->count = from + behind;
+}
+
+/* One pass from the end to the beginning, with so many decisions at a time; whether it is shorter now. */
+static bool shrink_by(const struct cv_scenario *scenario, const struct cv_check_options *options, const char *property,
+                      struct cv_trail *trail, struct cv_trail *shorter, uint64_t block, uint64_t *effort)
+{
+    const uint64_t before = trail->count;
+    struct cv_finding finding;
+    for (uint64_t from = trail->count; from >= block && *effort < MOST_EFFORT;) {
+        from -= block;
+        leave_out(trail, from, block, shorter);
+        *effort += shorter->count;
+        if (!shrink_confirms(scenario, options, shorter, property, &finding))
+            continue;
+        memcpy(trail->decisions, shorter->decisions, shorter->count * sizeof *shorter->decisions);
+        trail->count = shorter->count;
+    }
+    return trail->count < before;
+}
+
 int shrink_trail(const struct cv_scenario *scenario, const struct cv_check_options *options, const char *property,
                  struct cv_trail *trail)
 {
-    struct cv_finding finding;
     struct cv_trail shorter = {.decisions = malloc((trail->count + 1) * sizeof *trail->decisions), .loop = CV_NEVER};
+    uint64_t effort = 0;
     if (!shorter.decisions)
         return CV_ENOMEM;
-    for (bool changed = trail->loop == CV_NEVER; changed;) {
-        changed = false;
-        for (uint64_t left_out = trail->count; left_out-- > 0;) {
-            shorter.count = 0;
-            for (uint64_t i = 0; i < trail->count; i++)
-                if (i != left_out)
-                    shorter.decisions[shorter.count++] = trail->decisions[i];
-            if (!shrink_confirms(scenario, options, &shorter, property, &finding))
-                continue;
-            memcpy(trail->decisions, shorter.decisions, shorter.count * sizeof *shorter.decisions);
-            trail->count = shorter.count;
-            changed = true;
-        }
+    if (trail->loop == CV_NEVER) {
+        for (uint64_t block = trail->count > LONG ? trail->count / 2 : 1; block > 1; block /= 2)
+            shrink_by(scenario, options, property, trail, &shorter, block, &effort);
+        while (shrink_by(scenario, options, property, trail, &shorter, 1, &effort))
+            ;
     }
     free(shorter.decisions);
     return 0;
