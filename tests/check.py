@@ -37,6 +37,17 @@ FOUND = [
     ("token-ring -n 3 --set regenerate=8 --set confirm=no", "exclusion", 6),
 ]
 
+# The same for what is found depth first: long stories before they are shortened. Breadth first the last would take
+# minutes and gigabytes.
+FOUND_DEEP = [
+    ("maekawa-plain -n 3", "every-request", 30),
+    ("bully -n 3 --timeouts any", "agreement", 10),
+    ("chang-roberts -n 3 --suspicions 1 --property best-wins", "best-wins", 20),
+    ("chang-roberts -n 3 --crashes 1 --missed 1 --property comes-to-rest", "comes-to-rest", 20),
+    ("lamport -n 2 --unordered --property exclusion", "exclusion", 10),
+    ("lamport -n 4 --unordered --property exclusion", "exclusion", 44),
+]
+
 HELD = [
     *(f"{name} -n {nodes}" for nodes in (3, 4) for name in ("bully", "ring-list", "ring-basic", "chang-roberts",
                                                           "chang-roberts-token", "franklin", "peterson",
@@ -202,6 +213,22 @@ def check_all_held(lines):
             expect(f"{line}: complete", result["complete"] is True and result["counterexample"] is None)
 
 
+def check_depth_first(directory):
+    for line, wanted, most in FOUND_DEEP:
+        check_found(f"{line}, depth first", [*line.split(), "--depth-first"], wanted, most, directory)
+    wide = json.loads(run("central -n 4 --entries 3 --no-reduction --json".split()).stdout)
+    for threads in (1, 2, 5):
+        deep = json.loads(run(f"central -n 4 --entries 3 --no-reduction --depth-first --threads {threads} --json".split())
+                          .stdout)
+        expect(f"{threads} threads depth first: the same states and steps",
+               all(deep[key] == wide[key] for key in ("verdict", "states", "transitions")), deep)
+    done = run("central -n 3 --depth-first --depth 5 --json".split())
+    expect("the bound on depth, depth first", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)
+    done = run("lamport -n 4 --no-reduction --depth-first --memory 16M --json".split())
+    expect("the bound on memory, depth first", done.returncode == 2 and json.loads(done.stdout)["bytes"] < 24 << 20,
+           done.stdout)
+
+
 def check_mutants(directory, every):
     for name, (options, wanted) in list(MUTANTS.items())[::every]:
         mutant = mutants.Mutant(mutants.SOURCE / "tests" / "mutants" / f"{name}.mutant")
@@ -324,6 +351,7 @@ def main(words):
             check_bounds()
             check_refused(directory)
             check_all_found(directory)
+            check_depth_first(directory)
             check_complaints(directory)
             check_restless(directory)
             brief = "--brief" in words

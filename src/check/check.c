@@ -195,6 +195,8 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         if (!error && result->trail.count)
             error = tell_trail(&check);
         list_findings(&check);
+    } else {
+        search_free(&check.search);
     }
     model_free(check.model);
     free(check.model);

@@ -177,9 +177,9 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     crew.deep = model->setting.options.deep;
     crew.thrift.on = crew.thrift.used = reduction;
     crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
-    int error = table_init(&search->table, model->setting.options.wide);
     if (!crew.workers)
         return CV_ENOMEM;
+    int error = table_init(&search->table, model->setting.options.wide);
     memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
     chunk_store_init(&crew.chunks);
     pthread_mutex_init(&crew.lock, NULL);
