@@ -221,7 +221,7 @@ def check_depth_first(directory):
         deep = json.loads(run(f"central -n 4 --entries 3 --no-reduction --depth-first --threads {threads} --json".split())
                           .stdout)
         expect(f"{threads} threads depth first: the same states and steps",
-               all(deep[key] == wide[key] for key in ("verdict", "states", "transitions")), deep)
+               all(deep[key] == wide[key] for key in ("verdict", "states", "transitions", "depth")), deep)
     done = run("central -n 3 --depth-first --depth 5 --json".split())
     expect("the bound on depth, depth first", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)
     done = run("lamport -n 4 --no-reduction --depth-first --memory 16M --json".split())
@@ -252,6 +252,15 @@ def check_complaints(directory):
         told = run([str(target), "-n", "3"])
         expect(f"{name}: told on one page", told.stderr == "" and "violated: invariant: at time " in
                told.stdout, told.stdout + told.stderr)
+
+
+def check_hum(directory):
+    """Whatever is left out, nothing is put off for ever."""
+    text = (mutants.SOURCE / "tests" / "check" / "hum.c").read_text(encoding="utf-8")
+    target = mutants.compile_object(text, "conclave_algorithm", directory, "hum")
+    for more in ("", "--depth-first", "--threads 2", "--depth-first --threads 2"):
+        check_found(f"hum {more}", [str(target), "-n", "3", "--property", "invariant", *more.split()], "invariant", 6,
+                    directory)
 
 
 def check_restless(directory):
@@ -354,6 +363,7 @@ def main(words):
             check_depth_first(directory)
             check_complaints(directory)
             check_restless(directory)
+            check_hum(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)
