@@ -107,6 +107,8 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct crew *crew = worker->crew;
+    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_unlock(&crew->lock);
     while (!crew->done) {
         if (crew->deep)
             go_deep(worker);
@@ -134,22 +136,26 @@ static int begin(struct crew *crew)
     return 0;
 }
 
-static int run_threads(struct crew *crew)
+static void dismiss(struct worker *worker)
+{
+    frontier_free(&worker->frontier);
+    expander_free(&worker->expander);
+}
+
+/* They begin when it is known how many there are: the system may give fewer than were asked for. */
+static void run_threads(struct crew *crew)
 {
     pthread_t threads[64];
     uint32_t running = 1;
-    int error = begin(crew);
-    for (; !error && running < crew->threads; running++)
-        if (pthread_create(&threads[running], NULL, work, &crew->workers[running]))
-            break;
-    /* A thread less would leave the others waiting for it. */
-    if (!error && running < crew->threads)
-        abort();
-    if (!error)
-        work(&crew->workers[0]);
-    for (uint32_t i = 1; !error && i < running; i++)
+    pthread_mutex_lock(&crew->lock);
+    while (running < crew->threads && !pthread_create(&threads[running], NULL, work, &crew->workers[running]))
+        running++;
+    while (crew->threads > running)
+        dismiss(&crew->workers[--crew->threads]);
+    pthread_mutex_unlock(&crew->lock);
+    work(&crew->workers[0]);
+    for (uint32_t i = 1; i < running; i++)
         pthread_join(threads[i], NULL);
-    return error;
 }
 
 static void add_up(struct crew *crew)
@@ -161,8 +167,7 @@ static void add_up(struct crew *crew)
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         search->depth = crew->workers[i].deepest > search->depth ? crew->workers[i].deepest : search->depth;
-        frontier_free(&crew->workers[i].frontier);
-        expander_free(&crew->workers[i].expander);
+        dismiss(&crew->workers[i]);
     }
     search->states = search->table.count;
     search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;
@@ -190,7 +195,9 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
         error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
     }
     if (!error)
-        error = run_threads(&crew);
+        error = begin(&crew);
+    if (!error)
+        run_threads(&crew);
     crew_note_memory(&crew);
     add_up(&crew);
     free(crew.workers);
