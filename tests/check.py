@@ -216,14 +216,15 @@ def check_all_held(lines):
 def check_depth_first(directory):
     for line, wanted, most in FOUND_DEEP:
         check_found(f"{line}, depth first", [*line.split(), "--depth-first"], wanted, most, directory)
-    wide = json.loads(run("central -n 4 --entries 3 --no-reduction --json".split()).stdout)
+    line = "central -n 4 --entries 3 --no-reduction --json"
+    wide = json.loads(run(line.split()).stdout)
     for threads in (1, 2, 5):
-        deep = json.loads(run(f"central -n 4 --entries 3 --no-reduction --depth-first --threads {threads} --json".split())
-                          .stdout)
+        deep = json.loads(run(f"{line} --depth-first --threads {threads}".split()).stdout)
         expect(f"{threads} threads depth first: the same states and steps",
                all(deep[key] == wide[key] for key in ("verdict", "states", "transitions", "depth")), deep)
     done = run("central -n 3 --depth-first --depth 5 --json".split())
-    expect("the bound on depth, depth first", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)
+    expect("the bound on depth, depth first", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5,
+           done.stdout)
     done = run("lamport -n 4 --no-reduction --depth-first --memory 16M --json".split())
     expect("the bound on memory, depth first", done.returncode == 2 and json.loads(done.stdout)["bytes"] < 24 << 20,
            done.stdout)
@@ -244,6 +245,7 @@ def check_complaints(directory):
     for name, before, after in (("asserts", line, f"    assert(my->missing != 1);\n{line}"),
                                 ("aborts", line, f"    if (my->missing == 1)\n        abort();\n{line}"),
                                 ("crashes", line, f"    if (my->missing == 1)\n        *(volatile int *)my->missing = 0;\n{line}"),
+                                ("recurses", line, f"    if (my->missing == 1)\n        on_ok(me, message);\n{line}"),
                                 ("complains", "!my->missing ? ", "my->missing == 1 ? ")):
         expect(f"{name}: the line is there once", text.count(before) == 1)
         changed = "#include <stdlib.h>\n" + text.replace(before, after)
@@ -252,6 +254,20 @@ def check_complaints(directory):
         told = run([str(target), "-n", "3"])
         expect(f"{name}: told on one page", told.stderr == "" and "violated: invariant: at time " in
                told.stdout, told.stdout + told.stderr)
+
+
+def check_beginning(directory):
+    """A node that cannot begin leaves nothing to check."""
+    source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
+    text = source.read_text(encoding="utf-8")
+    line = "static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)\n{\n"
+    expect("beginning: the line is there once", text.count(line) == 1)
+    target = mutants.compile_object("#include <assert.h>\n" + text.replace(line, f"{line}    assert(me->node != 1);\n"),
+                                    "cv_ricart_agrawala", directory, "beginning")
+    for more in ("", "--no-reduction", "--threads 2"):
+        done = run([str(target), "-n", "3", *more.split()])
+        expect(f"beginning {more}: refused", done.returncode == 2 and done.stderr.count("\n") == 1 and
+               "a node cannot begin: adopt() asserts me->node != 1" in done.stderr, done.stdout + done.stderr)
 
 
 def check_hum(directory):
@@ -364,6 +380,7 @@ def main(words):
             check_complaints(directory)
             check_restless(directory)
             check_hum(directory)
+            check_beginning(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)

@@ -197,6 +197,9 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         list_findings(&check);
     } else {
         search_free(&check.search);
+        if (error == CV_EINPUT)
+            cv_complain(&result->complaint, "%s: a node cannot begin: %s", scenario->algorithm->name,
+                        check.model->mishap.text);
     }
     model_free(check.model);
     free(check.model);

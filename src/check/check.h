@@ -60,9 +60,10 @@ struct cv_check_result {
     double collision;      /* the chance that two states had one fingerprint */
     struct cv_trail trail; /* the counterexample; empty if there is none */
     bool confirmed;        /* playing it again, by other code, violates the same property */
+    struct cv_complaint complaint;
 };
 
-/* 0 or CV_ENOMEM. Free the result in both cases. The scenario must be one of those cv_check_refuses() lets pass. */
+/* 0; CV_EINPUT if a node cannot begin, as the complaint says; CV_ENOMEM. Free the result in any case. */
 int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_options *options,
                  struct cv_check_result *result);
 void cv_check_free(struct cv_check_result *result);

@@ -26,13 +26,14 @@ static const struct {
     int number;
     const char *text;
 } fatal[] = {
-    {SIGSEGV, "a handler reads or writes where nothing is (SIGSEGV)"},
+    {SIGSEGV, "a handler reads or writes where nothing is, or calls itself for ever (SIGSEGV)"},
     {SIGBUS, "a handler reads or writes where nothing is (SIGBUS)"},
     {SIGFPE, "a handler divides by zero (SIGFPE)"},
     {SIGILL, "a handler runs into what is no code (SIGILL)"},
     {SIGABRT, "a handler calls abort()"},
 };
 
+#define SPARE_STACK ((size_t)1 << 15)
 #define FATAL (sizeof fatal / sizeof *fatal)
 
 static struct sigaction before[FATAL];
@@ -55,10 +56,20 @@ static void caught(int number)
 /* A signal must be able to come again after the jump, so it is not blocked. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = caught, .sa_flags = SA_NODEFER};
+    struct sigaction action = {.sa_handler = caught, .sa_flags = SA_NODEFER | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < FATAL; i++)
         sigaction(fatal[i].number, &action, &before[i]);
+}
+
+/* Where they are caught if a thread has no stack left. */
+static void lend_stack(void)
+{
+    static _Thread_local unsigned char spare[SPARE_STACK];
+    static _Thread_local bool lent;
+    if (!lent)
+        sigaltstack(&(stack_t){.ss_sp = spare, .ss_size = sizeof spare}, NULL);
+    lent = true;
 }
 
 /* ---- calls ---- */
@@ -68,6 +79,7 @@ bool guard_call(void (*function)(void *context), void *context, struct mishap *m
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct guard here = {.mishap = mishap};
     pthread_once(&once, catch_signals);
+    lend_stack();
     guard = &here;
     if (sigsetjmp(here.back, 0)) {
         guard = NULL;

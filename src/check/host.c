@@ -129,10 +129,24 @@ static void close_step(struct host *host, struct place *place)
     place->clock = host->setting->forgets ? 0 : clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
-void host_begin(struct host *host, struct place *place, cv_node node)
+/* Begins the step that is open. */
+static void call_beginning(void *context)
 {
+    struct host *host = context;
     const struct setting *setting = host->setting;
     const struct cv_algorithm *algorithm = setting->algorithm;
+    struct cv_self *me = &host->self;
+    if (algorithm->init)
+        algorithm->init(me);
+    if (is_mutex(setting) && algorithm->adopt)
+        algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
+    if (is_mutex(setting) && algorithm->start)
+        algorithm->start(me);
+}
+
+bool host_begin(struct host *host, struct place *place, cv_node node)
+{
+    const struct setting *setting = host->setting;
     memset(place, 0, place_bytes(setting, node));
     place->node = node;
     place->flags = PLACE_ALIVE | (is_mutex(setting) ? 0 : PLACE_FRESH);
@@ -141,14 +155,10 @@ void host_begin(struct host *host, struct place *place, cv_node node)
     const bool asks = is_mutex(setting) && setting->options.callers & 1u << node;
     place->left = asks ? (uint32_t)setting->scenario->entries : 0;
     place->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
-    struct cv_self *me = open_step(host, place, (1u << setting->nodes) - 1);
-    if (algorithm->init)
-        algorithm->init(me);
-    if (is_mutex(setting) && algorithm->adopt)
-        algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
-    if (is_mutex(setting) && algorithm->start)
-        algorithm->start(me);
+    open_step(host, place, (1u << setting->nodes) - 1);
+    const bool begun = guard_call(call_beginning, host, &host->mishap);
     close_step(host, place);
+    return begun;
 }
 
 /* What a handler is called for. */

@@ -26,8 +26,8 @@ struct host {
 int host_init(struct host *host, const struct setting *setting);
 void host_free(struct host *host);
 
-/* A node as it is before the first event. */
-void host_begin(struct host *host, struct place *place, cv_node node);
+/* A node as it is before the first event; false if the algorithm fails there, as the mishap says. */
+bool host_begin(struct host *host, struct place *place, cv_node node);
 
 /*
  * Changes the node by the event. DELIVER takes the message, TIMEOUT the timer in `argument`, TELL and SUSPECT the node.

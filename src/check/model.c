@@ -199,7 +199,11 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
     struct place *place = calloc(1, place_bytes(&model->setting, node));
     if (!place)
         return CV_ENOMEM;
-    host_begin(host, place, node);
+    if (!host_begin(host, place, node)) {
+        model->mishap = host->mishap;
+        free(place);
+        return CV_EINPUT;
+    }
     state[node] = model_add_place(model, place);
     free(place);
     for (size_t at = 0; at < host->self.used;) {
@@ -226,5 +230,5 @@ int model_begin(struct model *model, uint32_t *state)
                                                                          .misses = options->missed,
                                                                          .suspicions = options->suspicions});
     host_free(&host);
-    return error || model->out_of_memory ? CV_ENOMEM : 0;
+    return error ? error : model->out_of_memory ? CV_ENOMEM : 0;
 }

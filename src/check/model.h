@@ -41,6 +41,7 @@ struct model {
     _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
     uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
     uint64_t before;                          /* states of searches that are over, for other orders of requests */
+    struct mishap mishap;                     /* why a node could not begin */
     _Atomic bool out_of_memory;
     _Atomic bool timely;  /* a step that is no request looked at its clock */
     _Atomic bool tied;    /* a step would be another if requests had equal times */
@@ -50,7 +51,7 @@ struct model {
 int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options);
 void model_free(struct model *model);
 
-/* The state before the first event. */
+/* The state before the first event. 0, CV_ENOMEM, or CV_EINPUT if a node cannot begin. */
 int model_begin(struct model *model, uint32_t *state);
 
 uint64_t model_bytes(const struct model *model);

@@ -498,7 +498,8 @@ static int begin(struct cv_replay *replay)
     }
     replay->alive = (1u << replay->setting.nodes) - 1;
     for (cv_node node = 0; node < replay->setting.nodes; node++) {
-        host_begin(&replay->host, replay->places[node], node);
+        if (!host_begin(&replay->host, replay->places[node], node))
+            return CV_EINPUT;
         send_all(replay, 0, CV_WHOLE);
         replay->clocks[node] += replay->host.self.used ? 1 : 0;
     }

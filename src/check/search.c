@@ -123,8 +123,9 @@ static int begin(struct crew *crew)
 {
     struct worker *first = &crew->workers[0];
     uint32_t *state = first->base[0];
-    if (model_begin(crew->model, state))
-        return CV_ENOMEM;
+    const int error = model_begin(crew->model, state);
+    if (error)
+        return error;
     const struct print print = model_fingerprint(crew->model, state);
     struct chunk *chunk = frontier_chunk(&first->frontier, crew->model->parts);
     if (!chunk)

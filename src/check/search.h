@@ -41,7 +41,8 @@ struct search {
 
 /*
  * As long as something new is learnt it ends after so many states: `patience`.
- * 0 or CV_ENOMEM for what cannot be done without; running into the bound on memory is an end like others.
+ * 0; CV_EINPUT if a node cannot begin, CV_ENOMEM for what cannot be done without; running into the bound on memory is
+ * an end like others.
  */
 int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience);
 void search_free(struct search *search);

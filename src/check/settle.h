@@ -8,7 +8,7 @@
 
 #include "check/search.h"
 
-/* Searches until nothing new is learnt of what nodes do. 0 or CV_ENOMEM. */
+/* Searches until nothing new is learnt of what nodes do. 0 or as search_run(). */
 int settle_search(struct search *search, struct model *model, bool reduction);
 
 /*

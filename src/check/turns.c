@@ -57,7 +57,9 @@ static void finish_turn(struct turns *turns, const struct search *search, const 
 {
     struct search *sum = &turns->sum;
     pthread_mutex_lock(&turns->lock);
-    turns->error |= error;
+    if (error == CV_EINPUT)
+        turns->model->mishap = model->mishap;
+    turns->error = turns->error ? turns->error : error;
     if (sum->end == SEARCH_COMPLETE)
         sum->end = search->end;
     sum->states += search->states;

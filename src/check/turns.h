@@ -8,7 +8,7 @@
 /*
  * Searches every order of the model's requests. Where something goes wrong, or some run may never end, it stops. `sum`
  * is all searches taken together; its end is what stopped them, if anything did. `squares` adds up the squares of their
- * numbers of states. The model is told what its reductions were wrong about. 0 or CV_ENOMEM.
+ * numbers of states. The model is told what its reductions were wrong about. 0 or as search_run().
  */
 int turns_search(struct model *model, struct search *sum, double *squares);
 

@@ -5,15 +5,15 @@
 
 /* ---- new states ---- */
 
-/* Breadth first it is not here that the search ends at the depth it may go to. */
+/* Depth first: has the search gone as far as it may? Breadth first that is the same for all states of a level. */
 static bool is_too_deep(struct worker *worker, uint32_t level)
 {
-    struct crew *crew = worker->crew;
-    const uint32_t most = crew->model->setting.options.most_depth;
+    const uint32_t most = worker->crew->model->setting.options.most_depth;
+    const bool too_deep = most && level >= most;
     worker->deepest = level > worker->deepest ? level : worker->deepest;
-    if (most && level >= most)
-        crew->cut = true;
-    return most && level >= most;
+    if (too_deep)
+        worker->crew->cut = true;
+    return too_deep;
 }
 
 static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
@@ -104,7 +104,10 @@ static void judge_rest(struct worker *worker, const uint32_t *state, struct prin
 
 /* ---- expanding ---- */
 
-/* Looks the successors up, from one number on; whether at least one is still to be expanded. */
+/*
+ * Looks the successors up, from one number on; whether at least one is still to be expanded. Depth first that is known
+ * only of new ones.
+ */
 static bool look_up(struct worker *worker, const uint32_t *base, struct print print, uint32_t from, uint32_t to)
 {
     struct table *table = &worker->crew->search->table;

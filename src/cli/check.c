@@ -139,6 +139,8 @@ static int run(struct check_request *request)
     }
     if (!error)
         error = cv_check_run(&scenario, &options, &result);
+    if (error == CV_EINPUT && *result.complaint.text)
+        complaint = result.complaint;
     if (progress.told > 0)
         fputs("\r\033[K", stderr);
     if (!error)
