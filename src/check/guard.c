@@ -62,12 +62,13 @@ static void catch_signals(void)
         sigaction(fatal[i].number, &action, &before[i]);
 }
 
-/* Where they are caught if a thread has no stack left. */
+/* Where they are caught if a thread has no stack left. Somebody else, a sanitizer say, may have thought of it. */
 static void lend_stack(void)
 {
     static _Thread_local unsigned char spare[SPARE_STACK];
     static _Thread_local bool lent;
-    if (!lent)
+    stack_t known;
+    if (!lent && sigaltstack(NULL, &known) == 0 && known.ss_flags & SS_DISABLE)
         sigaltstack(&(stack_t){.ss_sp = spare, .ss_size = sizeof spare}, NULL);
     lent = true;
 }
