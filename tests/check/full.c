@@ -4,6 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+void full_copy(struct full *to, const struct full *from, uint32_t nodes)
+{
+    memcpy(to->node, from->node, sizeof to->node);
+    memcpy(to->count, from->count, sizeof to->count);
+    for (cv_node i = 0; i < nodes; i++)
+        for (cv_node j = 0; j < nodes; j++)
+            memcpy(to->letter[i][j], from->letter[i][j], from->count[i][j] * sizeof(struct letter));
+    to->highest = from->highest;
+    to->crashes = from->crashes;
+    to->misses = from->misses;
+    to->suspicions = from->suspicions;
+    to->missed = from->missed;
+}
+
 int letter_compare(const void *one, const void *other)
 {
     return memcmp(one, other, sizeof(struct letter));

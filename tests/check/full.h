@@ -28,6 +28,9 @@ struct full {
     uint32_t crashes, misses, suspicions, missed;
 };
 
+/* Of so many nodes. What is not under way is not copied. */
+void full_copy(struct full *to, const struct full *from, uint32_t nodes);
+
 int letter_compare(const void *one, const void *other);
 
 /* To bytes, and how many: their number comes first. Without order between messages they are sorted. */

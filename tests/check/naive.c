@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "check/full.h"
 
@@ -152,9 +153,7 @@ static uint64_t set_room, list_room, list_count;
 /* The length comes first. */
 static uint64_t place_of(const unsigned char *packed, uint32_t length)
 {
-    uint64_t hash = 14695981039346656037ull;
-    for (uint32_t i = 0; i < length; i++)
-        hash = (hash ^ packed[i]) * 1099511628211ull;
+    const uint64_t hash = XXH3_64bits(packed, length);
     for (uint64_t at = hash & (set_room - 1);; at = (at + 1) & (set_room - 1))
         if (!set[at] || (memcmp(set[at], packed, 4) == 0 && memcmp(set[at], packed, length) == 0))
             return at;
@@ -259,7 +258,7 @@ static void rename_all(const struct full *from, const cv_node *names, struct ful
 {
     const struct cv_renaming renaming = {name_node, name_row};
     new_names = names;
-    *to = *from;
+    full_copy(to, from, n);
     to->missed = 0;
     for (cv_node i = 0; i < n; i++) {
         struct node *it = &to->node[names[i]];
@@ -407,7 +406,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
     const struct cv_algorithm *algorithm = scenario->algorithm;
     uint64_t copy[(sizeof(struct cv_message) + BODY) / 8] = {0};
     struct cv_message *message = (void *)copy;
-    next = now;
+    full_copy(&next, &now, n);
     struct node *it = &next.node[i];
     if (event == START) {
         it->fresh = 0;
@@ -546,7 +545,7 @@ static bool events_at(cv_node i)
         all(SUSPECT, i, j, 0);
     }
     for (uint32_t missed = 0; missed <= (now.misses > 0) && may_kill(); missed++) {
-        next = now;
+        full_copy(&next, &now, n);
         kill(i, missed);
         meet();
     }
