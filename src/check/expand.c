@@ -36,7 +36,7 @@ uint64_t expander_bytes(const struct expander *expander)
 {
     return stepper_bytes(&expander->stepper) + stepper_bytes(&expander->commuting.stepper) +
            memo_bytes(&expander->commuting.known) + memo_bytes(&expander->foresight.known) +
-           memo_bytes(&expander->quiet);
+           memo_bytes(&expander->quiet) + symmetry_bytes(&expander->symmetry);
 }
 
 void expander_tidy(struct expander *expander)

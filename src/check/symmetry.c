@@ -50,6 +50,11 @@ int symmetry_init(struct symmetry *symmetry, struct model *model)
                                                                                                           : 0;
 }
 
+uint64_t symmetry_bytes(const struct symmetry *symmetry)
+{
+    return memo_bytes(&symmetry->places) + memo_bytes(&symmetry->contents) + memo_bytes(&symmetry->worlds);
+}
+
 void symmetry_tidy(struct symmetry *symmetry)
 {
     memo_tidy(&symmetry->places);

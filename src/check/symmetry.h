@@ -25,6 +25,9 @@ struct symmetry {
 int symmetry_init(struct symmetry *symmetry, struct model *model);
 void symmetry_free(struct symmetry *symmetry);
 
+/* Of all it remembers. */
+uint64_t symmetry_bytes(const struct symmetry *symmetry);
+
 /* See memo_tidy(). */
 void symmetry_tidy(struct symmetry *symmetry);
 

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define LOWER_48 ((1ull << 48) - 1)
-
 /* A walker repeats a run, state by state, and writes down the decisions. */
 struct walker {
     struct model *model;
@@ -122,7 +120,7 @@ static int step_to(struct walker *walker, uint64_t print)
 {
     look_ahead(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++)
-        if ((walker->expander.successors[i].key.half[0] & LOWER_48) == (print & LOWER_48))
+        if ((walker->expander.successors[i].key.half[0] & TABLE_LOWER_48) == (print & TABLE_LOWER_48))
             return take(walker, &walker->expander.successors[i]);
     return CV_ENOMEM; /* only without memory can a step that was there before be missing */
 }

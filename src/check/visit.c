@@ -5,20 +5,20 @@
 
 /* ---- new states ---- */
 
-/* Depth first: has the search gone as far as it may? Breadth first that is the same for all states of a level. */
-static bool is_too_deep(struct worker *worker, uint32_t level)
+/* Depth first: notes how deep it has come; whether it may go on. Breadth first that is asked once for each level. */
+static bool go_down(struct worker *worker, uint32_t level)
 {
     const uint32_t most = worker->crew->model->setting.options.most_depth;
-    const bool too_deep = most && level >= most;
     worker->deepest = level > worker->deepest ? level : worker->deepest;
-    if (too_deep)
-        worker->crew->cut = true;
-    return too_deep;
+    if (!most || level < most)
+        return true;
+    worker->crew->cut = true;
+    return false;
 }
 
 static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
 {
-    if (worker->crew->deep && is_too_deep(worker, level))
+    if (worker->crew->deep && !go_down(worker, level))
         return;
     struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->parts);
     if (!chunk) {
