@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Packets that do not arrive."""
+
+from network import CLIENTS
+
+
+def between(left, right):
+    """Both directions of every link between the two sides."""
+    return {pair for a in left for b in right for pair in ((a, b), (b, a))}
+
+
+def halves(world):
+    few = world.any(len(world.nodes()) - world.majority())
+    yield from cut_for_a_while(world, between(few, set(world.nodes()) - set(few)))
+
+
+def one_way(world):
+    """One node is heard but hears nobody, or the other way round, or one link is deaf in one direction."""
+    node, other = world.any(2)
+    rest = [each for each in world.nodes() if each != node]
+    yield from cut_for_a_while(world, world.random.choice(
+        [{(each, node) for each in rest}, {(node, each) for each in rest}, {(node, other)}]))
+
+
+def isolate_leader(world):
+    leader = world.leader()
+    yield from cut_for_a_while(world, between([leader], set(world.nodes()) - {leader}))
+
+
+def ring(world):
+    """Everybody sees a majority, no two the same one: neighbours on a ring. Of three, two do not see each other."""
+    order = world.any(len(world.nodes()))
+    reach = (world.majority() - 1) // 2
+    if reach:
+        far = [(a, b) for i, a in enumerate(order) for j, b in enumerate(order)
+               if i < j and min(j - i, len(order) - j + i) > reach]
+    else:
+        far = [(order[0], order[1])]
+    yield from cut_for_a_while(world, set().union(*(between([a], [b]) for a, b in far)))
+
+
+def flapping(world):
+    """A link, or a whole node's, that comes and goes faster than anybody can make up their mind."""
+    node = world.any()[0]
+    rest = world.any(world.random.randint(1, len(world.nodes()) - 1))
+    for _ in range(world.random.randint(4, 12)):
+        cuts = world.cut(between([node], set(rest) - {node}))
+        yield world.seconds(0.05, 0.6)
+        world.mend(cuts)
+        yield world.seconds(0.05, 0.4)
+
+
+def cut_clients(world):
+    """The clients lose a node that the others still hear."""
+    victims = world.any(world.random.randint(1, 2))
+    for node in victims:
+        world.cluster.state(node, "cut")
+    yield from cut_for_a_while(world, {(CLIENTS, node) for node in victims})
+    for node in victims:
+        world.cluster.state(node, "up")
+
+
+def cut_for_a_while(world, pairs):
+    cuts = world.cut(pairs)
+    yield world.seconds(0.3, 5)
+    world.mend(cuts)
