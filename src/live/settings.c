@@ -8,7 +8,7 @@
  */
 #include "live/settings.h"
 
-#include <ini.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,42 +328,6 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
                        "[%s]: expected [node], [members], [group], [security], [lock PATTERN], [election PATTERN] or "
                        "[acl NAME]",
                        cv_brief(section).text);
-}
-
-/* ---- the file ---- */
-
-struct reading {
-    struct cv_settings *settings;
-    cv_settings_find *find;
-    struct cv_complaint *complaint;
-    int error;
-};
-
-static int take_line(void *context, const char *section, const char *key, const char *value)
-{
-    struct reading *reading = context;
-    if (!reading->error)
-        reading->error =
-            cv_settings_set(reading->settings, section, key, value ? value : "", reading->find, reading->complaint);
-    return reading->error == 0;
-}
-
-int cv_settings_read(struct cv_settings *settings, const char *path, cv_settings_find *find,
-                     struct cv_complaint *complaint)
-{
-    struct cv_complaint inner;
-    struct reading reading = {settings, find, &inner, 0};
-    const int line = ini_parse(path, take_line, &reading);
-    if (line < 0)
-        return cv_complain(complaint, "--config %s: cannot be read", cv_brief(path).text);
-    if (reading.error == CV_EINPUT)
-        return cv_complain(complaint, "%s:%d: %s", cv_brief(path).text, line, inner.text);
-    if (reading.error)
-        return reading.error;
-    if (line)
-        return cv_complain(complaint, "%s:%d: expected [section], key = value, or a comment", cv_brief(path).text,
-                           line);
-    return 0;
 }
 
 /* ---- putting it right ---- */
