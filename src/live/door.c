@@ -5,12 +5,13 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static void read_address(struct cv_visitor *visitor)
+void cv_door_look(struct cv_visitor *visitor, struct cv_stream *stream)
 {
     struct sockaddr_storage address = {0};
     int length = sizeof address;
+    visitor->stream = stream;
     memset(visitor->address, 0, sizeof visitor->address);
-    if (uv_tcp_getpeername(&visitor->stream->uv.tcp, (struct sockaddr *)&address, &length))
+    if (stream->uv.handle.type != UV_TCP || uv_tcp_getpeername(&stream->uv.tcp, (struct sockaddr *)&address, &length))
         return;
     if (address.ss_family == AF_INET6)
         memcpy(visitor->address, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
@@ -57,9 +58,8 @@ static void make_way(struct cv_door *door, const unsigned char *address)
 
 void cv_door_enter(struct cv_door *door, struct cv_visitor *visitor, struct cv_stream *stream)
 {
-    visitor->stream = stream;
     visitor->alarm.ring = had_its_time;
-    read_address(visitor);
+    cv_door_look(visitor, stream);
     make_way(door, visitor->address);
     visitor->door = door;
     visitor->next = NULL;

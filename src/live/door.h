@@ -27,7 +27,9 @@ struct cv_door {
 
 /* The stream has been accepted. Somebody else's may be closed for it. The loop's alarms have room for its own. */
 void cv_door_enter(struct cv_door *door, struct cv_visitor *visitor, struct cv_stream *stream);
-/* Where it comes from, as text. */
+/* Finds out where it comes from. */
+void cv_door_look(struct cv_visitor *visitor, struct cv_stream *stream);
+/* As text. */
 #define CV_VISITOR_NAME_BYTES 46u
 const char *cv_visitor_name(const struct cv_visitor *visitor, char text[CV_VISITOR_NAME_BYTES]);
 /* It is known by now, or gone. Nothing happens if it is not at the door. */

@@ -12,6 +12,7 @@
 #include "live/loop.h"
 
 #define BACKLOG 511
+#define AGAIN_US 50000u /* until a connection that there was no memory for is tried again */
 
 bool cv_address_host(const char *text, char host[CV_HOST_BYTES])
 {
@@ -60,11 +61,33 @@ int cv_address_exposed(const char *address, const char *what, struct cv_complain
                        what, cv_brief(address).text);
 }
 
+/* libuv stops listening until the connection it has taken is accepted, so one that could not be is not forgotten. */
+static void let_in(struct cv_listener *listener)
+{
+    listener->waited_for = true;
+    listener->knock(listener);
+    if (listener->waited_for)
+        cv_loop_set(listener->loop, &listener->again, AGAIN_US);
+}
+
+static void try_again(struct cv_alarm *alarm)
+{
+    let_in(cv_alarm_owner(alarm, struct cv_listener, again));
+}
+
 static void somebody_knocks(uv_stream_t *handle, int status)
 {
-    struct cv_listener *listener = (struct cv_listener *)(void *)handle;
     if (status == 0)
-        listener->knock(listener);
+        let_in((struct cv_listener *)(void *)handle);
+}
+
+int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream)
+{
+    listener->waited_for = false;
+    const int error = uv_accept(&listener->uv.stream, stream);
+    if (error) /* libuv does not go on by itself */
+        uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
+    return error;
 }
 
 /* A socket file that nobody listens to any more is in the way; one that somebody does is not ours to remove. */
@@ -102,6 +125,9 @@ int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *wh
 {
     struct sockaddr_storage where;
     listener->loop = loop;
+    listener->again.ring = try_again;
+    if (cv_alarms_reserve(&loop->alarms, 1))
+        return CV_ENOMEM;
     if (strchr(address, '/'))
         return listen_path(listener, what, address, complaint);
     int error = cv_address_parse(address, &where, what, complaint);

@@ -146,8 +146,11 @@ struct cv_listener {
         uv_pipe_t pipe;
     } uv;
     struct cv_loop *loop;
-    void (*knock)(struct cv_listener *listener); /* somebody wants to connect: cv_stream_accept() */
+    /* Somebody wants to connect: cv_stream_accept(). Whoever has no memory for it now is called again soon. */
+    void (*knock)(struct cv_listener *listener);
     void *context;
+    bool waited_for;            /* somebody knocks, and nobody is heard meanwhile */
+    struct cv_alarm again;      /* then it is tried once more */
     struct cv_tls_context *tls; /* who connects by TCP must speak TLS; NULL: must not */
     bool plaintext;             /* without TLS, addresses off loopback are allowed as well */
     bool exposed;               /* and this is one */
@@ -158,6 +161,8 @@ struct cv_listener {
  * the listener may do is set before. */
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
               struct cv_complaint *complaint);
+/* For cv_stream_accept() alone. */
+int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream);
 /* 127.0.0.0/8 or ::1: what is sent there does not leave the machine. */
 bool cv_address_is_loopback(const struct sockaddr_storage *address);
 /* CV_EINPUT, with what to do about an address that is not. */

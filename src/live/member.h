@@ -17,10 +17,11 @@ struct cv_settings;
 
 /* What members tell each other about a name, besides what its algorithm does. */
 enum cv_notice_kind {
-    CV_NOTICE_LEADS,  /* an election: this session of the sender leads, with this fence */
-    CV_NOTICE_LED,    /* and does not any more */
-    CV_NOTICE_UNLOCK, /* a client of the sender wants to end a hold that is not the sender's; answered with its ticket
-                       */
+    CV_NOTICE_LEADS, /* an election: this session of the sender leads, with this fence */
+    CV_NOTICE_LED,   /* and does not any more */
+    /* A client of the sender wants to end a hold that is not the sender's: of a lock, of an election, or of either, as
+     * `value` says; answered with its ticket. */
+    CV_NOTICE_UNLOCK,
     CV_NOTICE_RENEW,
     CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
     CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */

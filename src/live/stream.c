@@ -201,7 +201,7 @@ int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener)
     else
         uv_pipe_init(&loop->uv, &stream->uv.pipe, 0);
     stream->uv.handle.data = stream;
-    const int error = uv_accept(&listener->uv.stream, &stream->uv.stream);
+    const int error = cv_listener_accept(listener, &stream->uv.stream);
     if (error || (tcp && listener->tls && !cv_stream_secure(stream, listener->tls, NULL, true))) {
         cv_stream_close(stream);
         return CV_EFILE;

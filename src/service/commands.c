@@ -184,10 +184,10 @@ static void run_campaign(struct cv_session *session, words command)
 /* ---- UNLOCK, RENEW, RESIGN ---- */
 
 /* A leadership lasts as long as its session: renewing it tells whether it lasts. */
-struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews)
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds)
 {
-    const struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LOCK, name);
-    const struct cv_lock *lead = renews ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
+    const struct cv_lock *lock = kinds & CV_HOLD_LOCK ? cv_lock_find(service, CV_SUBJECT_LOCK, name) : NULL;
+    const struct cv_lock *lead = kinds & CV_HOLD_LEADER ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
     struct cv_hold *hold = lock ? cv_lock_hold(lock, fence) : NULL;
     return hold || !lead ? hold : cv_lock_hold(lead, fence);
 }
@@ -218,28 +218,32 @@ int64_t cv_command_renew(struct cv_hold *hold)
 }
 
 /* Whoever knows the fence may end or renew the hold, by whichever member. */
-static void run_on_hold(struct cv_session *session, words command, bool renews)
+static void run_on_hold(struct cv_session *session, words command, bool renews, uint64_t kinds)
 {
     uint64_t fence;
     if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &fence))
         return;
-    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, renews);
+    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, kinds);
     if (hold)
         cv_errand_answer(session, renews, renews ? cv_command_renew(hold) : cv_command_end(hold));
     else
-        cv_errand_run(session, command->word[1], fence, renews);
+        cv_errand_run(session, command->word[1], fence, renews, kinds);
 }
 
 static void run_unlock(struct cv_session *session, words command)
 {
-    run_on_hold(session, command, false);
+    run_on_hold(session, command, false, CV_HOLD_LOCK);
 }
 
 static void run_renew(struct cv_session *session, words command)
 {
-    if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]) ||
-        cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
-        run_on_hold(session, command, true);
+    uint64_t kinds = 0;
+    if (cv_acl_allows(session->acl, CV_MAY_LOCK, command->word[1]))
+        kinds |= CV_HOLD_LOCK;
+    if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]))
+        kinds |= CV_HOLD_LEADER;
+    if (kinds || cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
+        run_on_hold(session, command, true, kinds);
 }
 
 static void run_resign(struct cv_session *session, words command)
@@ -419,28 +423,29 @@ static const struct {
     void (*run)(struct cv_session *session, words command);
     bool while_observing; /* a RESP2 connection that observes can say nothing else */
     enum cv_right needs;  /* for the name that is its first argument */
+    bool by_hand;         /* may be a line of words: it changes nothing, whoever was made to send it */
 } commands[] = {
-    {"LOCK", 2, 7, run_lock, false, CV_MAY_LOCK},
-    {"UNLOCK", 3, 3, run_unlock, false, CV_MAY_LOCK},
-    {"RENEW", 3, 3, run_renew, false, CV_MAY_TALK},
-    {"CAMPAIGN", 2, 6, run_campaign, false, CV_MAY_ELECT},
-    {"RESIGN", 2, 2, run_resign, false, CV_MAY_ELECT},
-    {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE},
-    {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE},
-    {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK},
-    {"LOCKS", 1, 2, cv_facts_locks, false, CV_MAY_TALK},
-    {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN},
-    {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN},
-    {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN},
-    {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN},
-    {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN},
-    {"PING", 1, 2, run_ping, true, CV_MAY_TALK},
-    {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK},
-    {"AUTH", 2, 3, cv_access_auth, false, CV_MAY_TALK},
-    {"ACL", 2, 2, cv_access_acl, false, CV_MAY_TALK},
-    {"QUIT", 1, 1, run_quit, true, CV_MAY_TALK},
-    {"COMMAND", 1, NO_LIMIT, run_command, false, CV_MAY_TALK},
-    {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK},
+    {"LOCK", 2, 7, run_lock, false, CV_MAY_LOCK, false},
+    {"UNLOCK", 3, 3, run_unlock, false, CV_MAY_LOCK, false},
+    {"RENEW", 3, 3, run_renew, false, CV_MAY_TALK, false},
+    {"CAMPAIGN", 2, 6, run_campaign, false, CV_MAY_ELECT, false},
+    {"RESIGN", 2, 2, run_resign, false, CV_MAY_ELECT, false},
+    {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
+    {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
+    {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
+    {"LOCKS", 1, 2, cv_facts_locks, false, CV_MAY_TALK, true},
+    {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN, true},
+    {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN, true},
+    {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
+    {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN, false},
+    {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN, false},
+    {"PING", 1, 2, run_ping, true, CV_MAY_TALK, true},
+    {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK, true},
+    {"AUTH", 2, 3, cv_access_auth, false, CV_MAY_TALK, false},
+    {"ACL", 2, 2, cv_access_acl, false, CV_MAY_TALK, true},
+    {"QUIT", 1, 1, run_quit, true, CV_MAY_TALK, true},
+    {"COMMAND", 1, NO_LIMIT, run_command, false, CV_MAY_TALK, true},
+    {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK, true},
 };
 
 void cv_command_run(struct cv_session *session, words command)
@@ -454,6 +459,9 @@ void cv_command_run(struct cv_session *session, words command)
             continue;
         if (command->count < commands[i].least || command->count > commands[i].most)
             cv_resp_error(out, "ERR wrong number of arguments for '%s'", commands[i].name);
+        else if (command->by_hand && !commands[i].by_hand)
+            cv_resp_error(out, "ERR '%s' typed by hand: expected a RESP array, as redis-cli and libraries send it",
+                          commands[i].name);
         else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
                           commands[i].name);

@@ -30,12 +30,14 @@ static void conclude(struct cv_session *session, int64_t value)
 }
 
 /* Asks everybody else in the view, if there is anybody. */
-void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews)
+void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews, uint64_t kinds)
 {
     struct cv_service *service = session->service;
     struct cv_errand *errand = &session->errand;
-    const struct cv_notice question = {
-        .kind = renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK, .session = ++service->errands, .fence = fence};
+    const struct cv_notice question = {.kind = renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
+                                       .session = ++service->errands,
+                                       .fence = fence,
+                                       .value = kinds};
     if (service->member->raft && !cv_raft_leased(service->member->raft)) {
         cv_resp_error(&session->out, CV_NO_QUORUM);
         return;
@@ -77,7 +79,7 @@ static void on_answer(struct cv_service *service, cv_node from, const struct cv_
 static void on_question(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
 {
     const bool renews = notice->kind == CV_NOTICE_RENEW;
-    struct cv_hold *hold = cv_command_find(service, name, notice->fence, renews);
+    struct cv_hold *hold = cv_command_find(service, name, notice->fence, notice->value);
     const int64_t value = renews ? cv_command_renew(hold) : cv_command_end(hold);
     cv_member_notify(
         service->member, from, CV_SUBJECT_LOCK, name,

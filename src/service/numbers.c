@@ -36,6 +36,8 @@ const struct cv_number cv_number_table[] = {
      1, AT(dropped_strangers)},
     {"clients", "refused_clients", "conclave_refused_clients_total", "Clients that could not prove who they are.", 1,
      AT(refused_clients)},
+    {"clients", "http_requests", "conclave_http_requests_refused_total",
+     "HTTP requests that came to the port of clients.", 1, AT(http_requests)},
     {"clients", "dropped_observers", "conclave_dropped_observers_total", "Observers that did not read.", 1,
      AT(dropped_observers)},
 
@@ -185,6 +187,7 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .strangers = (int64_t)service->door.count,
         .dropped_strangers = (int64_t)service->door.dropped,
         .refused_clients = (int64_t)service->refused,
+        .http_requests = (int64_t)service->http_requests,
         .dropped_observers = (int64_t)service->dropped_observers,
     };
     gather_members(member, numbers);

@@ -33,10 +33,14 @@ struct cv_resp_command {
     uint32_t count;                     /* 0 for an empty line or array, which asks for nothing */
     struct cv_text word[CV_RESP_WORDS]; /* in the bytes they were read from */
     const char *wrong;                  /* after CV_RESP_BROKEN: what to tell the client before closing */
+    bool by_hand;                       /* a line of words, and no array: another protocol may say such lines, too */
 };
 
 /* Reads the first command. Returns its length in bytes, CV_RESP_MORE or CV_RESP_BROKEN. */
 long cv_resp_read_command(const char *bytes, size_t length, struct cv_resp_command *command);
+
+/* Is it the first line of an HTTP request, or its Host? A browser can be made to send one to any port. */
+bool cv_resp_is_http(const struct cv_resp_command *command);
 
 /* Is that the word, in capitals or not? */
 bool cv_resp_is(struct cv_text word, const char *name);

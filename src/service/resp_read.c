@@ -117,9 +117,20 @@ long cv_resp_read_command(const char *bytes, size_t length, struct cv_resp_comma
 {
     command->count = 0;
     command->wrong = NULL;
+    command->by_hand = length && *bytes != '*';
     if (!length)
         return CV_RESP_MORE;
     return *bytes == '*' ? read_words(bytes, length, command) : read_inline(bytes, length, command);
+}
+
+bool cv_resp_is_http(const struct cv_resp_command *command)
+{
+    static const char *const words[] = {"GET",   "POST",    "PUT",   "HEAD", "DELETE", "OPTIONS",
+                                        "PATCH", "CONNECT", "TRACE", "PRI",  "Host:"};
+    for (size_t i = 0; command->by_hand && command->count && i < sizeof words / sizeof *words; i++)
+        if (cv_resp_is(command->word[0], words[i]))
+            return true;
+    return false;
 }
 
 bool cv_resp_is(struct cv_text word, const char *name)

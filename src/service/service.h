@@ -57,6 +57,7 @@ struct cv_service {
     uint64_t lending_notices; /* sent, to share with readers of other nodes */
     struct cv_door door;      /* for those who have not proved who they are */
     uint64_t refused;         /* who could not, or may do nothing here */
+    uint64_t http_requests;   /* that came to the port of RESP */
     struct cv_tally tally;
     int64_t started_ms;           /* since 1970 */
     const struct cv_pulse *pulse; /* of the loop, or NULL */
@@ -68,7 +69,7 @@ struct cv_service {
 void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings);
 int cv_service_listen(struct cv_service *service, const char *what, const char *address,
                       struct cv_complaint *complaint);
-/* The ACLs have changed: who may do nothing any more has to go. */
+/* The ACLs have changed: who may do nothing any more has to go, and waits only for what it still may have. */
 void cv_service_reconsider(struct cv_service *service);
 void cv_service_close(struct cv_service *service);
 void cv_service_free(struct cv_service *service);
@@ -104,13 +105,15 @@ void cv_command_run(struct cv_session *session, const struct cv_resp_command *co
 /* Ends or renews a hold; what to tell the client, below 0: nothing to end, nothing to renew. */
 int64_t cv_command_end(struct cv_hold *hold);
 int64_t cv_command_renew(struct cv_hold *hold);
-struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, bool renews);
+/* What a client may end or renew: its rights for locks and for elections are not the same. */
+enum cv_hold_kinds { CV_HOLD_LOCK = 1, CV_HOLD_LEADER = 2 };
+struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds);
 
 /* ---- errand.c ---- */
 
 /* What UNLOCK or RENEW came to. */
 void cv_errand_answer(struct cv_session *session, bool renews, int64_t value);
-void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews);
+void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews, uint64_t kinds);
 void cv_errand_in_vain(struct cv_alarm *alarm);
 void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                      const struct cv_notice *notice);

@@ -25,6 +25,17 @@ static bool may_go_on(const struct cv_session *session)
            !session->stream.closing;
 }
 
+/* As Redis does: a page in somebody's browser, or a service that fetches what it is told to, speaks with the node. */
+static void refuse_http(struct cv_session *session)
+{
+    char name[CV_VISITOR_NAME_BYTES];
+    session->service->http_requests++;
+    cv_door_look(&session->visitor, &session->stream);
+    cv_note(CV_DIARY_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
+            {"why", .text = "an HTTP request to the port of clients"});
+    session->leaving = true;
+}
+
 static void listen_to(struct cv_session *session)
 {
     struct cv_stream *stream = &session->stream;
@@ -39,7 +50,9 @@ static void listen_to(struct cv_session *session)
             break;
         }
         session->read += (size_t)length;
-        if (command.count)
+        if (cv_resp_is_http(&command))
+            refuse_http(session);
+        else if (command.count)
             cv_command_run(session, &command);
         session->crowded = session->out.length > CV_SESSION_HIGH_WATER;
     }
@@ -346,11 +359,26 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .context = service};
 }
 
+/* What it waits for must not come if it may not have it any more. */
+static void reconsider_wait(struct cv_session *session)
+{
+    const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
+    if (!instance || cv_access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
+                                       cv_instance_name(instance)))
+        return;
+    cv_lock_give_up(&session->wait);
+    cv_stream_mark(&session->stream);
+}
+
+/* All ACLs are exchanged before anything is granted by them. */
 void cv_service_reconsider(struct cv_service *service)
 {
     for (struct cv_session *session = service->sessions; session; session = session->next)
         if (!session->visitor.door && !cv_session_become(session, session->identity))
             cv_stream_close(&session->stream);
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        if (!session->stream.closing)
+            reconsider_wait(session);
 }
 
 static bool anybody_holds(const struct cv_service *service)

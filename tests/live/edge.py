@@ -1,14 +1,82 @@
 # SPDX-License-Identifier: MIT
 """The edge of a node: what a client, a file or a name may do to it at worst."""
 
+import os
 import pathlib
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
-from harness import CONCLAVE, PATIENCE, main
+from harness import CONCLAVE, PATIENCE, Client, Refused, free_port, main
+
+
+class Node:
+    """`conclave node` with settings of its own, at a Unix socket and at a port where clients are anonymous."""
+
+    def __init__(self, settings="", options=(), environment=None, acl=""):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
+        self.socket, self.config = f"{self.directory}/node.sock", self.directory / "node.conf"
+        self.port = free_port()
+        self.settings, self.options = settings, options
+        self.environment = {**os.environ, **(environment or {})}
+        self.write(acl)
+
+    def write(self, acl):
+        self.config.write_text(f"[node]\nlisten = {self.socket}\nlisten = 127.0.0.1:{self.port}\n{self.settings}\n{acl}\n")
+
+    def __enter__(self):
+        self.log = open(self.directory / "log", "w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen([CONCLAVE, "node", "--config", str(self.config), *self.options],
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment)
+        assert "ready" in self.process.stdout.readline(), self.said()
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        said = self.said()
+        self.log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        assert code == 0, (code, said)
+
+    def said(self):
+        return (self.directory / "log").read_text(encoding="utf-8", errors="replace")
+
+    def client(self, **options):
+        return Client(self.socket, **options)
+
+    def stranger(self, **options):
+        return Client(f"127.0.0.1:{self.port}", **options)
+
+    def info(self):
+        client = self.client()
+        text = client.ask("INFO")
+        client.close()
+        return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+
+def await_true(condition, patience=PATIENCE):
+    """Until it is; returns what it was then."""
+    end = time.monotonic() + patience
+    while not (result := condition()):
+        assert time.monotonic() < end, condition
+        time.sleep(0.01)
+    return result
+
+
+def refusal(client, *words):
+    try:
+        answer = client.ask(*words)
+    except Refused as error:
+        return str(error)
+    raise AssertionError(f"{words} was allowed: {answer}")
 
 
 # ---- settings files ----
@@ -54,5 +122,175 @@ def settings_lines():
         assert "[group] timeout" in said, (text, said)
 
 
+# ---- rights ----
+
+
+def renewing_takes_the_right_for_it():
+    """Who may stand for an election cannot renew the lock of the same name, here or by another member."""
+    with Node(acl="[acl anonymous]\nelect = job\n") as node:
+        holder, stranger = node.client(), node.stranger()
+        fence = holder.ask("LOCK", "job", "TTL", 60000)
+        assert stranger.ask("RENEW", "job", fence) is None
+        assert holder.ask("RENEW", "job", fence) > 0
+        led = stranger.ask("CAMPAIGN", "job")
+        assert stranger.ask("RENEW", "job", led) is not None
+        assert refusal(stranger, "RENEW", "other", 1).startswith("NOPERM")
+        holder.close()
+        stranger.close()
+    ports = [free_port(), free_port()]
+    members = f"[members]\n1 = 127.0.0.1:{ports[0]}\n2 = 127.0.0.1:{ports[1]}\n[group]\nmode = static\n"
+    with Node(f"id = 1\n{members}") as one, Node(f"id = 2\n{members}", acl="[acl anonymous]\nelect = job\n") as two:
+        await_true(lambda: {node.info()["view_members"] for node in (one, two)} == {"2"})
+        holder, leader, stranger = one.client(), one.client(), two.stranger()
+        holder.ask("UNLOCK", "job", holder.ask("LOCK", "job"))  # so that the fences differ
+        fence, led = holder.ask("LOCK", "job", "TTL", 60000), leader.ask("CAMPAIGN", "job")
+        assert fence != led
+        assert stranger.ask("RENEW", "job", fence) is None
+        assert stranger.ask("RENEW", "job", led) is not None
+        assert two.client().ask("RENEW", "job", fence) > 0
+        for client in (holder, leader, stranger):
+            client.close()
+
+
+def a_right_that_is_gone_grants_nothing():
+    """HUP takes the right while a LOCK waits for its turn: it is told so, and gets nothing when its turn comes."""
+    before, after = "[acl anonymous]\nlock = job\nelect = job\n", "[acl anonymous]\nlock = other\n"
+    with Node(acl=before) as node:
+        holder, waiting, candidate = node.client(), node.stranger(), node.stranger()
+        fence = holder.ask("LOCK", "job")
+        holder.ask("CAMPAIGN", "job")
+        waiting.say("LOCK", "job")
+        candidate.say("CAMPAIGN", "job")
+        await_true(lambda: node.info()["waiting"] == "2")
+        node.write(after)
+        os.kill(node.process.pid, signal.SIGHUP)
+        for client, what in ((waiting, "lock"), (candidate, "elect")):
+            try:
+                raise AssertionError(f"{client.hear()} came of it")
+            except Refused as error:
+                assert str(error) == f"NOPERM anonymous may not {what} 'job'", error
+        assert holder.ask("UNLOCK", "job", fence) == 1
+        assert [lock["kind"] for lock in holder.ask("LOCKS")] == ["election"]
+        assert waiting.ask("LOCK", "other") > 0
+        for client in (holder, waiting, candidate):
+            client.close()
+
+
+# ---- other protocols ----
+
+
+def http_requests_end_at_once():
+    """A POST whose body has commands: none of them is read, the connection ends, and it is told and counted."""
+    with Node() as node:
+        commands = b"LOCK a\r\nLOCKS\r\n*2\r\n$4\r\nLOCK\r\n$1\r\nb\r\n"
+        requests = [b"POST / HTTP/1.1\r\n", b"GET /locks HTTP/1.0\r\n", b"post / HTTP/1.1\r\n", b"Host: here\r\n",
+                    b"host: here\r\n", b"OPTIONS * HTTP/1.1\r\n", b"PRI * HTTP/2.0\r\n", b"PUT\r\n", b"DELETE /x y\r\n"]
+        for count, request in enumerate(requests, 1):
+            for address in (node.socket, f"127.0.0.1:{node.port}"):
+                client = Client(address, protocol=2)
+                client.socket.sendall(request + b"Content-Length: 1000\r\n\r\n" + commands)
+                try:
+                    assert client.file.read() == b"", request
+                except ConnectionError:
+                    pass  # some of it was not even read
+                client.close()
+            assert int(node.info()["http_requests"]) == 2 * count, request
+        assert node.info()["grants"] == "0"
+        assert "an HTTP request to the port of clients" in node.said() and "127.0.0.1" in node.said()
+        client = node.client()
+        assert refusal(client, "GET", "/").startswith("ERR unknown command")  # an array: no browser sends one
+        client.close()
+
+
+def typed_by_hand():
+    """A line of words may look, and change nothing; as an array the same may."""
+    with Node() as node:
+        client = node.stranger(protocol=2)
+
+        def by_hand(line):
+            client.socket.sendall(line + b"\r\n")
+            return client.item()
+
+        assert by_hand(b"PING") == "PONG" and by_hand(b"LOCKS") == [] and "epoch" in by_hand(b"VIEW")
+        assert "conclave_version" in by_hand(b"INFO") and by_hand(b"LEADER x") is None
+        for line in (b"LOCK a", b"UNLOCK a 1", b"RENEW a 1", b"CAMPAIGN a", b"RESIGN a", b"LEAVE 3", b"JOIN 9 h:1",
+                     b"STEPDOWN", b"OBSERVE a", b"UNOBSERVE", b"AUTH a b", b"lock a"):
+            answer = by_hand(line)
+            assert isinstance(answer, Refused) and "expected a RESP array" in str(answer), (line, answer)
+        assert client.ask("LOCK", "a") > 0
+        client.close()
+
+
+# ---- memory ----
+
+FAILING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+/* One allocation of the size of a connection fails for each byte of the file; then there is memory again. */
+void *calloc(size_t count, size_t size)
+{
+    static void *(*real)(size_t, size_t);
+    static int depth;
+    const char *path = getenv("FAILING");
+    if (!real) {
+        if (depth++)
+            return NULL; /* dlsym asks, and can do without */
+        real = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    }
+    if (path && count == 1 && size >= 600 && size <= 4000 && access(path, F_OK) == 0) {
+        unlink(path);
+        return NULL;
+    }
+    return real(count, size);
+}
+"""
+
+
+def failing_library(directory):
+    source, library = directory / "failing.c", directory / "failing.so"
+    source.write_text(FAILING)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+    return library
+
+
+def is_sanitized():
+    return b"__asan_init" in pathlib.Path(CONCLAVE).read_bytes()
+
+
+def a_listener_survives_a_failed_allocation():
+    """No memory for one connection, at each kind of listener: it and all that follow are let in."""
+    if is_sanitized():
+        return  # a sanitizer brings an allocator of its own
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as directory:
+        directory = pathlib.Path(directory)
+        fail, http, peers = directory / "fail", free_port(), free_port()
+        environment = {"LD_PRELOAD": str(failing_library(directory)), "FAILING": str(fail)}
+        settings = (f"id = 1\nhttp = 127.0.0.1:{http}\n[members]\n1 = 127.0.0.1:{peers}\n"
+                    f"2 = 127.0.0.1:{free_port()}\n[group]\nmode = static\n")
+        with Node(settings, environment=environment) as node:
+            for _ in range(3):
+                fail.touch()
+                client = node.stranger(protocol=2)
+                assert client.ask("PING") == "PONG" and not fail.exists()
+                client.close()
+                fail.touch()
+                with socket.create_connection(("127.0.0.1", http), PATIENCE) as page:
+                    page.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                    assert page.makefile("rb").read().startswith(b"HTTP/1.1 200") and not fail.exists()
+                fail.touch()
+                with socket.create_connection(("127.0.0.1", peers), PATIENCE) as peer:
+                    peer.sendall(b"nonsense" * 10)
+                    try:
+                        assert peer.recv(100) == b""
+                    except ConnectionError:
+                        pass
+                    assert not fail.exists()
+
+
+TESTS = [settings_lines, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         typed_by_hand, a_listener_survives_a_failed_allocation]
+
 if __name__ == "__main__":
-    sys.exit(main([settings_lines]))
+    sys.exit(main(TESTS))

@@ -201,7 +201,7 @@ def pipelines():
         client.socket.sendall(b"PING\r\n" * 5000)
         assert [client.hear() for _ in range(5000)] == ["PONG"] * 5000
         fence = holder.ask("LOCK", "a")
-        client.socket.sendall(b"LOCK a\r\nPING 1\r\nPING 2\r\n")
+        client.socket.sendall(b"*2\r\n$4\r\nLOCK\r\n$1\r\na\r\nPING 1\r\nPING 2\r\n")
         time.sleep(0.02)
         holder.ask("UNLOCK", "a", fence)
         assert client.hear() > fence and [client.hear(), client.hear()] == ["1", "2"]
