@@ -10,8 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from fake import Fake  # pylint: disable=wrong-import-position
-from lock import CONCLAVE, expect, failures, finish, until  # pylint: disable=wrong-import-position
+from lock import CONCLAVE, expect, failures, finish, starvation, until, with_server  # pylint: disable=wrong-import-position
 
 
 def elect(server, *arguments, **options):
@@ -83,10 +82,8 @@ def check_usage(server):
 
 
 def main():
-    signal.alarm(60)
-    with Fake() as server:
-        for check in (check_commands, check_observing, check_usage):
-            check(server)
+    for check in (check_commands, check_observing, check_usage):
+        starvation.run(with_server, check, name=check.__name__, failures=failures)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

@@ -5,13 +5,14 @@
 import ctypes
 import os
 import pathlib
-import signal
 import sys
 import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import starvation  # pylint: disable=wrong-import-position
 from fake import Fake  # pylint: disable=wrong-import-position
 
 TIMEOUT, LOST, NO_SERVER, NO_QUORUM, REFUSED, DENIED, INTERRUPTED, INVALID = -1, -2, -3, -4, -5, -6, -7, -8
@@ -120,7 +121,7 @@ def within(what, found, low, high):
         print(f"FAILED: {what}: {found!r} is not in {low!r}..{high!r}")
 
 
-def until(condition, seconds=3.0):
+def until(condition, seconds=starvation.PATIENCE):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.002)
@@ -320,7 +321,7 @@ def check_hanging():
             expect("renewed elsewhere", [keeper.event(100) for _ in range(30)], [0] * 30)
             expect("there", bool(second.asked("RENEW")), True)
             expect("observed elsewhere", observer.event(8000)[:3], (EVENT_LEADER, "c", 1))
-            expect("it waits elsewhere", until(lambda: len(second.asked("LOCK")) == 2, 8), True)
+            expect("it waits elsewhere", until(lambda: len(second.asked("LOCK")) == 2), True)
             holder.unlock(1)
             thread.join()
             expect("granted there", granted, [2])
@@ -368,11 +369,10 @@ def check_own_loop():
 
 
 def main(wanted):
-    signal.alarm(60)
     for check in (check_locks, check_waiting, check_arguments, check_servers, check_losing, check_ttl,
                   check_waiting_through_a_failure, check_hanging, check_elections, check_own_loop):
         if not wanted or check.__name__ in wanted:
-            check()
+            starvation.run(check, failures=failures)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

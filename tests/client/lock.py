@@ -15,10 +15,12 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from fake import Fake  # pylint: disable=wrong-import-position
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import starvation  # pylint: disable=wrong-import-position
+from fake import Fake  # pylint: disable=wrong-import-position
+from starvation import PATIENCE  # pylint: disable=wrong-import-position
+
 CONCLAVE = os.environ.get("CONCLAVE", str(HERE.parent.parent / "build" / "conclave"))
 
 failures = []
@@ -36,7 +38,7 @@ def within(what, found, low, high):
         print(f"FAILED: {what}: {found!r} is not in {low!r}..{high!r}")
 
 
-def until(condition, seconds=5.0):
+def until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.002)
@@ -58,7 +60,7 @@ def lock(server, *arguments, **options):
     return subprocess.Popen([CONCLAVE, "lock", "a", *arguments], env=environment, **options)
 
 
-def finish(process, text=None, timeout=20):
+def finish(process, text=None, timeout=PATIENCE):
     """Exit code and what it printed."""
     out, err = process.communicate(text, timeout=timeout)
     return process.returncode, out, err
@@ -95,7 +97,7 @@ time.sleep(30)' &
         return {name: int((self.directory / name).read_text(encoding="utf-8")) for name in self.names}
 
 
-def survivors(pids, seconds=5.0):
+def survivors(pids, seconds=PATIENCE):
     until(lambda: not any(map(alive, pids.values())), seconds)
     return [name for name, pid in pids.items() if alive(pid)]
 
@@ -339,7 +341,7 @@ def check_killed(server):
         for number in (signal.SIGSTOP, signal.SIGKILL):  # as good as at once
             for pid in both:
                 os.kill(pid, number)
-        process.wait(10)
+        process.wait(PATIENCE)
         expect("the command itself outlives not even both", survivors({"parent": pids["parent"]}), [])
         for name in ("child", "apart", "away"):  # as the manual says
             os.kill(pids[name], signal.SIGKILL)
@@ -360,7 +362,7 @@ def check_leftovers(server):
         script = f"sh {family.script} & while ! test -e {directory}/apart || ! test -e {directory}/away || " \
                  f"! test -e {directory}/child || ! test -e {directory}/parent; do sleep 0.01; done; exit 5"
         process = lock(server, "--", "sh", "-c", script)
-        code = process.wait(20)
+        code = process.wait(PATIENCE)
         expect("nobody is left behind", survivors(family.pids(), 0), [])
         expect("the command's own code", code, 5)
         process.communicate()
@@ -389,9 +391,9 @@ def check_closed(server):
             os.close(descriptor)
     before = len(server.commands)
     process = lock(server, "--", "sh", "-c", "exit 8", stdin=None, stdout=None, stderr=None, preexec_fn=close_all)
-    expect("its code", process.wait(10), 8)
+    expect("its code", process.wait(PATIENCE), 8)
     process = lock(server, "--", "./no-such-command", stdin=None, stdout=None, stderr=None, preexec_fn=close_all)
-    expect("not found", process.wait(10), 127)
+    expect("not found", process.wait(PATIENCE), 127)
     expect("the server was asked this", [words[0] for _, _, words in server.commands[before:]],
            ["HELLO", "LOCK", "RENEW", "UNLOCK"] * 2)
 
@@ -440,7 +442,7 @@ def run_out(how):
         if how == "conclave is stopped":
             time.sleep(max(0.0, ends + 0.2 - time.monotonic()))
             process.send_signal(signal.SIGCONT)
-        code = process.wait(10)
+        code = process.wait(PATIENCE)
         process.communicate()
         server.hung = False
         last = int(beats.seek(0) or beats.read().split()[-1]) / 1e9
@@ -486,14 +488,17 @@ def check_ttl(_):
         expect("lost before the end", (code, "had been lost" in err), (122, True))
 
 
+def with_server(check):
+    with Fake() as server:
+        check(server)
+
+
 def main(wanted):
-    signal.alarm(110)
     for check in (check_exit_codes, check_usage, check_waiting, check_connecting, check_starting, check_environment, check_shared, check_signals,
                   check_any_moment, check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
                   check_graceful, check_ttl):
         if not wanted or check.__name__ in wanted:
-            with Fake() as server:
-                check(server)
+            starvation.run(with_server, check, name=check.__name__, failures=failures)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

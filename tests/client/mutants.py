@@ -90,7 +90,8 @@ def try_mutant(mutant):
     script, *checks = test.split()
     with tempfile.TemporaryDirectory() as name:
         target = link(text.replace(before, after), path, pathlib.Path(name), script == "library.py")
-        environment = {**os.environ, "LIBCONCLAVE" if script == "library.py" else "CONCLAVE": str(target)}
+        environment = {**os.environ, "LIBCONCLAVE" if script == "library.py" else "CONCLAVE": str(target),
+                       "CONCLAVE_TEST_ATTEMPTS": "1", "CONCLAVE_TEST_PATIENCE": "20"}
         try:
             done = subprocess.run([sys.executable, str(HERE / script), *checks], env=environment, capture_output=True, text=True,
                                   check=False, timeout=100)

@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from fake import Fake  # pylint: disable=wrong-import-position
-from lock import CONCLAVE, expect, failures, finish, lock, until  # pylint: disable=wrong-import-position
+from lock import CONCLAVE, PATIENCE, expect, failures, finish, lock, starvation, until  # pylint: disable=wrong-import-position
 
 
 class Shell:
@@ -36,7 +36,7 @@ class Shell:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def read(self, text, seconds=8.0):
+    def read(self, text, seconds=PATIENCE):
         """Reads on until the text has come. Returns whether it has; what came before is forgotten."""
         end = time.monotonic() + seconds
         while text not in self.seen:
@@ -67,7 +67,7 @@ class Shell:
 LOCK = f"{CONCLAVE} lock a"
 
 
-def check_reading(shell, _):
+def check_reading(shell, *_):
     shell.run(f"{LOCK} -- sh -c 'echo name?; read name; echo hello $name'")
     expect("it asks", shell.read("name?"), True)
     shell.type("world\n")
@@ -83,7 +83,7 @@ def check_reading(shell, _):
     shell.code()
 
 
-def check_waiting(shell, server):
+def check_waiting(shell, server, _):
     """Somebody who waits is told, after a while, and only on a terminal."""
     holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
     until(lambda: server.holders("a"))
@@ -99,7 +99,7 @@ def check_waiting(shell, server):
     finish(holder, "")
 
 
-def check_interrupt(shell, server):
+def check_interrupt(shell, server, _):
     for reading in (False, True):
         shell.run(f"{LOCK} -- sh -c 'echo begun; {'read x' if reading else 'sleep 100'}'")
         shell.read("begun")
@@ -114,7 +114,7 @@ def check_interrupt(shell, server):
     expect("its code", shell.code(), 6)
 
 
-def check_scripts_and_pipes(shell, directory):
+def check_scripts_and_pipes(shell, _, directory):
     """Ctrl-C ends a whole script, and the next in a pipeline keeps the terminal."""
     script = pathlib.Path(directory) / "script"
     script.write_text(f"{LOCK} -- sh -c 'echo begun; sleep 100'\necho went on\n", encoding="utf-8")
@@ -130,7 +130,7 @@ def check_scripts_and_pipes(shell, directory):
     shell.code()
 
 
-def check_suspending(shell, server):
+def check_suspending(shell, server, _):
     for reading in (False, True):
         # No loop over commands here: a dash that is stopped while it starts one hangs, under any shell.
         command = "read x; echo got $x" if reading else "exec sleep 25"
@@ -178,24 +178,26 @@ def check_lost_while_suspended(shell, server, directory):
         if how == "push":
             server.lose("a")
         else:
-            expect("the lock runs out", until(lambda: not server.holders("a"), 2), True)
+            expect("the lock runs out", until(lambda: not server.holders("a")), True)
         before = marks.stat().st_size
         shell.run("fg")
         expect(f"lost by {how}", shell.code(), 122)
         expect(f"lost by {how}: it did not go on", marks.stat().st_size, before)
 
 
-def main():
-    signal.alarm(100)
+def in_a_shell(check):
     with Fake() as server, tempfile.TemporaryDirectory() as directory:
         shell = Shell(server)
-        check_reading(shell, server)
-        check_waiting(shell, server)
-        check_interrupt(shell, server)
-        check_scripts_and_pipes(shell, directory)
-        check_suspending(shell, server)
-        check_lost_while_suspended(shell, server, directory)
-        shell.close()
+        try:
+            check(shell, server, directory)
+        finally:
+            shell.close()
+
+
+def main():
+    for check in (check_reading, check_waiting, check_interrupt, check_scripts_and_pipes, check_suspending,
+                  check_lost_while_suspended):
+        starvation.run(in_a_shell, check, name=check.__name__, failures=failures)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

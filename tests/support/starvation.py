@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Tests of things that take time, on a machine that has other work.
+
+A node that the kernel keeps off the processor for as long as a lease loses what it holds, and is right to. A test that
+failed while that happened to one of its processes has shown nothing, so it is run again. The kernel counts how long
+each process waited for a processor; without such evidence a failure is a failure at once.
+"""
+
+import os
+import pathlib
+import threading
+import time
+import traceback
+
+# Seconds after which something that a test waits for will not come any more.
+PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
+ATTEMPTS = int(os.environ.get("CONCLAVE_TEST_ATTEMPTS", "4"))
+STARVED = 0.08  # seconds off the processor within one interval: a lease of 300 ms has a quarter of that to spare
+INTERVAL = 0.1
+
+
+class Broken(AssertionError):
+    """What no lack of time excuses: two holders at once, a crash, a finding of a sanitizer."""
+
+
+def descendants(pid):
+    """A process and all that it started, and so on."""
+    found = [str(pid)]
+    for parent in found:
+        for children in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                found += children.read_text(encoding="ascii").split()
+            except OSError:
+                pass  # it has gone meanwhile
+    return found
+
+
+def waited(pid):
+    """Seconds that a process has waited for a processor so far."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+class Watch:
+    """Looks at this test's processes while it runs."""
+
+    def __init__(self):
+        self.worst = 0.0
+        self.before = {}
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def look(self):
+        for pid in descendants(os.getpid()):
+            now = waited(pid)
+            if now is not None:
+                self.worst = max(self.worst, now - self.before.get(pid, now))
+                self.before[pid] = now
+
+    def run(self):
+        while True:
+            begun = time.monotonic()
+            self.look()
+            if self.ended.wait(INTERVAL):
+                return
+            self.worst = max(self.worst, time.monotonic() - begun - 2 * INTERVAL)  # this thread waits, too
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+        self.look()
+
+    def starved(self):
+        return self.worst >= STARVED
+
+
+def attempt(test, *arguments):
+    """Why a test failed, or None; and whether it was denied the processor."""
+    with Watch() as watch:
+        try:
+            test(*arguments)
+            return None, False
+        except Exception as error:  # pylint: disable=broad-except
+            told = "".join(traceback.format_exception(type(error), error, error.__traceback__)[-3:]).strip()
+            excused = not isinstance(error, Broken)
+    return told, excused and watch.starved()
+
+
+def run(test, *arguments, name=None, failures=None):
+    """Runs a test until it passes or fails for its own fault. Failures may also be collected in a list. Returns success."""
+    name = name or test.__name__
+    for left in reversed(range(ATTEMPTS)):
+        begun, known = time.monotonic(), len(failures or ())
+
+        def play():
+            test(*arguments)
+            if failures is not None and len(failures) > known:
+                raise AssertionError("; ".join(map(str, failures[known:])))
+
+        told, starved = attempt(play)
+        if told is None:
+            print(f"ok   {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+            return True
+        if not starved or not left:
+            break
+        if failures is not None:
+            del failures[known:]
+        print(f"again {name}: it had to wait for the processor when this happened: {told}", flush=True)
+    print(f"FAIL {name}: {told}", flush=True)
+    return False
