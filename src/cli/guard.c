@@ -29,6 +29,7 @@ struct watch {
     bool ended, overdue; /* the command itself has ended; its time was over */
     int status;
     int64_t term_ms, kill_ms;
+    int64_t leftover_ms; /* what the command left behind is ended then, whatever the lock's limits are */
 };
 
 int64_t guard_now_ms(void)
@@ -141,8 +142,8 @@ static void obey(struct watch *watch)
     } else if (order.signal) {
         kill(-watch->command, order.signal);
     } else if (!watch->overdue) {
-        watch->term_ms = order.term_ms;
-        watch->kill_ms = order.kill_ms;
+        watch->term_ms = watch->ended ? GUARD_NEVER : order.term_ms;
+        watch->kill_ms = order.kill_ms < watch->leftover_ms ? order.kill_ms : watch->leftover_ms;
     }
 }
 
@@ -191,8 +192,9 @@ static void clear_up(struct watch *watch)
 {
     const int64_t now_ms = guard_now_ms();
     watch->term_ms = now_ms;
-    if (watch->kill_ms > now_ms + LEFTOVER_MS)
-        watch->kill_ms = now_ms + LEFTOVER_MS;
+    watch->leftover_ms = now_ms + LEFTOVER_MS;
+    if (watch->kill_ms > watch->leftover_ms)
+        watch->kill_ms = watch->leftover_ms;
 }
 
 static void keep_watch(struct watch *watch)
@@ -213,7 +215,8 @@ static void keep_watch(struct watch *watch)
 
 static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mask)
 {
-    struct watch watch = {.fd = fd, .term_ms = GUARD_NEVER, .kill_ms = GUARD_NEVER};
+    struct watch watch = {
+        .fd = fd, .term_ms = GUARD_NEVER, .kill_ms = GUARD_NEVER, .leftover_ms = GUARD_NEVER};
     sigset_t all, child;
     sigfillset(&all);
     sigemptyset(&child);

@@ -3,7 +3,9 @@
  * A shell knows `conclave` as its job, not the command, which has a process group of its own. So the terminal stays
  * with `conclave`'s group, whose Ctrl-C reaches a whole pipeline or script, until the command reads from it or sets it
  * and is stopped for that by the system: then it is lent the terminal. When the command is suspended, `conclave`
- * suspends itself, and the shell sees its job suspended.
+ * suspends itself, and the shell sees its job suspended. A `conclave` that is not in the foreground itself, since it is
+ * the command of another, stops by the signal that its own command was stopped by: the outer one lends it the terminal,
+ * and it lends it on.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -71,7 +73,10 @@ bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *g
         guard_signal(guard, SIGCONT);
         return false;
     }
-    suspend(terminal);
+    if ((signal == SIGTTIN || signal == SIGTTOU) && !terminal->lent)
+        raise(signal);
+    else
+        suspend(terminal);
     return true;
 }
 

@@ -241,13 +241,40 @@ int cv_client_wait(struct conclave *session, int64_t until_ms)
     return 0;
 }
 
+/* A session without a connection. */
+static int begin(struct conclave **session_out, const char *servers, int timeout_ms)
+{
+    struct conclave *session = calloc(1, sizeof *session);
+    if (session)
+        session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *session_out = session; /* from now on it may be interrupted */
+    if (!session)
+        return CONCLAVE_NO_MEMORY;
+    session->fd = -1;
+    session->last_question = &session->first_question;
+    session->last_event = &session->first_event;
+    session->timeout_ms = timeout_ms;
+    cv_resp_begin(&session->out, MOST_TO_SEND);
+    session->servers = strdup(servers);
+    if (session->wake < 0 || !session->servers)
+        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory or descriptors");
+    if (!cv_client_servers(servers))
+        return cv_client_fail(session, CONCLAVE_INVALID, "the list of servers is empty");
+    return 0;
+}
+
 /* A server that keeps one waiting for a lock may do so rightly, or hang: does it still answer others? */
 static bool still_answers(const struct conclave *session)
 {
     const struct cv_text server = cv_client_server(session->servers, session->turn);
     char *alone = strndup(server.start, server.length);
     struct conclave *probe = NULL;
-    const bool answers = alone && conclave_open(&probe, alone, session->timeout_ms) == 0;
+    const bool begun = alone && begin(&probe, alone, session->timeout_ms) == 0;
+    if (begun)
+        probe->credentials = session->credentials;
+    const bool answers = begun && cv_client_connect(probe) == 0;
+    if (probe)
+        probe->credentials = NULL; /* they are the session's own */
     conclave_close(probe);
     free(alone);
     return answers;
@@ -391,29 +418,15 @@ int conclave_open(struct conclave **session, const char *servers, int timeout_ms
     return conclave_open_with(session, &(struct conclave_options){.servers = servers, .timeout_ms = timeout_ms});
 }
 
-int conclave_open_with(struct conclave **session_out, const struct conclave_options *options)
+int conclave_open_with(struct conclave **session, const struct conclave_options *options)
 {
-    struct conclave *session = calloc(1, sizeof *session);
-    if (session)
-        session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *session_out = session; /* from now on it may be interrupted */
-    if (!session)
-        return CONCLAVE_NO_MEMORY;
     const char *variable = getenv("CONCLAVE_SERVER"), *servers = options->servers;
     if (!servers)
         servers = variable && *variable ? variable : "127.0.0.1:7700";
-    session->fd = -1;
-    session->last_question = &session->first_question;
-    session->last_event = &session->first_event;
-    session->timeout_ms = options->timeout_ms;
-    cv_resp_begin(&session->out, MOST_TO_SEND);
-    session->servers = strdup(servers);
-    if (session->wake < 0 || !session->servers)
-        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory or descriptors");
-    if (!cv_client_servers(servers))
-        return cv_client_fail(session, CONCLAVE_INVALID, "the list of servers is empty");
-    const int error = open_credentials(session, options);
-    return error ? error : cv_client_connect(session);
+    int error = begin(session, servers, options->timeout_ms);
+    if (!error)
+        error = open_credentials(*session, options);
+    return error ? error : cv_client_connect(*session);
 }
 
 void conclave_close(struct conclave *session)

@@ -368,6 +368,19 @@ def check_leftovers(server):
         process.communicate()
 
 
+def check_stubborn_leftovers(server):
+    """A leftover that ignores TERM is killed two seconds later, however often the lock is renewed meanwhile."""
+    with Fake(lease=600) as leased, tempfile.TemporaryDirectory() as directory:
+        script = "trap '' TERM; echo $$ > pid.new; mv pid.new pid; i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.02; done"
+        process = lock(leased, "--", "sh", "-c", f"cd {directory}; (sh -c \"{script}\") & while ! test -e pid; do sleep 0.01; done; exit 6",
+                       stdout=subprocess.DEVNULL)
+        begun = time.monotonic()
+        expect("its own code", process.wait(12), 6)
+        within("TERM, and KILL two seconds later", time.monotonic() - begun, 1.5, 8)
+        process.communicate()
+    del server
+
+
 def check_nested(server):
     """One lock inside another: codes come through, and the end of the outer one is the end of all."""
     inner = [CONCLAVE, "lock", "b", "--"]
@@ -495,7 +508,7 @@ def with_server(check):
 
 def main(wanted):
     for check in (check_exit_codes, check_usage, check_waiting, check_connecting, check_starting, check_environment, check_shared, check_signals,
-                  check_any_moment, check_ignored, check_killed, check_leftovers, check_nested, check_closed, check_lost, check_in_time,
+                  check_any_moment, check_ignored, check_killed, check_leftovers, check_stubborn_leftovers, check_nested, check_closed, check_lost, check_in_time,
                   check_graceful, check_ttl):
         if not wanted or check.__name__ in wanted:
             starvation.run(with_server, check, name=check.__name__, failures=failures)

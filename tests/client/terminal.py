@@ -83,6 +83,18 @@ def check_reading(shell, *_):
     shell.code()
 
 
+def check_reading_nested(shell, *_):
+    """A lock inside a lock: whatever reads in the innermost one gets the terminal."""
+    shell.run(f"{LOCK} -- {CONCLAVE} lock b -- {CONCLAVE} lock c -- sh -c 'echo name?; read name; echo hello $name; exit 3'")
+    expect("it asks", shell.read("name?"), True)
+    shell.type("nest\n")
+    expect("it reads from the terminal", shell.read("hello nest"), True)
+    expect("its code", shell.code(), 3)
+    shell.run("echo outer")
+    expect("the terminal is back", shell.read("outer"), True)
+    shell.code()
+
+
 def check_waiting(shell, server, _):
     """Somebody who waits is told, after a while, and only on a terminal."""
     holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
@@ -195,7 +207,7 @@ def in_a_shell(check):
 
 
 def main():
-    for check in (check_reading, check_waiting, check_interrupt, check_scripts_and_pipes, check_suspending,
+    for check in (check_reading, check_reading_nested, check_waiting, check_interrupt, check_scripts_and_pipes, check_suspending,
                   check_lost_while_suspended):
         starvation.run(in_a_shell, check, name=check.__name__, failures=failures)
     print(f"{len(failures)} failures")

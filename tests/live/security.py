@@ -74,6 +74,27 @@ def another_server_is_not_believed():
             assert done.returncode == 125 and "a key or certificates" in done.stderr, done
 
 
+def long_waits_with_a_key():
+    """Whoever waits for long looks whether the server still answers: with the same key, wherever that came from."""
+    with World() as world:
+        world.key("cluster")
+        key = world.key("build", "build")
+        with Secured(world, f"cluster-key = {world.path}/cluster.key\n") as node:
+            holder = subprocess.Popen([CONCLAVE, "lock", "busy", "--server", node.address, "--key", str(key), "--", "cat"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            deadline = time.monotonic() + PATIENCE
+            while node.info().get("held") != "1" and time.monotonic() < deadline:
+                time.sleep(0.02)
+            waiter = subprocess.Popen([CONCLAVE, "lock", "busy", "--server", node.address, "--key", str(key), "--", "true"],
+                                      stderr=subprocess.PIPE, text=True)
+            time.sleep(4.5)  # longer than the client waits before it looks
+            assert waiter.poll() is None, (waiter.returncode, waiter.stderr.read())
+            assert node.info()["refused_clients"] == "0", "the look was not refused"
+            holder.communicate(b"")
+            assert waiter.wait(PATIENCE) == 0, waiter.stderr.read()
+            waiter.stderr.close()
+
+
 def key_files_are_private():
     with World() as world:
         key = world.key("cluster")
@@ -324,7 +345,7 @@ def certificate_options(world, name):
             world.path / f"{name}.pk"]
 
 
-TESTS = [strangers_get_nothing, another_server_is_not_believed, key_files_are_private, plaintext_stays_on_loopback,
+TESTS = [strangers_get_nothing, another_server_is_not_believed, long_waits_with_a_key, key_files_are_private, plaintext_stays_on_loopback,
          unix_socket_has_its_mode, acl_matrix, reload_changes_keys_and_acls, certificates]
 
 if __name__ == "__main__":
