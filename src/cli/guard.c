@@ -215,8 +215,7 @@ static void keep_watch(struct watch *watch)
 
 static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mask)
 {
-    struct watch watch = {
-        .fd = fd, .term_ms = GUARD_NEVER, .kill_ms = GUARD_NEVER, .leftover_ms = GUARD_NEVER};
+    struct watch watch = {.fd = fd, .term_ms = GUARD_NEVER, .kill_ms = GUARD_NEVER, .leftover_ms = GUARD_NEVER};
     sigset_t all, child;
     sigfillset(&all);
     sigemptyset(&child);
