@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ sys.path.insert(0, str(ROOT / "torment"))
 
 from judge import Judge, Rules  # noqa: E402
 from register import Registers  # noqa: E402
+import configuration  # noqa: E402
 import nemesis  # noqa: E402
 
 SECOND = 1000000
@@ -197,6 +199,57 @@ def crash():
 
     assert died(-6, False) == died(1, False) == died(-11, True) == {"nodes-survive"}
     assert not died(1, True), "a node may give up when its disk is full"
+    assert not good().tell(5, "driver", "died", node=1, status=2, full=False, misled=True).violated()
+    assert good().tell(5, "driver", "died", node=1, status=-6, full=False, misled=True).violated() == {"nodes-survive"}
+
+
+def plain_clients():
+    """Nobody can tell a client of the old protocol anything: its connection must end once another believes in its lock."""
+    def story(rival_at, shared=False):
+        return (good().tell(5, "p", "plain-hold", name="a", kind="lock", fence=7, shared=shared, node=1)
+                .hold(rival_at, 9, "y", 8, shared=shared).call(7, 7.1, "p", "PING", "done")
+                .tell(8, "p", "plain-end", name="a", fence=7, why="gone"))
+
+    assert story(6).violated() == {"losses-told"}
+    assert not story(6).violated(bounded=False), "clocks that go wrong promise nothing"
+    assert not story(7.05).violated(), "it was asked before"
+    assert not story(8.5).violated(), "it had ended"
+    assert not story(6, shared=True).violated(), "they share"
+
+
+def commands_end():
+    assert good().tell(5, "driver", "command", number=1, state="ended", status=122, said="").violated() == {"commands-go-on"}
+    assert not good().tell(5, "driver", "command", number=1, state="begun").violated()
+
+
+def vanished():
+    gone = good().tell(5, "driver", "vanished", name="v", node=1, plain=True)
+    assert not gone.tell(16, "driver", "freed", name="v").violated()
+    assert good().tell(5, "driver", "vanished", name="v", node=1, plain=True).tell(
+        30, "driver", "freed", name="v").violated() == {"vanished-freed"}
+    assert good().tell(5, "driver", "vanished", name="v", node=1, plain=True).tell(
+        40, "driver", "end-of-run").violated() == {"vanished-freed"}
+
+
+def bystanders():
+    def story(late_ms, why):
+        return (good().hold(4.5, None, "x", 9, until=5.5).tell(5.4, "x", "end", name="a", kind="lock", fence=9, why=why,
+                                                               ended=int(5.4 * SECOND))
+                .tell(7, "driver", "crowd-gone", begin=5 * SECOND, late_ms=late_ms))
+
+    assert story(1, "lost").violated() == {"bystanders-keep"}
+    assert not story(1, "released").violated() and not story(200, "lost").violated()
+
+
+def configurations():
+    """Every configuration that is drawn obeys the rules between settings, and the slower it is the longer it may take."""
+    for seed in range(300):
+        drawn = configuration.draw(random.Random(seed), 5, 2)
+        group = drawn.group
+        if group:
+            assert group["lease"] >= 3 * group["heartbeat"] and group["timeout"] >= 2 * group["heartbeat"], group
+            assert group["longest-timeout"] >= group["timeout"] and 1 <= group["voters"] <= 7, group
+        assert drawn.serve_s() >= configuration.SERVE_S and drawn.networks in (1, 2)
 
 
 def register():
@@ -245,7 +298,7 @@ def bad_input():
 
 
 TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, readers, torn_reads, stale_fence_accepted, lost_update, observers,
-         calls, no_progress, crash, register, generators, bad_input]
+         calls, no_progress, crash, plain_clients, commands_end, vanished, bystanders, configurations, register, generators, bad_input]
 
 if __name__ == "__main__":
     for test in TESTS:

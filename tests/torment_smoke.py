@@ -24,7 +24,7 @@ class Campaign:
         self.directory = tempfile.TemporaryDirectory(prefix="torment-smoke-")
         name, value = self.mark.split("=")
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "torment" / "run"), "--nodes", "3", "--json", *options],
+            [sys.executable, str(ROOT / "torment" / "run"), "--nodes", "3", "--settings", "default", "--json", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
             env=os.environ | {name: value, "TMPDIR": self.directory.name})
 

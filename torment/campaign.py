@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 
+import configuration
 import history
 import nemesis
 from cluster import Clocks, Cluster
 from history import History, now_us
 from isolation import die_with_parent
-from judge import SERVE_S, Judge, Rules
+from judge import Judge, Rules
 from network import Loopback, Namespaces
 from resp import Gone
 from session import SECOND, Session, Silent
@@ -48,21 +49,36 @@ class Run:
         self.histories.mkdir(parents=True)
         self.nemesis = nemesis.TABLE[name]
         self.history = History(self.histories / "driver.jsonl", "driver")
-        self.helpers = {}
+        self.helpers, self.commands = {}, {}
         self.random = random.Random(f"{seed} {nodes} {name}")
+        self.configuration = self.draw_configuration()
         self.network = self.cluster = None
         self.started = self.interrupted = False
+
+    def world(self):
+        return Namespaces if self.options.isolated else Loopback
+
+    def draw_configuration(self):
+        """By a chance of its own, so that the faults of a seed are the same under every configuration."""
+        if self.options.settings == "random" and self.options.group == "raft" and not self.nemesis.tied:
+            chosen = configuration.draw(random.Random(f"{self.seed} settings"), self.nodes, self.world().networks)
+        else:
+            chosen = configuration.Configuration()
+        chosen.tied = self.nemesis.tied
+        chosen.networks = max(chosen.networks, self.nemesis.networks)
+        return chosen
 
     # ---- starting ----
 
     def start(self):
         self.history.note("run", seed=self.seed, nodes=self.nodes, nemesis=self.name, group=self.options.group,
                           names=self.options.algorithms,
-                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded())
-        self.network = (Namespaces if self.options.isolated else Loopback)(self.nodes)
+                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded(),
+                          serve_s=self.configuration.serve_s(), configuration=self.configuration.facts())
+        self.network = self.world()(self.nodes, self.configuration.networks)
         settings = {"program": self.options.program, "directory": str(self.directory), "nodes": self.nodes,
                     "group": self.options.group, "algorithms": self.options.algorithms,
-                    "isolated": self.options.isolated, "extra": self.options.set}
+                    "isolated": self.options.isolated, "extra": self.options.set, "configuration": self.configuration}
         self.cluster = Cluster(self.network, settings, self.history,
                                Clocks(self.nemesis.clocks, self.random, self.directory))
         for node in self.cluster.nodes():
@@ -97,17 +113,50 @@ class Run:
             self.help(f"client-{number}", "client.py", plan, number)
         for node in self.cluster.nodes():
             self.help(f"observer-{node}", "observer.py", plan, node)
+        self.start_commands()
 
     def help(self, name, script, *arguments):
         self.helpers[name] = subprocess.Popen(
             [sys.executable, str(HERE / script), *map(str, arguments)], stdin=subprocess.DEVNULL,
             start_new_session=True, preexec_fn=die_with_parent, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
 
+    # ---- commands that must go on ----
+
+    def start_commands(self):
+        """`conclave lock` with its default settings, each with a name of its own, by any of the servers."""
+        servers = ["{}:{}".format(*self.network.client_address(node)) for node in self.cluster.nodes()]
+        for number in range(1, self.nemesis.commands + 1):
+            self.random.shuffle(servers)
+            self.commands[number] = subprocess.Popen(
+                [self.options.program, "lock", f"command-{number}", "--server", ",".join(servers), "--", "sleep", "100000"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                start_new_session=True, preexec_fn=die_with_parent)
+            self.history.note("command", number=number, state="begun")
+
+    def watch_commands(self):
+        """Notes which of them have ended by themselves."""
+        for number, process in list(self.commands.items()):
+            if process.poll() is not None:
+                self.history.note("command", number=number, state="ended", status=process.returncode,
+                                  said=process.stderr.read().strip()[-300:])
+                del self.commands[number]
+
+    def end_commands(self):
+        self.watch_commands()
+        for process in self.commands.values():
+            process.terminate()
+        for process in self.commands.values():
+            try:
+                process.wait(FINISH_S)
+            except subprocess.TimeoutExpired as error:
+                raise Unknown("a command did not end by SIGTERM") from error
+        self.commands.clear()
+
     # ---- the faults ----
 
     def torment(self, tell):
         """Faults one after the other until the time is over. Each begins when the cluster serves again."""
-        world = nemesis.World(self.cluster, self.network, self.random, self.history)
+        world = nemesis.World(self.cluster, self.network, self.random, self.history, self.options.algorithms)
         world.names = self.options.available
         end_us = now_us() + int(self.options.run_seconds * SECOND)
         self.probe()
@@ -121,6 +170,7 @@ class Run:
             self.cluster.repair()
             healed_us = self.history.note("healed")
             self.probe(healed_us)
+            self.watch_commands()
 
     def probe(self, healed_us=None):
         """Every node grants again, quick locks that nobody contends for, and every lock of the clients is granted by
@@ -130,7 +180,7 @@ class Run:
         tries = [(node, self.options.algorithms[0] + ".probe") for node in self.cluster.nodes()]
         tries += [(anybody, name) for name in self.options.algorithms]
         first_us = None
-        while tries and now_us() < since_us + SERVE_S * SECOND:
+        while tries and now_us() < since_us + self.configuration.serve_s() * SECOND:
             for node, name in list(tries):
                 granted_us = self.try_once(node, name)
                 if granted_us:
@@ -165,6 +215,7 @@ class Run:
 
     def finish(self):
         """Clients end first, then the nodes, then the register, so that nobody misses anybody."""
+        self.end_commands()
         clients = [name for name in self.helpers if name != "register"]
         for name in clients:
             self.helpers[name].terminate()
@@ -183,7 +234,7 @@ class Run:
             raise Unknown("the register failed")
 
     def close(self):
-        for process in reversed(self.helpers.values()):  # the register last
+        for process in [*self.commands.values(), *reversed(self.helpers.values())]:  # the register last
             if process.poll() is None:
                 process.kill()
             process.wait()
@@ -217,10 +268,10 @@ class Run:
         """A run that did not come to its end is judged for safety alone, one that did not begin not at all."""
         judge = Judge(history.read(sorted(self.histories.glob("*.jsonl"))),
                       Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded(),
-                            complete=not problem))
+                            complete=not problem, serve_s=self.configuration.serve_s()))
         verdicts = judge.judge() if self.started else []
         violated = any(verdict.verdict == "violated" for verdict in verdicts)
-        return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name,
+        return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name, "configuration": self.configuration.facts(),
                 "verdict": "violated" if violated else "unknown" if problem else "held", "problem": problem,
                 "numbers": judge.numbers(), "properties": [vars(verdict) for verdict in verdicts],
                 "stuck": judge.stuck(), "repeat": self.options.repeat(self.seed, self.nodes, self.name)}

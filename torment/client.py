@@ -6,6 +6,9 @@ usage: client.py PLAN NUMBER    PLAN: a JSON file: seed, histories, register, ad
 
 It is nearly as careful as `conclave lock`: it believes in a lock only once RENEW has said how long that lasts, stops a tenth
 before the time is up by its own clock, and at once when it is told `lost` or its connection ends.
+
+Every fifth client is of the plain kind: it speaks the old protocol, in which nobody can tell it anything unasked, never says RENEW,
+and believes in its lock for as long as its connection answers PING.
 """
 
 import json
@@ -101,6 +104,29 @@ class Hold:
                           ended=moment if self.until_us is None else min(moment, self.until_us))
 
 
+class PlainHold:
+    """A lock that is believed in for as long as the connection lasts."""
+
+    def __init__(self, session, kind, name, grant):
+        self.session, self.kind, self.name, self.fence = session, kind, name, grant.answer
+        self.shared = "SHARED" in grant.words
+        self.until_us = None
+        session.history.note("plain-hold", name=name, kind=kind, fence=self.fence, shared=self.shared, node=session.node)
+
+    def rest(self, seconds):
+        """Whoever looks finds out: a connection that has ended answers nothing."""
+        end_us = now_us() + int(seconds * SECOND)
+        while True:
+            self.session.ask("PING")
+            left_us = end_us - now_us()
+            if left_us <= 0:
+                return
+            self.session.attend(now_us() + min(left_us, SECOND // 20))
+
+    def end(self, why):
+        self.session.history.note("plain-end", name=self.name, fence=self.fence, why=why)
+
+
 class Client:
     def __init__(self, plan, number):
         self.plan = plan
@@ -110,6 +136,7 @@ class Client:
         self.register = Register(plan["register"], self.who)
         self.home = (number - 1) % len(plan["addresses"])
         self.kind = "election" if number % 4 == 0 else "lock"
+        self.plain = number % 5 == 0
         self.stopping = False
         signal.signal(signal.SIGTERM, self.stop)
 
@@ -148,7 +175,7 @@ class Client:
     def inside(self, session, name, grant):
         hold = None
         try:
-            hold = Hold(session, self.kind, name, grant)
+            hold = (PlainHold if self.plain else Hold)(session, self.kind, name, grant)
             self.work(hold)
         except Over as over:
             if hold:
@@ -165,7 +192,7 @@ class Client:
     def one_round(self, session):
         name = self.random.choice(self.plan["names"]) if self.kind == "lock" else "leader"
         words = [ENDINGS[self.kind][0], name, "WAIT", WAIT_MS]
-        if self.kind == "lock" and self.random.random() < 0.25:
+        if self.kind == "lock" and not self.plain and self.random.random() < 0.25:
             words += ["TTL", TTL_MS]
         if self.kind == "lock" and self.random.random() < 0.4:
             words.append("SHARED")
@@ -181,7 +208,7 @@ class Client:
         session = None
         why = "gone"
         try:
-            session = Session(self.history, node + 1, self.plan["addresses"][node])
+            session = Session(self.history, node + 1, self.plan["addresses"][node], 2 if self.plain else 3)
             for _ in range(self.random.randint(5, 60)):
                 if self.stopping:
                     break

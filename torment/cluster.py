@@ -44,11 +44,16 @@ class Clocks:
 
 class Cluster:
     def __init__(self, network, settings, history, clocks):
-        """`settings`: program, directory, nodes, group, algorithms, isolated, extra (SECTION.KEY=VALUE)."""
+        """`settings`: program, directory, nodes, group, algorithms, isolated, configuration, extra (SECTION.KEY=VALUE)."""
         self.network, self.settings, self.history, self.clocks = network, settings, history, clocks
         self.processes = {}
         self.paused, self.filled = set(), set()
+        self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
+        self.other = {}  # node: the lines of [group] that only its file has
+        self.listed = {}  # node: whom its [members] lists, if not everybody
         self.mounted = []
+        if settings["configuration"].tied:
+            self.tie_breaker().write_bytes(b"")  # the nodes do not make it
         for node in self.nodes():
             self.make_directory(node)
             self.write_config(node)
@@ -70,16 +75,34 @@ class Cluster:
             self.mounted.append(node)
 
     def write_config(self, node):
+        configuration = self.settings["configuration"]
         lines = ["[node]", f"id = {node}", f"listen = {self.socket(node)}",
                  "listen = {}:{}".format(*self.network.client_address(node))]
         if self.settings["group"] != "static":
-            lines += [f"directory = {self.directory(node)}/state"]
+            lines += [f"directory = {self.state_directory(node)}"]
         lines += ["[security]", "plaintext = yes"]  # nobody else is on this network
-        lines += ["[group]", f"mode = {self.settings['group']}", "[members]"]
-        lines += ["{} = {}:{}".format(other, *self.network.peer_address(other)) for other in self.nodes()]
+        group = configuration.group | self.other.get(node, {})
+        lines += ["[group]", f"mode = {self.settings['group']}", *(f"{key} = {value}" for key, value in group.items())]
+        if configuration.tied:
+            lines += [f"tie-breaker = {self.tie_breaker()}"]
+        lines += ["[members]", *map(self.member_line, self.listed.get(node, self.nodes()))]
         for algorithm in sorted(self.settings["algorithms"], key=len, reverse=True):  # central-deny before central*
             lines += [f"[lock {algorithm}*]", f"algorithm = {algorithm}"]
+            if configuration.delay_ms:
+                lines += [f"delay = {configuration.delay_ms}"]
         self.config(node).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def member_line(self, node):
+        addresses = " ".join(f"{host}:{port}" for host, port in self.network.peer_addresses(node))
+        attribute = self.settings["configuration"].attributes.get(node)
+        return f"{node} = {addresses}" + (f" attribute {attribute}" if attribute is not None else "")
+
+    def state_directory(self, node):
+        """What the node must not forget."""
+        return self.directory(node) / "state"
+
+    def tie_breaker(self):
+        return pathlib.Path(self.settings["directory"]) / "tie-breaker"
 
     def config(self, node):
         return pathlib.Path(self.settings["directory"]) / f"node{node}.conf"
@@ -120,7 +143,8 @@ class Cluster:
         """A node that ended though nobody killed it is a finding, and the judge's business."""
         process = self.processes.pop(node, None)
         if process and not killed:
-            self.history.note("died", node=node, status=process.wait(), full=node in self.filled, said=self.last_word(node))
+            self.history.note("died", node=node, status=process.wait(), full=node in self.filled,
+                              misled=node in self.misled, said=self.last_word(node))
         elif process:
             process.wait()
 
@@ -131,6 +155,23 @@ class Cluster:
         self.processes[node].kill()
         self.paused.discard(node)
         self.reap(node, killed=True)
+
+    def end(self, node):
+        """In order, as an operator ends it."""
+        if self.alive(node) and node not in self.paused:
+            self.state(node, "down")
+            self.processes[node].terminate()
+            try:
+                self.processes[node].wait(ENDING_S)
+            except subprocess.TimeoutExpired:
+                self.history.note("died", node=node, status="no end by SIGTERM", full=False)
+            self.kill(node)
+            self.reap(node, killed=True)
+
+    def read_again(self, node):
+        """HUP: it reads its file."""
+        if self.alive(node):
+            self.processes[node].send_signal(signal.SIGHUP)
 
     def pause(self, node):
         if self.alive(node) and node not in self.paused:
@@ -162,11 +203,28 @@ class Cluster:
 
     def repair(self):
         """Everybody runs again, whatever was done to them."""
+        self.network.lose_networks(set())
         for node in self.nodes():
             self.go_on(node)
             if node in self.filled:
                 self.empty(node)
             self.start(node)
+
+    # ---- the operator ----
+
+    def operate(self, *words, server=None, seconds=15):
+        """Runs a command of the program's against a node, from where the clients are; its exit status and output."""
+        command = [self.settings["program"], *map(str, words)]
+        servers = ",".join(self.socket(node) for node in ([server] if server else self.nodes()))
+        try:
+            result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                                    timeout=seconds, env=os.environ | {"CONCLAVE_SERVER": servers})
+        except subprocess.TimeoutExpired:
+            self.history.note("operator", words=list(map(str, words)), status="no end", said="")
+            return None, ""
+        said = (result.stdout + result.stderr).strip()
+        self.history.note("operator", words=list(map(str, words)), status=result.returncode, said=said[-500:])
+        return result.returncode, said
 
     # ---- questions ----
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Packets that do not arrive."""
 
+from fault_process import kill, pause
 from network import CLIENTS
 
 
@@ -64,3 +65,31 @@ def cut_for_a_while(world, pairs):
     cuts = world.cut(pairs)
     yield world.seconds(0.3, 5)
     world.mend(cuts)
+
+
+def lose_network(world):
+    """One of the two networks goes, sometimes the other soon after it is back; now and then a node fails meanwhile."""
+    for network in world.random.sample([0, 1], world.random.randint(1, 2)):
+        world.say("network", lost=network)
+        world.network.lose_networks({network})
+        yield world.seconds(0.5, 3)
+        if world.random.random() < 0.4:
+            yield from world.random.choice([kill, pause])(world)
+        world.say("network", back=network)
+        world.network.lose_networks(set())
+        yield world.seconds(0.2, 1)
+
+
+def tie(world):
+    """One of two nodes fails, or they do not hear each other; sometimes nobody can read the tie-breaker meanwhile."""
+    fault = world.random.choice([kill, pause, halves])
+    gone = world.random.random() < 0.4
+    file = world.cluster.tie_breaker()
+    if gone:
+        world.say("tie-breaker", gone=True)
+        file.rename(f"{file}.gone")
+        yield world.seconds(0.1, 1)
+    yield from fault(world) if fault is not halves else cut_for_a_while(world, between([1], [2]))
+    if gone:
+        file.with_name(file.name + ".gone").rename(file)
+        world.say("tie-breaker", gone=False)

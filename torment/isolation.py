@@ -36,7 +36,8 @@ def settle_in():
     try:
         for command in (["mount", "--make-rprivate", "/"], ["mount", "-t", "proc", "proc", "/proc"],
                         ["mount", "-t", "tmpfs", "torment", "/run"], ["mkdir", "/run/netns"],
-                        ["ip", "link", "set", "lo", "up"], ["ip", "link", "add", "hub", "type", "bridge"]):
+                        ["ip", "link", "set", "lo", "up"], ["ip", "link", "add", "hub", "type", "bridge"],
+                        ["ip", "link", "add", "spare", "type", "bridge"]):
             subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         return False

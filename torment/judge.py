@@ -11,9 +11,10 @@ import json
 import sys
 
 import history
+from configuration import SERVE_S
 
-SERVE_S = 20  # after healing, every node grants every lock within that
-
+FREED_US = 20 * 1000000
+BUSY_MS = 50  # a driver that wakes up so much too late runs on a machine that is too busy to judge short times by
 
 @dataclasses.dataclass
 class Rules:
@@ -118,6 +119,48 @@ class Judge:
                 if not stays[shared] or hold["ended"] > stays[shared]["ended"]:
                     stays[shared] = hold
 
+    def losses_told(self):
+        """A client of the old protocol cannot be told that it has lost a lock: once another believes in that lock, its
+        connection answers nothing any more."""
+        ends = {(e["who"], e["name"], e["fence"]): e["us"] for e in self.all("plain-end")}
+        answers = [event for event in self.answers if event["command"] == "PING" and event["outcome"] == "done"]
+        for plain in self.all("plain-hold"):
+            end_us = ends.get((plain["who"], plain["name"], plain["fence"]), self.end_us)
+            rivals = [hold["us"] for hold in self.holds if hold["name"] == plain["name"] and hold["fence"] > plain["fence"]
+                      and not (hold["shared"] and plain["shared"]) and hold["us"] < end_us]
+            if not rivals:
+                continue
+            late = next((event for event in answers if event["who"] == plain["who"]
+                         and min(rivals) < event["asked"] and event["us"] <= end_us), None)
+            if late:
+                yield (f"{plain['name']}: {plain['who']} (fence {plain['fence']}, node {plain['node']}) lost it to another at "
+                       f"{self.at(min(rivals))}, and its connection still answered at {self.at(late['us'])}")
+
+    def commands_go_on(self):
+        """Nothing that was done to the group ends a command that holds a lock."""
+        for event in self.all("command"):
+            if event["state"] == "ended":
+                yield (f"command {event['number']} ended at {self.at(event['us'])}: {describe(event['status'])}"
+                       + (f" ({event['said']})" if event["said"] else ""))
+
+    def vanished_freed(self):
+        """The lock of a client whose machine vanished is another's within 15 s; a few more where the machine is busy."""
+        freed = {event["name"]: event["us"] for event in self.all("freed")}
+        for event in self.all("vanished"):
+            took_us = freed.get(event["name"], self.end_us) - event["us"]
+            if took_us > FREED_US:
+                yield (f"{event['name']}: held by a machine that vanished at {self.at(event['us'])} for {took_us / 1e6:.1f} s, "
+                       f"{'by a plain connection' if event['plain'] else 'by conclave lock'} to node {event['node']}")
+
+    def bystanders_keep(self):
+        """Nobody else loses a lock when a crowd leaves, unless the machine was too busy to tell."""
+        lost = [event for event in self.all("end") if event["why"] in ("lost", "lease")]
+        for crowd in self.all("crowd-gone"):
+            victims = [event for event in lost if crowd["begin"] <= event["us"] <= crowd["us"]]
+            if victims and crowd["late_ms"] < BUSY_MS:
+                yield (f"{victims[0]['who']} lost {victims[0]['name']} at {self.at(victims[0]['us'])}, when a crowd left at "
+                       f"{self.at(crowd['begin'])}")
+
     def no_stale_fence(self):
         """The register never accepts a fence lower than one it has seen; of those who share, than one of who does not."""
         highest, alone = {}, {}
@@ -201,13 +244,15 @@ class Judge:
             missing = [f"node {node}" for node in range(1, self.rules.nodes + 1) if node not in nodes]
             missing += [f"lock {name}" for name in self.rules.names if name not in names]
             if missing:
-                yield (f"{', '.join(missing)}: no grant within {self.rules.serve_s} s of the healing at "
+                yield (f"{', '.join(missing)}: no grant within {self.rules.serve_s:g} s of the healing at "
                        f"{self.at(event['us'])}")
 
     def nodes_survive(self):
-        """No node ends by itself, unless its disk is full and it says so by its exit status."""
+        """No node ends by itself, unless its disk is full, or it was started with a file or a directory that is not its
+        own, and it says so by its exit status."""
         for event in self.all("died"):
-            if not event["full"] or not isinstance(event["status"], int) or event["status"] < 0:
+            excused = event["full"] or event.get("misled")
+            if not excused or not isinstance(event["status"], int) or event["status"] < 0:
                 said = f" ({event['said']})" if event.get("said") else ""
                 yield f"node {event['node']} ended at {self.at(event['us'])}: {describe(event['status'])}{said}"
 
@@ -220,6 +265,8 @@ class Judge:
                  ("no-lost-update", self.no_lost_update, fenced or bounded),
                  ("no-torn-read", self.no_torn_read, fenced or bounded),
                  ("exclusion", self.exclusion, bounded), ("observed-in-order", self.observed_in_order, True),
+                 ("losses-told", self.losses_told, bounded), ("commands-go-on", self.commands_go_on, True),
+                 ("vanished-freed", self.vanished_freed, complete), ("bystanders-keep", self.bystanders_keep, bounded),
                  ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
                  ("nodes-survive", self.nodes_survive, True)]
         verdicts = []
@@ -269,7 +316,7 @@ def main(paths):
     if not facts:
         print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
         return 2
-    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded")})
+    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "serve_s")})
     judge = Judge(events, rules)
     verdicts = judge.judge()
     print(json.dumps({"properties": [vars(verdict) for verdict in verdicts], "numbers": judge.numbers()}, indent=1))

@@ -8,16 +8,19 @@ import dataclasses
 import itertools
 import typing
 
+import fault_client
 import fault_machine
 import fault_network
+import fault_operator
 import fault_process
 
 
 class World:
     """What a nemesis may lay hands on."""
 
-    def __init__(self, cluster, network, random, history):
+    def __init__(self, cluster, network, random, history, locks):
         self.cluster, self.network, self.random, self.history = cluster, network, random, history
+        self.locks = locks  # that clients contend for
         self.names = list(TABLE)
 
     def nodes(self):
@@ -57,7 +60,7 @@ class World:
 
 def mixed(world):
     """Two at once."""
-    plain = [name for name in world.names if not TABLE[name].clocks and name not in ("none", "mixed")]
+    plain = [name for name in world.names if TABLE[name].mixes() and name not in ("none", "mixed")]
     chosen = world.random.sample(plain, 2)
     world.say("mixed", nemeses=chosen)
     yield from together([TABLE[name].act(world) for name in chosen])
@@ -87,6 +90,13 @@ class Nemesis:
     title: str
     needs: tuple = ()  # cuts, clocks, disks
     clocks: str = ""  # of all the run's nodes, from their start
+    networks: int = 1  # at least
+    tied: bool = False  # of two nodes and a tie-breaker
+    commands: int = 0  # that hold locks all the time, and must not end
+
+    def mixes(self):
+        """Does it need nothing that other nemeses lack?"""
+        return not self.clocks and not self.tied and not self.commands and self.networks == 1
 
     def bounded(self):
         """Do the nodes' clocks keep the bound that leases count on?"""
@@ -114,6 +124,14 @@ TABLE = {
     "wild-clocks": Nemesis(fault_machine.under_other_clocks, "clocks go at half or twice the pace; fences alone are judged",
                            ("clocks",), "wild"),
     "disk-full": Nemesis(fault_machine.disk_full, "disks are full while a node is killed", ("disks",)),
+    "settings": Nemesis(fault_operator.other_settings, "a node starts with a lease of its own, and stops"),
+    "members": Nemesis(fault_operator.truncated_members, "a node's [members] lose lines"),
+    "rolling": Nemesis(fault_operator.rolling_restart, "one node after the other restarts", commands=6),
+    "operator": Nemesis(fault_operator.commands, "an operator's commands while a node fails"),
+    "vanish": Nemesis(fault_client.vanish, "a client's machine vanishes with its lock", ("cuts",)),
+    "crowd": Nemesis(fault_client.crowd, "1,500 holders end at once"),
+    "network": Nemesis(fault_network.lose_network, "one of two networks fails", ("cuts",), networks=2),
+    "tie": Nemesis(fault_network.tie, "two nodes, and a tie-breaker that may be gone", ("cuts",), tied=True),
     "mixed": Nemesis(mixed, "two of the above at once"),
 }
 

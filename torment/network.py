@@ -16,19 +16,23 @@ def run(*command, text=None):
 
 
 class Namespaces:
-    """Node i is 10.77.0.i; the clients sit on the bridge itself, 10.77.0.254."""
+    """Node i is 10.77.0.i, and 10.78.0.i on a second network; the clients sit on the first bridge, 10.77.0.254."""
 
     title = "network namespaces"
+    networks = 2  # at most
 
-    def __init__(self, count):
+    def __init__(self, count, networks=1):
         self.count = count
+        self.bridges = ["hub", "spare"][:networks]
         self.cuts = set()  # (from, to): what `to` does not hear
+        self.dead = set()  # networks on which nodes do not hear each other
         self.built = []
         try:
-            run("ip", "addr", "add", "10.77.0.254/24", "dev", "hub")
-            run("ip", "link", "set", "hub", "up")
+            for network, bridge in enumerate(self.bridges):
+                run("ip", "addr", "add", f"{self.host(CLIENTS, network)}/24", "dev", bridge)
+                run("ip", "link", "set", bridge, "up")
             for node in self.nodes():
-                self.add(node)
+                self.add(f"n{node}", node)
         except OSError:
             self.close()
             raise
@@ -36,23 +40,42 @@ class Namespaces:
     def nodes(self):
         return range(1, self.count + 1)
 
-    def add(self, node):
-        name = f"n{node}"
+    def add(self, name, number):
+        """A machine with that last number in its addresses."""
         run("ip", "netns", "add", name)
-        run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
         self.built.append(name)
-        run("ip", "link", "set", name, "master", "hub", "up")
-        inside = f"addr add {self.host(node)}/24 dev eth0\nlink set eth0 up\nlink set lo up\n"
+        inside = "link set lo up\n"
+        for network, bridge in enumerate(self.bridges):
+            run("ip", "link", "add", f"{name}-{network}", "type", "veth", "peer", "name", f"eth{network}", "netns", name)
+            run("ip", "link", "set", f"{name}-{network}", "master", bridge, "up")
+            inside += f"addr add {self.host(number, network)}/24 dev eth{network}\nlink set eth{network} up\n"
         run("ip", "-netns", name, "-batch", "-", text=inside)
 
-    def host(self, node):
-        return f"10.77.0.{node or 254}"
+    def add_guest(self, name):
+        """A machine of a client's; what to put before a command that runs there."""
+        self.add(name, 100 + len(self.built))
+        return ["ip", "netns", "exec", name]
+
+    def unplug(self, name):
+        """No packet leaves or reaches that machine any more, not even the one that says that a connection ended."""
+        for network in range(len(self.bridges)):
+            run("ip", "link", "set", f"{name}-{network}", "down")
+
+    def remove(self, name):
+        """A machine that was only half made has not all of its links."""
+        self.built.remove(name)
+        for network in range(len(self.bridges)):
+            subprocess.run(["ip", "link", "del", f"{name}-{network}"], capture_output=True, check=False)
+        run("ip", "netns", "del", name)
+
+    def host(self, node, network=0):
+        return f"10.{77 + network}.0.{node or 254}"
 
     def client_address(self, node):
         return self.host(node), 7700
 
-    def peer_address(self, node):
-        return self.host(node), 7800
+    def peer_addresses(self, node):
+        return [(self.host(node, network), 7800) for network in range(len(self.bridges))]
 
     def prefix(self, node):
         """Put before a command, this runs it at the node."""
@@ -69,8 +92,9 @@ class Namespaces:
 
     def apply(self, node):
         """One transaction, so that no packet slips through between two rules."""
-        silenced = sorted(self.host(other) for other, to in self.cuts if to == node)
-        rule = f"ip saddr {{ {', '.join(silenced)} }} drop\n" if silenced else ""
+        silenced = {self.host(other, network) for other, to in self.cuts if to == node for network in range(2)}
+        silenced |= {self.host(other, network) for network in self.dead for other in self.nodes()}
+        rule = f"ip saddr {{ {', '.join(sorted(silenced))} }} drop\n" if silenced else ""
         run(*self.prefix(node), "nft", "-f", "-", text="add table ip torment\ndelete table ip torment\n"
             "table ip torment {\n chain heard {\n type filter hook input priority 0\n" + rule + " }\n}\n")
 
@@ -81,18 +105,25 @@ class Namespaces:
         for node in sorted(touched):
             self.apply(node)
 
+    def lose_networks(self, dead):
+        """On these nodes do not hear each other, on the others they do."""
+        self.dead = set(dead)
+        for node in self.nodes():
+            self.apply(node)
+
     def close(self):
-        for name in self.built:  # a namespace goes when the kernel finds time, its link at once
-            run("ip", "link", "del", name)
-            run("ip", "netns", "del", name)
-        self.built = []
-        run("ip", "addr", "flush", "dev", "hub")
+        for name in list(self.built):  # a namespace goes when the kernel finds time, its links at once
+            self.remove(name)
+        for bridge in self.bridges:
+            run("ip", "addr", "flush", "dev", bridge)
 
 
 class Loopback:
     title = "loopback"
+    networks = 1
 
-    def __init__(self, count):
+    def __init__(self, count, networks=1):
+        assert networks == 1
         self.cuts = set()
         probes = [socket.socket() for _ in range(2 * count)]
         for probe in probes:
@@ -104,8 +135,8 @@ class Loopback:
     def client_address(self, node):
         return "127.0.0.1", self.ports[2 * node - 2]
 
-    def peer_address(self, node):
-        return "127.0.0.1", self.ports[2 * node - 1]
+    def peer_addresses(self, node):
+        return [("127.0.0.1", self.ports[2 * node - 1])]
 
     def prefix(self, _):
         return []
@@ -115,6 +146,9 @@ class Loopback:
 
     def change(self, cuts):
         assert not cuts
+
+    def lose_networks(self, dead):
+        assert not dead
 
     def close(self):
         pass

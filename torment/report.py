@@ -44,6 +44,8 @@ class Writer:
             return
         numbers, recovery = run["numbers"], run["numbers"]["recovery_ms"]
         print(f"\nseed {run['seed']}, {run['nodes']} nodes, {run['nemesis']}: {self.paint(run['verdict'])}")
+        if run["configuration"]:
+            print("  " + ", ".join(f"{key} {value}" for key, value in run["configuration"].items()))
         if run["problem"]:
             print(f"  {run['problem']}")
         print(f"  {numbers['faults']} faults, {numbers['grants']} grants, {numbers['lost']} lost, "

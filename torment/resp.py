@@ -63,6 +63,8 @@ class Connection:
         except OSError as error:
             raise Gone(str(error)) from error
         self.data = bytearray()
+        self.ready = select.poll()
+        self.ready.register(self.socket, select.POLLIN)
 
     def say(self, *words):
         parts = [str(word).encode() for word in words]
@@ -80,7 +82,7 @@ class Connection:
                 return [item]
             except Incomplete:
                 pass
-            if not select.select([self.socket], [], [], max(0, seconds))[0]:
+            if not self.ready.poll(max(0, seconds) * 1000):
                 return []
             try:
                 received = self.socket.recv(65536)

@@ -28,13 +28,13 @@ class Call:
 
 
 class Session:
-    def __init__(self, history, node, address):
+    def __init__(self, history, node, address, protocol=3):
         self.history, self.node = history, node
         self.calls = collections.deque()  # that wait for their answers, which come in this order
         self.pushes = []
         self.connection = resp.Connection(address)
         try:
-            self.ask("HELLO", 3)
+            self.ask("HELLO", protocol)
         except (resp.Gone, Silent) as error:
             self.close("gone" if isinstance(error, resp.Gone) else "silent")
             raise
