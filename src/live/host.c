@@ -240,9 +240,20 @@ static void finish(struct cv_host *host, struct cv_instance *instance)
 
 /* ---- the handlers ---- */
 
+/* An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
+ */
+void cv_host_tell_members(struct cv_host *host, struct cv_instance *instance)
+{
+    if (!instance->policy->algorithm->start || instance->flags & CV_TOLD)
+        return;
+    instance->flags |= CV_TOLD;
+    host->calls.opened(host->calls.context, instance);
+}
+
 void cv_host_request(struct cv_host *host, struct cv_instance *instance)
 {
     instance->flags |= CV_WANTS;
+    cv_host_tell_members(host, instance);
     instance->policy->algorithm->request(begin(host, instance, &(struct cv_event){.type = CV_EVENT_REQUEST}));
     finish(host, instance);
     cv_host_start(host, instance);

@@ -57,7 +57,8 @@ enum cv_instance_flag {
     CV_INSIDE = 1u << 3,
     CV_FRESH = 1u << 4,   /* just opened: it starts with its first step */
     CV_BORROWS = 1u << 5, /* its clients are inside by leave of the node that is */
-    CV_HEIR = 1u << 6     /* it is inside by a view that began, since the node that was is gone */
+    CV_HEIR = 1u << 6,    /* it is inside by a view that began, since the node that was is gone */
+    CV_TOLD = 1u << 7     /* the other members of the view were told that it is in use here */
 };
 
 /* A hold of another node, to be kept here if that node is gone in the next view. */
@@ -214,6 +215,8 @@ void cv_host_freeze(struct cv_host *host);
 int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)(const struct cv_instance *instance));
 /* Only the first time in a view, and for instances that begin by themselves. */
 void cv_host_start(struct cv_host *host, struct cv_instance *instance);
+/* That the name is in use, once in each view, if the algorithm needs it. */
+void cv_host_tell_members(struct cv_host *host, struct cv_instance *instance);
 void cv_host_suspect(struct cv_host *host, cv_set suspected);
 
 /* ---- host.c, for the other files of the host ---- */

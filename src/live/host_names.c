@@ -154,7 +154,7 @@ struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, 
     *place = instance;
     if (cv_instance_is_section(instance) && cv_host_ready(host)) {
         cv_host_adopt(host, instance);
-        host->calls.opened(host->calls.context, instance);
+        cv_host_tell_members(host, instance);
     }
     if (host->count == host->crowd)
         host->calls.crowded(host->calls.context);

@@ -52,7 +52,6 @@ static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
     return told;
 }
 
-/* An algorithm that begins by itself, like a token ring, has to begin everywhere. */
 void cv_mail_opened(void *context, struct cv_instance *instance)
 {
     struct cv_frame frame = {.type = CV_FRAME_OPEN,
@@ -60,8 +59,7 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
                              .subject = instance->subject,
                              .fingerprint = instance->policy->fingerprint,
                              .name = cv_instance_name(instance)};
-    if (instance->policy->algorithm->start)
-        tell_members(context, &frame);
+    tell_members(context, &frame);
 }
 
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,

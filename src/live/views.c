@@ -193,11 +193,8 @@ static void install(void *context, const struct cv_view *view)
         if (cv_instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
     for (size_t i = 0; i < host->count; i++)
-        if (cv_instance_is_section(host->all[i])) {
+        if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
-            if (host->all[i]->flags & CV_WANTS)
-                cv_mail_opened(member, host->all[i]); /* others may have forgotten the name */
-        }
     cv_mail_catch_up(member);
     cv_member_trust(member, expected);
     cv_peers_beat(&member->peers);

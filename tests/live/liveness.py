@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Whoever asks is answered: by nodes that are still starting, and by groups that have lived through many faults."""
+
+import signal
+import sys
+import time
+
+from group import Group
+from harness import PATIENCE, Gone, main
+
+ALGORITHMS = ("token-ring", "central", "central-deny", "ricart-agrawala", "lamport", "maekawa", "voting")
+
+
+def use_algorithm(group, algorithm):
+    for node in group.members:
+        path = group.directory / f"{node}.conf"
+        path.write_text(path.read_text() + f"[lock *]\nalgorithm = {algorithm}\n", encoding="utf-8")
+
+
+def first_client(group, node):
+    """As early as the node takes connections."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            return group.client(node)
+        except (OSError, Gone):
+            time.sleep(0.001)
+    raise AssertionError(f"node {node} takes no connections")
+
+
+def start_and_ask(group, node, name):
+    """The fence of a lock that was asked for before the node was in a view; None if the node was faster."""
+    group.kill(node)
+    group.await_view([other for other in group.members if other != node])
+    group.start(node)
+    client = first_client(group, node)
+    early = client.ask("VIEW")["epoch"] == 0
+    fence = client.ask("LOCK", name)
+    client.close()
+    group.await_view()
+    return fence if early else None
+
+
+def asked_while_starting():
+    """A lock that is asked for before the node is in a view is granted though nobody else ever asks for it."""
+    for algorithm in ALGORITHMS:
+        group = Group(3)
+        use_algorithm(group, algorithm)
+        with group:
+            for node in group.members:
+                fences = (start_and_ask(group, node, f"fresh-{node}-{turn}") for turn in range(5))
+                assert any(fences), f"{algorithm}: node {node} was always in a view before it could be asked"
+
+
+# ---- many faults ----
+
+
+def detector(group, node):
+    client = group.client(node)
+    facts = dict(line.split(":", 1) for line in client.ask("INFO", "detector").split("\r\n") if ":" in line)
+    client.close()
+    return {key: int(value) for key, value in facts.items()}
+
+
+def most_patient(group, victim):
+    """How long a silence of the victim the others allow, once they hear it regularly again."""
+    end, patience = time.monotonic() + PATIENCE, 0
+    while time.monotonic() < end:
+        patience = max(detector(group, node)[f"timeout_ms_of_{victim}"] for node in group.members if node != victim)
+        if patience <= 300:
+            break
+        time.sleep(0.1)
+    return patience
+
+
+def faults_in_a_row(strike, mend, seconds):
+    """After ten faults a silent node is suspected as soon as after the first."""
+    with Group(3) as group:
+        for _ in range(10):
+            strike(group, 3)
+            group.await_view([1, 2])
+            time.sleep(seconds)
+            mend(group, 3)
+            group.await_view()
+        facts = {node: detector(group, node) for node in (1, 2)}
+        assert all(each["outages"] > each["mistakes"] for each in facts.values()), facts
+        assert (patience := most_patient(group, 3)) <= 300, (patience, facts)
+
+
+def hangs_are_no_mistakes():
+    faults_in_a_row(lambda group, node: group.kill(node, which=signal.SIGSTOP),
+                    lambda group, node: group.kill(node, which=signal.SIGCONT), 0.1)
+
+
+def cuts_are_no_mistakes():
+    faults_in_a_row(lambda group, node: group.split([node], [other for other in group.members if other != node]),
+                    lambda group, _: group.heal(), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main([asked_while_starting, hangs_are_no_mistakes, cuts_are_no_mistakes]))
