@@ -3,10 +3,11 @@
 """How long a lock cannot be had after the coordinator is gone: from kill -9 or SIGSTOP to the next grant.
 
 usage: bench/live/failover.py [--rounds N] [--nodes N] [--json]
+       bench/live/failover.py --long-lived [--faults N] [--kinds LIST] [--peace S] [--seed S] [--set G.K=V] [--nodes N] [--json]
 
 Each round is a cluster of its own, `group raft`. A client of a node that stays asks for a lock in the moment the
 coordinator is killed or stopped; what it takes until the answer counts. Half of the time the coordinator leads the log,
-too, so that both have to be replaced.
+too, so that both have to be replaced. With --long-lived it is one cluster that lives through all faults (long_lived.py).
 """
 
 import argparse
@@ -23,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 os.environ.setdefault("CONCLAVE", str(ROOT / "build" / "conclave"))
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
+import long_lived  # noqa: E402  pylint: disable=wrong-import-position
 from harness import Cluster, Refused  # noqa: E402  pylint: disable=wrong-import-position
 
 CONFIGURATIONS = {
@@ -72,7 +74,19 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--long-lived", action="store_true", help="one cluster through all faults")
+    parser.add_argument("--faults", type=int, default=50)
+    parser.add_argument("--kinds", default=",".join(long_lived.KINDS), help="of kill, stop, cut")
+    parser.add_argument("--peace", type=float, default=60, help="seconds without faults at the end")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting of all nodes")
     options = parser.parse_args()
+    if set(options.kinds.split(",")) - set(long_lived.KINDS):
+        parser.error(f"--kinds {options.kinds}: expected some of {', '.join(long_lived.KINDS)}")
+    if options.long_lived:
+        settings = [word for setting in options.set for word in ("--set", setting)]
+        return long_lived.run(options, settings,
+                              lambda report: print(json.dumps(report)) if options.json else long_lived.show(report))
     cases = [(name, fault) for name in CONFIGURATIONS for fault in FAULTS]
     took = {case: [] for case in cases}
     load = os.getloadavg()[0]

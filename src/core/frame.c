@@ -7,7 +7,7 @@
 
 #define MAGIC 0x434c434eu /* "NCLC" on the wire */
 #define LENGTH_BYTES 4u
-#define HELLO_BYTES 49u
+#define HELLO_BYTES 57u
 #define BEAT_BYTES 33u
 #define GRANT_BYTES 17u
 #define HEAD_BYTES 40u
@@ -76,7 +76,8 @@ void cv_frame_write(unsigned char *bytes, const struct cv_frame *frame)
         at = put(at, frame->to, 4);
         at = put(at, frame->stream, 8);
         at = put(at, frame->heard, 8);
-        put(at, frame->expects, 8);
+        at = put(at, frame->expects, 8);
+        put(at, frame->hung, 8);
         break;
     case CV_FRAME_BEAT:
         at = put(at, frame->expects, 8);
@@ -110,6 +111,7 @@ static bool read_hello(const unsigned char *at, struct cv_frame *frame)
     frame->stream = get(&at, 8);
     frame->heard = get(&at, 8);
     frame->expects = get(&at, 8);
+    frame->hung = get(&at, 8);
     return magic == MAGIC && version == CV_FRAME_VERSION && frame->stream;
 }
 
@@ -144,8 +146,9 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
         return broken(wrong, "a frame that is too long");
     if (frame->type == 0 || frame->type >= CV_FRAME_TYPES)
         return broken(wrong, "a frame of no known type");
-    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES) ||
-        (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
+    if (frame->type == CV_FRAME_HELLO && size != HELLO_BYTES)
+        return broken(wrong, "a greeting of another protocol or version");
+    if ((frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
         return broken(wrong, "a frame of the wrong length");
     if (length - LENGTH_BYTES < size)
         return CV_FRAME_MORE;

@@ -4,7 +4,7 @@
  *
  *     length 4 | type 1 | ...                 the length is that of what follows it
  *
- *     HELLO      magic 4, version 4, group 8, from 4, to 4, stream 8, heard 8, expects 8
+ *     HELLO      magic 4, version 4, group 8, from 4, to 4, stream 8, heard 8, expects 8, hung 8
  *     BEAT       expects 8, term 8, epoch 8, sent at 8
  *     GRANT      epoch 8, sent at 8
  *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8, clock
@@ -23,7 +23,7 @@
 
 #define CV_FRAME_BYTES 65536u /* at most, the length included */
 #define CV_FRAME_NAME_BYTES 512u
-#define CV_FRAME_VERSION 1u
+#define CV_FRAME_VERSION 2u
 
 enum cv_frame_type {
     CV_FRAME_HELLO = 1, /* the first on every connection, in both directions */
@@ -52,6 +52,7 @@ struct cv_frame {
     uint64_t stream;   /* a new one after each time messages may have been lost; never 0 */
     uint64_t heard;    /* the last stream that the sender knows of the receiver, or 0 */
     uint64_t expects;  /* HELLO, BEAT: the next number of that stream */
+    uint64_t hung;     /* microseconds that the sender itself stood still of late, and could not be heard */
 
     /* BEAT, GRANT: `epoch` is the view that the sender of the heartbeat is in, `sent_at` its time when it sent it */
     uint64_t term, epoch, sent_at;

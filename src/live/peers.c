@@ -48,6 +48,7 @@ static void suspect(struct cv_peer *peer, const char *why)
 
 static void watch(struct cv_peer *peer)
 {
+    peer->overdue = false;
     cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
     cv_peer_listen_for(peer);
 }
@@ -61,22 +62,47 @@ cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
             continue;
         peer->suspected = false;
         cv_note(CV_DIARY_PEER_TRUSTED, {"peer", .number = peers->roster->ids[node]}, {"why", .text = "view"});
-        cv_detector_trust(&peer->detector, cv_loop_now(), false);
+        cv_detector_trust(&peer->detector, cv_loop_now(), false, 0);
         watch(peer);
     }
     peers->suspected &= ~expected;
     return expected;
 }
 
-/* Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. */
+/*
+ * Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. So what
+ * lies unread is read first, which takes a turn of the loop.
+ */
 static void deadline_passed(struct cv_alarm *alarm)
 {
     struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, deadline);
     const uint64_t now = cv_loop_now(), patience = peer->detector.least_us / 2;
-    if (now > alarm->due + patience)
-        cv_alarm_set(&peer->peers->loop->alarms, alarm, now + patience);
-    else
+    const bool late = now > alarm->due + patience;
+    if (peer->overdue && !late) {
         suspect(peer, "silence");
+        return;
+    }
+    peer->overdue = !late;
+    cv_alarm_set(&peer->peers->loop->alarms, alarm, now + (late ? patience : 1));
+}
+
+/* ---- standing still ---- */
+
+/* A stop of the process, a machine without time for it, a turn of the loop that took too long. */
+static void note_hang(struct cv_peers *peers, uint64_t due_us)
+{
+    const uint64_t now = cv_loop_now(), late = now > due_us ? now - due_us : 0;
+    if (late > peers->heartbeat_us && (late >= peers->hung_us || now > peers->hung_at + peers->most_us)) {
+        peers->hung_us = late;
+        peers->hung_at = now;
+    }
+}
+
+static uint64_t hung_us(struct cv_peers *peers)
+{
+    if (peers->beat.place)
+        note_hang(peers, peers->beat.due); /* it has just woken up, and the heartbeat is still to come */
+    return cv_loop_now() <= peers->hung_at + peers->most_us ? peers->hung_us : 0;
 }
 
 static void send_beat(struct cv_peer *peer)
@@ -138,6 +164,7 @@ static void look_around(struct cv_peers *peers)
 static void time_to_beat(struct cv_alarm *alarm)
 {
     struct cv_peers *peers = cv_alarm_owner(alarm, struct cv_peers, beat);
+    note_hang(peers, alarm->due);
     free_retired(peers);
     look_around(peers);
     cv_peers_beat(peers);
@@ -168,7 +195,8 @@ struct cv_frame cv_peer_hello(const struct cv_peer *peer)
                              .to = peer->id,
                              .stream = peer->link.stream,
                              .heard = peer->link.heard,
-                             .expects = peer->link.expects};
+                             .expects = peer->link.expects,
+                             .hung = hung_us(peer->peers)};
 }
 
 /* The connection is gone; who refuses a new one is dead, or as good as dead. */
@@ -217,7 +245,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     peer->redial_us = 0;
     cv_peer_note_path(peer);
     *peer->trouble = '\0';
-    cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream));
+    cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream), hello->hung);
     peer->suspected = false;
     peers->suspected &= ~cv_set_of(peer->node);
     watch(peer);

@@ -50,6 +50,7 @@ struct cv_peer {
     cv_id id;
     cv_node node;
     bool suspected;
+    bool overdue; /* its deadline has passed; what lies unread in its connection is looked at first */
     bool greeted; /* the connection is made, and both have said who they are */
     bool akin;    /* it has known which group this is */
 };
@@ -79,6 +80,8 @@ struct cv_peers {
     uint64_t streams;
     uint64_t term, epoch; /* told with every heartbeat */
     uint64_t lonely_us;   /* since when nobody is connected */
+    uint64_t hung_us;     /* the longest time of late that this node itself stood still, */
+    uint64_t hung_at;     /* and when that ended */
     cv_set suspected;
     struct cv_security *security;
     struct cv_door door; /* for those who have not said who they are, and proved it */

@@ -131,7 +131,7 @@ static void received(struct cv_stream *stream)
         if (size == CV_FRAME_MORE)
             break;
         if (size == CV_FRAME_BROKEN) {
-            refuse(wire, "not what members say");
+            refuse(wire, frame.type == CV_FRAME_HELLO ? wrong : "not what members say");
             return;
         }
         at += (size_t)size;

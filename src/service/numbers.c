@@ -66,6 +66,8 @@ const struct cv_number cv_number_table[] = {
     {"detector", "heartbeat_ms", "conclave_heartbeat_seconds", "Time between heartbeats.", 1000, AT(heartbeat_ms)},
     {"detector", "suspicions", NULL, NULL, 1, AT(suspicions)}, /* by peer in metrics.c */
     {"detector", "mistakes", NULL, NULL, 1, AT(mistakes)},
+    {"detector", "outages", "conclave_outages_total",
+     "Members that were really silent, having stood still or been cut off, and came back.", 1, AT(outages)},
     {"detector", "mistaken_ms", "conclave_mistaken_seconds_total", "How long members were suspected by mistake.", 1000,
      AT(mistaken_ms)},
 
@@ -119,6 +121,7 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
             continue;
         numbers->suspicions += (int64_t)peers->list[node]->detector.suspicions;
         numbers->mistakes += (int64_t)peers->list[node]->detector.mistakes;
+        numbers->outages += (int64_t)peers->list[node]->detector.outages;
         numbers->mistaken_ms += (int64_t)(peers->list[node]->detector.mistaken_us / 1000);
     }
 }

@@ -20,6 +20,7 @@ static void assert_same(const struct cv_frame *one, const struct cv_frame *other
     assert_int_equal(one->stream, other->stream);
     assert_int_equal(one->heard, other->heard);
     assert_int_equal(one->expects, other->expects);
+    assert_int_equal(one->hung, other->hung);
     assert_int_equal(one->term, other->term);
     assert_int_equal(one->epoch, other->epoch);
     assert_int_equal(one->sent_at, other->sent_at);
@@ -48,6 +49,7 @@ static struct cv_frame random_frame(struct cv_random *random, const char *name, 
         frame.stream = cv_random_next(random) | 1;
         frame.heard = cv_random_next(random);
         frame.expects = cv_random_next(random);
+        frame.hung = cv_random_next(random);
     } else if (frame.type == CV_FRAME_BEAT) {
         frame.expects = cv_random_next(random);
         frame.term = cv_random_next(random);
