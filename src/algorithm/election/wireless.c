@@ -55,6 +55,7 @@ struct result {
 struct state {
     cv_rank tag;    /* of the last election I took part in */
     cv_rank best;   /* the best node I have heard of in it; once settled, the leader */
+    cv_rank proven; /* suspected, and yet it reported in an election that I called later: it lives; 0: nobody */
     cv_node parent; /* CV_NOBODY: none, I am a root */
     uint32_t phase;
     uint32_t awaited; /* how many neighbours are */
@@ -77,6 +78,13 @@ static void init(struct cv_self *me)
 static bool electing(const struct state *my)
 {
     return my->phase == BUILDING || my->phase == REPORTED;
+}
+
+/* Is that node lost, for all I know? A report that is older than the suspicion proves nothing. */
+static bool lost(const struct cv_self *me, cv_rank node)
+{
+    const struct state *my = me->state;
+    return node != my->proven && cv_suspected(me, cv_rank_id(node));
 }
 
 /* ---- the result, and those who have not heard it ---------------------------------------------------- */
@@ -130,9 +138,11 @@ static void conclude(struct cv_self *me)
     if (my->parent != CV_NOBODY) {
         my->phase = REPORTED;
         acknowledge(me, my->parent, true);
-    } else if (my->shaken && cv_suspected(me, cv_rank_id(my->best))) {
+    } else if (my->shaken && lost(me, my->best)) {
         call_above(me, my->tag); /* it reported, and died */
     } else {
+        if (lost(me, my->best))
+            my->proven = my->best;
         settle(me, my->best, my->shaken ? MERGE : LEADER, CV_NOBODY);
     }
 }
@@ -212,7 +222,9 @@ static void lose(struct cv_self *me, cv_node node)
 
 static void suspect(struct cv_self *me, cv_node node)
 {
-    const struct state *my = me->state;
+    struct state *my = me->state;
+    if (my->proven == cv_rank_of(me, node))
+        my->proven = 0;
     if (my->phase == SETTLED && cv_follows(me, cv_id_of(me, node)))
         call(me);
     else
@@ -264,9 +276,7 @@ static void on_ack(struct cv_self *me, const struct cv_message *message)
 /* A node that was cut off after its report can be better than the leader, and the leader can have died since. */
 static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
 {
-    const struct state *my = me->state;
-    const bool dead = (my->shaken || kind == MERGE) && cv_suspected(me, cv_rank_id(leader));
-    if (leader < cv_my_rank(me) || dead)
+    if (leader < cv_my_rank(me) || lost(me, leader))
         call(me);
     else
         settle(me, leader, kind, from);
@@ -298,7 +308,7 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
         call(me);
     } else if (theirs->leader < my->best) {
         tell(me, from, MERGE);
-    } else if (cv_suspected(me, cv_rank_id(theirs->leader))) {
+    } else if (lost(me, theirs->leader)) {
         my->link[cv_neighbour_index(me, from)] |= STRANGER; /* one of us will hear news of that leader */
     } else if (!cv_follows(me, cv_rank_id(theirs->leader))) {
         my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
