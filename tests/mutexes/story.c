@@ -44,6 +44,7 @@ void story_unit_network(struct story *story)
 {
     story->delay = story->loss = story->duplicate = NULL;
     story->reorder = false;
+    story->unordered = false;
     story->unit = true;
     story->longest_delay = 1;
 }
@@ -63,6 +64,7 @@ void story_odd_network(struct story *story)
 {
     const uint32_t shape = story_draw(story, 4);
     story_bounded_network(story);
+    story->unordered = shape < 2 && !(story->algorithm->assumes & CV_FIFO) && one_in(story, 2);
     if (shape == 0)
         return;
     if (shape == 1) {
@@ -197,7 +199,8 @@ int story_plan(struct story *story, struct cv_plan *plan)
                              .names = story->names_text,
                              .views = story->views,
                              .seed = story->seed,
-                             .reorder = story->reorder};
+                             .reorder = story->reorder,
+                             .unordered = story->unordered};
     if (words_add_to(&plan->crash, &story->crash) || words_add_to(&plan->recover, &story->recover) ||
         words_add_to(&plan->set, &story->set))
         return CV_ENOMEM;
@@ -216,7 +219,7 @@ void story_print(FILE *out, const struct story *story)
     words_print_option(out, "--delay", story->delay);
     words_print_option(out, "--loss", story->loss);
     words_print_option(out, "--duplicate", story->duplicate);
-    fputs(story->reorder ? " --reorder" : "", out);
+    fputs(story->reorder ? " --reorder" : story->unordered ? " --unordered" : "", out);
     words_print(out, "--set", &story->set);
     words_print(out, "--crash", &story->crash);
     words_print(out, "--recover", &story->recover);

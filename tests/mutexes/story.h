@@ -32,6 +32,7 @@ struct story {
     uint64_t longest_delay;               /* what one message takes at most, roughly */
     bool unit;                            /* every message takes one tick */
     bool reorder;
+    bool unordered; /* messages overtake each other, and no channel puts them in order */
     const char *views;
     struct words set, crash, recover;
     char detect[8], until[16];

@@ -19,7 +19,8 @@ enum kind { REQUEST, GRANT, DENY, RELEASE };
 enum timer { BACKOFF_OVER };
 enum parameter { VOTES, BACKOFF };
 
-/* Every message says which attempt it belongs to: a late answer to an earlier one does not count. */
+/* Every message says which attempt it belongs to: a late answer to an earlier one does not count, a late RELEASE of an
+ * earlier one frees no newer vote. */
 struct ballot {
     uint64_t attempt;
     uint64_t fence; /* GRANT: the highest the voter has heard of; RELEASE: the entrant's own */
@@ -31,6 +32,7 @@ struct state {
     uint32_t answers; /* candidate: to this attempt */
     uint32_t granted;
     uint64_t highest; /* voter: of the fences it has heard of */
+    uint64_t ballot;  /* voter: in which attempt of that candidate; 0: it was inside when the view began */
     cv_node voted;    /* voter: for whom; CV_NOBODY if for nobody */
     uint32_t unused;
 };
@@ -92,13 +94,29 @@ static void try(struct cv_self *me)
     tell_all_asked(me, REQUEST, 0);
 }
 
+/*
+ * A candidate that has my vote and asks again for the same attempt or an earlier one has died since and counts from 1
+ * again: it knows nothing of my vote, and it may have entered with a fence that nobody was told.
+ */
+static void forget_the_dead(struct cv_self *me, cv_node candidate, uint64_t attempt)
+{
+    struct state *my = me->state;
+    if (my->voted != candidate || attempt > my->ballot)
+        return;
+    my->voted = CV_NOBODY;
+    my->highest = (my->highest < cv_fence(me, 0) ? cv_fence(me, 0) : my->highest) + 1;
+}
+
 static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
+    forget_the_dead(me, message->from, ballot->attempt);
     const bool free = my->voted == CV_NOBODY;
-    if (free)
+    if (free) {
         my->voted = message->from;
+        my->ballot = ballot->attempt;
+    }
     cv_send(me, message->from, free ? GRANT : DENY, &(struct ballot){ballot->attempt, my->highest});
 }
 
@@ -159,8 +177,10 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     const struct ballot *ballot = cv_body(message);
     if (ballot->fence > my->highest)
         my->highest = ballot->fence;
-    if (my->voted == message->from)
-        my->voted = CV_NOBODY;
+    if (my->voted != message->from || my->ballot != ballot->attempt)
+        return; /* of an attempt that was denied here; a later one has overtaken it */
+    my->voted = CV_NOBODY;
+    my->ballot = 0;
 }
 
 /* The attempts, each candidate's by themselves. */
@@ -169,6 +189,8 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
     struct state *my = state;
     if (my) {
         counting->count(counting, node, &my->attempt);
+        if (my->voted != CV_NOBODY)
+            counting->count(counting, my->voted, &my->ballot);
         return;
     }
     const bool answers = message->kind == GRANT || message->kind == DENY;
