@@ -54,7 +54,9 @@ int cv_loop_open(struct cv_loop *loop)
     uv_prepare_init(&loop->uv, &loop->before);
     uv_check_init(&loop->uv, &loop->after);
     uv_timer_init(&loop->uv, &loop->timer);
-    loop->before.data = loop->after.data = loop->timer.data = loop;
+    uv_idle_init(&loop->uv, &loop->closer);
+    loop->before.data = loop->after.data = loop->timer.data = loop->closer.data = loop;
+    loop->last_ended = &loop->ended;
     uv_prepare_start(&loop->before, before_waiting);
     uv_check_start(&loop->after, after_waiting);
     return 0;
@@ -118,6 +120,8 @@ void cv_loop_close(struct cv_loop *loop)
     if (!loop->open)
         return;
     flush_all(loop);
+    loop->ending = true;
+    cv_stream_close_some(loop);
     uv_walk(&loop->uv, close_handle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     const int left = uv_loop_close(&loop->uv);

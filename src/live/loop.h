@@ -29,8 +29,11 @@ struct cv_loop {
     void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
     void *hangup_context;
     uint64_t timer_due;
-    struct cv_alarms alarms; /* in microseconds of cv_loop_now() */
-    struct cv_stream *dirty; /* has something to write; the others follow by `next_dirty` */
+    struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
+    struct cv_stream *dirty;               /* has something to write; the others follow by `next_dirty` */
+    struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time; they follow alike */
+    uv_idle_t closer;                      /* does not let the loop wait while there are some */
+    bool ending;                           /* then all are closed at once */
     bool open;
     char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
 };
@@ -115,7 +118,10 @@ struct cv_listener;
 int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener);
 /* `connected` is called later, with 0 or a negative status. */
 int cv_stream_connect(struct cv_stream *stream, struct cv_loop *loop, const struct sockaddr *address);
+/* Nothing is heard of it any more but `closed`, in one of the next turns. */
 void cv_stream_close(struct cv_stream *stream);
+/* Closes the next few; all of them if the loop ends. */
+void cv_stream_close_some(struct cv_loop *loop);
 
 /* Asks for `flush` at the end of the turn. */
 void cv_stream_mark(struct cv_stream *stream);

@@ -28,7 +28,8 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .hold_off_ms = 2000,
                                      .most_voters = CV_MOST_VOTERS,
                                      .most_names = 1000000,
-                                     .most_sessions = 10000};
+                                     .most_sessions = 10000,
+                                     .client_timeout_ms = 10000};
     settings->election.algorithm = find("bully");
     cv_security_settings_init(&settings->security);
 }
@@ -160,11 +161,15 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
     if (strcmp(key, "clients") == 0)
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
+    if (strcmp(key, "client-timeout") == 0)
+        return set_number(&settings->client_timeout_ms, 1000, 3600000, "node", key, value, complaint);
     if (cv_operations_settings_has(key))
         return cv_operations_settings_set(&settings->operations, key, value, complaint);
-    return cv_complain(complaint,
-                       "[node] %s: expected id, listen, peers, directory, join, names, clients, http, log or log-level",
-                       cv_brief(key).text);
+    return cv_complain(
+        complaint,
+        "[node] %s: expected id, listen, peers, directory, join, names, clients, client-timeout, http, log or "
+        "log-level",
+        cv_brief(key).text);
 }
 
 /* "host:port", one for each network, then maybe "client host:port", "attribute NUMBER" and "standby". */

@@ -75,7 +75,7 @@ struct cv_settings {
     uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t most_voters;
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
-    uint64_t most_names, most_sessions;
+    uint64_t most_names, most_sessions, client_timeout_ms;
     struct cv_security_settings security;
     struct cv_operations_settings operations;
 };

@@ -5,6 +5,7 @@
 #include "live/tls.h"
 
 #define FIRST_INPUT 4096u
+#define CLOSED_EACH_TURN 64u
 
 /* ---- input ---- */
 
@@ -181,15 +182,46 @@ static void unmark(struct cv_stream *stream)
     stream->marked = false;
 }
 
+/*
+ * Thousands may end at the same moment, all heard of in one turn of the loop, and whoever owned them has things to put
+ * in order: a few are closed in every turn, so that the loop comes too late to nothing else.
+ */
+void cv_stream_close_some(struct cv_loop *loop)
+{
+    uint32_t left = loop->ending ? UINT32_MAX : CLOSED_EACH_TURN;
+    for (; loop->ended && left; left--) {
+        struct cv_stream *stream = loop->ended;
+        loop->ended = stream->next_dirty;
+        uv_close(&stream->uv.handle, handle_closed);
+    }
+    if (loop->ended)
+        return;
+    loop->last_ended = &loop->ended;
+    uv_idle_stop(&loop->closer);
+}
+
+static void close_some(uv_idle_t *handle)
+{
+    cv_stream_close_some(handle->data);
+}
+
 void cv_stream_close(struct cv_stream *stream)
 {
+    struct cv_loop *loop = stream->loop;
     if (stream->closing)
         return;
     if (stream->marked)
         unmark(stream);
+    cv_stream_pause(stream);
     stream->closing = true;
-    stream->reading = false;
-    uv_close(&stream->uv.handle, handle_closed);
+    if (loop->ending) {
+        uv_close(&stream->uv.handle, handle_closed);
+        return;
+    }
+    stream->next_dirty = NULL;
+    *loop->last_ended = stream;
+    loop->last_ended = &stream->next_dirty;
+    uv_idle_start(&loop->closer, close_some);
 }
 
 int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener)

@@ -50,6 +50,7 @@ struct cv_service {
     struct cv_session *sessions;
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
+    uint64_t client_timeout_ms; /* of a TCP connection whose other end does not answer */
     uint64_t commands, errands;
     struct cv_alarm delay; /* a lock-delay is over, the first of them at */
     uint64_t delay_due_us; /* 0: there is none */

@@ -3,8 +3,11 @@
  * A connection. Its commands are answered in order; while one waits, those behind it stay in the buffer. What it holds
  * ends with it, unless that has a time to live.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "live/diary.h"
 #include "live/tls.h"
@@ -112,8 +115,12 @@ void cv_session_lost(struct cv_hold *hold)
 {
     struct cv_session *session = hold->session;
     hold->lock->service->tally.losses++;
-    if (!session || session->out.protocol < 3)
+    if (!session)
         return;
+    if (session->out.protocol < 3) {
+        cv_stream_close(&session->stream); /* there is no other way to tell it */
+        return;
+    }
     cv_resp_push(&session->out, 3);
     cv_resp_word(&session->out, "lost");
     cv_resp_bulk(&session->out, cv_instance_name(hold->lock->instance));
@@ -270,6 +277,30 @@ static void refused(struct cv_stream *stream)
 
 static const struct cv_stream_calls refusal = {.closed = refused};
 
+/* A machine that has vanished says nothing, not even that it is gone. The kernel asks it, and ends the connection if no
+ * answer comes, or if it does not take what it is told. */
+static void limit_silence(struct cv_session *session, uint64_t timeout_ms)
+{
+    const int timeout_s = (int)(timeout_ms / 1000);
+    const struct {
+        int level, option, value;
+    } options[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, timeout_s > 4 ? timeout_s * 2 / 5 : 1},
+        {IPPROTO_TCP, TCP_KEEPINTVL,
+         timeout_s > 10  ? timeout_s / 5
+         : timeout_s > 4 ? 2
+                         : 1},
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, (int)timeout_ms},
+    };
+    int fd;
+    if (session->stream.uv.handle.type != UV_TCP || uv_fileno(&session->stream.uv.handle, &fd))
+        return;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        setsockopt(fd, options[i].level, options[i].option, &options[i].value, sizeof options[i].value);
+}
+
 static void knock(struct cv_listener *listener)
 {
     struct cv_service *service = listener->context;
@@ -296,6 +327,7 @@ static void knock(struct cv_listener *listener)
     service->session_count++;
     if (cv_stream_accept(&session->stream, listener))
         return;
+    limit_silence(session, service->client_timeout_ms);
     const char *identity = listener->uv.handle.type == UV_TCP ? CV_IDENTITY_ANYBODY : CV_IDENTITY_LOCAL;
     if (session->stream.tls)
         cv_door_enter(&service->door, &session->visitor, &session->stream);
@@ -348,6 +380,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->loop = &member->loop;
     service->alarms = &member->loop.alarms;
     service->most_sessions = settings->most_sessions;
+    service->client_timeout_ms = settings->client_timeout_ms;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
@@ -400,7 +433,7 @@ void cv_service_close(struct cv_service *service)
     struct cv_raft *raft = service->member->raft;
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
-    if (service->sessions)
+    while (service->sessions)
         cv_loop_turn(service->loop);
     if (raft && (raft->agreement || raft->breaker) && !anybody_holds(service))
         cv_raft_leave(raft);
