@@ -202,6 +202,46 @@ static int judge_story(struct request *request, struct cv_json *json, struct rep
     return (request->diagram || request->svg) && !clients ? draw(request, story, &judgement) : EXIT_HELD;
 }
 
+/* ---- what there is no recording of ---- */
+
+static bool has_no_end(const struct replay *replay, cv_node node)
+{
+    const struct replay_node *it = &replay->known[node];
+    return it->recorded && !it->ended && !it->gone;
+}
+
+static void write_ids(struct cv_json *json, const char *key, const struct replay *replay,
+                      bool (*wanted)(const struct replay *replay, cv_node node))
+{
+    cv_json_open(json, key, '[');
+    for (cv_node node = 0; node < replay->nodes; node++)
+        if (wanted(replay, node))
+            cv_json_count(json, NULL, replay->ids[node]);
+    cv_json_close(json, ']');
+}
+
+static void write_gaps(const struct replay *replay)
+{
+    char what[32];
+    for (cv_node node = 0; node < replay->nodes; node++) {
+        snprintf(what, sizeof what, "node %u", replay->ids[node]);
+        if (replay_lacks(replay, node))
+            printf("%-10s %-28s its file is missing: expected those of all nodes\n", "unfinished", what);
+        else if (has_no_end(replay, node))
+            printf("%-10s %-28s its end was not recorded: it still runs, or was killed\n", "unfinished", what);
+    }
+}
+
+static void report_gaps(const struct request *request, struct cv_json *json)
+{
+    if (request->json) {
+        write_ids(json, "missing", &request->replay, replay_lacks);
+        write_ids(json, "without_end", &request->replay, has_no_end);
+    } else {
+        write_gaps(&request->replay);
+    }
+}
+
 static int judge_all(struct request *request)
 {
     struct cv_json json = {.out = stdout};
@@ -222,8 +262,12 @@ static int judge_all(struct request *request)
         if (code == EXIT_HELD && story->grant_count)
             code = judge_story(request, &json, story, true);
     }
-    if (request->json) {
+    if (request->replay.missing || request->replay.endless)
+        weigh(request, CV_UNFINISHED);
+    if (request->json)
         cv_json_close(&json, ']');
+    report_gaps(request, &json);
+    if (request->json) {
         cv_json_text(&json, "verdict", cv_verdict_name(request->verdict));
         cv_json_close(&json, '}');
         putchar('\n');

@@ -37,6 +37,7 @@ struct node {
     struct cv_service service;
     struct cv_http http;
     struct cv_pulse pulse;
+    bool supervised;
     char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
     struct record record;
 };
@@ -141,15 +142,22 @@ static void say_ready(const struct node *node)
 }
 
 /* `systemctl status` shows in words what the node is doing. */
-static void tell_supervisor(void *context)
+static void tell_supervisor(struct node *node)
 {
-    struct node *node = context;
     char status[CV_HEALTH_BYTES];
     if (cv_health(&node->service, status))
         snprintf(status, sizeof status, "serves in a view of %u members", cv_set_count(node->member.host.view.members));
     if (strcmp(status, node->status) != 0)
         cv_supervisor_tell("STATUS=%s", status);
     memcpy(node->status, status, sizeof status);
+}
+
+static void beat(void *context)
+{
+    struct node *node = context;
+    record_mark(&node->record);
+    if (node->supervised)
+        tell_supervisor(node);
 }
 
 /* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
@@ -205,7 +213,8 @@ static void reload(void *context)
 
 static int begin_pulse(struct node *node)
 {
-    node->pulse.beat = getenv("NOTIFY_SOCKET") ? tell_supervisor : NULL;
+    node->supervised = getenv("NOTIFY_SOCKET") != NULL;
+    node->pulse.beat = node->supervised || node->record.file ? beat : NULL;
     node->pulse.context = node;
     node->service.pulse = &node->pulse;
     return cv_pulse_begin(&node->pulse, &node->member.loop);

@@ -7,6 +7,8 @@
 #include "core/parse.h"
 #include "view/json.h"
 
+#define MARK_US 1000000u
+
 static cv_id id_of(const struct record *record, cv_node node)
 {
     return record->roster->ids[node];
@@ -155,7 +157,16 @@ int record_open(struct record *record, const char *path, const struct cv_setting
     return 0;
 }
 
-/* Without this line the node has died. */
+void record_mark(struct record *record)
+{
+    const uint64_t now = cv_loop_now();
+    if (!record->file || now < record->marked + MARK_US)
+        return;
+    record->marked = now;
+    fprintf(record->file, "{\"type\":\"mark\",\"time\":%llu}\n", (unsigned long long)now);
+}
+
+/* Without this line the node still runs, or has died. */
 void record_close(struct record *record)
 {
     if (!record->file)

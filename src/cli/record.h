@@ -18,11 +18,14 @@ struct record {
     const struct cv_settings *settings;
     const struct cv_roster *roster; /* of the member, once there is one */
     struct cv_recorder recorder;
-    uint64_t asked; /* when the node was asked to end: what its peers do about that is no part of the run */
+    uint64_t marked; /* when the last mark was written */
+    uint64_t asked;  /* when the node was asked to end: what its peers do about that is no part of the run */
 };
 
 int record_open(struct record *record, const char *path, const struct cv_settings *settings,
                 struct cv_complaint *complaint);
+/* Says that the node still runs, once a second: whatever happened until then has been written down. */
+void record_mark(struct record *record);
 void record_close(struct record *record);
 
 #endif

@@ -67,7 +67,7 @@ static int meet_nodes(struct reading *reading, const json_t *header)
     struct replay *replay = reading->replay;
     const json_t *ids = json_object_get(header, "nodes"), *attributes = json_object_get(header, "attributes");
     const size_t count = json_array_size(ids);
-    if (!count || json_array_size(attributes) != count)
+    if (!count || count > CV_MAX_MEMBERS || json_array_size(attributes) != count)
         return complain(reading, "expected nodes and attributes");
     if (replay->nodes && replay->nodes != count)
         return complain(reading, "expected the same group as in the other files");
@@ -75,7 +75,8 @@ static int meet_nodes(struct reading *reading, const json_t *header)
         return 0;
     replay->ids = calloc(count, sizeof *replay->ids);
     replay->attributes = calloc(count, sizeof *replay->attributes);
-    if (!replay->ids || !replay->attributes)
+    replay->known = calloc(count, sizeof *replay->known);
+    if (!replay->ids || !replay->attributes || !replay->known)
         return CV_ENOMEM;
     for (size_t i = 0; i < count; i++) {
         replay->ids[i] = (cv_id)json_integer_value(json_array_get(ids, i));
@@ -262,7 +263,16 @@ static int read_view(struct reading *reading, const json_t *line)
 {
     struct replay *replay = reading->replay;
     const uint64_t view = number_of(line, "view");
+    const json_t *members = json_object_get(line, "members");
     reading->base = number_of(line, "base");
+    struct replay_view *seen = add((void **)&replay->seen, &replay->seen_count, &replay->seen_room, sizeof *seen);
+    if (!seen)
+        return CV_ENOMEM;
+    seen->base = reading->base;
+    for (size_t i = 0; i < json_array_size(members); i++) {
+        const cv_node member = node_of(replay, json_array_get(members, i));
+        seen->members |= member == CV_NOBODY ? 0 : cv_set_of(member);
+    }
     if (view == 1 || (replay->coordinator == CV_NOBODY && !replay->views))
         replay->coordinator = node_of(replay, json_object_get(line, "coordinator"));
     if (view > replay->views)
@@ -287,6 +297,8 @@ static int read_line(struct reading *reading, const json_t *line)
         return 0;
     }
     reading->last = number_of(line, "time");
+    if (type && strcmp(type, "mark") == 0)
+        return 0; /* it is alive, and nothing has happened */
     if (!name || reading->last == 0)
         return complain(reading, "expected an event and its time");
     if (strcmp(name, "view") == 0)
@@ -336,12 +348,46 @@ int replay_read(struct replay *replay, const char *path, struct cv_complaint *co
     fclose(file);
     if (!error && !reading.begun)
         return complain(&reading, "expected the header of a live recording");
+    if (!error && replay->known[reading.node].recorded)
+        return cv_complain(complaint, "%s: expected one file for each node; there is another of node %u",
+                           cv_brief(path).text, replay->ids[reading.node]);
     if (!error)
-        error = note_break(replay,
-                           (struct replay_break){.node = reading.node, .asked = reading.ended, .time = reading.last});
+        replay->known[reading.node] =
+            (struct replay_node){.recorded = true, .ended = reading.ended, .base = reading.base};
+    if (!error)
+        error = note_break(
+            replay,
+            (struct replay_break){.node = reading.node, .asked = reading.ended, .last = true, .time = reading.last});
     if (reading.last > replay->last)
         replay->last = reading.last;
     return error;
+}
+
+/* Did the others go on without it? Otherwise nobody knows whether it has died. */
+static bool was_missed(const struct replay *replay, cv_node node)
+{
+    for (size_t i = 0; i < replay->seen_count; i++)
+        if (replay->seen[i].base > replay->known[node].base && !cv_set_has(replay->seen[i].members, node))
+            return true;
+    return false;
+}
+
+bool replay_lacks(const struct replay *replay, cv_node node)
+{
+    bool took_part = false;
+    for (size_t i = 0; i < replay->seen_count; i++)
+        took_part |= cv_set_has(replay->seen[i].members, node);
+    return took_part && !replay->known[node].recorded;
+}
+
+static void look_at_ends(struct replay *replay)
+{
+    for (cv_node node = 0; node < replay->nodes; node++) {
+        struct replay_node *it = &replay->known[node];
+        it->gone = it->recorded && !it->ended && was_missed(replay, node);
+        replay->missing += replay_lacks(replay, node);
+        replay->endless += it->recorded && !it->ended && !it->gone;
+    }
 }
 
 /* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
@@ -349,6 +395,7 @@ void replay_close(struct replay *replay)
 {
     const uint64_t together_us = 5000000;
     size_t kept = 0;
+    look_at_ends(replay);
     replay->curtain = CV_NEVER;
     for (size_t i = 0; i < replay->break_count; i++) {
         const struct replay_break it = replay->breaks[i];
@@ -378,6 +425,8 @@ void replay_free(struct replay *replay)
     }
     free(replay->stories);
     free(replay->breaks);
+    free(replay->seen);
+    free(replay->known);
     free(replay->bases);
     free(replay->ids);
     free(replay->attributes);

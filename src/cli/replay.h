@@ -8,6 +8,7 @@
 
 #include "core/event.h"
 #include "core/scenario.h"
+#include "group/view.h"
 #include "property/run.h"
 
 /* What a client got, and when it was over. */
@@ -39,13 +40,33 @@ struct replay_break {
     cv_node node;
     bool back;
     bool asked; /* it was asked to end */
+    bool last;  /* nothing is known of it afterwards */
     uint64_t time;
+};
+
+/* What there is of a node. */
+struct replay_node {
+    bool recorded; /* there is a file */
+    bool ended;    /* that says how it ended, */
+    bool gone;     /* or the others began a view without the node afterwards */
+    uint64_t base; /* of the last view it began */
+};
+
+/* A view that some node began. */
+struct replay_view {
+    uint64_t base;
+    cv_set members;
 };
 
 struct replay {
     cv_id *ids;
     uint32_t *attributes;
+    struct replay_node *known;
     uint32_t nodes;
+    uint32_t missing; /* nodes without a file */
+    uint32_t endless; /* nodes that still run, or were killed at the end: nobody has noticed yet */
+    struct replay_view *seen;
+    size_t seen_count, seen_room;
     struct replay_story **stories;
     size_t story_count;
     struct replay_break *breaks;
@@ -62,6 +83,8 @@ struct replay {
 int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint);
 /* All files are read: when did the run end? */
 void replay_close(struct replay *replay);
+/* It was in a view, but there is no file of it. */
+bool replay_lacks(const struct replay *replay, cv_node node);
 /* The story of a name as a run: of its nodes, or of its clients (mutual exclusion alone). */
 int replay_tell(const struct replay *replay, struct replay_story *story, bool clients);
 void replay_forget(struct replay_story *story);

@@ -5,11 +5,28 @@
 
 #include "cli/replay.h"
 
+/* A message that has left. */
+struct flight {
+    uint64_t message; /* its number; 0: the place is free */
+    uint64_t sent;
+    uint64_t entry; /* that it asks for, from 1; 0: it is no request */
+    uint32_t attempt;
+};
+
+/* A request is made again in every new view; only the last time counts. */
+struct request {
+    uint32_t attempt;
+    uint32_t on_the_way; /* messages of it that have not arrived */
+};
+
 struct telling {
     const struct replay *replay;
     struct replay_story *story;
-    uint64_t *open; /* per node: its entry that is not over, from 1; 0: none */
-    uint64_t *sent; /* when the messages left, by number: a table */
+    uint64_t *open;           /* per node: its entry that is not over, from 1; 0: none */
+    uint64_t *asked;          /* per node: when it last requested */
+    struct request *requests; /* per entry */
+    struct flight *flights;   /* by number, in a table of `size` places; who finds its place taken is in the next */
+    uint64_t size;
     uint64_t slowest;
 };
 
@@ -43,8 +60,12 @@ static struct cv_standing standing(const void *runtime, cv_node node)
 static void open_entry(struct telling *telling, const struct cv_event *event)
 {
     struct replay_story *story = telling->story;
-    if (telling->open[event->node])
-        return; /* it asks again, in a new view */
+    if (telling->open[event->node]) { /* it asks again, in a new view */
+        struct request *request = &telling->requests[telling->open[event->node] - 1];
+        *request = (struct request){.attempt = request->attempt + 1};
+        story->entries[telling->open[event->node] - 1].heard = 0;
+        return;
+    }
     story->entries[story->run.entry_count] = (struct cv_entry){
         .node = event->node, .requested = event->time, .entered = CV_NEVER, .left = CV_NEVER, .clock = event->clock};
     telling->open[event->node] = ++story->run.entry_count;
@@ -83,18 +104,42 @@ static void leave(struct telling *telling, cv_node node, uint64_t time, bool die
     telling->open[node] = 0;
 }
 
-static void measure(struct telling *telling, const struct cv_event *event, uint64_t size)
+static struct flight *find_flight(const struct telling *telling, uint64_t message)
 {
-    uint64_t *slot = &telling->sent[2 * (event->message * 0x9e3779b97f4a7c15ull >> 20 & (size - 1))];
-    if (event->type == CV_EVENT_SEND) {
-        slot[0] = event->message;
-        slot[1] = event->time;
-    } else if (slot[0] == event->message && event->time - slot[1] > telling->slowest) {
-        telling->slowest = event->time - slot[1];
-    }
+    uint64_t place = message * 0x9e3779b97f4a7c15ull >> 20 & (telling->size - 1);
+    while (telling->flights[place].message && telling->flights[place].message != message)
+        place = (place + 1) & (telling->size - 1);
+    return &telling->flights[place];
 }
 
-static void happen(struct telling *telling, const struct cv_event *event, uint64_t size)
+/* What a node sends in the step of its request is the request. */
+static void take_off(struct telling *telling, const struct cv_event *event, uint64_t asked)
+{
+    struct flight *flight = find_flight(telling, event->message);
+    *flight = (struct flight){.message = event->message, .sent = event->time};
+    const uint64_t entry = telling->open[event->node];
+    if (!entry || event->time != asked || event->peer == event->node)
+        return;
+    flight->entry = entry;
+    flight->attempt = telling->requests[entry - 1].attempt;
+    telling->requests[entry - 1].on_the_way++;
+}
+
+static void arrive(struct telling *telling, const struct cv_event *event)
+{
+    const struct flight *flight = find_flight(telling, event->message);
+    if (!flight->message)
+        return;
+    if (event->time > flight->sent && event->time - flight->sent > telling->slowest)
+        telling->slowest = event->time - flight->sent;
+    struct request *request = flight->entry ? &telling->requests[flight->entry - 1] : NULL;
+    if (!request || request->attempt != flight->attempt)
+        return;
+    request->on_the_way--;
+    telling->story->entries[flight->entry - 1].heard = event->time;
+}
+
+static void happen(struct telling *telling, const struct cv_event *event)
 {
     struct replay_story *story = telling->story;
     struct cv_standing *it = &story->standings[event->node];
@@ -104,13 +149,14 @@ static void happen(struct telling *telling, const struct cv_event *event, uint64
             story->run.count[event->content->kind]++;
             story->run.total++;
         }
-        measure(telling, event, size);
+        take_off(telling, event, telling->asked[event->node]);
         break;
     case CV_EVENT_RECEIVE:
         story->run.time = event->time;
-        measure(telling, event, size);
+        arrive(telling, event);
         break;
     case CV_EVENT_REQUEST:
+        telling->asked[event->node] = event->time;
         open_entry(telling, event);
         break;
     case CV_EVENT_ENTER:
@@ -143,11 +189,19 @@ static void happen(struct telling *telling, const struct cv_event *event, uint64
     }
 }
 
+/* Its recording stops, and nobody says that it has died: what it is inside of may last, or not. */
+static bool is_unknown(const struct replay *replay, const struct replay_break *it)
+{
+    return it->last && !it->asked && !replay->known[it->node].gone;
+}
+
 static void break_node(struct telling *telling, const struct replay_break *it)
 {
     struct cv_standing *standing_of = &telling->story->standings[it->node];
     if (!it->back)
         leave(telling, it->node, it->time, true);
+    if (is_unknown(telling->replay, it))
+        return;
     *standing_of = (struct cv_standing){.alive = it->back, .recalled = standing_of->recalled};
 }
 
@@ -245,7 +299,7 @@ static int set_callers(struct replay_story *story)
 
 /* ---- telling ---- */
 
-static void play(struct telling *telling, uint64_t size)
+static void play(struct telling *telling)
 {
     const struct replay *replay = telling->replay;
     struct replay_story *story = telling->story;
@@ -253,7 +307,7 @@ static void play(struct telling *telling, uint64_t size)
     for (size_t i = 0; i < story->count && story->events[i].time <= replay->curtain; i++) {
         while (next < replay->break_count && replay->breaks[next].time < story->events[i].time)
             break_node(telling, &replay->breaks[next++]);
-        happen(telling, &story->events[i], size);
+        happen(telling, &story->events[i]);
     }
     while (next < replay->break_count)
         break_node(telling, &replay->breaks[next++]);
@@ -270,31 +324,43 @@ static void conclude(const struct replay *replay, struct replay_story *story, ui
     run->scenario = &story->scenario;
     run->runtime = story;
     run->standing = standing;
-    run->ending = open ? CV_OUT_OF_TIME : CV_QUIET;
+    run->ending = replay->missing || replay->endless ? CV_UNRECORDED : open ? CV_OUT_OF_TIME : CV_QUIET;
+    run->unmeasured = replay->missing; /* how long messages took is known of some alone */
     run->now = replay->last;
     run->views = replay->views;
     run->entries = story->entries;
 }
 
+static void note_unheard(struct telling *telling)
+{
+    struct replay_story *story = telling->story;
+    for (uint64_t i = 0; i < story->run.entry_count; i++)
+        if (telling->requests[i].on_the_way)
+            story->entries[i].heard = CV_NEVER;
+}
+
 static int tell_nodes(const struct replay *replay, struct replay_story *story)
 {
-    uint64_t size = 1024;
-    while (size < 2 * story->count)
-        size *= 2;
-    struct telling telling = {.replay = replay,
-                              .story = story,
-                              .open = calloc(replay->nodes, sizeof *telling.open),
-                              .sent = calloc(2 * size, sizeof *telling.sent)};
+    struct telling telling = {.replay = replay, .story = story, .size = 1024};
+    while (telling.size < 2 * story->count)
+        telling.size *= 2;
+    telling.open = calloc(replay->nodes, sizeof *telling.open);
+    telling.asked = calloc(replay->nodes, sizeof *telling.asked);
+    telling.requests = calloc(story->count + 1, sizeof *telling.requests);
+    telling.flights = calloc(telling.size, sizeof *telling.flights);
     struct cv_event *room = malloc((story->count + 1) * sizeof *room);
-    const bool fits = telling.open && telling.sent && room;
+    const bool fits = telling.open && telling.asked && telling.requests && telling.flights && room;
     if (fits) {
         sort_events(story, room, 0, story->count);
-        play(&telling, size);
+        play(&telling);
+        note_unheard(&telling);
         conclude(replay, story, telling.slowest);
     }
     free(room);
     free(telling.open);
-    free(telling.sent);
+    free(telling.asked);
+    free(telling.requests);
+    free(telling.flights);
     return fits ? 0 : CV_ENOMEM;
 }
 
@@ -332,7 +398,7 @@ int replay_tell(const struct replay *replay, struct replay_story *story, bool cl
     story->standings = calloc(replay->nodes, sizeof *story->standings);
     int error = story->entries && story->standings ? set_scenario(replay, story, clients) : CV_ENOMEM;
     for (cv_node node = 0; !error && node < replay->nodes; node++)
-        story->standings[node].alive = true;
+        story->standings[node].alive = replay->known[node].recorded;
     if (!error && clients)
         tell_clients(replay, story);
     else if (!error)

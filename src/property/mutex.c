@@ -259,8 +259,10 @@ static void judge_waiting(struct bench *bench, const struct section *section)
             continue;
         const struct turn *before = &bench->turns[i < section->entered ? i - 1 : section->entered - 1];
         const uint64_t begun = bench->turns[i < section->entered ? i : section->entered - 1].begun;
-        const uint64_t asked = bench->disturbed && begun > entry->requested ? begun : entry->requested;
-        if (!before->first || section->entries[before->first - 1]->entered <= asked + bench->notice)
+        const uint64_t known = entry->heard > entry->requested ? entry->heard : entry->requested;
+        const uint64_t asked = bench->disturbed && begun > known ? begun : known;
+        if (!before->first || known == CV_NEVER ||
+            section->entries[before->first - 1]->entered <= asked + bench->notice)
             continue;
         violate(bench->waiting, "%u entered%s %llu times at %llu..%llu while %u waited from %llu on",
                 id_of(bench, section->entries[before->last - 1]), place_of(bench, entry).text,

@@ -68,7 +68,8 @@ static void say_why(const struct cv_run *run, struct cv_judgement *judgement, co
 {
     size_t used = 0;
     if (worst)
-        used = (size_t)snprintf(judgement->reason, sizeof judgement->reason, "%s: %s", worst->name, worst->detail);
+        used = (size_t)snprintf(judgement->reason, sizeof judgement->reason, "%s%s%s", worst->name,
+                                *worst->detail ? ": " : "", worst->detail);
     if (used >= sizeof judgement->reason)
         return;
     char *rest = judgement->reason + used;
@@ -80,6 +81,8 @@ static void say_why(const struct cv_run *run, struct cv_judgement *judgement, co
         snprintf(rest, room, "%sgiven up at time %llu", join, (unsigned long long)run->now);
     else if (run->ending == CV_INTERRUPTED)
         snprintf(rest, room, "%sinterrupted at time %llu", join, (unsigned long long)run->now);
+    else if (run->ending == CV_UNRECORDED)
+        snprintf(rest, room, "%sthe end was not recorded", join);
 }
 
 /* Some things are wrong whenever they are so, even if they have come right in the end. */

@@ -24,6 +24,7 @@ struct cv_entry {
     cv_node node;
     uint32_t name;
     uint64_t requested;
+    uint64_t heard;   /* when all whom the request was sent to had it; CV_NEVER: not all have; 0: nobody looked */
     uint64_t entered; /* CV_NEVER: not yet */
     uint64_t left;    /* CV_NEVER: still inside, or never in */
     uint64_t fence;
@@ -44,7 +45,8 @@ enum cv_ending {
     CV_REPEATS,     /* the run came back to a state it was in before: it never ends */
     CV_OUT_OF_TIME, /* --until */
     CV_INTERRUPTED,
-    CV_STOPPED /* a run of given decisions has come to the last of them */
+    CV_UNRECORDED, /* a recording that does not say how it ended */
+    CV_STOPPED     /* a run of given decisions has come to the last of them */
 };
 
 struct cv_finding;
