@@ -27,11 +27,12 @@ def descendants(pid):
     """A process and all that it started, and so on."""
     found = [str(pid)]
     for parent in found:
-        for children in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
-            try:
-                found += children.read_text(encoding="ascii").split()
-            except OSError:
-                pass  # it has gone meanwhile
+        try:
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{thread}/children", encoding="ascii") as children:
+                    found += children.read().split()
+        except OSError:
+            pass  # it has gone meanwhile
     return found
 
 
