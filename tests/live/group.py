@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, free_port, no_crash
+from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, free_port, no_crash, stretch
 
 
 class Link:
@@ -105,7 +105,8 @@ class Group:
             port = self.links[pair].port if pair in self.links else ports[other]
             lines.append(f"{other} = 127.0.0.1:{port}{' standby' if other in self.standbys else ''}")
         lines.append("[group]")
-        lines += [f"{key.replace('_', '-')} = {value}" for key, value in self.settings.items()]
+        patient = {key: 300 * stretch() for key in ("lease", "timeout") if stretch() > 1}
+        lines += [f"{key.replace('_', '-')} = {value}" for key, value in {**patient, **self.settings}.items()]
         (self.directory / f"{node}.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def start(self, *nodes):

@@ -20,7 +20,7 @@ for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import starvation  # pylint: disable=wrong-import-position
 import telling  # pylint: disable=wrong-import-position
-from starvation import PATIENCE, Broken  # pylint: disable=wrong-import-position
+from starvation import PATIENCE, Broken, stretch  # pylint: disable=wrong-import-position
 
 telling.install()
 CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
@@ -127,6 +127,10 @@ class Cluster:
         command = [CONCLAVE, "cluster", str(self.count), "--port", "0", "--dir", str(self.directory), *self.options]
         if self.record:
             command += ["--record", str(self.directory / "record")]
+        if stretch() > 1:
+            for key in ("lease", "timeout"):
+                if not any(f"group.{key}=" in option for option in self.options):
+                    command += ["--set", f"group.{key}={300 * stretch()}"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.ready = self.process.stdout.readline()
         if "ready" not in self.ready:

@@ -2,8 +2,8 @@
 """Tests of things that take time, on a machine that has other work.
 
 A node that the kernel keeps off the processor for as long as a lease loses what it holds, and is right to. A test that
-failed while that happened to one of its processes has shown nothing, so it is run again. The kernel counts how long
-each process waited for a processor; without such evidence a failure is a failure at once.
+failed while that happened to one of its processes has shown nothing, so it is run again, with longer leases. The kernel
+counts how long each process waited for a processor; without such evidence a failure is a failure at once.
 """
 
 import os
@@ -14,9 +14,19 @@ import traceback
 
 # Seconds after which something that a test waits for will not come any more.
 PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
-ATTEMPTS = int(os.environ.get("CONCLAVE_TEST_ATTEMPTS", "4"))
+STRETCHES = (1, 2, 4, 8, 2, 4)[:int(os.environ.get("CONCLAVE_TEST_ATTEMPTS", "6"))]  # an attempt each
+CALM_S = 10.0  # waits so long for a machine that has nothing else to do, before another attempt
 STARVED = 0.08  # seconds off the processor within one interval: a lease of 300 ms has a quarter of that to spare
 INTERVAL = 0.1
+
+
+class Present:
+    stretch = 1
+
+
+def stretch():
+    """How many times longer than usual leases and the like are to be in this attempt."""
+    return Present.stretch
 
 
 class Broken(AssertionError):
@@ -93,10 +103,21 @@ def attempt(test, *arguments):
     return told, excused and watch.starved()
 
 
+def await_calm():
+    """Until a sleeping process wakes up in time, or it is clear that it will not."""
+    end = time.monotonic() + CALM_S
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        for _ in range(20):
+            time.sleep(0.02)
+        if time.monotonic() - begun < 0.45:
+            return
+
+
 def run(test, *arguments, name=None, failures=None):
     """Runs a test until it passes or fails for its own fault. Failures may also be collected in a list. Returns success."""
     name = name or test.__name__
-    for left in reversed(range(ATTEMPTS)):
+    for number, Present.stretch in enumerate(STRETCHES, 1):
         begun, known = time.monotonic(), len(failures or ())
 
         def play():
@@ -108,10 +129,11 @@ def run(test, *arguments, name=None, failures=None):
         if told is None:
             print(f"ok   {name} ({time.monotonic() - begun:.1f} s)", flush=True)
             return True
-        if not starved or not left:
+        if not starved or number == len(STRETCHES):
             break
         if failures is not None:
             del failures[known:]
         print(f"again {name}: it had to wait for the processor when this happened: {told}", flush=True)
+        await_calm()
     print(f"FAIL {name}: {told}", flush=True)
     return False
