@@ -216,6 +216,16 @@ def check_exit_codes():
 # ---- the command that repeats a run ----
 
 
+def check_unfinished():
+    """A run that was given up says why, and judges no cost that it has not come to yet."""
+    for line in ("bully -n 4 --until 2", "bully -n 4 --until 0", "chang-roberts -n 4 --until 6", "central -n 3 --until 1"):
+        result = conclave(f"sim {line}")
+        verdict, = [row for row in result.stdout.splitlines() if row.startswith("verdict")]
+        until = line.rsplit(" ", 1)[1]
+        expect(f"sim {line}: a reason", ": ;" not in verdict and verdict.endswith(f"given up at time {until}"), verdict)
+        expect(f"sim {line}: nothing is judged before the end", "NOT MET" not in result.stdout, result.stdout)
+
+
 def check_repeat():
     for line in ("bully", "bully --seed 7 --delay 1..9", "chang-roberts -n 6 --crash 6@5 --blind '*:6'",
                  "wireless --graph edges:1-2,2-3 --seed=3", "ring-list -n 5 --set policy=min --start all",
@@ -347,6 +357,7 @@ def main():
     check_values()
     check_synchronizers()
     check_exit_codes()
+    check_unfinished()
     check_repeat()
     check_surveys()
     check_list()

@@ -41,6 +41,7 @@ CASES = [
     ("scenario --frobnicate", "--frobnicate"),
     ("scenario {dir}/nowhere", "nowhere", "No such file"),
     ("scenario {dir}/bad.scenario", "frobnicate: bully", "expected held:"),
+    ("scenario {dir}/empty.scenario", "empty.scenario", "nothing to play"),
     ("tour --frobnicate", "--frobnicate"),
     # ---- shared objects
     ("sim {dir}/nowhere.so", "nowhere.so", "expected a shared object"),
@@ -337,6 +338,7 @@ OBJECTS = {
 
 FILES = {
     "bad.scenario": b"# A story.\nfrobnicate: bully\n",
+    "empty.scenario": b"# A story that tells nothing.\n",
     "junk.so": b"this is no shared object\n",
     "unreadable": b"1 2\n",
     "empty": b"",

@@ -15,13 +15,6 @@ static const struct place *place_of(const struct ending *ending, cv_node node)
     return model_place(ending->model, ending->state[node]);
 }
 
-static struct cv_standing standing(const void *runtime, cv_node node)
-{
-    const struct place *place = place_of(runtime, node);
-    return (struct cv_standing){
-        .leader = place->leader, .alive = place->flags & PLACE_ALIVE, .knows = (place->flags & PLACE_KNOWS) != 0};
-}
-
 /* Who is connected with whom, over the living. */
 static void find_parts(struct ending *ending)
 {
@@ -47,6 +40,15 @@ static bool took_part(const struct ending *ending, cv_node node)
     if (!(place->flags & PLACE_ALIVE))
         return false;
     return ending->model->setting.any_caller ? !(place->flags & PLACE_FRESH) : (place->flags & PLACE_STARTED) != 0;
+}
+
+static struct cv_standing standing(const void *runtime, cv_node node)
+{
+    const struct place *place = place_of(runtime, node);
+    return (struct cv_standing){.leader = place->leader,
+                                .alive = place->flags & PLACE_ALIVE,
+                                .knows = (place->flags & PLACE_KNOWS) != 0,
+                                .active = took_part(runtime, node)};
 }
 
 static int judge_election(struct ending *ending, struct cv_run *run, struct cv_judgement *judgement)

@@ -419,6 +419,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
     return (struct cv_standing){.leader = place->leader,
                                 .alive = (replay->alive & 1u << node) != 0,
                                 .knows = (place->flags & PLACE_KNOWS) != 0,
+                                .active = !(place->flags & PLACE_FRESH),
                                 .recalled = replay->recalled[node]};
 }
 

@@ -143,6 +143,7 @@ static void happen(struct telling *telling, const struct cv_event *event)
 {
     struct replay_story *story = telling->story;
     struct cv_standing *it = &story->standings[event->node];
+    it->active |= event->type == CV_EVENT_RECEIVE || event->type == CV_EVENT_CALL;
     switch (event->type) {
     case CV_EVENT_SEND:
         if (event->peer != event->node) {

@@ -89,7 +89,7 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
 
 static int play(const char *name, char *text, int extra, char **options)
 {
-    bool as_told = true;
+    bool as_told = true, played = false;
     int code = EXIT_HELD;
     char *rest;
     for (char *line = strtok_r(text, "\n", &rest); line && !code; line = strtok_r(NULL, "\n", &rest)) {
@@ -97,10 +97,13 @@ static int play(const char *name, char *text, int extra, char **options)
             puts(line[1] == ' ' ? line + 2 : line + 1);
         } else if (*line) {
             putchar('\n');
+            played = true;
             code = play_line(name, line, extra, options, &as_told);
             putchar('\n');
         }
     }
+    if (!played)
+        return command_refuse("%s: nothing to play; expected a line such as held: bully -n 5", name);
     return code ? code : as_told ? EXIT_HELD : EXIT_VIOLATED;
 }
 

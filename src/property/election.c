@@ -27,7 +27,7 @@ struct tally {
     cv_node ignorant;   /* the first that knows no leader */
     cv_node recalled;   /* the first that held two elections of its own */
     uint32_t ignorant_count;
-    uint32_t alive;
+    uint32_t alive, taking_part;
 };
 
 static struct part *part_of(const struct tally *tally, cv_node node)
@@ -66,7 +66,7 @@ static void survey(struct tally *tally)
             part->best = rank;
             part->has_best = true;
         }
-        part->takes_part |= calls || it.knows;
+        part->takes_part |= calls || it.knows || (it.active && tally->claims & CV_ANY_CALLER);
         if (it.knows && part->follower == CV_NOBODY) {
             part->follower = node;
             part->leader = it.leader;
@@ -83,8 +83,9 @@ static void find_strays(struct tally *tally)
         const struct part *part = part_of(tally, node);
         if (it.recalled && tally->recalled == CV_NOBODY)
             tally->recalled = node;
-        if (!it.alive || (run->part && !part->takes_part))
+        if (!it.alive || !part->takes_part)
             continue;
+        tally->taking_part++;
         if (!it.knows) {
             tally->ignorant_count++;
             if (tally->ignorant == CV_NOBODY)
@@ -141,13 +142,14 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
 
 static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)
 {
-    const bool claimed = tally->claims & CV_EVERYONE_LEARNS, all = tally->ignorant == CV_NOBODY && tally->alive;
+    const bool claimed = tally->claims & CV_EVERYONE_LEARNS, all = tally->ignorant == CV_NOBODY;
     struct cv_finding *finding = cv_find(judgement, "everyone-learns", "eventually",
                                          !claimed ? CV_DISCLAIMED
                                          : all    ? CV_HELD
                                                   : cv_verdict_missing(tally->run));
-    if (!tally->alive)
-        snprintf(finding->detail, sizeof finding->detail, "nobody is alive");
+    if (!tally->taking_part)
+        snprintf(finding->detail, sizeof finding->detail, "%s",
+                 tally->alive ? "no live node has heard of the election" : "nobody is alive");
     else if (!all)
         snprintf(finding->detail, sizeof finding->detail, "%u of %u live nodes know no leader, node %u among them",
                  tally->ignorant_count, tally->alive, id_of(tally, tally->ignorant));
@@ -172,8 +174,9 @@ static void judge_rest(const struct tally *tally, struct cv_judgement *judgement
                                          ending == CV_QUIET     ? CV_HELD
                                          : ending == CV_REPEATS ? CV_VIOLATED
                                                                 : CV_UNFINISHED);
-    if (ending == CV_REPEATS)
-        snprintf(finding->detail, sizeof finding->detail, "messages go round for ever");
+    if (ending != CV_QUIET)
+        snprintf(finding->detail, sizeof finding->detail, "%s",
+                 ending == CV_REPEATS ? "messages go round for ever" : "something is still under way");
 }
 
 static void judge_calls(const struct tally *tally, struct cv_judgement *judgement)

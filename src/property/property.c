@@ -64,6 +64,13 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
     return 0;
 }
 
+/* A run is given up when its time is over, which may be long after the last thing that happened. */
+static uint64_t given_up(const struct cv_run *run)
+{
+    const uint64_t until = run->scenario->until;
+    return until > run->now && until < CV_NEVER - 1 ? until : run->now;
+}
+
 static void say_why(const struct cv_run *run, struct cv_judgement *judgement, const struct cv_finding *worst)
 {
     size_t used = 0;
@@ -78,7 +85,7 @@ static void say_why(const struct cv_run *run, struct cv_judgement *judgement, co
     if (run->ending == CV_REPEATS)
         snprintf(rest, room, "%sthe run repeats itself every %llu ticks", join, (unsigned long long)run->period);
     else if (run->ending == CV_OUT_OF_TIME)
-        snprintf(rest, room, "%sgiven up at time %llu", join, (unsigned long long)run->now);
+        snprintf(rest, room, "%sgiven up at time %llu", join, (unsigned long long)given_up(run));
     else if (run->ending == CV_INTERRUPTED)
         snprintf(rest, room, "%sinterrupted at time %llu", join, (unsigned long long)run->now);
     else if (run->ending == CV_UNRECORDED)
@@ -119,7 +126,8 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
         const struct cv_finding *finding = &judgement->findings[i];
         const bool worse = (finding->verdict == CV_VIOLATED && judgement->verdict != CV_VIOLATED) ||
                            (finding->verdict == CV_UNFINISHED && judgement->verdict == CV_HELD);
-        if (worse) {
+        const bool tells_more = worst && finding->verdict == judgement->verdict && !*worst->detail && *finding->detail;
+        if (worse || tells_more) {
             worst = finding;
             judgement->verdict = finding->verdict;
         }

@@ -16,6 +16,7 @@ struct cv_standing {
     cv_id leader;     /* whom it takes for the leader, when `knows` */
     bool alive;
     bool knows;
+    bool active;   /* it has called an election, or heard of one */
     bool recalled; /* it once called an election while its own was still under way */
 };
 

@@ -118,8 +118,10 @@ static __attribute__((noinline)) void apply_effects(struct cv_sim *sim, struct n
     const uint32_t did = me->effects;
     if (did & CV_DID_TIMER)
         set_timers(sim, me->node);
-    if (did & CV_DID_CALL)
+    if (did & CV_DID_CALL) {
         sim->run.calls++;
+        world_set(it, NODE_ACTIVE, true);
+    }
     if (did & CV_DID_RECALL)
         world_set(it, NODE_RECALLED, true);
     world_set(it, NODE_CALLING, me->calling);
@@ -250,6 +252,7 @@ void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_
         world_tell(sim, &event);
         return;
     }
+    world_set(it, NODE_ACTIVE, true);
     it->clock = ((it->clock > message->clock ? it->clock : message->clock) + 1) & CLOCK_MASK;
     event.clock = it->clock;
     world_tell(sim, &event);
@@ -527,6 +530,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
     struct cv_standing standing = {.leader = sim->leaders[node],
                                    .alive = it->flags & NODE_ALIVE,
                                    .knows = it->flags & NODE_KNOWS,
+                                   .active = it->flags & NODE_ACTIVE,
                                    .recalled = it->flags & NODE_RECALLED};
     rounds_stand(sim, node, &standing);
     return standing;

@@ -24,7 +24,8 @@ enum node_flag {
     NODE_KNOWS = 1u << 1, /* `leader` is known */
     NODE_CALLING = 1u << 2,
     NODE_RECALLED = 1u << 3, /* called while its own election was under way */
-    NODE_OUTSIDE = 1u << 4   /* back, but not in a view yet: it has forgotten whom it let in, and is kept out of it */
+    NODE_ACTIVE = 1u << 4,   /* called, or heard of an election; kept where nodes may die */
+    NODE_OUTSIDE = 1u << 5   /* back, but not in a view yet: it has forgotten whom it let in, and is kept out of it */
 };
 
 /* What is planned for a time: faults as the scenario names them, and what the detector tells of them. */

@@ -313,12 +313,12 @@ void cv_report_text(FILE *out, const struct cv_report *report)
         fprintf(out, "%s%s %llu", kind ? ", " : " (", algorithm->kinds[kind].name,
                 (unsigned long long)run->count[kind]);
     fputs(")", out);
-    text_cost(out, &judgement->messages, judgement->messages_hold);
+    text_cost(out, &judgement->messages, judgement->messages_hold || run->ending != CV_QUIET);
     for (uint32_t kind = algorithm->preparing; kind && algorithm->kinds[kind].name; kind++)
         fprintf(out, "%s%s %llu%s", kind == algorithm->preparing ? "before    " : ", ", algorithm->kinds[kind].name,
                 (unsigned long long)run->count[kind], algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
     fprintf(out, "time      %llu", (unsigned long long)run->time);
-    text_cost(out, &judgement->delay, judgement->delay_holds);
+    text_cost(out, &judgement->delay, judgement->delay_holds || run->ending != CV_QUIET);
     if (report->transport)
         fprintf(out, "packets   %llu, %llu lost, %llu doubled, %llu sent again\n", (unsigned long long)report->packets,
                 (unsigned long long)report->lost, (unsigned long long)report->duplicated,

@@ -139,15 +139,24 @@ static void everyone_must_learn(void **state)
     assert_false(it.judgement.has_leader);
 }
 
-static void nobody_alive_learns_nothing(void **state)
+/* Of an election that no live node has heard of there is nothing to be said; the checker judges so, too. */
+static void who_has_not_heard_of_it_owes_nothing(void **state)
 {
     (void)state;
     struct made_up it;
     make_up(&it);
     for (uint32_t i = 0; i < NODES; i++)
-        it.standing[i].alive = false;
+        it.standing[i] = (struct cv_standing){.alive = i > 0};
+    expect_violated(&it, "");
+    assert_string_equal(finding(&it, "everyone-learns")->detail, "no live node has heard of the election");
+    it.standing[2].active = true;
     expect_violated(&it, "everyone-learns");
+    make_up(&it);
+    for (uint32_t i = 0; i < NODES; i++)
+        it.standing[i].alive = false;
+    expect_violated(&it, "");
     assert_false(it.judgement.has_leader);
+    assert_string_equal(finding(&it, "everyone-learns")->detail, "nobody is alive");
 }
 
 static void somebody_must_call_and_only_once_at_a_time(void **state)
@@ -261,7 +270,13 @@ static void an_unfinished_run_is_not_violated(void **state)
         /* Even if all is well so far, the run itself is not over, or never will be. */
         make_up(&it);
         it.run.ending = endings[i];
+        it.run.now = 6;
+        it.scenario.until = 500;
         assert_int_equal(judge(&it), i == 2 ? CV_VIOLATED : CV_UNFINISHED);
+        static const char *const reasons[] = {"comes-to-rest: something is still under way; given up at time 500",
+                                              "comes-to-rest: something is still under way; interrupted at time 6",
+                                              "comes-to-rest: messages go round for ever"};
+        assert_memory_equal(it.judgement.reason, reasons[i], strlen(reasons[i]));
     }
 }
 
@@ -326,7 +341,7 @@ int main(void)
         cmocka_unit_test(two_leaders_are_no_agreement),
         cmocka_unit_test(the_best_is_by_attribute_then_by_id),
         cmocka_unit_test(everyone_must_learn),
-        cmocka_unit_test(nobody_alive_learns_nothing),
+        cmocka_unit_test(who_has_not_heard_of_it_owes_nothing),
         cmocka_unit_test(somebody_must_call_and_only_once_at_a_time),
         cmocka_unit_test(without_any_caller_the_best_caller_wins),
         cmocka_unit_test(what_is_not_claimed_is_not_held_against_it),
