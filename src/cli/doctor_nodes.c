@@ -233,5 +233,22 @@ static void check_holds(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "holds", DOCTOR_WELL, NULL, "%lld held, none for very long", (long long)held);
 }
 
-doctor_check *const doctor_node_checks[] = {check_loops, check_detectors, check_disks, check_tie_breaker,
-                                            check_tls,   check_waiting,   check_holds, NULL};
+/* Whoever asks this has one of the places that are kept. */
+static void check_places(const struct doctor_group *group, const struct doctor_limits *limits,
+                         struct doctor_report *report)
+{
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *it = &group->members[i];
+        const int64_t most = doctor_number(it, "maxclients", INT64_MAX);
+        if (doctor_number(it, "connected_clients", 0) >= most)
+            doctor_find(report, "clients", DOCTOR_WARNING,
+                        "end clients that are not needed, or allow more: [node] clients",
+                        "all %lld places for clients of node %lld are taken, %lld were turned away", (long long)most,
+                        (long long)it->id, (long long)doctor_number(it, "rejected_connections", 0));
+    }
+}
+
+doctor_check *const doctor_node_checks[] = {check_loops,       check_detectors, check_disks,
+                                            check_tie_breaker, check_tls,       check_waiting,
+                                            check_holds,       check_places,    NULL};

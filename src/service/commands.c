@@ -465,6 +465,9 @@ void cv_command_run(struct cv_session *session, words command)
         else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
                           commands[i].name);
+        else if (!cv_places_allow(session, commands[i].by_hand || commands[i].needs == CV_MAY_ADMIN ||
+                                               commands[i].run == cv_access_auth))
+            return;
         else if (!session->acl || cv_access_allowed(session, commands[i].needs, command->word[command->count > 1]))
             commands[i].run(session, command);
         return;

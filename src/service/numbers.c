@@ -36,6 +36,9 @@ const struct cv_number cv_number_table[] = {
      1, AT(dropped_strangers)},
     {"clients", "refused_clients", "conclave_refused_clients_total", "Clients that could not prove who they are.", 1,
      AT(refused_clients)},
+    {"clients", "rejected_connections", "conclave_rejected_clients_total", "Clients for whom there was no place.", 1,
+     AT(rejected)},
+    {"clients", "maxclients", "conclave_clients_limit", "No more clients than this.", 1, AT(most_clients)},
     {"clients", "http_requests", "conclave_http_requests_refused_total",
      "HTTP requests that came to the port of clients.", 1, AT(http_requests)},
     {"clients", "dropped_observers", "conclave_dropped_observers_total", "Observers that did not read.", 1,
@@ -190,6 +193,8 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .strangers = (int64_t)service->door.count,
         .dropped_strangers = (int64_t)service->door.dropped,
         .refused_clients = (int64_t)service->refused,
+        .rejected = (int64_t)service->rejected,
+        .most_clients = (int64_t)service->most_sessions,
         .http_requests = (int64_t)service->http_requests,
         .dropped_observers = (int64_t)service->dropped_observers,
     };

@@ -8,6 +8,7 @@
 #include "service/resp.h"
 #include "service/tally.h"
 
+#define CV_TOO_MANY_CLIENTS "ERR max number of clients reached"
 #define CV_NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
 #define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
 #define CV_SESSION_OUTPUT_BYTES ((size_t)64 << 20)
@@ -36,6 +37,8 @@ struct cv_session {
     char identity[CV_KEY_NAME_BYTES + 1];
     const struct cv_acl *acl; /* what it may do; NULL: everything */
     size_t read;              /* bytes of `in` that are dealt with */
+    struct cv_alarm stay;     /* in a place that is kept, until then */
+    bool kept;                /* it has such a place */
     bool leaving;             /* closes once everything is written */
     bool crowded;             /* its output has to drain before it is listened to again */
 };
@@ -50,6 +53,8 @@ struct cv_service {
     struct cv_session *sessions;
     struct cv_hold *spare;
     uint64_t session_count, session_total, most_sessions;
+    uint64_t kept_count;        /* of the sessions, in places that are kept */
+    uint64_t rejected;          /* for want of a place */
     uint64_t client_timeout_ms; /* of a TCP connection whose other end does not answer */
     uint64_t commands, errands;
     struct cv_alarm delay; /* a lock-delay is over, the first of them at */
@@ -89,6 +94,18 @@ void cv_session_in_vain(struct cv_wait *wait);
 
 /* Makes it act under that name from now on; false if nobody may do anything under it. */
 bool cv_session_become(struct cv_session *session, const char *identity);
+
+/* ---- places.c ---- */
+
+enum cv_place { CV_PLACE_FREE, CV_PLACE_KEPT, CV_PLACE_NONE };
+/* Where somebody who connects can go; `local`: by a Unix socket. */
+enum cv_place cv_places_find(const struct cv_service *service, bool local);
+/* Tells it that there is no place, and closes. */
+void cv_places_refuse(struct cv_service *service, struct cv_session *session);
+void cv_places_keep(struct cv_session *session);
+void cv_places_leave(struct cv_session *session);
+/* May a session do that where it is? If not, it is told so, and ends. */
+bool cv_places_allow(struct cv_session *session, bool harmless);
 
 /* ---- access.c: AUTH and ACL ---- */
 

@@ -13,7 +13,7 @@
 #include "live/tls.h"
 #include "service/service.h"
 
-#define ALARMS_EACH 3u /* its wait, its errand, its time at the door */
+#define ALARMS_EACH 4u /* its wait, its errand, its time at the door and in a place that is kept */
 
 static struct cv_session *session_of(struct cv_stream *stream)
 {
@@ -244,6 +244,7 @@ static void closed(struct cv_stream *stream)
     if (session->next)
         session->next->previous = session->previous;
     service->session_count--;
+    cv_places_leave(session);
     cv_alarms_release(service->alarms, ALARMS_EACH);
     cv_resp_end(&session->out);
     free(session);
@@ -309,9 +310,11 @@ static void knock(struct cv_listener *listener)
         return;
     session->stream.calls = &refusal;
     session->stream.in_most = CV_SESSION_INPUT_BYTES;
-    if (service->session_count >= service->most_sessions || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
+    const bool local = listener->uv.handle.type != UV_TCP;
+    const enum cv_place place = cv_places_find(service, local);
+    if (place == CV_PLACE_NONE || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
         if (!cv_stream_accept(&session->stream, listener))
-            cv_stream_close(&session->stream);
+            cv_places_refuse(service, session);
         return;
     }
     session->stream.calls = &calls;
@@ -325,10 +328,12 @@ static void knock(struct cv_listener *listener)
         session->next->previous = session;
     service->sessions = session;
     service->session_count++;
+    if (place == CV_PLACE_KEPT)
+        cv_places_keep(session);
     if (cv_stream_accept(&session->stream, listener))
         return;
     limit_silence(session, service->client_timeout_ms);
-    const char *identity = listener->uv.handle.type == UV_TCP ? CV_IDENTITY_ANYBODY : CV_IDENTITY_LOCAL;
+    const char *identity = local ? CV_IDENTITY_LOCAL : CV_IDENTITY_ANYBODY;
     if (session->stream.tls)
         cv_door_enter(&service->door, &session->visitor, &session->stream);
     else if (!cv_session_become(session, identity))

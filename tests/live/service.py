@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from harness import Client, Gone, Node, Refused, free_port, main
+from harness import CONCLAVE, PATIENCE, Client, Gone, Node, Refused, free_port, main
 
 
 def refused(client, *words):
@@ -280,6 +280,65 @@ def many_names():
         holder.close()
 
 
+FULL = "ERR max number of clients reached"
+
+
+def all_places_taken():
+    """Who wants a lock is told that there is no place; who asks how things are gets in, and so does the doctor."""
+    port = free_port()
+    with Node("--listen", f"127.0.0.1:{port}", "--set", "node.clients=4", "--set", "node.log-level=error") as node:
+        crowd = [Client(f"127.0.0.1:{port}", protocol=2) for _ in range(4)]
+        fence = crowd[0].ask("LOCK", "a")
+        for address in (node.address(), f"127.0.0.1:{port}"):
+            late = Client(address)
+            assert refused(late, "LOCK", "b") == FULL
+            try:
+                late.ask("PING")
+                raise AssertionError("it was let in after all")
+            except (Gone, OSError):
+                late.close()
+        asks = Client(f"127.0.0.1:{port}")
+        assert asks.ask("VIEW")["mode"] == "single" and "rejected_connections:2" in asks.ask("INFO", "clients")
+        seen = subprocess.run([CONCLAVE, "doctor", "--server", f"127.0.0.1:{port}"], capture_output=True, text=True,
+                              check=False)
+        assert "all 4 places for clients of node 1 are taken" in seen.stdout, seen
+        # The places that are kept are few, and some of them are for Unix sockets.
+        strangers = [Client(f"127.0.0.1:{port}", protocol=2) for _ in range(20)]
+        strangers[-1].socket.settimeout(5)
+        assert strangers[-1].file.readline() == f"-{FULL}\r\n".encode() and not strangers[-1].file.readline()
+        local = node.client()
+        assert local.ask("PING") == "PONG"
+        for stranger in strangers:
+            stranger.close()
+        # A place that gets free is anybody's, also of those who are there already.
+        crowd.pop().close()
+        end = time.monotonic() + PATIENCE
+        while int(dict(line.split(":", 1) for line in asks.ask("INFO", "clients").splitlines() if ":" in line)
+                  ["connected_clients"]) > 5 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert local.ask("LOCK", "b") > 0 and crowd[0].ask("UNLOCK", "a", fence) == 1
+        assert refused(asks, "LOCK", "c") == FULL
+        for client in (asks, local, *crowd):
+            client.close()
+
+
+def no_stay_in_kept_places():
+    """They are for those who ask, not for those who stay."""
+    with Node("--set", "node.clients=1", "--set", "node.log-level=error") as node:
+        one, idler = node.client(), node.client()
+        begun = time.monotonic()
+        idler.socket.settimeout(PATIENCE)
+        try:
+            idler.hear()
+            raise AssertionError("nothing was to be heard")
+        except Refused as told:
+            assert str(told) == FULL, told
+        assert time.monotonic() - begun > 5
+        assert one.ask("PING") == "PONG"
+        one.close()
+        idler.close()
+
+
 def redis_cli():
     if not shutil.which("redis-cli"):
         return
@@ -297,4 +356,5 @@ def redis_cli():
 
 if __name__ == "__main__":
     sys.exit(main([locks, order, time_to_live, shared, elections, wrong, facts, pipelines, slow_clients, restarts,
-                   many_names, redis_cli]))
+                   many_names, all_places_taken,
+                   no_stay_in_kept_places, redis_cli]))
