@@ -246,7 +246,7 @@ static int serve(struct node *node)
         cv_note(CV_DIARY_LEAVING, {"clients", .number = node->service.session_count},
                 {"held", .number = node->service.tally.held});
         if (node->member.left)
-            fprintf(stderr, "conclave: node %u does not belong to the group any more\n", node->settings.id);
+            cv_diary_say(CV_DIARY_REMOVED, "node %u does not belong to the group any more", node->settings.id);
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);

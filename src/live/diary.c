@@ -33,6 +33,9 @@ static const struct {
     [CV_DIARY_RELOADED] = {"reloaded", CV_DIARY_INFO},
     [CV_DIARY_NOT_RELOADED] = {"not-reloaded", CV_DIARY_ERROR},
     [CV_DIARY_STALLED] = {"stalled", CV_DIARY_INFO},
+    [CV_DIARY_ADDRESS] = {"bad-address", CV_DIARY_ERROR},
+    [CV_DIARY_NOT_WRITTEN] = {"not-written", CV_DIARY_ERROR},
+    [CV_DIARY_REMOVED] = {"removed", CV_DIARY_ERROR},
 };
 
 static const char *const level_names[] = {"error", "warning", "info"};
@@ -176,21 +179,12 @@ void cv_diary_write(enum cv_diary_event event, const struct cv_detail *details)
 
 void cv_diary_say(enum cv_diary_event event, const char *format, ...)
 {
-    const enum cv_diary_level level = events[event].level;
-    struct line line = {.length = 0};
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (diary.json) {
-        cv_note(event, {"message", .text = message});
-        return;
-    }
-    if (diary.journal)
-        put(&line, "<%d>", priorities[level]);
-    put(&line, "conclave: %s%s", level == CV_DIARY_WARNING ? "warning: " : "", message);
-    write_line(&line);
+    cv_note(event, {"message", .text = message});
 }
 
 /* ---- opening ---- */

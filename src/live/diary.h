@@ -37,7 +37,10 @@ enum cv_diary_event {
     CV_DIARY_EXPOSED,     /* somebody may listen */
     CV_DIARY_RELOADED,
     CV_DIARY_NOT_RELOADED,
-    CV_DIARY_STALLED, /* the loop did not turn for long */
+    CV_DIARY_STALLED,     /* the loop did not turn for long */
+    CV_DIARY_ADDRESS,     /* of a member, that cannot be used */
+    CV_DIARY_NOT_WRITTEN, /* a file that the node can do without */
+    CV_DIARY_REMOVED,     /* the node is no member any more, and ends */
     CV_DIARY_EVENTS
 };
 
@@ -55,7 +58,7 @@ void cv_diary_open(bool json, enum cv_diary_level level, cv_id node);
 #define cv_note(event, ...) cv_diary_write(event, (const struct cv_detail[]){__VA_ARGS__, {0}})
 void cv_diary_write(enum cv_diary_event event, const struct cv_detail *details);
 
-/* A sentence that was there before the diary: as it is, with `conclave: ` in front, or as a JSON line's message. */
+/* What takes a sentence: it is the line's `message`. */
 void cv_diary_say(enum cv_diary_event event, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The ids of some members as a detail's text, "1,2,3"; none: "". */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "live/peers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -408,7 +407,7 @@ void cv_peers_move(struct cv_peers *peers, cv_node node)
     struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     struct cv_complaint complaint;
     if (peer && cv_peer_find_paths(peer, peers->roster->addresses[node], &complaint))
-        fprintf(stderr, "conclave: member %u: %s\n", peer->id, complaint.text);
+        cv_diary_say(CV_DIARY_ADDRESS, "member %u: %s", peer->id, complaint.text);
 }
 
 static void place_peers(struct cv_peers *peers)
@@ -441,7 +440,7 @@ void cv_peers_follow(struct cv_peers *peers)
         if (node == roster->me)
             continue;
         if (!peers->list[node] && roster->ids[node] != CV_NO_ID && open_peer(peers, node, &complaint) == CV_EINPUT)
-            fprintf(stderr, "conclave: member %u: %s\n", roster->ids[node], complaint.text);
+            cv_diary_say(CV_DIARY_ADDRESS, "member %u: %s", roster->ids[node], complaint.text);
         if (!peers->list[node] || peers->list[node]->suspected)
             peers->suspected |= cv_set_of(node);
     }

@@ -417,7 +417,7 @@ void cv_roster_remember(struct cv_raft *raft)
     snprintf(path, sizeof path, "%s/members", raft->directory);
     snprintf(fresh, sizeof fresh, "%s.new", path);
     if (!write_configuration(fresh, raft->settings) || rename(fresh, path))
-        fprintf(stderr, "conclave: %s: cannot be written\n", path);
+        cv_diary_say(CV_DIARY_NOT_WRITTEN, "%s: cannot be written", path);
 }
 
 static const struct cv_algorithm *find_none(const char *name)

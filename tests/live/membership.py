@@ -52,7 +52,7 @@ class Room(Group):
         code = self.processes.pop(node).wait(PATIENCE)
         log = (self.directory / f"{node}.log").read_text()
         assert code == 0, (code, log)
-        assert log.endswith(f"node {node} does not belong to the group any more\n"), log
+        assert log.endswith(f"node {node} does not belong to the group any more\"\n"), log
 
     def votes(self, node=1):
         return sorted(m["id"] for m in self.view(node)["members"] if m["voter"])

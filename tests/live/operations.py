@@ -376,6 +376,27 @@ def logs_by_default():
             assert re.match(r"<6>time=\S+Z level=info event=[a-z-]+ node=1 [a-z_]+=", line), line
 
 
+def errors_have_time_and_level():
+    """Every line of a node that runs, also what it says when it fails, and also without --log."""
+    line = re.compile(r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=(error|warning|info) event=[a-z-]+ node=1 ")
+    for options in ((), ("--log", "text")):
+        with tempfile.TemporaryDirectory() as directory:
+            config = pathlib.Path(directory) / "node.conf"
+            config.write_text(f"[node]\nlisten = {directory}/s\n", encoding="utf-8")
+            node = subprocess.Popen([CONCLAVE, "node", "--config", str(config), *options], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
+            assert "ready" in node.stdout.readline()
+            config.write_text("[node]\nlisten = nonsense:nonsense\n[security]\nnonsense = 1\n", encoding="utf-8")
+            node.send_signal(signal.SIGHUP)
+            said = ""
+            while "everything stays as it was" not in said:
+                said += node.stderr.readline()
+            node.terminate()
+            said += node.communicate(timeout=PATIENCE)[1]
+            assert node.returncode == 0 and "level=error event=not-reloaded" in said and 'message="HUP: ' in said, said
+            assert all(line.match(each) for each in said.splitlines()), said
+
+
 def logs_are_bounded():
     """Ten thousand strangers, a few dozen lines; and who does not read the log does not stop the node."""
     with Watched(2, log="text") as group:
@@ -409,4 +430,5 @@ def logs_are_bounded():
 if __name__ == "__main__":
     sys.exit(main([metrics_tell, health_tells, requests_are_judged, strangers_take_nothing, addresses_are_guarded,
                    others_need_certificates,
-                   example_is_sound, full_disk_is_told, refusals_are_told, logs_tell, logs_by_default, logs_are_bounded]))
+                   example_is_sound, full_disk_is_told, refusals_are_told, logs_tell, logs_by_default,
+                   errors_have_time_and_level, logs_are_bounded]))

@@ -136,7 +136,7 @@ def plaintext_stays_on_loopback():
                 assert len(complaint.splitlines()) == 1
                 code, complaint = try_node(address, "--set", "security.plaintext=yes")
                 assert code == 0, complaint
-                assert re.search(r"warning: clients at .* are neither encrypted nor authenticated", complaint), complaint
+                assert re.search(r"level=warning event=exposed .*message=\"clients at .* are neither encrypted nor authenticated", complaint), complaint
         done = conclave("node", "--set", "node.id=1", "--set", "members.1=127.0.0.1:7999", "--set",
                         "members.2=192.0.2.1:7999", "--set", "group.mode=static")
         assert done.returncode == 2 and "peer 192.0.2.1:7999" in done.stderr and "off loopback" in done.stderr, done
