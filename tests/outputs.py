@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -165,6 +166,31 @@ def diagrams_fit():
             assert widest <= width, f"{line}: {widest} columns of {width}"
 
 
+def labels_stay_whole():
+    """What stands in a diagram is a word of it: nothing is printed over, nothing runs together."""
+    def words(*line, width=100):
+        done = subprocess.run([CONCLAVE, *line, "--diagram"], capture_output=True, check=True, text=True,
+                              env={**os.environ, "COLUMNS": str(width)})
+        return set(re.findall(r"[a-z]+(?: \d+)?", "\n".join(re.findall(r"^ *[\d→]* +[●░│★◆█▀↺].*$", done.stdout, re.M))))
+
+    labels = words("scenario", "maekawa-deadlock")
+    assert {"request 1", "request 2", "request 3"} <= labels and not labels & {"request 11", "request 22"}, labels
+    for width in range(60, 130):
+        labels = words("sim", "bully", "-n", "8", "--start", "all", width=width)
+        assert not {word for word in labels if "callscalls" in word or word in ("ca", "cal", "call")}, (width, labels)
+
+
+def runs_of_a_scenario_are_numbered(directory):
+    """Each has a file of its own."""
+    for option in (["--svg", str(directory / "split.svg")], [f"--trace={directory / 'split.jsonl'}"]):
+        subprocess.run([CONCLAVE, "scenario", "split-brain", *option], capture_output=True, check=True)
+    names = sorted(file.name for file in directory.iterdir())
+    assert names == ["split-1.jsonl", "split-1.svg", "split-2.jsonl", "split-2.svg"], names
+    assert len({file.read_bytes() for file in directory.iterdir()}) == 4
+    for file in directory.iterdir():
+        file.unlink()
+
+
 def one_line(done, *words):
     text = done.stderr.decode()
     assert done.returncode == 2 and text.count("\n") == 1 and all(word in text for word in words), (done, text)
@@ -206,6 +232,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         all_formats(pathlib.Path(name))
         diagrams_fit()
+        labels_stay_whole()
+        runs_of_a_scenario_are_numbered(pathlib.Path(name))
         failures_leave_nothing(pathlib.Path(name))
     return 0
 

@@ -87,22 +87,84 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
     return code;
 }
 
+/* ---- outputs of several runs ---- */
+
+static bool names_output(const char *option)
+{
+    static const char *const names[] = {"--svg", "--trace", "--shiviz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(option, names[i], strlen(names[i])) == 0 && strchr("=", option[strlen(names[i])]))
+            return true;
+    return false;
+}
+
+/* FILE.svg becomes FILE-2.svg for the second run. */
+static char *number_file(const char *option, int run)
+{
+    const char *slash = strrchr(option, '/'), *dot = strrchr(option, '.');
+    if (!dot || (slash && dot < slash))
+        dot = option + strlen(option);
+    char *numbered;
+    return asprintf(&numbered, "%.*s-%d%s", (int)(dot - option), option, run, dot) < 0 ? NULL : numbered;
+}
+
+static void free_options(char **options, int count)
+{
+    for (int i = 0; options && i < count; i++)
+        free(options[i]);
+    free(options);
+}
+
+/* The options of one run of several, each run with files of its own. Free with free_options(). */
+static char **own_options(int count, char **options, int run)
+{
+    char **own = calloc((size_t)count + 1, sizeof *own);
+    for (int i = 0; own && i < count; i++) {
+        const bool file = run && ((names_output(options[i]) && strchr(options[i], '=')) ||
+                                  (i && names_output(options[i - 1]) && !strchr(options[i - 1], '=')));
+        own[i] = file ? number_file(options[i], run) : strdup(options[i]);
+        if (!own[i]) {
+            free_options(own, i);
+            return NULL;
+        }
+    }
+    return own;
+}
+
+static int count_runs(const char *text)
+{
+    int runs = 0;
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        runs += *text != '#' && *text != '\n';
+    return runs;
+}
+
+static int play_own(const char *name, char *line, int extra, char **options, int run, bool *as_told)
+{
+    char **own = own_options(extra, options, run);
+    const int code =
+        own ? play_line(name, line, extra, own, as_told) : command_fail(CV_ENOMEM, &(struct cv_complaint){{0}});
+    free_options(own, extra);
+    return code;
+}
+
 static int play(const char *name, char *text, int extra, char **options)
 {
-    bool as_told = true, played = false;
-    int code = EXIT_HELD;
+    const int runs = count_runs(text);
+    bool as_told = true;
+    int played = 0, code = EXIT_HELD;
     char *rest;
     for (char *line = strtok_r(text, "\n", &rest); line && !code; line = strtok_r(NULL, "\n", &rest)) {
         if (*line == '#') {
             puts(line[1] == ' ' ? line + 2 : line + 1);
         } else if (*line) {
             putchar('\n');
-            played = true;
-            code = play_line(name, line, extra, options, &as_told);
+            played++;
+            code = play_own(name, line, extra, options, runs > 1 ? played : 0, &as_told);
             putchar('\n');
         }
     }
-    if (!played)
+    if (!runs)
         return command_refuse("%s: nothing to play; expected a line such as held: bully -n 5", name);
     return code ? code : as_told ? EXIT_HELD : EXIT_VIOLATED;
 }
@@ -128,7 +190,8 @@ int command_scenario(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0) {
         puts("usage: conclave scenario [NAME|./FILE [SIM OPTION...]]\n\n"
              "Replays an example of the texts, told step by step; without a name lists them all. Further options\n"
-             "are added to those of the scenario: --diagram, --json, --delay 1..9.\n\n"
+             "are added to those of the scenario: --diagram, --json, --delay 1..9. Of several runs each writes a\n"
+             "file of its own: --svg FILE.svg gives FILE-1.svg, FILE-2.svg, ...\n\n"
              "Exit codes: 0 every run ended as the scenario says, 1 one did not, 2 wrong usage.");
         return EXIT_HELD;
     }

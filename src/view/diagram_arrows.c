@@ -98,6 +98,14 @@ static void draw_label(struct diagram_drawing *drawing, const struct diagram_row
 
 /* ---- arrows ---- */
 
+static bool hears_itself(const struct diagram_drawing *drawing, const struct diagram_row *row)
+{
+    for (size_t i = row->cells; !row->gathers && i < row->cells + row->cell_count; i++)
+        if (drawing->rows->cells[i].node == row->from)
+            return true;
+    return false;
+}
+
 /* One way from the sender, from target to target. Remembers the best place for a label. */
 static void draw_way(struct diagram_drawing *drawing, const struct diagram_row *row, bool rightwards, size_t label,
                      struct stretch *best)
@@ -105,9 +113,11 @@ static void draw_way(struct diagram_drawing *drawing, const struct diagram_row *
     cv_node here = row->from;
     const struct diagram_cell *next;
     while ((next = next_cell(drawing, row, here, rightwards, false))) {
-        const struct stretch line = between(drawing, here, next->node);
+        struct stretch line = between(drawing, here, next->node);
         draw_line(drawing, line, paint_of(row));
         draw_head(drawing, row, next, rightwards);
+        if (here == row->from && rightwards && hears_itself(drawing, row))
+            line.begin++; /* there is a sign */
         note_stretch(drawing, line, rightwards, label, best);
         here = next->node;
     }
@@ -136,12 +146,14 @@ static void draw_side(struct diagram_drawing *drawing, const struct diagram_row 
     draw_label(drawing, row, best);
 }
 
-static void draw_to_itself(struct diagram_drawing *drawing, const struct diagram_row *row, const char *label)
+/* Beside an arrow to others the sign is enough: what is said stands on the arrow. */
+static void draw_to_itself(struct diagram_drawing *drawing, const struct diagram_row *row, const char *label,
+                           bool others)
 {
     char text[DIAGRAM_LABEL];
     snprintf(text, sizeof text, "↺ %.60s", label);
-    cv_canvas_put_within(&drawing->canvas, diagram_column(drawing, row->from) + 1, drawing->pitch - 2, text,
-                         paint_of(row));
+    cv_canvas_put_within(&drawing->canvas, diagram_column(drawing, row->from) + 1, others ? 1 : drawing->pitch - 2,
+                         others ? "↺" : text, paint_of(row));
 }
 
 void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_row *row)
@@ -162,8 +174,11 @@ void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_r
             draw_label(drawing, row, best);
     }
     for (size_t i = 0; i < row->cell_count; i++) {
-        if (!row->gathers && cells[i].node == row->from)
-            draw_to_itself(drawing, row, label);
+        const bool itself = !row->gathers && cells[i].node == row->from, others = best.end > best.begin;
+        if (itself)
+            draw_to_itself(drawing, row, label, others);
+        if (itself && others && cells[i].mark == MARK_NONE)
+            continue; /* the dot stays */
         if (cells[i].mark == MARK_LOST || (cells[i].mark == MARK_NONE && !cells[i].speaks))
             diagram_draw_line(drawing, cells[i].node, false, PAINT_LINE);
         else if (cells[i].mark != MARK_NONE)

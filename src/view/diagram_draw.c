@@ -155,10 +155,10 @@ void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cel
     cv_canvas_put(canvas, at, marks[cell->mark].glyph, marks[cell->mark].paint);
     if (!columns)
         return;
-    if (columns + 1 > room && last && at > columns + 2 && cv_canvas_is_free(canvas, at - columns - 1, at - 1) &&
+    if (columns + 1 > room && last && at > columns + 2 && cv_canvas_is_free(canvas, at - columns - 2, at - 1) &&
         columns + 2 < drawing->pitch)
         cv_canvas_put(canvas, at - columns - 1, cell->text, PAINT_PLAIN);
-    else if (room > 1)
+    else if (room > 1 && (cell->mark != MARK_CALL || columns + 1 <= room)) /* half of "calls" says less than its mark */
         cv_canvas_put_within(canvas, at + 2, room - 1, cell->text, PAINT_PLAIN);
 }
 
