@@ -27,6 +27,10 @@ static const char *const names[SABOTAGES] = {
     [RENEWED_UNREAD] = "one of two that renews its lease unread",
     [RENEWED_OUTSIDE] = "one of two that was left out and does not wait",
     [BLOCK_LOST] = "one of two that forgets what it wrote",
+    [OWN_LENGTH] = "a voter that counts leases by its own terms",
+    [RECOUNTED] = "a lease that is longer after the fact",
+    [SHORT_MEMORY] = "a member that returns and waits by the last terms alone",
+    [FORMER_DROPPED] = "former terms that are forgotten at once",
 };
 
 static bool tied;
@@ -41,7 +45,7 @@ static uint64_t number(int argc, char **argv, const char *name, uint64_t fallbac
 
 static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
 {
-    uint64_t grants = 0, views = 0, lapses = 0, entries = 0, changes = 0;
+    uint64_t grants = 0, views = 0, lapses = 0, entries = 0, changes = 0, term_changes = 0;
     for (uint64_t last = seed + stories; seed < last; seed++) {
         world_play(world, seed, tied, NOTHING_BROKEN, STORY_US);
         if (world->violation) {
@@ -53,11 +57,14 @@ static int tell_stories(struct world *world, uint64_t seed, uint64_t stories)
         lapses += world->lapses;
         entries += world->entry_count;
         changes += world->changes;
+        term_changes += world->term_changes;
     }
     printf("%" PRIu64 " stories: %" PRIu64 " entries agreed, %" PRIu64 " times a member began a view, %" PRIu64
-           " grants, %" PRIu64 " lost in time, %" PRIu64 " changes of who belongs and who votes\n",
-           stories, entries, views, grants, lapses, changes);
-    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0 && (tied || changes >= stories))
+           " grants, %" PRIu64 " lost in time, %" PRIu64 " changes of who belongs and who votes, %" PRIu64
+           " of the length of leases\n",
+           stories, entries, views, grants, lapses, changes, term_changes);
+    if (grants >= 10 * stories && views >= 10 * stories && lapses > 0 &&
+        (tied || (changes >= stories && term_changes >= stories)))
         return 0;
     printf("hardly anything happened\n");
     return 1;
@@ -80,8 +87,8 @@ static int find_sabotage(struct world *world, enum sabotage sabotage, uint64_t s
 static bool fits(enum sabotage sabotage, uint64_t stories)
 {
     if (tied)
-        return sabotage != ENTRIES_FORGOT && sabotage != OLD_VOTERS;
-    return sabotage < WRITING_UNSEEN && (sabotage != ENTRIES_FORGOT || stories >= 10000);
+        return sabotage != ENTRIES_FORGOT && sabotage != OLD_VOTERS && sabotage < OWN_LENGTH;
+    return (sabotage < WRITING_UNSEEN || sabotage >= OWN_LENGTH) && (sabotage != ENTRIES_FORGOT || stories >= 10000);
 }
 
 int main(int argc, char **argv)

@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "property/property.h"
 
-/* Exit codes: a run held, was violated; wrong usage, or nothing can be said. */
-enum { EXIT_HELD = 0, EXIT_VIOLATED = 1, EXIT_UNKNOWN = 2 };
+/* Exit codes: a run held, was violated; wrong usage, or nothing can be said; a node that has no place in its group. */
+enum { EXIT_HELD = 0, EXIT_VIOLATED = 1, EXIT_UNKNOWN = 2, EXIT_OUTSIDE = 3 };
 
 struct command {
     const char *name;
@@ -33,6 +33,7 @@ int command_leave(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_lock(int argc, char **argv);
 int command_node(int argc, char **argv);
+int command_set(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_scenario(int argc, char **argv);
 int command_status(int argc, char **argv);

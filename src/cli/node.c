@@ -245,12 +245,14 @@ static int serve(struct node *node)
         cv_supervisor_tell("STOPPING=1");
         cv_note(CV_DIARY_LEAVING, {"clients", .number = node->service.session_count},
                 {"held", .number = node->service.tally.held});
-        if (node->member.left)
-            cv_diary_say(CV_DIARY_REMOVED, "node %u does not belong to the group any more", node->settings.id);
+        if (*node->member.outside)
+            cv_diary_say(CV_DIARY_REMOVED, "%s", node->member.outside);
     }
     cv_service_close(&node->service);
     cv_member_close(&node->member);
     cv_service_free(&node->service);
+    if (!error && *node->member.outside)
+        return EXIT_OUTSIDE;
     if (!error && node->member.failed)
         return EXIT_VIOLATED;
     return error ? command_fail(error, &complaint) : EXIT_HELD;

@@ -7,9 +7,9 @@
 
 #define MAGIC 0x434c434eu /* "NCLC" on the wire */
 #define LENGTH_BYTES 4u
-#define HELLO_BYTES 57u
-#define BEAT_BYTES 33u
-#define GRANT_BYTES 17u
+#define HELLO_BYTES 85u
+#define BEAT_BYTES 41u
+#define GRANT_BYTES 21u
 #define HEAD_BYTES 40u
 
 /* ---- numbers ---- */
@@ -61,6 +61,19 @@ static void write_head(unsigned char *at, const struct cv_frame *frame)
         memcpy(at, frame->body, (size_t)frame->words * 4);
 }
 
+/* What a greeting tells of the sender's group and directory. */
+static void write_sender(unsigned char *at, const struct cv_frame *frame)
+{
+    at = put(at, frame->mode, 1);
+    at = put(at, frame->refusal, 1);
+    at = put(at, frame->founds, 1);
+    at = put(at, 0, 1);
+    at = put(at, frame->directory, 4);
+    at = put(at, frame->starts, 4);
+    at = put(at, frame->members, 8);
+    put(at, frame->stored, 8);
+}
+
 void cv_frame_write(unsigned char *bytes, const struct cv_frame *frame)
 {
     const size_t size = cv_frame_size(frame);
@@ -77,17 +90,20 @@ void cv_frame_write(unsigned char *bytes, const struct cv_frame *frame)
         at = put(at, frame->stream, 8);
         at = put(at, frame->heard, 8);
         at = put(at, frame->expects, 8);
-        put(at, frame->hung, 8);
+        write_sender(put(at, frame->hung, 8), frame);
         break;
     case CV_FRAME_BEAT:
         at = put(at, frame->expects, 8);
         at = put(at, frame->term, 8);
         at = put(at, frame->epoch, 8);
-        put(at, frame->sent_at, 8);
+        at = put(at, frame->sent_at, 8);
+        at = put(at, frame->lease_ms, 4);
+        put(at, frame->drift_ppm, 4);
         break;
     case CV_FRAME_GRANT:
         at = put(at, frame->epoch, 8);
-        put(at, frame->sent_at, 8);
+        at = put(at, frame->sent_at, 8);
+        put(at, frame->lease_ms, 4);
         break;
     default:
         write_head(at, frame);
@@ -112,6 +128,14 @@ static bool read_hello(const unsigned char *at, struct cv_frame *frame)
     frame->heard = get(&at, 8);
     frame->expects = get(&at, 8);
     frame->hung = get(&at, 8);
+    frame->mode = (uint32_t)get(&at, 1);
+    frame->refusal = (uint32_t)get(&at, 1);
+    frame->founds = get(&at, 1) != 0;
+    get(&at, 1);
+    frame->directory = (uint32_t)get(&at, 4);
+    frame->starts = (uint32_t)get(&at, 4);
+    frame->members = get(&at, 8);
+    frame->stored = get(&at, 8);
     return magic == MAGIC && version == CV_FRAME_VERSION && frame->stream;
 }
 
@@ -135,6 +159,12 @@ static bool read_head(const unsigned char *at, size_t length, struct cv_frame *f
            length == HEAD_BYTES + frame->name.length + (size_t)frame->words * 4;
 }
 
+/* Whatever else another version says, its greeting begins like this. */
+static bool is_of_another_version(const unsigned char *at, size_t left)
+{
+    return left >= 8 && get(&at, 4) == MAGIC && get(&at, 4) != CV_FRAME_VERSION;
+}
+
 long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, const char **wrong)
 {
     const unsigned char *at = bytes;
@@ -146,23 +176,27 @@ long cv_frame_read(const void *bytes, size_t length, struct cv_frame *frame, con
         return broken(wrong, "a frame that is too long");
     if (frame->type == 0 || frame->type >= CV_FRAME_TYPES)
         return broken(wrong, "a frame of no known type");
-    if (frame->type == CV_FRAME_HELLO && size != HELLO_BYTES)
-        return broken(wrong, "a greeting of another protocol or version");
-    if ((frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
+    if (frame->type == CV_FRAME_HELLO && is_of_another_version(at, length - LENGTH_BYTES - 1))
+        return broken(wrong, "a greeting of another version of the protocol");
+    if ((frame->type == CV_FRAME_HELLO && size != HELLO_BYTES) ||
+        (frame->type == CV_FRAME_BEAT && size != BEAT_BYTES) || (frame->type == CV_FRAME_GRANT && size != GRANT_BYTES))
         return broken(wrong, "a frame of the wrong length");
     if (length - LENGTH_BYTES < size)
         return CV_FRAME_MORE;
     if (frame->type == CV_FRAME_HELLO) {
         if (!read_hello(at, frame))
-            return broken(wrong, "a greeting of another protocol or version");
+            return broken(wrong, "a greeting of another protocol");
     } else if (frame->type == CV_FRAME_BEAT) {
         frame->expects = get(&at, 8);
         frame->term = get(&at, 8);
         frame->epoch = get(&at, 8);
         frame->sent_at = get(&at, 8);
+        frame->lease_ms = (uint32_t)get(&at, 4);
+        frame->drift_ppm = (uint32_t)get(&at, 4);
     } else if (frame->type == CV_FRAME_GRANT) {
         frame->epoch = get(&at, 8);
         frame->sent_at = get(&at, 8);
+        frame->lease_ms = (uint32_t)get(&at, 4);
     } else if (!read_head(at, size, frame)) {
         return broken(wrong, "a frame whose parts do not fit its length");
     }

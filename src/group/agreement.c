@@ -86,6 +86,16 @@ void cv_agreement_fail(struct cv_agreement *agreement, const char *why)
 
 /* ---- libraft ---- */
 
+static void set_pace(struct cv_agreement *agreement)
+{
+    const struct cv_agreement_options *options = &agreement->options;
+    struct raft *raft = &agreement->raft;
+    raft_set_election_timeout(raft, options->election_ms);
+    raft_set_heartbeat_timeout(raft, options->heartbeat_ms);
+    raft_set_install_snapshot_timeout(raft, 10 * options->election_ms);
+    raft_set_max_catch_up_round_duration(raft, 10 * options->election_ms);
+}
+
 static int launch(struct cv_agreement *agreement)
 {
     const struct cv_agreement_options *options = &agreement->options;
@@ -97,10 +107,7 @@ static int launch(struct cv_agreement *agreement)
         cv_agreement_fail(agreement, raft_strerror(error));
         return CV_ENOMEM;
     }
-    raft_set_election_timeout(raft, options->election_ms);
-    raft_set_heartbeat_timeout(raft, options->heartbeat_ms);
-    raft_set_install_snapshot_timeout(raft, 10 * options->election_ms);
-    raft_set_max_catch_up_round_duration(raft, 10 * options->election_ms);
+    set_pace(agreement);
     raft_set_snapshot_threshold(raft, SNAPSHOT_THRESHOLD);
     raft_set_snapshot_trailing(raft, SNAPSHOT_TRAILING);
     raft_set_pre_vote(raft, true);
@@ -186,6 +193,17 @@ void cv_agreement_finish(struct cv_agreement *agreement)
 }
 
 /* ---- time and the disk ---- */
+
+void cv_agreement_pace(struct cv_agreement *agreement, uint32_t election_ms, uint32_t heartbeat_ms)
+{
+    if (agreement->failed ||
+        (agreement->options.election_ms == election_ms && agreement->options.heartbeat_ms == heartbeat_ms))
+        return;
+    agreement->options.election_ms = election_ms;
+    agreement->options.heartbeat_ms = heartbeat_ms;
+    if (agreement->launched)
+        set_pace(agreement);
+}
 
 void cv_agreement_tick(struct cv_agreement *agreement)
 {

@@ -87,6 +87,8 @@ void cv_agreement_close(struct cv_agreement *agreement);
 int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
 /* Time has passed. To be called some four times per heartbeat. */
 void cv_agreement_tick(struct cv_agreement *agreement);
+/* How long it waits for a leader, and how often a leader speaks, from now on. */
+void cv_agreement_pace(struct cv_agreement *agreement, uint32_t election_ms, uint32_t heartbeat_ms);
 /* The disk has done something. */
 void cv_agreement_settle(struct cv_agreement *agreement);
 /* Without a thread: one piece of the disk's work. */

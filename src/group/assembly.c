@@ -5,12 +5,11 @@
 #define STEADY_HOLD_OFFS 10u /* who has stayed for so many does not flap */
 
 void cv_assembly_init(struct cv_assembly *assembly, const struct cv_assembly_calls *calls,
-                      const struct cv_roster *roster, cv_set voters)
+                      const struct cv_roster *roster, cv_set voters, const struct cv_terms *terms)
 {
     assembly->calls = *calls;
     assembly->roster = roster;
-    assembly->most_voters = CV_MAX_MEMBERS;
-    cv_seating_init(&assembly->agreed.seating, roster, voters);
+    cv_seating_init(&assembly->agreed.seating, roster, voters, terms);
     assembly->frozen = true;
     assembly->elected = assembly->wish = CV_NOBODY;
     assembly->alive = cv_set_of(roster->me);
@@ -107,17 +106,26 @@ static bool carry_out(struct cv_seating *seating, const struct cv_change *change
     return true;
 }
 
+/* Nobody counts by former terms any more, and what was promised by them is over. */
+static bool former_lease_is_over(const struct cv_assembly *assembly, uint64_t now_us)
+{
+    const struct cv_lease_terms former = assembly->agreed.seating.former_lease;
+    return assembly->all_begun_us && now_us >= assembly->all_begun_us + cv_lease_long(&former, former.length_us);
+}
+
 /* The seating of the next entry; true if that is a reason for one. */
-static bool arrange(const struct cv_assembly *assembly, cv_set members, struct cv_seating *seating)
+static bool arrange(const struct cv_assembly *assembly, cv_set members, struct cv_seating *seating, uint64_t now_us)
 {
     *seating = assembly->agreed.seating;
     if (assembly->tied || !all_have_begun(assembly))
         return false;
+    const bool over = former_lease_is_over(assembly, now_us), trimmed = over && cv_seating_lags(seating);
+    seating->former_lease = over ? cv_terms_lease(&seating->terms) : cv_seating_lease(seating);
     seating->former = seating->voters;
     const bool changed = carry_out(seating, &assembly->change, members);
     /* Only who has begun this view has granted what the next one counts on. */
-    seating->voters = cv_seating_voters(seating, members & assembly->agreed.members, assembly->most_voters);
-    return changed || seating->voters != seating->former;
+    seating->voters = cv_seating_voters(seating, members & assembly->agreed.members);
+    return changed || trimmed || seating->voters != seating->former;
 }
 
 /* ---- the leader's part ---- */
@@ -139,7 +147,7 @@ static void consider(struct cv_assembly *assembly, uint64_t now_us)
         return;
     if (!assembly->view.epoch && now_us < assembly->times.begin_us && fit != everybody(assembly))
         return;
-    const bool rearranged = arrange(assembly, fit, &proposal.seating);
+    const bool rearranged = arrange(assembly, fit, &proposal.seating, now_us);
     const cv_set members = fit & proposal.seating.present;
     if (!assembly->tied && !cv_seating_majority(&proposal.seating, members))
         return;
@@ -242,6 +250,8 @@ void cv_assembly_tick(struct cv_assembly *assembly, uint64_t now_us)
     conclude(assembly, now_us);
     if (!assembly->leads)
         return;
+    if (!assembly->all_begun_us && all_have_begun(assembly))
+        assembly->all_begun_us = now_us;
     if (assembly->preparing && now_us >= assembly->until_us && assembly->reported != assembly->agreed.members)
         lose_patience(assembly, now_us);
     else if (!assembly->preparing && !assembly->proposing && now_us >= assembly->until_us &&
@@ -253,6 +263,7 @@ void cv_assembly_tick(struct cv_assembly *assembly, uint64_t now_us)
 void cv_assembly_lead(struct cv_assembly *assembly, bool leads, uint64_t now_us)
 {
     assembly->leads = leads;
+    assembly->all_begun_us = 0;
     assembly->proposing = assembly->preparing = assembly->stale = false;
     assembly->wish = CV_NOBODY;
     assembly->change.kind = CV_CHANGE_NONE;
@@ -362,8 +373,16 @@ void cv_assembly_agreed(struct cv_assembly *assembly, uint64_t epoch, const stru
     if (epoch <= assembly->epoch)
         return;
     forget_places(assembly, &proposal->seating);
+    const struct cv_terms terms = assembly->agreed.seating.terms;
     assembly->epoch = epoch;
     assembly->agreed = *proposal;
+    assembly->all_begun_us = 0;
+    if (assembly->tied) { /* what two agree on has no room for terms: they are those of the configuration */
+        assembly->agreed.seating.terms = terms;
+        assembly->agreed.seating.former_lease = cv_terms_lease(&terms);
+    } else {
+        assembly->grants.terms = cv_seating_lease(&assembly->agreed.seating);
+    }
     if (!cv_seating_needs(&proposal->seating, &assembly->change))
         assembly->change.kind = CV_CHANGE_NONE;
     assembly->frozen = true;

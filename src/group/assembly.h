@@ -66,7 +66,6 @@ struct cv_assembly {
     struct cv_assembly_calls calls;
     struct cv_assembly_times times;
     const struct cv_roster *roster; /* as the last entry has it */
-    uint32_t most_voters;
     bool tied; /* two, and a file that counts for the one who is left (group/tie.h): nobody else joins or leaves */
     struct cv_grants grants;
 
@@ -87,6 +86,7 @@ struct cv_assembly {
     uint32_t silences[CV_MAX_MEMBERS];       /* how often */
     uint32_t flaps[CV_MAX_MEMBERS];          /* how often it was gone again soon */
     uint64_t begun[CV_MAX_MEMBERS];          /* the epoch that each is in, as it said last */
+    uint64_t all_begun_us;                   /* since when all are in the view of the last entry; 0: not yet */
     struct cv_change change;                 /* asked for, and not yet agreed */
     cv_node elected;                         /* by the group's election, or CV_NOBODY */
     cv_node wish;                            /* who is to coordinate, or CV_NOBODY */
@@ -97,7 +97,7 @@ struct cv_assembly {
 };
 
 void cv_assembly_init(struct cv_assembly *assembly, const struct cv_assembly_calls *calls,
-                      const struct cv_roster *roster, cv_set voters);
+                      const struct cv_roster *roster, cv_set voters, const struct cv_terms *terms);
 
 /* This node leads the log, or does not any more. */
 void cv_assembly_lead(struct cv_assembly *assembly, bool leads, uint64_t now_us);

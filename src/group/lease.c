@@ -6,26 +6,34 @@ void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, c
     *lease = (struct cv_lease){.terms = *terms, .voters = voters};
 }
 
-void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us)
+/* A longer one that was granted before stays granted. */
+void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
+    const uint64_t until_us = asked_us + cv_lease_short(&lease->terms, length_us);
     if (lease->asked_us[voter] < asked_us)
         lease->asked_us[voter] = asked_us;
+    if (lease->until_us[voter] < until_us)
+        lease->until_us[voter] = until_us;
+}
+
+void cv_lease_forget(struct cv_lease *lease, cv_node voter)
+{
+    lease->asked_us[voter] = lease->until_us[voter] = 0;
 }
 
 /* What a majority has granted: the middle of all, the latest first. */
 uint64_t cv_lease_end(const struct cv_lease *lease)
 {
-    uint64_t asked_us[CV_MAX_MEMBERS];
+    uint64_t until_us[CV_MAX_MEMBERS];
     uint32_t count = 0;
     for (cv_set rest = lease->voters; rest; rest &= rest - 1) {
-        const uint64_t asked = lease->asked_us[__builtin_ctzll(rest)];
+        const uint64_t until = lease->until_us[__builtin_ctzll(rest)];
         uint32_t place = count++;
-        for (; place > 0 && asked_us[place - 1] < asked; place--)
-            asked_us[place] = asked_us[place - 1];
-        asked_us[place] = asked;
+        for (; place > 0 && until_us[place - 1] < until; place--)
+            until_us[place] = until_us[place - 1];
+        until_us[place] = until;
     }
-    const uint64_t agreed = count ? asked_us[count / 2] : 0;
-    return agreed ? agreed + cv_lease_short(&lease->terms, lease->terms.length_us) : 0;
+    return count ? until_us[count / 2] : 0;
 }
 
 void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms)
@@ -44,18 +52,23 @@ void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members)
     }
 }
 
-bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uint64_t now_us)
+bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, struct cv_lease_terms asked,
+                   uint64_t now_us)
 {
     const uint64_t since = grants->since[member];
     if (!since || epoch < since || epoch > grants->epoch)
         return false;
-    cv_grants_lend(grants, member, now_us);
+    cv_grants_lend(grants, member, asked, now_us);
     return true;
 }
 
-void cv_grants_lend(struct cv_grants *grants, cv_node member, uint64_t now_us)
+/* What was granted before is not taken back by asking for less. */
+void cv_grants_lend(struct cv_grants *grants, cv_node member, struct cv_lease_terms asked, uint64_t now_us)
 {
-    grants->until_us[member] = now_us + cv_lease_long(&grants->terms, grants->terms.length_us);
+    const struct cv_lease_terms terms = cv_lease_longer(grants->terms, asked);
+    const uint64_t until_us = now_us + cv_lease_long(&terms, terms.length_us);
+    if (grants->until_us[member] < until_us)
+        grants->until_us[member] = until_us;
 }
 
 void cv_grants_forget(struct cv_grants *grants, cv_node member)

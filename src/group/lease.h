@@ -11,6 +11,10 @@
  *     member   asks |------------ L (1 - drift) ------------|
  *     voter              |------------------ L (1 + drift) ------------------|
  *
+ * The request tells the length and the drift that the member counts by, and the voter counts by the longer of those and
+ * its own: the promise does not rest on both having the same. A voter only grants to members of views whose entries are
+ * on its disk, so the entry on disk tells how long a lease it may have granted (group/seating.h).
+ *
  * A node that returns from a crash has forgotten what it granted, and what it was granted: it takes no part in a view
  * before all that is over.
  *
@@ -39,6 +43,13 @@ static inline uint64_t cv_lease_short(const struct cv_lease_terms *terms, uint64
     return us - (us * terms->drift_ppm + 999999) / 1000000;
 }
 
+/* The longer of both, by either measure. */
+static inline struct cv_lease_terms cv_lease_longer(struct cv_lease_terms one, struct cv_lease_terms other)
+{
+    return (struct cv_lease_terms){one.length_us > other.length_us ? one.length_us : other.length_us,
+                                   one.drift_ppm > other.drift_ppm ? one.drift_ppm : other.drift_ppm};
+}
+
 /* Is that a majority of the voters? */
 static inline bool cv_majority(cv_set set, cv_set voters)
 {
@@ -51,17 +62,21 @@ struct cv_lease {
     struct cv_lease_terms terms;
     cv_set voters;
     uint64_t asked_us[CV_MAX_MEMBERS]; /* when that was asked which each voter has granted last; 0: nothing */
+    uint64_t until_us[CV_MAX_MEMBERS]; /* that what it has granted lasts, counted short */
 };
 
 void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, cv_set voters);
-void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us);
+/* What was asked for then, for so long, is granted. */
+void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us, uint64_t length_us);
+/* Somebody else stands at that place now. */
+void cv_lease_forget(struct cv_lease *lease, cv_node voter);
 /* When it ends; 0: there is none. */
 uint64_t cv_lease_end(const struct cv_lease *lease);
 
 /* ---- the voter's side ---- */
 
 struct cv_grants {
-    struct cv_lease_terms terms;
+    struct cv_lease_terms terms;       /* the longest that anybody may count by, as the last entry has it */
     uint64_t epoch;                    /* of the last entry */
     uint64_t since[CV_MAX_MEMBERS];    /* the first of all entries in a row, up to the last, that have it; 0: none */
     uint64_t until_us[CV_MAX_MEMBERS]; /* that what it was granted lasts */
@@ -70,10 +85,11 @@ struct cv_grants {
 void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms);
 /* An entry is agreed. */
 void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members);
-/* A member that is in the view of that epoch asks; is it granted? */
-bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, uint64_t now_us);
+/* A member that is in the view of that epoch, and counts by these terms, asks; is it granted? */
+bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, struct cv_lease_terms asked,
+                   uint64_t now_us);
 /* It may have been granted a lease until now by somebody else of whom this voter knows. */
-void cv_grants_lend(struct cv_grants *grants, cv_node member, uint64_t now_us);
+void cv_grants_lend(struct cv_grants *grants, cv_node member, struct cv_lease_terms asked, uint64_t now_us);
 /* It has given back what it was granted. */
 void cv_grants_forget(struct cv_grants *grants, cv_node member);
 /* How long what was granted to any of these still lasts. */

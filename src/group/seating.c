@@ -3,19 +3,33 @@
 
 #include "group/lease.h"
 
-void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters)
+void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters,
+                     const struct cv_terms *terms)
 {
     *seating = (struct cv_seating){.group = roster->group,
                                    .generation = roster->generation,
                                    .standbys = roster->standbys,
                                    .voters = voters,
-                                   .former = voters};
+                                   .former = voters,
+                                   .terms = *terms,
+                                   .former_lease = cv_terms_lease(terms)};
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
         const bool present = node < roster->count && roster->ids[node] != CV_NO_ID;
         seating->ids[node] = present ? roster->ids[node] : CV_NO_ID;
         seating->attributes[node] = present ? roster->attributes[node] : 0;
         seating->present |= present ? cv_set_of(node) : 0;
     }
+}
+
+struct cv_lease_terms cv_seating_lease(const struct cv_seating *seating)
+{
+    return cv_lease_longer(cv_terms_lease(&seating->terms), seating->former_lease);
+}
+
+bool cv_seating_lags(const struct cv_seating *seating)
+{
+    const struct cv_lease_terms now = cv_terms_lease(&seating->terms), former = seating->former_lease;
+    return former.length_us > now.length_us || former.drift_ppm > now.drift_ppm;
 }
 
 cv_node cv_seating_place(const struct cv_seating *seating, cv_id id)
@@ -28,6 +42,9 @@ cv_node cv_seating_place(const struct cv_seating *seating, cv_id id)
 
 bool cv_seating_needs(const struct cv_seating *seating, const struct cv_change *change)
 {
+    if (change->kind == CV_CHANGE_TERM)
+        return change->id < CV_TERMS && cv_term_fits(change->id, change->attribute) &&
+               seating->terms.values[change->id] != change->attribute;
     const cv_node place = cv_seating_place(seating, change->id);
     if (change->kind != CV_CHANGE_JOIN)
         return change->kind == CV_CHANGE_LEAVE && place != CV_NOBODY;
@@ -64,8 +81,13 @@ static bool leave(struct cv_seating *seating, cv_node place)
 bool cv_seating_apply(struct cv_seating *seating, const struct cv_change *change)
 {
     const cv_node place = cv_seating_place(seating, change->id);
-    if (!cv_seating_needs(seating, change) ||
-        !(change->kind == CV_CHANGE_JOIN ? join(seating, change, place) : leave(seating, place)))
+    if (!cv_seating_needs(seating, change))
+        return false;
+    if (change->kind == CV_CHANGE_TERM) {
+        seating->terms.values[change->id] = change->attribute;
+        return true;
+    }
+    if (!(change->kind == CV_CHANGE_JOIN ? join(seating, change, place) : leave(seating, place)))
         return false;
     seating->generation++;
     return true;
@@ -81,8 +103,9 @@ static cv_node extreme(const struct cv_seating *seating, cv_set set, bool highes
     return found;
 }
 
-cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit, uint32_t most)
+cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit)
 {
+    const uint32_t most = seating->terms.values[CV_TERM_VOTERS];
     const cv_set may = seating->present & ~seating->standbys;
     cv_set voters = seating->voters & may;
     while (cv_set_count(voters) > most) {

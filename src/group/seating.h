@@ -9,11 +9,16 @@
  * both, and nothing changes again before all members are known to have begun the view of the last entry: then nobody
  * counts by older voters any more. For the same reason a place may be taken again by then: whatever was granted to the
  * one who left it is over.
+ *
+ * The terms of the group change the same way. Members that have yet to begin the new view count leases by the old
+ * terms, and what they were granted and have promised to clients lasts on; so an entry also tells the longest lease
+ * that anybody may still count by, `former_lease`. Whoever returns from a crash waits for the longer of both. When all
+ * have begun the view of the last entry and a lease of the former terms has passed since, another entry drops them.
  */
 #ifndef CONCLAVE_GROUP_SEATING_H
 #define CONCLAVE_GROUP_SEATING_H
 
-#include "group/view.h"
+#include "group/terms.h"
 
 struct cv_seating {
     uint64_t group;      /* the same for as long as the group lives */
@@ -23,27 +28,35 @@ struct cv_seating {
     cv_set voters, former;
     cv_id ids[CV_MAX_MEMBERS]; /* CV_NO_ID where nobody is */
     uint32_t attributes[CV_MAX_MEMBERS];
+    struct cv_terms terms;
+    struct cv_lease_terms former_lease;
 };
 
-enum cv_change_kind { CV_CHANGE_NONE, CV_CHANGE_JOIN, CV_CHANGE_LEAVE };
+enum cv_change_kind { CV_CHANGE_NONE, CV_CHANGE_JOIN, CV_CHANGE_LEAVE, CV_CHANGE_TERM, CV_CHANGE_KINDS };
 
 /* JOIN of somebody who is there changes the rest. */
 struct cv_change {
     enum cv_change_kind kind;
-    cv_id id;
-    uint32_t attribute;
+    cv_id id;           /* of TERM: enum cv_term_key */
+    uint32_t attribute; /* of TERM: the value */
     bool standby;
 };
 
 /* As the configuration has it, until an entry says otherwise. */
-void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters);
+void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters,
+                     const struct cv_terms *terms);
+/* The longest lease that anybody may count by. */
+struct cv_lease_terms cv_seating_lease(const struct cv_seating *seating);
+/* May somebody still count by a longer one than the terms have? */
+bool cv_seating_lags(const struct cv_seating *seating);
 cv_node cv_seating_place(const struct cv_seating *seating, cv_id id);
 /* Would it change anything? */
 bool cv_seating_needs(const struct cv_seating *seating, const struct cv_change *change);
 /* Carries it out; false if nobody would be left, or there is no place. The votes are another matter. */
 bool cv_seating_apply(struct cv_seating *seating, const struct cv_change *change);
-/* Who should have a vote: whoever has one keeps it, up to `most`; those of `fit` with the lowest ids follow. */
-cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit, uint32_t most);
+/* Who should have a vote: whoever has one keeps it, up to what the terms have; those of `fit` with the lowest ids
+ * follow. */
+cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit);
 
 /* Is that a majority of those who count now, and of those who still may? */
 bool cv_seating_majority(const struct cv_seating *seating, cv_set members);

@@ -38,6 +38,7 @@ struct cv_tie_block {
     uint64_t promised; /* the highest ballot; no two members have the same */
     uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
     struct cv_proposal value;
+    struct cv_lease_terms lease; /* that its writer counts by */
 };
 
 /* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */

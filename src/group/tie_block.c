@@ -2,8 +2,8 @@
 /*
  * A block as bytes, little-endian:
  *
- *     mark 8, version 4, id 4, the other's id 4, unused 4, epoch 8, promised 8, accepted 8,
- *     entry 4, value 4, a sum of all that 8
+ *     mark 8, version 4, id 4, the other's id 4, lease in milliseconds 4, epoch 8, promised 8, accepted 8,
+ *     entry 4, value 4, drift in parts per million 4, unused 4, a sum of all that 8
  */
 #include <string.h>
 #include <xxhash.h>
@@ -12,8 +12,8 @@
 #include "group/tie.h"
 
 #define MARK 0x6569742e636e6f63ull /* "conc.tie" */
-#define VERSION 1u
-#define SUM_AT 56u
+#define VERSION 2u
+#define SUM_AT 64u
 
 static void put_32(unsigned char *at, uint32_t number)
 {
@@ -37,7 +37,8 @@ bool cv_tie_unpack(uint32_t word, const struct cv_roster *roster, struct cv_prop
 {
     *proposal = (struct cv_proposal){
         .members = word & 255, .coordinator = word >> 8 & 255, .proposer = word >> 16 & 255, .pinned = word >> 24 == 1};
-    cv_seating_init(&proposal->seating, roster, cv_set_first(CV_TIE_MEMBERS) | cv_set_of(CV_TIE_VOTER));
+    cv_seating_init(&proposal->seating, roster, cv_set_first(CV_TIE_MEMBERS) | cv_set_of(CV_TIE_VOTER),
+                    &(const struct cv_terms){{0}});
     return word >> 24 <= 1 && proposal->proposer < CV_TIE_MEMBERS && proposal->coordinator < CV_TIE_MEMBERS &&
            cv_set_has(proposal->members, proposal->coordinator) && proposal->members <= cv_set_first(CV_TIE_MEMBERS);
 }
@@ -50,6 +51,7 @@ void cv_tie_write(const struct cv_tie_block *block, const struct cv_roster *rost
     put_32(bytes + 8, VERSION);
     put_32(bytes + 12, roster->ids[member]);
     put_32(bytes + 16, roster->ids[CV_TIE_MEMBERS - 1 - member]);
+    put_32(bytes + 20, (uint32_t)(block->lease.length_us / 1000));
     put_64(bytes + 24, block->epoch);
     put_64(bytes + 32, block->promised);
     put_64(bytes + 40, block->accepted);
@@ -57,6 +59,7 @@ void cv_tie_write(const struct cv_tie_block *block, const struct cv_roster *rost
         put_32(bytes + 48, cv_tie_pack(&block->entry));
     if (block->accepted)
         put_32(bytes + 52, cv_tie_pack(&block->value));
+    put_32(bytes + 56, (uint32_t)block->lease.drift_ppm);
     put_64(bytes + SUM_AT, XXH3_64bits(bytes, SUM_AT));
 }
 
@@ -77,17 +80,18 @@ const char *cv_tie_read(const unsigned char bytes[CV_TIE_RECORD_BYTES], const st
         return NULL;
     if (cv_take_64(&cursor) != MARK)
         return "it holds something else";
-    if (cv_take_64(&sum) != XXH3_64bits(bytes, SUM_AT))
-        return "it is damaged";
     if (cv_take_32(&cursor) != VERSION)
         return "another version of this program has written it";
+    if (cv_take_64(&sum) != XXH3_64bits(bytes, SUM_AT))
+        return "it is damaged";
     if (cv_take_32(&cursor) != roster->ids[member] || cv_take_32(&cursor) != roster->ids[CV_TIE_MEMBERS - 1 - member])
         return "it belongs to another group";
-    cv_take_32(&cursor);
+    block->lease.length_us = (uint64_t)cv_take_32(&cursor) * 1000;
     block->epoch = cv_take_64(&cursor);
     block->promised = cv_take_64(&cursor);
     block->accepted = cv_take_64(&cursor);
     const uint32_t entry = cv_take_32(&cursor), value = cv_take_32(&cursor);
+    block->lease.drift_ppm = cv_take_32(&cursor);
     if ((block->epoch && !cv_tie_unpack(entry, roster, &block->entry)) ||
         (block->accepted && !cv_tie_unpack(value, roster, &block->value)) || block->accepted > block->promised)
         return "it makes no sense";

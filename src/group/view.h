@@ -6,6 +6,7 @@
 #include <conclave/algorithm.h>
 
 #define CV_MAX_MEMBERS 64u /* of a live group: a set of them is a word */
+#define CV_MOST_VOTERS 7u
 
 /* Sets of nodes: bit i is node i. */
 typedef uint64_t cv_set;
@@ -32,11 +33,14 @@ static inline uint32_t cv_set_count(cv_set set)
 
 #define CV_NO_ID UINT32_MAX /* of a place where nobody is */
 
+enum cv_mode { CV_MODE_STATIC = 1, CV_MODE_RAFT, CV_MODE_TIE }; /* how views are made */
+
 /*
  * The whole group, and where each stands in it: in the order of their ids as every member's configuration has them, and
  * in `group raft` from the first entry on as the log has it (group/seating.h).
  */
 struct cv_roster {
+    enum cv_mode mode;
     uint32_t count; /* places; some may be empty */
     cv_node me;
     uint64_t group;      /* whose it is; 0: not known yet */

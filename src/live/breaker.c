@@ -15,8 +15,11 @@ static void start(void *context, const struct cv_tie_block *block)
     const struct cv_breaker *breaker = context;
     const struct cv_roster *roster = &breaker->raft->member->roster;
     unsigned char record[CV_TIE_RECORD_BYTES];
-    if (block)
-        cv_tie_write(block, roster, roster->me, record);
+    if (block) {
+        struct cv_tie_block own = *block;
+        own.lease = breaker->raft->lease.terms;
+        cv_tie_write(&own, roster, roster->me, record);
+    }
     cv_tie_file_start(breaker->file, block ? record : NULL);
 }
 
@@ -24,6 +27,25 @@ static void wake(void *data)
 {
     struct cv_breaker *breaker = data;
     uv_async_send(&breaker->wake);
+}
+
+/* Each counts by its own terms, and waits for the longer of both: said once. */
+static void tell_terms(struct cv_breaker *breaker, const struct cv_tie_block *blocks)
+{
+    const struct cv_lease_terms own = breaker->raft->lease.terms;
+    const struct cv_lease_terms *theirs = blocks ? &blocks[breaker->tie.other].lease : NULL;
+    if (!theirs || !theirs->length_us || breaker->told_terms ||
+        (theirs->length_us == own.length_us && theirs->drift_ppm == own.drift_ppm))
+        return;
+    breaker->told_terms = true;
+    cv_diary_say(CV_DIARY_TERMS, "[group] lease = %llu: the other node has %llu, or another drift; give both the same",
+                 (unsigned long long)own.length_us / 1000, (unsigned long long)theirs->length_us / 1000);
+}
+
+bool cv_breaker_is_rested(const struct cv_breaker *breaker)
+{
+    return breaker->tie.known &&
+           cv_loop_boot() >= breaker->opened_us + cv_lease_long(&breaker->longest, breaker->longest.length_us);
 }
 
 static void woken(uv_async_t *handle)
@@ -36,6 +58,9 @@ static void woken(uv_async_t *handle)
     const char *trouble = *breaker->answer.trouble ? breaker->answer.trouble : NULL;
     for (cv_node node = 0; !trouble && node < CV_TIE_MEMBERS; node++)
         trouble = cv_tie_read(breaker->answer.records[node], roster, node, &blocks[node]);
+    for (cv_node node = 0; !trouble && node < CV_TIE_MEMBERS; node++)
+        breaker->longest = cv_lease_longer(breaker->longest, blocks[node].lease);
+    tell_terms(breaker, trouble ? NULL : blocks);
     cv_raft_look(breaker->raft); /* it may have taken long */
     cv_tie_done(&breaker->tie, trouble ? NULL : blocks, trouble, cv_loop_boot());
 }
@@ -91,7 +116,7 @@ static void refused(void *context)
 static void stirred(void *context)
 {
     const struct cv_breaker *breaker = context;
-    cv_grants_lend(&breaker->raft->assembly.grants, breaker->tie.other, cv_loop_boot());
+    cv_grants_lend(&breaker->raft->assembly.grants, breaker->tie.other, breaker->tie.theirs.lease, cv_loop_boot());
 }
 
 static void renewed(void *context, uint64_t asked_us)
@@ -161,6 +186,8 @@ int cv_breaker_open(struct cv_raft *raft, const struct cv_settings *settings)
                                        .context = breaker};
     raft->breaker = breaker;
     breaker->raft = raft;
+    breaker->longest = raft->lease.terms;
+    breaker->opened_us = cv_loop_boot();
     breaker->patience_us = settings->lease_ms * 1000;
     memcpy(breaker->path, settings->tie_breaker, length);
     cv_tie_init(&breaker->tie, &calls, member->roster.me, settings->lease_ms * 1000 / 8, settings->lease_ms * 1000,

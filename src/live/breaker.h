@@ -17,8 +17,11 @@ struct cv_breaker {
     struct cv_tie_file *file;
     struct cv_tie_answer answer;
     uv_async_t wake; /* the file has been read */
-    uint64_t patience_us;
-    bool told; /* that it cannot be reached */
+    uint64_t patience_us, opened_us;
+    struct cv_lease_terms
+        longest;     /* that either has written down: what was granted before this start may last so long */
+    bool told;       /* that it cannot be reached */
+    bool told_terms; /* that the other has others */
     char path[];
 };
 
@@ -32,6 +35,8 @@ bool cv_breaker_hear(struct cv_breaker *breaker, const struct cv_frame *frame);
 bool cv_breaker_leads(const struct cv_breaker *breaker);
 /* For the assembly, whose context is the member. */
 bool cv_breaker_propose(void *context, const struct cv_proposal *proposal);
+/* Has the file told what may have been granted before this start, and is that over? */
+bool cv_breaker_is_rested(const struct cv_breaker *breaker);
 /* Why the file is of no use now, or NULL. */
 const char *cv_breaker_trouble(const struct cv_breaker *breaker);
 

@@ -169,6 +169,8 @@ struct cv_host {
 /* Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
  */
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed);
+/* Another bound of a message's time counts from now on. */
+void cv_host_bound(struct cv_host *host, uint64_t bound_ticks);
 void cv_host_free(struct cv_host *host);
 /* The roster has changed. Everything begins anew then: sections with the next view, elections with the next term. */
 void cv_host_resize(struct cv_host *host);

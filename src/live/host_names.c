@@ -242,6 +242,12 @@ int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed)
     return 0;
 }
 
+void cv_host_bound(struct cv_host *host, uint64_t bound_ticks)
+{
+    for (uint32_t i = 0; i < host->policy_count; i++)
+        host->policies[i].group.bound = bound_ticks;
+}
+
 void cv_host_free(struct cv_host *host)
 {
     while (host->count)

@@ -8,10 +8,14 @@
  */
 #include "live/member.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "live/diary.h"
 #include "live/settings.h"
+#include "live/wire.h"
 
 #define TICK_US 1000u
 #define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
@@ -256,14 +260,53 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
-/* The others have agreed that this node does not belong to the group. */
-static void dismissed(void *context, uint64_t generation, bool was_known)
+/* ---- who is refused ---- */
+
+void cv_member_end(struct cv_member *member, const char *format, ...)
+{
+    va_list arguments;
+    if (*member->outside)
+        return;
+    va_start(arguments, format);
+    vsnprintf(member->outside, sizeof member->outside, format, arguments);
+    va_end(arguments);
+    uv_stop(&member->loop.uv);
+}
+
+static const char *mode_text(uint32_t mode)
+{
+    return mode == CV_MODE_STATIC ? "static" : mode == CV_MODE_RAFT ? "raft" : "raft with a tie-breaker";
+}
+
+/* A group static grants on its own, so it must not do that beside one whose views are agreed. */
+static void other_mode(struct cv_member *member, const struct cv_frame *hello)
+{
+    if (member->roster.mode == CV_MODE_STATIC && hello->mode != CV_MODE_STATIC && hello->group)
+        cv_member_end(member, "[group] mode = static: node %u belongs to a group %s, and so should this node",
+                      hello->from, mode_text(hello->mode));
+}
+
+/* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
+static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
     struct cv_member *member = context;
-    if (!member->raft || member->left || !cv_roster_believes(member->raft, generation, was_known))
+    const struct cv_roster *roster = &member->roster;
+    if (hello->refusal == CV_REFUSAL_MODE)
+        other_mode(member, hello);
+    if (hello->refusal == CV_REFUSAL_DISMISSED && member->raft && hello->group && hello->group == roster->group &&
+        cv_roster_believes(member->raft, hello->stream - 1, was_known))
+        cv_member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
+}
+
+/* This node cannot take somebody else for what it says it is. */
+static void objected(void *context, const struct cv_frame *hello, enum cv_refusal why)
+{
+    struct cv_member *member = context;
+    if (why == CV_REFUSAL_DISMISSED)
         return;
-    member->left = true;
-    uv_stop(&member->loop.uv);
+    cv_note(CV_DIARY_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
+    if (why == CV_REFUSAL_MODE)
+        other_mode(member, hello);
 }
 
 /* ---- putting it together ---- */
@@ -340,7 +383,8 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
                                            .renewed = peer_renewed,
                                            .beat = peer_beat,
                                            .frame = cv_mail_frame,
-                                           .dismissed = dismissed,
+                                           .refused = refused,
+                                           .objected = objected,
                                            .context = member};
     peers->loop = &member->loop;
     peers->roster = &member->roster;

@@ -95,11 +95,11 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
-    bool failed;   /* it cannot go on */
-    bool left;     /* it does not belong to the group any more */
-    bool content;  /* the last time the watchdog looked */
-    cv_set met;    /* peers whose first heartbeat has come */
-    cv_set astray; /* peers that are in another view, by their last heartbeat */
+    bool failed;       /* it cannot go on */
+    char outside[256]; /* why it takes no part in the group, in one line, and ends; empty otherwise */
+    bool content;      /* the last time the watchdog looked */
+    cv_set met;        /* peers whose first heartbeat has come */
+    cv_set astray;     /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
     uint64_t disagreements; /* letters of another algorithm than ours */
@@ -177,6 +177,8 @@ void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motio
 
 /* ---- member.c ---- */
 
+/* This node takes no part in the group, and ends; that line says why. The first one counts. */
+void cv_member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The roster has changed, and somebody else stands at these places. */
 void cv_member_rearranged(struct cv_member *member, cv_set changed);
 /* Has the council think again in a while. */

@@ -111,7 +111,9 @@ static void send_beat(struct cv_peer *peer)
                                   .expects = peer->link.expects,
                                   .term = peers->term,
                                   .epoch = peers->epoch,
-                                  .sent_at = cv_loop_boot()};
+                                  .sent_at = cv_loop_boot(),
+                                  .lease_ms = peers->lease_ms,
+                                  .drift_ppm = peers->drift_ppm};
     if (peer->greeted)
         cv_wire_say(peer->wire, &beat);
 }
@@ -195,7 +197,8 @@ struct cv_frame cv_peer_hello(const struct cv_peer *peer)
                              .stream = peer->link.stream,
                              .heard = peer->link.heard,
                              .expects = peer->link.expects,
-                             .hung = hung_us(peer->peers)};
+                             .hung = hung_us(peer->peers),
+                             .mode = roster->mode};
 }
 
 /* The connection is gone; who refuses a new one is dead, or as good as dead. */
@@ -299,26 +302,42 @@ struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hel
 
 /* ---- who does not belong here any more ---- */
 
-bool cv_peers_is_dismissal(const struct cv_peers *peers, const struct cv_frame *hello)
+const char *cv_refusal_text(enum cv_refusal why)
 {
-    return hello->to == CV_NO_ID && hello->group && hello->group == peers->roster->group;
+    static const char *const texts[CV_REFUSALS] = {
+        [CV_REFUSAL_DISMISSED] = "it does not belong to the group any more",
+        [CV_REFUSAL_MODE] = "its [group] mode is another one",
+    };
+    return why < CV_REFUSALS && texts[why] ? texts[why] : "nobody knows why";
 }
 
-struct cv_frame cv_peers_dismissal(const struct cv_peers *peers)
+struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why)
 {
     const struct cv_roster *roster = peers->roster;
     return (struct cv_frame){.type = CV_FRAME_HELLO,
                              .group = roster->group,
                              .from = roster->ids[roster->me],
-                             .to = CV_NO_ID,
-                             .stream = (uint64_t)roster->generation + 1};
+                             .to = to,
+                             .stream = (uint64_t)roster->generation + 1,
+                             .mode = roster->mode,
+                             .refusal = why};
 }
 
-bool cv_peers_dismisses(const struct cv_peers *peers, const struct cv_frame *hello)
+static bool is_dismissed(const struct cv_peers *peers, const struct cv_frame *hello)
 {
     const struct cv_roster *roster = peers->roster;
-    return roster->generation && hello->group == roster->group && hello->to == roster->ids[roster->me] &&
-           hello->from != hello->to && !peer_of(peers, hello->from);
+    return roster->generation && hello->group == roster->group && !peer_of(peers, hello->from);
+}
+
+enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)
+{
+    const struct cv_roster *roster = peers->roster;
+    const cv_id me = roster->ids[roster->me];
+    if (hello->to != me || hello->from == me)
+        return CV_REFUSAL_NONE; /* it means somebody else, and is refused for that */
+    if (is_dismissed(peers, hello))
+        return CV_REFUSAL_DISMISSED;
+    return hello->mode != roster->mode && peer_of(peers, hello->from) ? CV_REFUSAL_MODE : CV_REFUSAL_NONE;
 }
 
 /* It is told once; whatever was on its way is of no use to it. */
@@ -327,7 +346,7 @@ static void retire(struct cv_peer *peer)
     struct cv_peers *peers = peer->peers;
     struct cv_wire *wire = peer->wire;
     if (wire && peer->greeted) {
-        const struct cv_frame dismissal = cv_peers_dismissal(peers);
+        const struct cv_frame dismissal = cv_peers_refusal(peers, peer->id, CV_REFUSAL_DISMISSED);
         cv_wire_say(wire, &dismissal);
         cv_stream_flush(&wire->stream);
     }

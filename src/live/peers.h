@@ -55,13 +55,24 @@ struct cv_peer {
     bool akin;    /* it has known which group this is */
 };
 
+/* Why a member does not speak with another, as it tells it. */
+enum cv_refusal {
+    CV_REFUSAL_NONE,
+    CV_REFUSAL_DISMISSED, /* it does not belong to the group any more; `stream` is the generation of the roster, and 1
+                           */
+    CV_REFUSAL_MODE,      /* its group makes views in another way */
+    CV_REFUSALS
+};
+
 struct cv_peers_calls {
     void (*changed)(void *context, cv_node node, bool gone);
     void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
     void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
     void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
-    /* By a roster of that generation this node is a stranger; was it none before, to the one who says so? */
-    void (*dismissed)(void *context, uint64_t generation, bool was_known);
+    /* Somebody refuses to speak with this node; had it done so before? */
+    void (*refused)(void *context, const struct cv_frame *hello, bool was_known);
+    /* This node refuses to speak with somebody who says that it is a member. */
+    void (*objected)(void *context, const struct cv_frame *hello, enum cv_refusal why);
     void *context;
 };
 
@@ -78,10 +89,11 @@ struct cv_peers {
     uint64_t heartbeat_us, least_us, most_us;
     uint64_t incarnation; /* this process's: the upper half of its streams */
     uint64_t streams;
-    uint64_t term, epoch; /* told with every heartbeat */
-    uint64_t lonely_us;   /* since when nobody is connected */
-    uint64_t hung_us;     /* the longest time of late that this node itself stood still, */
-    uint64_t hung_at;     /* and when that ended */
+    uint64_t term, epoch;         /* told with every heartbeat */
+    uint32_t lease_ms, drift_ppm; /* the same: what this node counts its lease by */
+    uint64_t lonely_us;           /* since when nobody is connected */
+    uint64_t hung_us;             /* the longest time of late that this node itself stood still, */
+    uint64_t hung_at;             /* and when that ended */
     cv_set suspected;
     struct cv_security *security;
     struct cv_door door; /* for those who have not said who they are, and proved it */

@@ -8,7 +8,6 @@
 #include "live/settings.h"
 
 #define SEATS_US 100000u
-#define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
 
 /* ---- the lease ---- */
 
@@ -53,13 +52,13 @@ static void count_lease(struct cv_raft *raft)
     raft->usable_us = end > raft->margin_us ? end - raft->margin_us : 0;
 }
 
-static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
+static void granted(struct cv_raft *raft, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
     const uint64_t now = cv_loop_boot();
     cv_raft_look(raft); /* what comes too late does not undo that it is over */
-    if (asked_us > now || raft->gone)
+    if (asked_us > now || length_us > raft->longest_us || raft->gone)
         return;
-    cv_lease_granted(&raft->lease, voter, asked_us);
+    cv_lease_granted(&raft->lease, voter, asked_us, length_us);
     count_lease(raft);
     if (raft->usable_us <= now)
         return;
@@ -86,17 +85,23 @@ static bool remembers(struct cv_raft *raft)
     return raft->remembers = status.applied >= raft->floor && !raft->backlog_count;
 }
 
-/* Also if it has no vote: it may have one in the next view, which begins with what was granted before. */
-static bool grants(struct cv_raft *raft, cv_node member, uint64_t epoch)
+/*
+ * Also if it has no vote: it may have one in the next view, which begins with what was granted before. Nobody who is in
+ * a view of the log counts by longer terms than the last entry tells; two with a tie-breaker have no such entry.
+ */
+static bool grants(struct cv_raft *raft, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
 {
-    return remembers(raft) && cv_grants_ask(&raft->assembly.grants, member, epoch, cv_loop_boot());
+    const struct cv_lease_terms *longest = &raft->assembly.grants.terms;
+    if (!raft->breaker && (asked.length_us > longest->length_us || asked.drift_ppm > longest->drift_ppm))
+        return false;
+    return remembers(raft) && cv_grants_ask(&raft->assembly.grants, member, epoch, asked, cv_loop_boot());
 }
 
 void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
 {
     const struct cv_member *member = raft->member;
-    if (member->begun && grants(raft, member->roster.me, member->host.view.epoch))
-        granted(raft, voter, asked_us);
+    if (member->begun && grants(raft, member->roster.me, member->host.view.epoch, raft->lease.terms))
+        granted(raft, voter, asked_us, raft->lease.terms.length_us);
 }
 
 /* ---- messages ---- */
@@ -104,7 +109,7 @@ void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
 void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_GRANT) {
-        granted(raft, from, frame->sent_at);
+        granted(raft, from, frame->sent_at, (uint64_t)frame->lease_ms * 1000);
     } else if (raft->breaker) {
         raft->member->disagreements += !cv_breaker_hear(raft->breaker, frame);
     } else if (frame->clock > (uint64_t)frame->words * 4 ||
@@ -119,6 +124,7 @@ void cv_raft_began(struct cv_raft *raft)
 {
     raft->torn = raft->member->peers.suspected;
     raft->lease.voters = raft->assembly.agreed.seating.voters;
+    cv_raft_adopt_terms(raft);
     if (raft->gone)
         return;
     count_lease(raft);
@@ -149,8 +155,10 @@ void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *bea
 {
     const bool was_ready = cv_set_has(raft->ready, from);
     cv_assembly_beat(&raft->assembly, from, beat->epoch);
-    if (beat->epoch && grants(raft, from, beat->epoch)) {
-        const struct cv_frame answer = {.type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at};
+    const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
+    if (beat->epoch && grants(raft, from, beat->epoch, asked)) {
+        const struct cv_frame answer = {
+            .type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at, .lease_ms = beat->lease_ms};
         cv_peers_say(&raft->member->peers, from, &answer);
     }
     raft->ready = beat->term ? raft->ready | cv_set_of(from) : raft->ready & ~cv_set_of(from);
@@ -257,25 +265,24 @@ static void time_passes(struct cv_alarm *alarm)
 
 static void init(struct cv_raft *raft, struct cv_member *member, const struct cv_settings *settings)
 {
-    const struct cv_lease_terms terms = {settings->lease_ms * 1000, settings->drift_ppm};
+    const struct cv_terms terms = cv_settings_terms(settings);
+    const struct cv_lease_terms lease = cv_terms_lease(&terms);
     const uint64_t now = cv_loop_boot();
     struct cv_assembly_calls calls = cv_views_assembly_calls;
     calls.propose = settings->tie_breaker ? cv_breaker_propose : cv_raft_propose;
     calls.context = member;
     raft->member = member;
     raft->assembly.times = (struct cv_assembly_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
-                                                      .settle_us = settings->bound_ms * 1000,
-                                                      .hold_off_us = settings->hold_off_ms * 1000,
-                                                      .patience_us = PATIENCE_LEASES * terms.length_us};
+                                                      .hold_off_us = settings->hold_off_ms * 1000};
     /* The file that breaks a tie is one voter more; what is agreed on with it is not counted. */
     const cv_set voters = member->roster.voters | (settings->tie_breaker ? cv_set_of(CV_TIE_VOTER) : 0);
-    cv_assembly_init(&raft->assembly, &calls, &member->roster, voters);
-    raft->assembly.most_voters = (uint32_t)settings->most_voters;
+    cv_assembly_init(&raft->assembly, &calls, &member->roster, voters, &terms);
     raft->assembly.tied = settings->tie_breaker;
-    cv_lease_init(&raft->lease, &terms, voters);
+    cv_lease_init(&raft->lease, &lease, voters);
+    cv_grants_init(&raft->assembly.grants, &lease);
     raft->settings = settings;
     raft->assembly.away = true;
-    raft->margin_us = terms.length_us / 8;
+    cv_raft_adopt_terms(raft);
     raft->patience_us = now + settings->longest_timeout_ms * 1000;
     raft->tick.ring = time_passes;
     raft->end.ring = lease_ends;
@@ -285,11 +292,10 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
 static void come_back(struct cv_raft *raft, uint64_t *away_us)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
-    const struct cv_lease_terms *terms = &raft->lease.terms;
+    const struct cv_lease_terms *longest = &raft->assembly.grants.terms;
     const bool returns = raft->breaker || status.stored > 1 || status.term > 1 || raft->settings->joins;
-    cv_grants_init(&raft->assembly.grants, terms);
     raft->floor = status.stored;
-    *away_us = returns ? cv_lease_long(terms, terms->length_us) : 0;
+    *away_us = returns ? cv_lease_long(longest, longest->length_us) : 0;
 }
 
 int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struct cv_settings *settings,
@@ -306,8 +312,8 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
         settings->tie_breaker ? cv_breaker_open(raft, settings) : cv_raft_open_log(raft, settings, complaint);
     if (error)
         return error;
-    come_back(raft, away_us);
     cv_roster_recall(raft);
+    come_back(raft, away_us);
     cv_roster_compare(raft);
     cv_raft_take_entries(raft);
     cv_loop_set(&member->loop, &raft->tick, raft->tick_us);

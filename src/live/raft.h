@@ -62,9 +62,11 @@ struct cv_raft {
     cv_set torn;         /* members with whom something of this view was lost: the algorithms cannot go on in it */
     uint64_t refresh_us; /* that is said again then */
     uint64_t leader, term;
-    uint64_t change;   /* the number of a change of seats on its way, or 0 */
-    uint64_t check_us; /* the seats are compared with the roster then */
-    uint64_t lapses;   /* leases that ran out */
+    uint64_t change;            /* the number of a change of seats on its way, or 0 */
+    uint64_t check_us;          /* the seats are compared with the roster then */
+    uint64_t lapses;            /* leases that ran out */
+    uint64_t longest_us;        /* the longest lease that this node has asked for */
+    struct cv_terms told_terms; /* the operator has been told that these count, and not the file's */
     char *directory;
 
     /* roster.c */
@@ -156,6 +158,15 @@ void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *befor
 /* Keeps the configuration's members on disk, to compare with those after a restart. */
 void cv_roster_remember(struct cv_raft *raft);
 void cv_roster_compare(struct cv_raft *raft);
+
+/* ---- raft_terms.c ---- */
+
+/* A view begins: this node goes by the terms of its entry. */
+void cv_raft_adopt_terms(struct cv_raft *raft);
+/* The same at the start, with the last entry on disk. */
+void cv_raft_recall_terms(struct cv_raft *raft, const struct cv_seating *seating);
+/* How long the log waits for its leader, at least. */
+uint32_t cv_raft_election_ms(const struct cv_terms *terms);
 
 /* ---- raft_log.c ---- */
 

@@ -200,7 +200,7 @@ int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, s
     for (cv_node node = 0; node < roster->count; node++)
         seats[node] = (struct cv_seat){cv_raft_seat(raft, node),
                                        cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
-    const uint32_t election_ms = settings->lease_ms > 40 ? (uint32_t)settings->lease_ms / 2 : 20;
+    const uint32_t election_ms = cv_raft_election_ms(&raft->assembly.agreed.seating.terms);
     const struct cv_agreement_options options = {
         .id = cv_raft_seat(raft, roster->me),
         .directory = raft->directory,

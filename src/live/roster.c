@@ -91,6 +91,7 @@ static uint64_t fingerprint(const struct cv_roster *roster, bool tied)
 
 void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings)
 {
+    roster->mode = settings->tie_breaker ? CV_MODE_TIE : settings->raft ? CV_MODE_RAFT : CV_MODE_STATIC;
     roster->count = settings->member_count;
     roster->voters = cv_settings_voters(settings);
     for (uint32_t i = 0; i < settings->member_count; i++) {
@@ -174,7 +175,7 @@ bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seat
     raft->torn &= ~changed;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(changed, node))
-            raft->lease.asked_us[node] = 0;
+            cv_lease_forget(&raft->lease, node);
     cv_peers_follow(&member->peers);
     cv_member_rearranged(member, changed);
     return true;
@@ -197,6 +198,7 @@ void cv_roster_recall(struct cv_raft *raft)
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     raft->recalls = true;
+    cv_raft_recall_terms(raft, &proposal.seating);
     raft->recalled = cv_agreement_status(raft->agreement).stored;
     if (!cv_roster_follow(raft, 0, &proposal.seating, &cursor)) {
         raft->expelled = (uint64_t)proposal.seating.generation + 1;
@@ -206,6 +208,8 @@ void cv_roster_recall(struct cv_raft *raft)
 
 bool cv_roster_is_seated(const struct cv_raft *raft)
 {
+    if (raft->breaker)
+        return cv_breaker_is_rested(raft->breaker);
     return raft->assembly.epoch ? raft->seated : !raft->settings->joins && !raft->recalls;
 }
 
@@ -226,7 +230,8 @@ static void forget_petition(struct cv_raft *raft, uint32_t place)
 bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition, bool patient)
 {
     for (uint32_t i = 0; i < raft->petition_count; i++)
-        if (raft->petitions[i].change.id == petition->change.id)
+        if (raft->petitions[i].change.id == petition->change.id &&
+            (raft->petitions[i].change.kind == CV_CHANGE_TERM) == (petition->change.kind == CV_CHANGE_TERM))
             forget_petition(raft, i--);
     if (raft->petition_count == CV_MAX_MEMBERS)
         return false;
@@ -294,10 +299,11 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *petition
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
-    struct cv_petition petition = {.change = {.kind = kind >> 1 == CV_CHANGE_JOIN ? CV_CHANGE_JOIN : CV_CHANGE_LEAVE,
-                                              .id = (cv_id)id,
-                                              .attribute = (uint32_t)cv_frame_number(frame, 1),
-                                              .standby = kind & 1}};
+    struct cv_petition petition = {
+        .change = {.kind = kind >> 1 < CV_CHANGE_KINDS ? (enum cv_change_kind)(kind >> 1) : CV_CHANGE_NONE,
+                   .id = (cv_id)id,
+                   .attribute = (uint32_t)cv_frame_number(frame, 1),
+                   .standby = kind & 1}};
     struct cv_text peers, clients;
     if (id >= CV_NO_ID || !cv_text_split(frame->name, '\n', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
         clients.length >= CV_ADDRESS_BYTES)
@@ -371,14 +377,32 @@ int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before
         const struct cv_member_setting *new = find(after, before->members[i].id);
         same = new &&new->attribute == before->members[i].attribute &&new->standby == before->members[i].standby;
     }
-    if (!raft->breaker || (same && after->tie_breaker))
+    const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
+    if (!raft->breaker)
+        return 0;
+    if (memcmp(&old, &new, sizeof old) != 0)
+        return cv_complain(complaint,
+                           "[group]: a group with a tie-breaker has other terms only after a restart of both");
+    if (same && after->tie_breaker)
         return 0;
     return cv_complain(complaint, "[members]: a group with a tie-breaker changes only while both nodes are down");
 }
 
-void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
+/* The file has another value than before: the group is asked for it. */
+static void petition_for_terms(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
 {
-    raft->settings = after;
+    const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
+    for (enum cv_term_key key = 0; key < CV_TERMS; key++)
+        if (after->terms_given >> key & 1 && old.values[key] != new.values[key])
+            cv_roster_petition(raft,
+                               &(const struct cv_petition){
+                                   .change = {.kind = CV_CHANGE_TERM, .id = (cv_id)key, .attribute = new.values[key]}},
+                               true);
+}
+
+static void petition_for_members(struct cv_raft *raft, const struct cv_settings *before,
+                                 const struct cv_settings *after)
+{
     for (uint32_t i = 0; i < after->member_count; i++) {
         const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
         if (!old || old->attribute != new->attribute || old->standby != new->standby)
@@ -389,6 +413,13 @@ void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *befor
     for (uint32_t i = 0; i < before->member_count; i++)
         if (!find(after, before->members[i].id))
             petition_for(raft, &before->members[i], CV_CHANGE_LEAVE);
+}
+
+void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
+{
+    raft->settings = after;
+    petition_for_terms(raft, before, after);
+    petition_for_members(raft, before, after);
 }
 
 /* ---- what the configuration was ---- */
@@ -436,7 +467,7 @@ void cv_roster_compare(struct cv_raft *raft)
     snprintf(path, sizeof path, "%s/members", raft->directory);
     cv_settings_init(&before, find_none);
     if (raft->seated && !raft->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
-        cv_roster_reconfigure(raft, &before, raft->settings);
+        petition_for_members(raft, &before, raft->settings);
     cv_settings_free(&before);
     cv_roster_remember(raft);
 }

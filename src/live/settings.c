@@ -244,16 +244,29 @@ static int set_mode(struct cv_settings *settings, const char *value, struct cv_c
     return cv_complain(complaint, "[group] mode = %s: expected static or raft", cv_brief(value).text);
 }
 
-/* A percentage, with or without its sign. */
-static int set_drift(struct cv_settings *settings, const char *value, struct cv_complaint *complaint)
+/* A setting that the whole group agrees on: it counts for founding it. */
+static int set_term(struct cv_settings *settings, enum cv_term_key key, const char *text,
+                    struct cv_complaint *complaint)
 {
-    char *end;
-    const double percent = strtod(value, &end);
-    end += *end == '%';
-    if (end == value || *end || !(percent >= 0 && percent <= 20))
-        return cv_complain(complaint, "[group] drift = %s: expected a percentage of 0 to 20", cv_brief(value).text);
-    settings->drift_ppm = (uint64_t)(percent * 10000 + 0.5);
+    uint64_t *const places[CV_TERMS] = {[CV_TERM_LEASE] = &settings->lease_ms,
+                                        [CV_TERM_DRIFT] = &settings->drift_ppm,
+                                        [CV_TERM_BOUND] = &settings->bound_ms,
+                                        [CV_TERM_VOTERS] = &settings->most_voters};
+    uint32_t value;
+    const int error = cv_term_parse(key, text, &value, complaint);
+    if (error)
+        return error;
+    *places[key] = value;
+    settings->terms_given |= 1u << key;
     return 0;
+}
+
+struct cv_terms cv_settings_terms(const struct cv_settings *settings)
+{
+    return (struct cv_terms){{[CV_TERM_LEASE] = (uint32_t)settings->lease_ms,
+                              [CV_TERM_DRIFT] = (uint32_t)settings->drift_ppm,
+                              [CV_TERM_BOUND] = (uint32_t)settings->bound_ms,
+                              [CV_TERM_VOTERS] = (uint32_t)settings->most_voters}};
 }
 
 static int set_group(struct cv_settings *settings, const char *key, const char *value, cv_settings_find *find,
@@ -261,6 +274,8 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
 {
     if (strcmp(key, "mode") == 0)
         return set_mode(settings, value, complaint);
+    if (cv_term_find(key) < CV_TERMS)
+        return set_term(settings, cv_term_find(key), value, complaint);
     if (strcmp(key, "election") == 0)
         return set_algorithm(&settings->election, CV_ELECTION, "group", key, value, find, complaint);
     if (strcmp(key, "heartbeat") == 0)
@@ -271,16 +286,8 @@ static int set_group(struct cv_settings *settings, const char *key, const char *
         return set_number(&settings->longest_timeout_ms, 1, LARGEST_MS, "group", key, value, complaint);
     if (strcmp(key, "tie-breaker") == 0)
         return set_text(&settings->tie_breaker, value);
-    if (strcmp(key, "lease") == 0)
-        return set_number(&settings->lease_ms, 20, LARGEST_MS, "group", key, value, complaint);
-    if (strcmp(key, "drift") == 0)
-        return set_drift(settings, value, complaint);
     if (strcmp(key, "hold-off") == 0)
         return set_number(&settings->hold_off_ms, 0, LARGEST_MS, "group", key, value, complaint);
-    if (strcmp(key, "voters") == 0)
-        return set_number(&settings->most_voters, 1, CV_MOST_VOTERS, "group", key, value, complaint);
-    if (strcmp(key, "bound") == 0)
-        return set_number(&settings->bound_ms, 1, LARGEST_MS, "group", key, value, complaint);
     return add_parameter(&settings->election, key, value); /* a parameter of the election's own */
 }
 

@@ -4,7 +4,7 @@
 #define CONCLAVE_LIVE_SETTINGS_H
 
 #include "core/error.h"
-#include "group/view.h"
+#include "group/terms.h"
 #include "live/diary.h"
 #include "secure/acl.h"
 
@@ -74,6 +74,7 @@ struct cv_settings {
     char *tie_breaker;     /* of a group of two: a file that both can reach, in place of Raft's log */
     uint64_t lease_ms, drift_ppm, hold_off_ms;
     uint64_t most_voters;
+    uint32_t terms_given; /* which of the group's terms it tells, a bit each */
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
     uint64_t most_names, most_sessions, client_timeout_ms;
     struct cv_security_settings security;
@@ -115,8 +116,9 @@ void cv_operations_settings_free(struct cv_operations_settings *operations);
 /* ---- settings.c ---- */
 
 /* Who has a vote, by their places among the members: the first few by id that are no standbys. */
-#define CV_MOST_VOTERS 7u
 cv_set cv_settings_voters(const struct cv_settings *settings);
+/* What of them the whole group has to have alike. */
+struct cv_terms cv_settings_terms(const struct cv_settings *settings);
 
 /* The values of an algorithm's parameters, in its order, to be freed. */
 int cv_rule_parameters(const struct cv_rule *rule, const struct cv_settings *settings, int64_t **parameters,

@@ -75,20 +75,30 @@ static void refuse(struct cv_wire *wire, const char *why)
     cv_stream_close(&wire->stream);
 }
 
+/* Whoever is refused is told why; it hangs up then, or is made to. */
+static void object(struct cv_wire *wire, const struct cv_frame *hello, enum cv_refusal why)
+{
+    struct cv_peers *peers = wire->peers;
+    const struct cv_frame answer = cv_peers_refusal(peers, hello->from, why);
+    peers->refused += why != CV_REFUSAL_DISMISSED;
+    cv_wire_say(wire, &answer);
+    peers->calls.objected(peers->calls.context, hello, why);
+}
+
 static void meet(struct cv_wire *wire, const struct cv_frame *hello)
 {
     struct cv_peers *peers = wire->peers;
     const bool dialled = wire->peer != NULL;
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
-    if (cv_peers_is_dismissal(peers, hello) && peer) {
-        peers->calls.dismissed(peers->calls.context, hello->stream - 1, peer->wire == wire && peer->greeted);
-        refuse(wire, "it says that this node does not belong to the group");
+    if (hello->refusal && peer) {
+        peers->calls.refused(peers->calls.context, hello, peer->wire == wire && peer->greeted);
+        refuse(wire, "it refuses to speak with this node");
         return;
     }
-    if (!peer && cv_peers_dismisses(peers, hello)) {
-        const struct cv_frame answer = cv_peers_dismissal(peers);
-        cv_wire_say(wire, &answer); /* it hangs up then, or is made to */
+    const enum cv_refusal objection = hello->refusal ? CV_REFUSAL_NONE : cv_peers_objection(peers, hello);
+    if (objection) {
+        object(wire, hello, objection);
         return;
     }
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||

@@ -30,10 +30,12 @@ void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame);
 
 /* Is it of this group, or new and does not know yet which group it is? */
 bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello);
-/* A greeting that tells a stranger that it is one. */
-bool cv_peers_is_dismissal(const struct cv_peers *peers, const struct cv_frame *hello);
-struct cv_frame cv_peers_dismissal(const struct cv_peers *peers);
-bool cv_peers_dismisses(const struct cv_peers *peers, const struct cv_frame *hello);
+/* Is there a reason not to speak with whoever greets? */
+enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello);
+/* A greeting that says so, to that id. */
+struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why);
+/* The reason in words. */
+const char *cv_refusal_text(enum cv_refusal why);
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
 /* Begins a new stream if the peer has forgotten this one; was that necessary? */
 bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);

@@ -437,6 +437,7 @@ static const struct {
     {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN, true},
     {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
+    {"TERMS", 1, 3, cv_membership_terms, false, CV_MAY_ADMIN, false},
     {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN, false},
     {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN, false},
     {"PING", 1, 2, run_ping, true, CV_MAY_TALK, true},

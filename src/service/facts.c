@@ -294,8 +294,10 @@ static void write_configuration(const struct page *page)
             (number)(member->peers.least_us / 1000), (number)(member->peers.most_us / 1000),
             (number)(member->bound_us / 1000));
     if (raft)
-        fprintf(file, "lease:%llu\r\ndrift_ppm:%llu\r\nhold_off:%llu\r\n", (number)(raft->lease.terms.length_us / 1000),
-                (number)raft->lease.terms.drift_ppm, (number)(raft->assembly.times.hold_off_us / 1000));
+        fprintf(file, "lease:%llu\r\ndrift_ppm:%llu\r\nvoters:%u\r\nhold_off:%llu\r\n",
+                (number)(raft->lease.terms.length_us / 1000), (number)raft->lease.terms.drift_ppm,
+                raft->assembly.agreed.seating.terms.values[CV_TERM_VOTERS],
+                (number)(raft->assembly.times.hold_off_us / 1000));
     for (uint32_t i = 0; i < member->host.policy_count; i++) {
         const struct cv_policy *policy = &member->host.policies[i];
         fprintf(file, "%s_of_%s:%s/%08x\r\n", policy->algorithm->problem == CV_MUTEX ? "lock" : "election",

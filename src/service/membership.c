@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* JOIN and LEAVE: who belongs to the group. They are answered when it is asked for; VIEW tells when it has come true.
- */
+/* JOIN, LEAVE and TERMS: who belongs to the group, and by which terms. They are answered when it is asked for; VIEW and
+ * TERMS tell when it has come true. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,4 +110,57 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
         cv_resp_error(&session->out, "ERR LEAVE: nobody who may vote would be left");
     else
         ask_for(session, raft, &petition);
+}
+
+/* ---- TERMS ---- */
+
+static void tell_terms(struct cv_session *session, const struct cv_raft *raft)
+{
+    const struct cv_terms *terms = &raft->assembly.agreed.seating.terms;
+    cv_resp_map(&session->out, CV_TERMS);
+    for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
+        /* While a view is beginning not all go by them yet. */
+        const bool counts = !raft->assembly.frozen && raft->assembly.view.epoch == raft->assembly.epoch;
+        cv_resp_word(&session->out, cv_term_name(key));
+        cv_resp_integer(&session->out, counts ? (int64_t)terms->values[key] : -1);
+    }
+}
+
+/* A member renews its lease with its heartbeats. */
+static bool is_too_short(const struct cv_raft *raft, enum cv_term_key key, uint32_t value)
+{
+    return key == CV_TERM_LEASE && value < 3 * raft->settings->heartbeat_ms;
+}
+
+void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command)
+{
+    struct cv_raft *raft = session->service->member->raft;
+    struct cv_petition petition = {.change.kind = CV_CHANGE_TERM};
+    struct cv_complaint complaint;
+    char name[32], text[32];
+    if (!raft || (raft->breaker && command->count > 1)) {
+        cv_resp_error(&session->out, "ERR TERMS: the settings of this group are those of its configuration");
+        return;
+    }
+    if (command->count < 3) {
+        tell_terms(session, raft);
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)command->word[1].length, command->word[1].start);
+    snprintf(text, sizeof text, "%.*s", (int)command->word[2].length, command->word[2].start);
+    const enum cv_term_key key = cv_term_find(name);
+    if (key == CV_TERMS) {
+        cv_resp_error(&session->out, "ERR TERMS '%s': expected lease, drift, bound or voters",
+                      cv_brief_text(command->word[1]).text);
+        return;
+    }
+    if (cv_term_parse(key, text, &petition.change.attribute, &complaint))
+        cv_resp_error(&session->out, "ERR TERMS: %s", complaint.text);
+    else if (is_too_short(raft, key, petition.change.attribute))
+        cv_resp_error(&session->out, "ERR TERMS: [group] lease = %s: expected at least three heartbeats, %llu", text,
+                      3 * (unsigned long long)raft->settings->heartbeat_ms);
+    else {
+        petition.change.id = (cv_id)key;
+        ask_for(session, raft, &petition);
+    }
 }

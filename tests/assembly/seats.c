@@ -8,7 +8,7 @@ void seats_take(struct node *node, const struct cv_seating *seating)
     struct cv_roster *roster = &node->roster;
     for (cv_node place = 0; place < MOST_NODES; place++) {
         if (roster->ids[place] != seating->ids[place])
-            node->lease.asked_us[place] = 0;
+            cv_lease_forget(&node->lease, place);
         roster->ids[place] = seating->ids[place];
         roster->attributes[place] = seating->attributes[place];
     }
@@ -31,6 +31,7 @@ static void settle_in(struct node *node, const struct cv_seating *seating)
 
 void seats_change(struct world *world, const struct cv_seating *before, const struct cv_seating *after)
 {
+    world->term_changes += before->terms.values[CV_TERM_LEASE] != after->terms.values[CV_TERM_LEASE];
     world->changes += before->generation != after->generation || before->voters != after->voters;
     for (cv_node place = 0; place < world->count; place++) {
         if (before->ids[place] == after->ids[place])
@@ -75,4 +76,14 @@ void seats_ask(struct world *world)
     change.attribute = (uint32_t)world_draw(world, 9);
     change.standby = world_chance(world, 3);
     cv_assembly_change(&leader->assembly, &change, world_clock_of(leader));
+}
+
+void seats_ask_terms(struct world *world)
+{
+    static const uint32_t lengths_ms[] = {150, 300, 600, 1200};
+    struct node *leader = world->leader == CV_NOBODY ? NULL : &world->nodes[world->leader];
+    const struct cv_change change = {
+        .kind = CV_CHANGE_TERM, .id = CV_TERM_LEASE, .attribute = lengths_ms[world_draw(world, 4)]};
+    if (leader && leader->up && !leader->paused && world->entry_count)
+        cv_assembly_change(&leader->assembly, &change, world_clock_of(leader));
 }

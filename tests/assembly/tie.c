@@ -66,15 +66,16 @@ static void stirred(void *context)
 {
     struct node *node = context;
     if (node->world->sabotage != WRITING_UNSEEN)
-        cv_grants_lend(&node->assembly.grants, node->tie.other, world_clock_of(node));
+        cv_grants_lend(&node->assembly.grants, node->tie.other, node->tie.theirs.lease, world_clock_of(node));
 }
 
 static void renewed(void *context, uint64_t asked_us)
 {
     struct node *node = context;
     if (node->world->sabotage == RENEWED_OUTSIDE ||
-        cv_grants_ask(&node->assembly.grants, node->roster.me, node->assembly.view.epoch, world_clock_of(node)))
-        world_granted(node, CV_TIE_VOTER, asked_us);
+        cv_grants_ask(&node->assembly.grants, node->roster.me, node->assembly.view.epoch, node->lease.terms,
+                      world_clock_of(node)))
+        world_granted(node, CV_TIE_VOTER, asked_us, node->lease.terms.length_us);
 }
 
 void tie_start(struct node *node)
@@ -109,7 +110,7 @@ static void write_block(struct node *node)
     node->errand.wrote = true;
     if (world->sabotage == RENEWED_UNREAD && node->assembly.view.epoch == node->tie.mine.epoch &&
         node->tie.step == CV_TIE_PROMISE && cv_set_has(node->tie.mine.entry.members, me))
-        world_granted(node, CV_TIE_VOTER, node->tie.asked_us);
+        world_granted(node, CV_TIE_VOTER, node->tie.asked_us, node->lease.terms.length_us);
 }
 
 static void read_blocks(struct node *node)
@@ -141,10 +142,9 @@ static void go_on(struct node *node)
 
 void tie_step(struct node *node)
 {
-    const struct world *world = node->world;
     const uint64_t now = world_clock_of(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
-    cv_tie_tick(&node->tie, now < node->lease_end_us && now > granted + world->terms.length_us / 2, now);
+    cv_tie_tick(&node->tie, now < node->lease_end_us && now > granted + node->lease.terms.length_us / 2, now);
 }
 
 static bool is_free(const struct node *node)

@@ -31,9 +31,9 @@ static uint64_t real(const struct node *node, uint64_t clock_us)
     return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
 }
 
-void world_granted(struct node *node, cv_node voter, uint64_t asked_us)
+void world_granted(struct node *node, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
-    cv_lease_granted(&node->lease, voter, asked_us);
+    cv_lease_granted(&node->lease, voter, asked_us, length_us);
     node->lease_end_us = cv_lease_end(&node->lease);
 }
 
@@ -211,6 +211,11 @@ static void install(void *context, const struct cv_view *view)
     world->views++;
     if (world->sabotage != OLD_VOTERS)
         node->lease.voters = node->assembly.agreed.seating.voters;
+    node->lease.terms = cv_terms_lease(&node->assembly.agreed.seating.terms);
+    if (world->sabotage == RECOUNTED)
+        for (cv_node voter = 0; voter < world->count; voter++)
+            if (node->lease.asked_us[voter])
+                world_granted(node, voter, node->lease.asked_us[voter], node->lease.terms.length_us);
     node->lease_end_us = cv_lease_end(&node->lease);
     if (world->sabotage != BLIND_REPORT)
         look(node);
@@ -230,89 +235,6 @@ static void install(void *context, const struct cv_view *view)
 
 static const struct cv_assembly_calls calls = {
     .propose = propose, .send = send_motion, .freeze = freeze, .report = report, .tell = tell, .install = install};
-
-/* ---- the log ---- */
-
-static bool reaches(const struct world *world, cv_node a, cv_node b)
-{
-    const struct node *from = &world->nodes[a], *to = &world->nodes[b];
-    return a == b || (from->up && to->up && !from->paused && !to->paused && !world->cut[a][b] && !world->cut[b][a]);
-}
-
-cv_set world_reach(const struct world *world, cv_node node)
-{
-    cv_set set = 0;
-    for (cv_node other = 0; world->nodes[node].up && !world->nodes[node].paused && other < world->count; other++)
-        if (reaches(world, node, other))
-            set |= cv_set_of(other);
-    return set;
-}
-
-static void elect(struct world *world)
-{
-    const bool fine = world->leader != CV_NOBODY && cv_majority(world_reach(world, world->leader), world->voters);
-    if (fine && !world_chance(world, 3000)) {
-        world->leader_gone = world->now;
-        return;
-    }
-    if (!fine && world->now < world->leader_gone + 150000 + world_draw(world, 150000))
-        return;
-    const cv_node candidate = (cv_node)world_draw(world, world->count);
-    const struct node *node = &world->nodes[candidate];
-    if (!cv_set_has(world->voters, candidate) || node->stored != world->entry_count ||
-        !cv_majority(world_reach(world, candidate), world->voters))
-        return;
-    world->leader = candidate;
-    world->leader_gone = world->now;
-    world->pending_due = 0;
-}
-
-static void commit(struct world *world)
-{
-    if (!world->pending_due || world->now < world->pending_due || world->pending_by != world->leader)
-        return;
-    const cv_set reached = world_reach(world, world->leader);
-    world->pending_due = 0;
-    if (!cv_majority(reached, world->voters) || world->entry_count == MOST_ENTRIES) {
-        if (world->nodes[world->leader].up)
-            cv_assembly_refused(&world->nodes[world->leader].assembly);
-        return;
-    }
-    const struct entry *before = world->entry_count ? &world->entries[world->entry_count - 1] : NULL;
-    const uint64_t last = before ? before->epoch : 0;
-    world->entries[world->entry_count++] = (struct entry){last + 1 + world_draw(world, 3), world->pending};
-    if (before)
-        seats_change(world, &before->proposal.seating, &world->pending.seating);
-    for (cv_node i = 0; i < world->count; i++)
-        if (cv_set_has(reached, i) && (cv_set_has(world->voters, i) || world_chance(world, 2)))
-            world->nodes[i].stored = world->entry_count;
-}
-
-/* The leader and what is agreed, and who votes on it. */
-static void keep_log(struct world *world)
-{
-    elect(world);
-    commit(world);
-    if (world->entry_count)
-        seats_follow(world);
-}
-
-static void apply(struct node *node)
-{
-    struct world *world = node->world;
-    if (world->leader == CV_NOBODY || !reaches(world, world->leader, node->roster.me) ||
-        (!node->belongs && !world_chance(world, 50)))
-        return;
-    if (node->stored < world->entry_count && world_chance(world, 20))
-        node->stored = world->entry_count;
-    if (world->now < node->next_apply || node->applied == node->stored)
-        return;
-    const struct entry *entry = &world->entries[node->applied++];
-    node->next_apply = world->now + world_draw(world, world_chance(world, 10) ? 200000 : 4000);
-    if (entry->epoch > node->assembly.epoch)
-        seats_take(node, &entry->proposal.seating);
-    cv_assembly_agreed(&node->assembly, entry->epoch, &entry->proposal, world_clock_of(node));
-}
 
 /* ---- coming and going ---- */
 
@@ -334,7 +256,7 @@ static void start(struct node *node, bool returns)
     node->assembly.times = (struct cv_assembly_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
                                                       .settle_us = 50000,
                                                       .hold_off_us = 500000,
-                                                      .patience_us = 4 * world->terms.length_us};
+                                                      .patience_us = 1200000};
     struct cv_assembly_calls own = calls;
     own.context = node;
     const bool knows = node->stored > 0;
@@ -343,16 +265,21 @@ static void start(struct node *node, bool returns)
     const cv_set voters = world->tied ? world->voters | cv_set_of(CV_TIE_VOTER)
                           : knows     ? world->entries[node->stored - 1].proposal.seating.voters
                                       : world->voters;
-    cv_assembly_init(&node->assembly, &own, &node->roster, voters);
-    node->assembly.most_voters = world->most_voters;
+    struct cv_seating seating;
+    cv_seating_init(&seating, &node->roster, voters, &world->terms);
+    if (knows)
+        seating = world->entries[node->stored - 1].proposal.seating;
+    const struct cv_lease_terms now = cv_terms_lease(&seating.terms), longest = cv_seating_lease(&seating);
+    const struct cv_lease_terms *waited = world->sabotage == SHORT_MEMORY ? &now : &longest;
+    cv_assembly_init(&node->assembly, &own, &node->roster, voters, &world->terms);
     node->assembly.tied = world->tied;
-    cv_lease_init(&node->lease, &world->terms, voters);
+    cv_lease_init(&node->lease, &now, voters);
     node->lease_end_us = 0;
-    cv_grants_init(&node->assembly.grants, &world->terms);
+    cv_grants_init(&node->assembly.grants, &longest);
     node->assembly.away = true;
     node->away_until_us = world_clock_of(node);
     if (returns && world->sabotage != NO_QUARANTINE)
-        node->away_until_us += cv_lease_long(&world->terms, world->terms.length_us);
+        node->away_until_us += cv_lease_long(waited, waited->length_us);
     if (world->tied)
         tie_start(node);
 }
@@ -453,7 +380,7 @@ static void suspect(struct node *node, cv_node other)
 static void connect(struct world *world, cv_node a, cv_node b)
 {
     const cv_id *here = world->nodes[a].roster.ids, *there = world->nodes[b].roster.ids;
-    if (!reaches(world, a, b) || here[a] != there[a] || here[b] != there[b] || here[b] == CV_NO_ID)
+    if (!world_reaches(world, a, b) || here[a] != there[a] || here[b] != there[b] || here[b] == CV_NO_ID)
         return;
     for (int side = 0; side < 2; side++) {
         struct node *node = &world->nodes[side ? b : a];
@@ -498,9 +425,14 @@ static void on_beat(struct node *node, const struct letter *letter)
     node->heard[letter->from] = node->world->now;
     cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
     if (letter->epoch && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch, world_clock_of(node)))
-        world_post(node->world,
-                   (struct letter){.kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked}, false);
+        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch,
+                      node->world->sabotage == OWN_LENGTH ? node->assembly.grants.terms : letter->terms,
+                      world_clock_of(node)))
+        world_post(
+            node->world,
+            (struct letter){
+                .kind = GRANT, .from = node->roster.me, .to = letter->from, .number = asked, .terms = letter->terms},
+            false);
     if (cv_set_has(node->suspected, letter->from))
         return;
     node->ready = ready ? node->ready | cv_set_of(letter->from) : node->ready & ~cv_set_of(letter->from);
@@ -524,7 +456,7 @@ static void receive(struct node *node, const struct letter *letter)
         on_beat(node, letter);
         break;
     case GRANT:
-        world_granted(node, letter->from, letter->number);
+        world_granted(node, letter->from, letter->number, letter->terms.length_us);
         break;
     case MOTION:
         cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
@@ -551,10 +483,11 @@ static void beat(struct node *node)
                                        .from = me,
                                        .to = other,
                                        .epoch = epoch,
-                                       .number = now | (uint64_t)!node->assembly.away << 63},
+                                       .number = now | (uint64_t)!node->assembly.away << 63,
+                                       .terms = node->lease.terms},
                        false);
-    if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, now))
-        world_granted(node, me, now);
+    if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, node->lease.terms, now))
+        world_granted(node, me, now, node->lease.terms.length_us);
 }
 
 static void step(struct node *node)
@@ -570,7 +503,7 @@ static void step(struct node *node)
     if (world->tied)
         tie_step(node);
     else
-        apply(node);
+        log_apply(node);
     watch(node);
     const bool leads =
         !node->assembly.away &&
@@ -612,15 +545,19 @@ static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage s
     world->calm = 200 + (uint32_t)world_draw(world, 400);
     const uint32_t begin = tied ? CV_TIE_MEMBERS : 3 + (uint32_t)world_draw(world, 3);
     world->restless = !tied && world_chance(world, 3);
+    world->fickle = !tied && world_chance(world, 2);
     world->count = tied ? CV_TIE_MEMBERS : MOST_NODES;
     world->last_id = MOST_NODES;
     world->most_voters = begin > 4 && world_chance(world, 3) ? 3 : begin;
     world->voters = cv_set_first(world->most_voters);
-    world->terms = (struct cv_lease_terms){300000, world_chance(world, 2) ? 10000 : 100000};
+    world->terms = (struct cv_terms){{[CV_TERM_LEASE] = 300,
+                                      [CV_TERM_DRIFT] = world_chance(world, 2) ? 10000 : 100000,
+                                      [CV_TERM_BOUND] = 50,
+                                      [CV_TERM_VOTERS] = world->most_voters}};
     world->leader = world->mutex.holder = CV_NOBODY;
     for (cv_node i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
-        const double drift = (double)world->terms.drift_ppm / 1e6 * (sabotage == CLOCKS_BEYOND ? 3 : 1);
+        const double drift = (double)world->terms.values[CV_TERM_DRIFT] / 1e6 * (sabotage == CLOCKS_BEYOND ? 3 : 1);
         node->world = world;
         node->rate = world_chance(world, 2) ? 1 + drift : 1 - drift;
         node->roster.count = world->count;
@@ -634,6 +571,14 @@ static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage s
     }
 }
 
+/* Whoever leads takes it for over as soon as it can. */
+static void forget_former(struct world *world)
+{
+    for (cv_node i = 0; i < world->count; i++)
+        if (world->nodes[i].assembly.all_begun_us)
+            world->nodes[i].assembly.all_begun_us = 1;
+}
+
 void world_run(struct world *world, uint64_t until_us, bool disturbed)
 {
     for (; world->now < until_us && !world->violation; world->now += STEP_US) {
@@ -641,8 +586,12 @@ void world_run(struct world *world, uint64_t until_us, bool disturbed)
             disturb(world);
         if (world->restless && world_chance(world, 30))
             seats_ask(world);
+        if (world->fickle && world_chance(world, 150))
+            seats_ask_terms(world);
+        if (world->sabotage == FORMER_DROPPED)
+            forget_former(world);
         if (!world->tied)
-            keep_log(world);
+            log_keep(world);
         deliver(world);
         const cv_node first = (cv_node)world_draw(world, world->count);
         for (cv_node i = 0; i < world->count; i++) {

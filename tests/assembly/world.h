@@ -28,6 +28,10 @@ enum sabotage {
     RENEWED_UNREAD,  /* of two: a promise renews a lease, whatever is read afterwards */
     RENEWED_OUTSIDE, /* of two: who was left out does not wait, and goes on with its old view */
     BLOCK_LOST,      /* of two: what a node has written last is gone after a crash */
+    OWN_LENGTH,      /* a voter counts a lease by the terms it knows, whatever the member counts by */
+    RECOUNTED,       /* what was granted by former terms is counted by the new ones */
+    SHORT_MEMORY,    /* a member that returns waits for a lease of the last terms alone */
+    FORMER_DROPPED,  /* former terms are forgotten as soon as all have begun a view of the new ones */
     SABOTAGES
 };
 
@@ -53,7 +57,8 @@ struct letter {
     uint64_t due;
     enum cv_motion motion;
     uint64_t epoch, number;
-    uint32_t life; /* of the receiver it is for */
+    struct cv_lease_terms terms; /* of a lease that is asked for, or granted */
+    uint32_t life;               /* of the receiver it is for */
 };
 
 struct node {
@@ -89,11 +94,12 @@ struct world {
     uint64_t now;   /* microseconds of nobody's clock */
     uint32_t calm;  /* milliseconds between two disturbances, about */
     bool restless;  /* members come and go all the time */
+    bool fickle;    /* the length of leases changes all the time */
     uint32_t count; /* places */
     cv_set voters;  /* of the log, which follow those of the entries */
     uint32_t most_voters;
     cv_id last_id;
-    struct cv_lease_terms terms;
+    struct cv_terms terms; /* at the beginning */
     struct node nodes[MOST_NODES];
     bool cut[MOST_NODES][MOST_NODES]; /* from, to */
     uint64_t reconnect[MOST_NODES][MOST_NODES];
@@ -115,7 +121,7 @@ struct world {
     unsigned char file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES];
     unsigned char old_file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES]; /* before each one's last write */
     uint64_t last_fence;
-    uint64_t grants, views, lapses, changes;
+    uint64_t grants, views, lapses, changes, term_changes;
     const char *violation;
 };
 
@@ -127,15 +133,23 @@ void world_play(struct world *world, uint64_t seed, bool tied, enum sabotage sab
 uint64_t world_draw(struct world *world, uint64_t below);
 bool world_chance(struct world *world, uint32_t of);
 uint64_t world_clock_of(const struct node *node);
-void world_granted(struct node *node, cv_node voter, uint64_t asked_us);
+void world_granted(struct node *node, cv_node voter, uint64_t asked_us, uint64_t length_us);
 bool world_may_grant(const struct node *node);
 void world_post(struct world *world, struct letter letter, bool reliable);
 void world_lose_stream(struct world *world, cv_node a, cv_node b);
 void world_die(struct node *node);
+bool world_reaches(const struct world *world, cv_node a, cv_node b);
 /* Whom it can speak with. */
 cv_set world_reach(const struct world *world, cv_node node);
 /* Lets so much time pass. */
 void world_run(struct world *world, uint64_t until_us, bool disturbed);
+
+/* ---- log.c ---- */
+
+/* The leader and what is agreed, and who votes on it. */
+void log_keep(struct world *world);
+/* The node learns of the next entry, perhaps. */
+void log_apply(struct node *node);
 
 /* ---- tie.c ---- */
 
@@ -158,5 +172,7 @@ void seats_change(struct world *world, const struct cv_seating *before, const st
 void seats_follow(struct world *world);
 /* Somebody is to join or to leave, or gets another vote. */
 void seats_ask(struct world *world);
+/* Leases are to be longer, or shorter. */
+void seats_ask_terms(struct world *world);
 
 #endif

@@ -22,8 +22,9 @@ def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
-def hello(group=0, sender=1, to=3, magic=0x434c434e, version=1, stream=77):
-    return frame(HELLO, struct.pack("<IIQIIQQQ", magic, version, group, sender, to, stream, 0, 1))
+def hello(group=0, sender=1, to=3, magic=0x434c434e, version=3, stream=77, mode=2, refusal=0):
+    return frame(HELLO, struct.pack("<IIQIIQQQQBBBBIIQQ", magic, version, group, sender, to, stream, 0, 1, 0, mode, refusal,
+                                    0, 0, 1, 1, 0, 0))
 
 
 def letter(name, words, body, length=None):
@@ -67,10 +68,10 @@ def peers_port():
         address = peer_address(cluster, 3)
         dice = random.Random(1)
         offers = [dice.randbytes(dice.randrange(1, 3000)) for _ in range(100)]
-        offers += [hello(), hello(sender=9), hello(to=1), hello(magic=1), hello(version=2), hello(stream=0),
-                   frame(BEAT, bytes(32)), letter(b"x", 0, b""), letter(b"x", 9, b""), letter(b"x", 0, b"", 600),
+        offers += [hello(), hello(sender=9), hello(to=1), hello(magic=1), hello(version=2), hello(mode=1), hello(refusal=1), hello(stream=0),
+                   frame(BEAT, bytes(40)), letter(b"x", 0, b""), letter(b"x", 9, b""), letter(b"x", 0, b"", 600),
                    struct.pack("<I", 1 << 31) + b"\3", struct.pack("<IB", 0, 1), b"GET / HTTP/1.0\r\n\r\n",
-                   frame(HELLO, bytes(48)) + bytes(100000), bytes(200000)]
+                   frame(HELLO, bytes(84)) + bytes(100000), bytes(200000)]
         for offer in offers:
             with socket.create_connection(address, 5) as connection:
                 try:

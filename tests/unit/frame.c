@@ -24,6 +24,15 @@ static void assert_same(const struct cv_frame *one, const struct cv_frame *other
     assert_int_equal(one->term, other->term);
     assert_int_equal(one->epoch, other->epoch);
     assert_int_equal(one->sent_at, other->sent_at);
+    assert_int_equal(one->lease_ms, other->lease_ms);
+    assert_int_equal(one->drift_ppm, other->drift_ppm);
+    assert_int_equal(one->mode, other->mode);
+    assert_int_equal(one->refusal, other->refusal);
+    assert_int_equal(one->founds, other->founds);
+    assert_int_equal(one->directory, other->directory);
+    assert_int_equal(one->starts, other->starts);
+    assert_int_equal(one->members, other->members);
+    assert_int_equal(one->stored, other->stored);
     assert_int_equal(one->sequence, other->sequence);
     assert_int_equal(one->round, other->round);
     assert_int_equal(one->clock, other->clock);
@@ -50,14 +59,24 @@ static struct cv_frame random_frame(struct cv_random *random, const char *name, 
         frame.heard = cv_random_next(random);
         frame.expects = cv_random_next(random);
         frame.hung = cv_random_next(random);
+        frame.mode = (uint32_t)cv_random_below(random, 256);
+        frame.refusal = (uint32_t)cv_random_below(random, 256);
+        frame.founds = cv_random_below(random, 2);
+        frame.directory = (uint32_t)cv_random_next(random);
+        frame.starts = (uint32_t)cv_random_next(random);
+        frame.members = cv_random_next(random);
+        frame.stored = cv_random_next(random);
     } else if (frame.type == CV_FRAME_BEAT) {
         frame.expects = cv_random_next(random);
         frame.term = cv_random_next(random);
         frame.epoch = cv_random_next(random);
         frame.sent_at = cv_random_next(random);
+        frame.lease_ms = (uint32_t)cv_random_next(random);
+        frame.drift_ppm = (uint32_t)cv_random_next(random);
     } else if (frame.type == CV_FRAME_GRANT) {
         frame.epoch = cv_random_next(random);
         frame.sent_at = cv_random_next(random);
+        frame.lease_ms = (uint32_t)cv_random_next(random);
     } else {
         frame.sequence = cv_random_next(random);
         frame.round = cv_random_next(random);

@@ -63,7 +63,8 @@ static void begin(struct leader *leader, uint32_t count, uint32_t voters)
                                             .tell = report,
                                             .install = install,
                                             .context = leader};
-    const struct cv_lease_terms terms = {300000, 10000};
+    const struct cv_terms terms = {{300, 10000, 50, voters}};
+    const struct cv_lease_terms lease = cv_terms_lease(&terms);
     memset(leader, 0, sizeof *leader);
     leader->now = 100 * SECOND;
     leader->roster.count = count;
@@ -72,9 +73,8 @@ static void begin(struct leader *leader, uint32_t count, uint32_t voters)
         leader->roster.ids[i] = leader->roster.attributes[i] = i + 1;
     leader->assembly.times.hold_off_us = 2 * SECOND;
     leader->assembly.times.patience_us = SECOND;
-    cv_assembly_init(&leader->assembly, &calls, &leader->roster, cv_set_first(voters));
-    leader->assembly.most_voters = voters;
-    cv_grants_init(&leader->assembly.grants, &terms);
+    cv_assembly_init(&leader->assembly, &calls, &leader->roster, cv_set_first(voters), &terms);
+    cv_grants_init(&leader->assembly.grants, &lease);
     cv_assembly_update(&leader->assembly, cv_set_first(count), CV_NOBODY, leader->now);
     cv_assembly_lead(&leader->assembly, true, leader->now);
 }
@@ -235,6 +235,35 @@ static void who_flaps_waits_longer(void **state)
     }
 }
 
+/* A shorter lease: former terms are kept in mind until nobody can rely on them any more. */
+static void former_terms_are_dropped_when_they_are_over(void **state)
+{
+    struct leader leader;
+    (void)state;
+    begin(&leader, 3, 3);
+    settle(&leader);
+    const struct cv_change shorter = {.kind = CV_CHANGE_TERM, .id = CV_TERM_LEASE, .attribute = 100};
+    assert_true(cv_assembly_change(&leader.assembly, &shorter, leader.now));
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.last.seating.terms.values[CV_TERM_LEASE], 100);
+    assert_int_equal(cv_seating_lease(&leader.last.seating).length_us, 300000);
+    settle(&leader);
+    const uint32_t before = leader.proposals;
+    cv_assembly_tick(&leader.assembly, leader.now); /* all have begun */
+    leader.now += 302000;
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.proposals, before);
+    leader.now += 2000; /* a lease of 300 ms, counted long */
+    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_int_equal(leader.proposals, before + 1);
+    assert_int_equal(cv_seating_lease(&leader.last.seating).length_us, 100000);
+    settle(&leader);
+    cv_assembly_tick(&leader.assembly, leader.now + SECOND);
+    assert_int_equal(leader.proposals, before + 1);
+    const struct cv_change wrong = {.kind = CV_CHANGE_TERM, .id = CV_TERM_VOTERS, .attribute = 0};
+    assert_false(cv_assembly_change(&leader.assembly, &wrong, leader.now));
+}
+
 static void draw_proposal(struct cv_random *random, struct cv_proposal *proposal)
 {
     memset(proposal, 0, sizeof *proposal);
@@ -246,6 +275,11 @@ static void draw_proposal(struct cv_random *random, struct cv_proposal *proposal
             proposal->seating.attributes[node] = (uint32_t)cv_random_below(random, 1000000);
             proposal->members |= cv_random_below(random, 2) ? cv_set_of(node) : 0;
         }
+    proposal->seating.terms =
+        (struct cv_terms){{20 + (uint32_t)cv_random_below(random, 1000), (uint32_t)cv_random_below(random, 200000), 50,
+                           1 + (uint32_t)cv_random_below(random, CV_MOST_VOTERS)}};
+    proposal->seating.former_lease =
+        (struct cv_lease_terms){1000 * (20 + cv_random_below(random, 1000)), cv_random_below(random, 200000)};
     proposal->seating.group = cv_random_next(random);
     proposal->seating.generation = (uint32_t)cv_random_below(random, 1000);
     proposal->seating.voters = cv_random_next(random);
@@ -290,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_changes_before_all_have_begun),
         cmocka_unit_test(who_leaves_gives_back_its_vote_first),
+        cmocka_unit_test(former_terms_are_dropped_when_they_are_over),
         cmocka_unit_test(a_view_needs_both_majorities),
         cmocka_unit_test(a_vote_and_a_place_are_taken_over),
         cmocka_unit_test(who_flaps_waits_longer),
