@@ -147,7 +147,11 @@ static void consider(struct cv_assembly *assembly, uint64_t now_us)
         return;
     if (!assembly->view.epoch && now_us < assembly->times.begin_us && fit != everybody(assembly))
         return;
-    const bool rearranged = arrange(assembly, fit, &proposal.seating, now_us);
+    bool rearranged = arrange(assembly, fit, &proposal.seating, now_us);
+    if (rearranged && !cv_seating_majority(&proposal.seating, fit & proposal.seating.present)) {
+        proposal.seating = assembly->agreed.seating; /* it would cost the majority: not now */
+        rearranged = false;
+    }
     const cv_set members = fit & proposal.seating.present;
     if (!assembly->tied && !cv_seating_majority(&proposal.seating, members))
         return;

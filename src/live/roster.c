@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "group/bytes.h"
+#include "live/diary.h"
 #include "live/member.h"
 #include "live/settings.h"
 
@@ -400,6 +401,18 @@ static void petition_for_terms(struct cv_raft *raft, const struct cv_settings *b
                                true);
 }
 
+/* Half a file must not dissolve a group: whoever is to leave is taken out by a command, one at a time. */
+static void tell_missing(const struct cv_raft *raft, const struct cv_settings *settings)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    for (cv_node node = 0; raft->seated && !settings->joins && node < roster->count; node++)
+        if (roster->ids[node] != CV_NO_ID && !find(settings, roster->ids[node]))
+            cv_diary_say(CV_DIARY_MEMBERS,
+                         "[members]: no line for node %u, which belongs to the group all the same; conclave leave %u "
+                         "takes it out",
+                         roster->ids[node], roster->ids[node]);
+}
+
 static void petition_for_members(struct cv_raft *raft, const struct cv_settings *before,
                                  const struct cv_settings *after)
 {
@@ -410,9 +423,7 @@ static void petition_for_members(struct cv_raft *raft, const struct cv_settings 
         if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
             move(raft, new);
     }
-    for (uint32_t i = 0; i < before->member_count; i++)
-        if (!find(after, before->members[i].id))
-            petition_for(raft, &before->members[i], CV_CHANGE_LEAVE);
+    tell_missing(raft, after);
 }
 
 void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)

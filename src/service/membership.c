@@ -108,6 +108,9 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
                       cv_brief_text(command->word[1]).text);
     else if (!cv_seating_apply(&seating, &petition.change))
         cv_resp_error(&session->out, "ERR LEAVE: nobody who may vote would be left");
+    else if (!cv_majority(seating.present & ~session->service->member->peers.suspected,
+                          seating.voters & seating.present))
+        cv_resp_error(&session->out, "ERR LEAVE: of the others who vote no majority is there; start them first");
     else
         ask_for(session, raft, &petition);
 }

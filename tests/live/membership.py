@@ -266,10 +266,11 @@ def reloaded():
         group.await_view([1, 2, 3, 4])
         group.await_votes([1, 2, 3, 4])
         last = lock_everywhere(group, last)
+        group.leave(3)
+        group.ended(3)
         group.reconfigure([1, 2, 4])
         for node in (1, 2, 4):
             group.kill(node, which=signal.SIGHUP)
-        group.ended(3)
         group.await_view([1, 2, 4])
         last = lock_everywhere(group, last)
         holders.close()
@@ -524,6 +525,53 @@ def churned():
         holders.close()
 
 
+def truncated():
+    """A file that has lost most of its lines takes nobody out, by HUP or by a restart; who is missing is told."""
+    with Room(5) as group:
+        holders = Holders(group, [1, 3, 4, 5])
+        last = lock_everywhere(group)
+        path = group.directory / "2.conf"
+        whole = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("\n".join(line for line in whole if line[:4] not in ("1 = ", "3 = ", "4 = ", "5 = ")) + "\n",
+                        encoding="utf-8")
+        group.kill(2, which=signal.SIGHUP)
+        end = time.monotonic() + PATIENCE
+        log = group.directory / "2.log"
+        while "conclave leave 5" not in log.read_text(encoding="utf-8"):
+            assert time.monotonic() < end, log.read_text(encoding="utf-8")
+            time.sleep(0.02)
+        for node in (1, 3, 4, 5):
+            assert log.read_text(encoding="utf-8").count(f"no line for node {node},") == 1, log.read_text()
+        time.sleep(2)
+        group.await_view([1, 2, 3, 4, 5])
+        holders.check()
+        group.kill(2)
+        group.start(2)
+        group.await_view([1, 2, 3, 4, 5])
+        time.sleep(2)
+        group.await_view([1, 2, 3, 4, 5])
+        holders.check()
+        assert lock_everywhere(group, last) > last
+        holders.close()
+
+
+def majority_kept():
+    """Nobody is taken out if those who are left would be no majority; and the group goes on."""
+    with Room(5) as group:
+        group.kill(4, 5)
+        group.await_view([1, 2, 3])
+        result = group.run(1, "leave", "3")
+        assert result.returncode == 2 and "no majority" in result.stderr, result
+        group.members = [1, 2, 3]
+        last = lock_everywhere(group)
+        group.start(4)
+        group.await_view([1, 2, 3, 4])
+        group.members = [1, 2, 3, 4]
+        group.leave(3)
+        group.ended(3)
+        assert lock_everywhere(group, last) > last
+
+
 def refused():
     """What cannot be is told in one line."""
     with Room(2) as group:
@@ -537,6 +585,6 @@ def refused():
 if __name__ == "__main__":
     try:
         sys.exit(main([joined, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
-                       nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, refused]))
+                       nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, truncated, majority_kept, refused]))
     except Gone:
         sys.exit("a node ended")
