@@ -154,6 +154,8 @@ REFUSED = [
     ("bully -n 17", "--nodes 17: expected at most 16"),
     ("bully -n 0", "--nodes 0"),
     ("bully --crashes many", "--crashes many: expected a number of 0..15"),
+    ("bully -n 3 --crashes 5", "--crashes 5: expected fewer than there are nodes (3)"),
+    ("bully -n 3 --crashes 3", "--crashes 3: expected fewer than there are nodes (3)"),
     ("bully --crashes 1 --missed 2", "--missed 2: expected no more than --crashes"),
     ("bully --suspicions -1", "--suspicions -1: expected a number"),
     ("bully --timeouts never", "--timeouts never: expected accurate or any"),
@@ -297,6 +299,26 @@ def check_complaints(directory):
                told.stdout, told.stdout + told.stderr)
 
 
+def check_both_wrong(directory):
+    """A step that breaks two properties is found by whoever looks for either."""
+    text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "central.c").read_text(encoding="utf-8")
+    changes = (("        cv_send(me, node, GRANT, &grant);\n", "        cv_send(me, node, GRANT, &grant), cv_send(me, node, GRANT, &grant);\n"),
+               ("    cv_enter(me, grant->fence);\n}\n\nstatic void on_denied",
+                "    ((struct state *)me->state)->grants++;\n    cv_enter(me, grant->fence);\n}\n\nstatic void on_denied"),
+               ("        cv_signal(me, cv_coordinator(me), RELEASE);\n",
+                "        cv_signal(me, cv_coordinator(me), RELEASE), ((struct state *)me->state)->grants = 0;\n"),
+               ("const struct cv_algorithm cv_central = {\n",
+                "static const char *invariant(const struct cv_self *me)\n{\n    const struct state *my = me->state;\n"
+                "    return !coordinates(me) && my->grants > 1 ? \"twice\" : NULL;\n}\n\n"
+                "const struct cv_algorithm cv_central = {\n    .invariant = invariant,\n"))
+    for before, after in changes:
+        expect(f"both wrong: {before!r} is there once", text.count(before) == 1)
+        text = text.replace(before, after)
+    target = mutants.compile_object(text, "cv_central", directory, "both-wrong")
+    for wanted in ("exclusion", "fences-rise", "invariant"):
+        check_found(f"both wrong, {wanted}", [str(target), "-n", "2", "--property", wanted], wanted, 5, directory)
+
+
 def check_beginning(directory):
     """A node that cannot begin leaves nothing to check."""
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
@@ -356,6 +378,10 @@ def check_bounds():
            and result["complete"] is False and result["bytes"] < 24 << 20, done.stdout)
     told = run("lamport -n 3 --no-reduction --memory 16M".split()).stdout
     expect("the bound is told", re.search(r"explored \d+ states, unfinished \(memory\)", told), told)
+    for line in ("ring-list -n 4 --crashes 2", "lamport -n 4 --no-reduction --depth-first", "central -n 6 --entries 3"):
+        done = run(f"{line} --memory 40M --json".split())
+        expect(f"{line}: the bound on memory is kept", done.returncode == 2 and json.loads(done.stdout)["bytes"] <= 40 << 20,
+               done.stdout)
     done = run("bully -n 4 --depth 5 --json".split())
     expect("the bound on depth", done.returncode == 2 and json.loads(done.stdout)["depth"] == 5, done.stdout)
     with subprocess.Popen([CONCLAVE, "check", "ricart-agrawala", "-n", "5", "--memory", "2G"], text=True,
@@ -423,6 +449,7 @@ def main(words):
             check_restless(directory)
             check_hum(directory)
             check_beginning(directory)
+            check_both_wrong(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)

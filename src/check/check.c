@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "check/memory.h"
 #include "check/settle.h"
 #include "check/shrink.h"
 #include "check/trail.h"
@@ -184,7 +185,9 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     *result = (struct cv_check_result){.trail.loop = CV_NEVER};
     if (!check.model)
         return CV_ENOMEM;
+    memory_bound(options->memory);
     int error = search(&check, scenario, options);
+    memory_bound(0);
     if (!error) {
         if (check.search.end == SEARCH_FOUND)
             error = trail_to_spot(check.model, &check.search, &result->trail);

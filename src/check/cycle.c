@@ -86,6 +86,14 @@ static uint32_t lowest(const uint32_t *members, uint32_t count)
     return least;
 }
 
+static bool all_wait(const struct graph *graph, const uint32_t *members, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!graph->waits[members[i]])
+            return false;
+    return true;
+}
+
 /* A component is complete: it lies on top of the stack, from `root` on. */
 static void close_component(struct finder *finder, uint32_t root)
 {
@@ -99,7 +107,8 @@ static void close_component(struct finder *finder, uint32_t root)
         return;
     finder->cyclic = true;
     const uint32_t first = lowest(members, count);
-    if (first >= finder->start || (finder->waiting && !finder->graph->waits[root]) || !is_fair(finder, members, count))
+    if (first >= finder->start || (finder->waiting && !all_wait(finder->graph, members, count)) ||
+        !is_fair(finder, members, count))
         return;
     free(finder->members);
     finder->members = malloc(count * sizeof *finder->members);

@@ -14,8 +14,8 @@ struct lasso {
 
 /*
  * Looks for a cycle that a fair run can follow for ever: whatever must happen and stays possible all along happens in
- * it. With `waiting`, only where somebody waits to enter. 0 or CV_ENOMEM; no lasso if there is no such cycle.
- * `cyclic` tells whether there is any cycle at all.
+ * it. With `waiting`, only where somebody waits all along (see graph.h). 0 or CV_ENOMEM; no lasso if there is no such
+ * cycle. `cyclic` tells whether there is any cycle at all.
  */
 int cycle_find(const struct graph *graph, bool waiting, struct lasso *lasso, bool *cyclic);
 void lasso_free(struct lasso *lasso);

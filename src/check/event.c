@@ -141,13 +141,12 @@ static bool are_fences_counted(const struct expander *expander)
     return expander->model->setting.claims & CV_FENCES_RISE;
 }
 
-static enum wrong judge_entry(const struct expander *expander, cv_node node, const struct outcome *outcome)
+static uint32_t judge_entry(const struct expander *expander, cv_node node, const struct outcome *outcome)
 {
     const uint64_t others = expander->wishes & ~((uint64_t)GLANCE_LEAVE << node * GLANCE_BITS);
-    if (outcome->flags & OUTCOME_TWICE || others & ANYBODY * GLANCE_LEAVE)
-        return WRONG_EXCLUSION;
+    const bool alone = !(outcome->flags & OUTCOME_TWICE) && !(others & ANYBODY * GLANCE_LEAVE);
     const bool rises = !are_fences_counted(expander) || outcome->detail->fence > world_of(expander)->highest;
-    return rises ? WRONG_NOTHING : WRONG_FENCE;
+    return (alone ? 0 : WRONG_EXCLUSION) | (rises ? 0 : WRONG_FENCE);
 }
 
 static bool nothing_has_failed(const struct expander *expander)
@@ -169,20 +168,21 @@ static bool strays(const struct expander *expander, cv_node node, const struct o
     return false;
 }
 
-static enum wrong judge(const struct expander *expander, cv_node node, const struct outcome *outcome)
+/* Everything that is wrong: who looks for one property must not miss it because another is broken as well. */
+static uint32_t judge(const struct expander *expander, cv_node node, const struct outcome *outcome)
 {
-    const enum wrong entry = outcome->flags & OUTCOME_ENTERED ? judge_entry(expander, node, outcome) : WRONG_NOTHING;
-    if (entry)
-        return entry;
+    uint32_t wrong = outcome->flags & OUTCOME_ENTERED ? judge_entry(expander, node, outcome) : 0;
     if (outcome->flags & OUTCOME_BROKEN)
-        return WRONG_INVARIANT;
+        wrong |= WRONG_INVARIANT;
     if (outcome->flags & OUTCOME_RECALLED)
-        return WRONG_RECALL;
+        wrong |= WRONG_RECALL;
     if (!nothing_has_failed(expander))
-        return WRONG_NOTHING;
+        return wrong;
     if (outcome->flags & OUTCOME_MISLED)
-        return WRONG_LEADER;
-    return outcome->flags & OUTCOME_FOLLOWS && strays(expander, node, outcome) ? WRONG_AGREEMENT : WRONG_NOTHING;
+        wrong |= WRONG_LEADER;
+    if (outcome->flags & OUTCOME_FOLLOWS && strays(expander, node, outcome))
+        wrong |= WRONG_AGREEMENT;
+    return wrong;
 }
 
 void event_judge(const struct expander *expander, struct successor *successor)
@@ -196,8 +196,7 @@ uint32_t event_world(struct expander *expander, const struct successor *successo
 {
     const struct outcome *outcome = successor->outcome;
     const uint32_t world = expander->state[expander->model->setting.nodes];
-    const bool wrongly = successor->wrong == WRONG_EXCLUSION || successor->wrong == WRONG_FENCE;
-    if (!(outcome->flags & OUTCOME_ENTERED) || !are_fences_counted(expander) || wrongly)
+    if (!(outcome->flags & OUTCOME_ENTERED) || !are_fences_counted(expander) || successor->wrong & WRONG_FENCE)
         return world;
     return stepper_raise(&expander->stepper, world, outcome->detail->fence);
 }

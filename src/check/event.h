@@ -65,7 +65,7 @@ static inline bool event_waits(struct expander *expander, const struct outcome *
 
 /* What a step does wrong, and whether what is judged of several nodes has changed. */
 void event_judge(const struct expander *expander, struct successor *successor);
-/* The world after a step that has been judged: who enters as it should may raise the highest fence. */
+/* The world after a step that has been judged: who enters with a higher fence raises the highest. */
 uint32_t event_world(struct expander *expander, const struct successor *successor);
 
 /* HUSHED, and how far clocks go, if nobody will ask any more; otherwise 0. */

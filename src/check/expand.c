@@ -349,9 +349,9 @@ void expand_apply(struct expander *expander, const struct successor *successor, 
 
 const char *wrong_name(enum wrong wrong)
 {
-    static const char *const names[] = {"",          "exclusion", "fences-rise", "one-election",
-                                        "invariant", "best-wins", "agreement"};
-    return names[wrong];
+    static const char *const names[] = {"exclusion",    "fences-rise", "invariant",
+                                        "one-election", "best-wins",   "agreement"};
+    return names[__builtin_ctz(wrong)];
 }
 
 struct cv_decision expand_decision(const struct successor *successor)

@@ -9,17 +9,18 @@
 #define EVERY_NODE UINT32_MAX
 #define MOST_PROSPECTS 4096u
 
-/* What a step does wrong, if anything. */
+/* What a step does wrong: a bit for each property that it breaks. */
 enum wrong {
-    WRONG_NOTHING,
-    WRONG_EXCLUSION,
-    WRONG_FENCE,
-    WRONG_RECALL,
-    WRONG_INVARIANT,
-    WRONG_LEADER,
-    WRONG_AGREEMENT
+    WRONG_NOTHING = 0,
+    WRONG_EXCLUSION = 1u << 0,
+    WRONG_FENCE = 1u << 1,
+    WRONG_INVARIANT = 1u << 2,
+    WRONG_RECALL = 1u << 3,
+    WRONG_LEADER = 1u << 4,
+    WRONG_AGREEMENT = 1u << 5
 };
 
+/* The property that one of these breaks. */
 const char *wrong_name(enum wrong wrong);
 
 /* The parts of the vector that a step changes. */
@@ -34,8 +35,8 @@ struct successor {
     uint8_t node, peer, place;
     bool light; /* no list of changes: they follow from the outcome and from what is named here */
     bool missed;
-    bool visible; /* it changes what is judged at every state of several nodes */
-    uint8_t wrong;
+    bool visible;                  /* it changes what is judged at every state of several nodes */
+    uint8_t wrong;                 /* enum wrong, or'ed */
     uint32_t action;               /* which event it was, as fairness sees it; 0: it need never happen */
     uint32_t sent;                 /* CV_WHOLE, or cut short by a crash after so many */
     const struct outcome *outcome; /* NULL: a crash */

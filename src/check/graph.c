@@ -133,9 +133,11 @@ static bool queue(struct builder *builder, const uint32_t *base, const struct su
 
 static bool somebody_waits(const struct model *model, const uint32_t *state)
 {
-    for (cv_node node = 0; node < model->setting.nodes; node++)
-        if (model_place(model, state[node])->flags & PLACE_WAITING)
+    for (cv_node node = 0; node < model->setting.nodes; node++) {
+        const uint32_t flags = model_place(model, state[node])->flags;
+        if (is_mutex(&model->setting) ? flags & PLACE_WAITING : (flags & (PLACE_ALIVE | PLACE_KNOWS)) == PLACE_ALIVE)
             return true;
+    }
     return false;
 }
 

@@ -15,7 +15,7 @@ struct graph {
     uint64_t *first; /* the edges of state i are edges[first[i] .. first[i + 1]) */
     struct edge *edges;
     uint32_t *parent; /* where each state was first seen from */
-    bool *waits;      /* mutex: somebody waits to enter in it */
+    bool *waits;      /* somebody waits to enter in it, or knows no leader */
     uint64_t bytes;
     uint32_t depth;
     bool too_large; /* for the memory there may be: it is not complete */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check/memory.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -11,6 +12,14 @@
 #define MOST_BLOCK ((size_t)1 << 23)
 #define SMALL_PAGE ((uintptr_t)1 << 12)
 #define LARGE_PAGE ((size_t)1 << 21)
+#define SMALL_PIECE ((size_t)1 << 19)
+
+static _Atomic size_t held, most;
+
+void memory_bound(size_t bytes)
+{
+    most = bytes;
+}
 
 /* What is large begins and ends with a large page. */
 static size_t whole(size_t bytes)
@@ -41,7 +50,11 @@ static void *map_large(size_t bytes, int protection)
 void *memory_map(size_t bytes)
 {
     const int protection = PROT_READ | PROT_WRITE;
-    return bytes < LARGE_PAGE ? map(bytes, protection) : map_large(whole(bytes), protection);
+    if (most && bytes > SMALL_PIECE && held + whole(bytes) > most)
+        return NULL;
+    void *memory = bytes < LARGE_PAGE ? map(bytes, protection) : map_large(whole(bytes), protection);
+    held += memory ? whole(bytes) : 0;
+    return memory;
 }
 
 void *memory_reserve(size_t bytes)
@@ -62,20 +75,32 @@ static void *moved(void *memory)
 
 void *memory_resize(void *memory, size_t from, size_t to)
 {
-    if (whole(to) <= whole(from))
-        return moved(mremap(memory, whole(from), whole(to), 0));
-    if (to < LARGE_PAGE)
-        return moved(mremap(memory, from, to, MREMAP_MAYMOVE));
-    void *place = map_large(whole(to), PROT_NONE);
-    void *longer = place ? moved(mremap(memory, whole(from), whole(to), MREMAP_MAYMOVE | MREMAP_FIXED, place)) : NULL;
-    if (longer)
-        madvise(longer, whole(to), MADV_HUGEPAGE);
-    else if (place)
-        munmap(place, whole(to));
+    void *longer;
+    if (whole(to) <= whole(from)) {
+        longer = moved(mremap(memory, whole(from), whole(to), 0));
+    } else if (to < LARGE_PAGE) {
+        longer = moved(mremap(memory, from, to, MREMAP_MAYMOVE));
+    } else {
+        void *place = map_large(whole(to), PROT_NONE);
+        longer = place ? moved(mremap(memory, whole(from), whole(to), MREMAP_MAYMOVE | MREMAP_FIXED, place)) : NULL;
+        if (longer)
+            madvise(longer, whole(to), MADV_HUGEPAGE);
+        else if (place)
+            munmap(place, whole(to));
+    }
+    held += longer ? whole(to) - whole(from) : 0;
     return longer;
 }
 
 void memory_unmap(void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    munmap(memory, whole(bytes));
+    held -= whole(bytes);
+}
+
+void memory_release(void *memory, size_t bytes)
 {
     if (memory)
         munmap(memory, whole(bytes));

@@ -10,8 +10,16 @@
 
 /* Zeroed; NULL if there is none. It takes address space at once, and memory where it is used. */
 void *memory_map(size_t bytes);
-/* The same for what will hardly be used: in small pages. */
+/* The same for what will hardly be used: in small pages, and not counted. */
 void *memory_reserve(size_t bytes);
+void memory_release(void *memory, size_t bytes);
+
+/*
+ * From now on memory_map() gives nothing more once so many bytes are held, but for small pieces; 0: no bound. What
+ * grows by doubling would go far beyond the bound before anybody looked.
+ */
+void memory_bound(size_t bytes);
+
 /*
  * Finds the pages for all of it now: it will be written in no order, and what is read before it is written is mapped
  * twice, the second time with a word to all other processors.

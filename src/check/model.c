@@ -40,7 +40,7 @@ void model_free(struct model *model)
     intern_free(&model->contents);
     intern_free(&model->worlds);
     habits_free(&model->habits);
-    memory_unmap((void *)model->glances, GLANCES);
+    memory_release((void *)model->glances, GLANCES);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }

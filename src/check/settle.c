@@ -22,6 +22,13 @@ int settle_search(struct search *search, struct model *model, bool reduction)
     }
 }
 
+/* An election that never ends breaks "comes to rest" in any case, but "everyone learns" only if somebody does not. */
+static bool only_where_somebody_waits(const struct setting *setting)
+{
+    const char *property = setting->options.property;
+    return is_mutex(setting) || (property && strcmp(property, "everyone-learns") == 0);
+}
+
 int settle_cycles(struct search *search, struct model *model, bool reduction, struct cv_trail *trail, uint32_t *state)
 {
     const volatile sig_atomic_t *interrupted = model->setting.options.interrupted;
@@ -33,7 +40,7 @@ int settle_cycles(struct search *search, struct model *model, bool reduction, st
     if (!error && graph.too_large)
         search->end = interrupted && *interrupted ? SEARCH_INTERRUPTED : SEARCH_MEMORY;
     else if (!error)
-        error = cycle_find(&graph, is_mutex(&model->setting), &lasso, &search->may_cycle);
+        error = cycle_find(&graph, only_where_somebody_waits(&model->setting), &lasso, &search->may_cycle);
     if (!error && lasso.count && trail)
         error = trail_along(model, &graph, &lasso, trail, state);
     lasso_free(&lasso);

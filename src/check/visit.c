@@ -84,10 +84,14 @@ static void report_step(struct worker *worker, uint64_t key, const struct succes
 {
     struct spot spot = {
         .found = true, .level = level_of(worker, key) + 1, .print = key, .in_step = true, .step = *successor};
-    spot.finding =
-        (struct cv_finding){.name = wrong_name((enum wrong)successor->wrong), .kind = "always", .verdict = CV_VIOLATED};
-    if (is_wanted(worker, spot.finding.name))
+    for (uint32_t rest = successor->wrong; rest; rest &= rest - 1) {
+        const char *name = wrong_name((enum wrong)(rest & -rest));
+        if (!is_wanted(worker, name))
+            continue;
+        spot.finding = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
         report(worker, &spot);
+        return;
+    }
 }
 
 static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
@@ -219,9 +223,9 @@ void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uin
 {
     const struct crew *crew = worker->crew;
     if (crew->thrift.on)
-        for (uint32_t i = 0; i < count && !crew->stop; i++)
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++)
             expand_reduced(worker, chunk, first + i);
     else
-        for (uint32_t i = 0; i < count && !crew->stop; i += GROUP)
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i += GROUP)
             expand_group(worker, chunk, first + i, count - i < GROUP ? count - i : GROUP);
 }

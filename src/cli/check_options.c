@@ -348,6 +348,9 @@ int check_settle(struct check_request *request, const struct cv_scenario *scenar
     if (scenario->entries > MOST_ENTRIES)
         return cv_complain(complaint, "--entries %llu: expected at most %u", (unsigned long long)scenario->entries,
                            MOST_ENTRIES);
+    if (request->options.crashes >= scenario->group.nodes)
+        return cv_complain(complaint, "--crashes %u: expected fewer than there are nodes (%u): one is always left",
+                           request->options.crashes, scenario->group.nodes);
     if (request->options.missed > request->options.crashes)
         return cv_complain(complaint, "--missed %u: expected no more than --crashes", request->options.missed);
     for (cv_node node = 0; request->has_inside && node < scenario->group.nodes; node++)

@@ -120,12 +120,9 @@ static void finish(cv_node i, uint32_t most)
             it->timers[t] = options->any_time ? 1 : (self.timer_delay[t] ? self.timer_delay[t] : 1) + 1;
     }
     if (self.effects & CV_DID_ENTER) {
-        bool rightly = !it->inside && self.fence > next.highest;
-        for (cv_node j = 0; j < n; j++)
-            rightly &= j == i || !next.node[j].inside;
         it->waiting = it->asked = 0;
         it->inside = 1;
-        if (rightly && cv_scenario_claims(scenario) & CV_FENCES_RISE) /* what follows a wrong entry is not judged */
+        if (self.fence > next.highest && cv_scenario_claims(scenario) & CV_FENCES_RISE)
             next.highest = self.fence;
     }
     if (self.effects || self.used)
