@@ -51,6 +51,8 @@ static void look_around(struct worker *worker)
 static void reconsider(struct crew *crew)
 {
     const struct model *model = crew->model;
+    if (model->out_of_memory)
+        crew_halt(crew, SEARCH_MEMORY);
     if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied)
         crew_halt(crew, SEARCH_STRAYED);
     if (model->habits.learnt && crew->search->table.count > crew->patience)

@@ -67,10 +67,15 @@ static bool is_wanted(const struct worker *worker, const char *property)
     return !wanted || strcmp(wanted, property) == 0;
 }
 
+/* Without memory a state may seem to be an end because what follows could not be worked out: nothing is judged then. */
 static void report(struct worker *worker, const struct spot *spot)
 {
     struct crew *crew = worker->crew;
     struct spot *known = &crew->search->spot;
+    if (crew->model->out_of_memory) {
+        crew_halt(crew, SEARCH_MEMORY);
+        return;
+    }
     pthread_mutex_lock(&crew->lock);
     if (!known->found || spot->level < known->level)
         *known = *spot;
