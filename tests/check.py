@@ -299,6 +299,58 @@ def check_complaints(directory):
                told.stdout, told.stdout + told.stderr)
 
 
+# What an algorithm's table promises about names and times, and does not keep: where, what is replaced by what, what is
+# wrong then (None: nothing), and whether it is the promise that is broken.
+FIRST = "theirs->time > my->time || (theirs->time == my->time && cv_id_of(me, message->from) > cv_my_id(me))"
+FREE = "    if (my->holder == CV_NOBODY)\n        let_in(me, node);\n    else"
+BEFORE = "theirs < mine || (theirs == mine && cv_id_of(me, node) < cv_my_id(me))"
+PROMISES = {
+    "compares-ids": ("ricart_agrawala", FIRST, "cv_id_of(me, message->from) > cv_my_id(me)", "exclusion", True),
+    "compares-two-bits": ("ricart_agrawala", FIRST, re.sub(r"(theirs|my)->time", r"(\1->time & 3)", FIRST), "exclusion", True),
+    "compares-numbers": ("ricart_agrawala", FIRST, FIRST.replace("cv_id_of(me, message->from) > cv_my_id(me)",
+                                                                 "message->from > me->node"), None, False),
+    "prefers-low-ids": ("central", FREE, FREE.replace("NOBODY)", "NOBODY || cv_id_of(me, node) < cv_id_of(me, my->holder))"),
+                        "exclusion", True),
+    "lets-one-in-later": ("central", FREE, FREE.replace("NOBODY)", "NOBODY || (node == 1 && my->grants == 2))"), "exclusion",
+                          True),
+    "forgets-to-rename": ("central", "    renaming->node(renaming, &my->last);\n", "", None, True),
+    "renames-by-halves": ("central", "        renaming->row(renaming, my->behind);\n", "        renaming->node(renaming, &my->behind[0]);\n",
+                          None, True),
+    "rounds-times": ("lamport", BEFORE, "theirs / 8 < mine / 8 || (theirs / 8 == mine / 8 && cv_id_of(me, node) < cv_my_id(me))",
+                     "exclusion", False),
+    "waits-for-low-ids": ("lamport", BEFORE, "theirs < mine || (theirs != NONE && cv_id_of(me, node) < cv_my_id(me))",
+                          "no-deadlock", True),
+    "asks-low-ids-first": ("maekawa", "one->time < other->time ||", "cv_id_of(me, one->node) + 1 < cv_id_of(me, other->node) || one->time < other->time ||",
+                           "no-deadlock", True),
+}
+
+
+def check_promises(directory):
+    """A promise that is not kept is told, is not relied on, and hides nothing."""
+    for name, (source, before, after, wanted, broken) in PROMISES.items():
+        text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / f"{source}.c").read_text(encoding="utf-8")
+        expect(f"{name}: the line is there once", text.count(before) == 1)
+        target = mutants.compile_object(text.replace(before, after), f"cv_{source}", directory, name)
+        for nodes in ("3", "4") if source == "central" or broken and source == "ricart_agrawala" else ("3",):
+            words = [str(target), "-n", nodes]
+            done = run([*words, "--json"])
+            result = json.loads(done.stdout)
+            whole = json.loads(run([*words, "--no-reduction", "--json"]).stdout)
+            expect(f"{name}: complete without reduction", whole["complete"] or violated(whole), whole)
+            expect(f"{name}: the same without reduction, but for the promise",
+                   violated(whole) == [item for item in violated(result) if item != "promises"],
+                   (violated(whole), violated(result)))
+            if nodes == "3":
+                expect(f"{name}: {wanted}", violated(whole) == ([wanted] if wanted else []), violated(whole))
+            expect(f"{name}: the promise is {'broken' if broken else 'kept'}", ("promises" in violated(result)) == broken,
+                   result["properties"])
+            expect(f"{name}: exit code", done.returncode == (1 if wanted or broken else 0), done.returncode)
+            expect(f"{name}: a story if there is one", (result["counterexample"] is not None) == bool(violated(whole)), result)
+        told = run([str(target), "-n", "3", "--property", "fences-rise"])
+        expect(f"{name}: a note if one property is asked about", ("note  " in told.stdout) == broken and
+               "promises" not in told.stdout, told.stdout)
+
+
 def check_both_wrong(directory):
     """A step that breaks two properties is found by whoever looks for either."""
     text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "central.c").read_text(encoding="utf-8")
@@ -450,6 +502,7 @@ def main(words):
             check_hum(directory)
             check_beginning(directory)
             check_both_wrong(directory)
+            check_promises(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)

@@ -99,12 +99,47 @@ static bool has_twin(struct naming *naming, cv_node node)
     return false;
 }
 
+/* Nodes must not change but by their own steps, or twin.c could not follow them. */
+static bool are_alike(const struct setting *setting)
+{
+    return setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_NAMED && setting->ordered &&
+           setting->group.topology == CV_COMPLETE && !setting->timers && !setting->algorithm->counters;
+}
+
 bool alike_next(const struct setting *setting, struct order *order)
 {
-    const bool alike = setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_NAMED &&
-                       setting->group.topology == CV_COMPLETE;
     while (order_next(order))
-        if (!alike || !has_twin(&(struct naming){.setting = setting, .order = order}, 0))
+        if (!are_alike(setting) || !has_twin(&(struct naming){.setting = setting, .order = order}, 0))
             return true;
     return false;
+}
+
+/* ---- all that are left out ---- */
+
+static void find_twins(struct naming *naming, cv_node node, alike_twin *found, void *context)
+{
+    const uint32_t nodes = naming->setting->nodes;
+    if (node == nodes) {
+        struct order order = *naming->order;
+        for (uint32_t rank = 0; rank < order.ranks; rank++)
+            order.masks[rank] = rename_all(naming, order.masks[rank]);
+        if (memcmp(order.masks, naming->order->masks, sizeof order.masks) != 0 && keeps_ties(naming) &&
+            keeps_voting_sets(naming))
+            found(context, &order, naming->names);
+        return;
+    }
+    for (cv_node name = 0; name < nodes; name++) {
+        if (!may_be_called(naming, node, name))
+            continue;
+        naming->names[node] = name;
+        naming->used |= 1u << name;
+        find_twins(naming, node + 1, found, context);
+        naming->used &= ~(1u << name);
+    }
+}
+
+void alike_twins(const struct setting *setting, alike_twin *found, void *context)
+{
+    if (are_alike(setting))
+        find_twins(&(struct naming){.setting = setting, .order = &setting->order}, 0, found, context);
 }

@@ -107,9 +107,13 @@ static void list_findings(struct check *check)
     const bool asserted = check->finding.verdict == CV_VIOLATED && strcmp(check->finding.name, "invariant") == 0;
     if (check->model->setting.algorithm->invariant || asserted)
         list_finding(check, "invariant", "always", 0);
-    judgement->verdict = check->finding.verdict == CV_VIOLATED ? CV_VIOLATED
-                         : check->result->complete             ? CV_HELD
-                                                               : CV_UNFINISHED;
+    const bool broken = check->result->broken_promise && !check->model->setting.options.property;
+    if (broken)
+        memcpy(cv_find(judgement, "promises", "always", CV_VIOLATED)->detail, check->result->promise,
+               sizeof check->result->promise);
+    judgement->verdict = check->finding.verdict == CV_VIOLATED || broken ? CV_VIOLATED
+                         : check->result->complete                       ? CV_HELD
+                                                                         : CV_UNFINISHED;
 }
 
 static const char *why_stopped(enum search_end end)
@@ -128,6 +132,14 @@ static const char *why_stopped(enum search_end end)
 
 /* ---- all of it ---- */
 
+static void note_promise(struct cv_check_result *result, const struct model *model)
+{
+    if (!model->unlike || result->broken_promise)
+        return;
+    memcpy(result->promise, model->unlike_text, sizeof result->promise);
+    result->broken_promise = model->unlike_indeed;
+}
+
 /*
  * If the algorithm does what a reduction relies on not being done: once more, without that reduction. If something is
  * wrong with requests in a given order: once more, with clocks, to tell whether it is, and the shortest story of it.
@@ -142,14 +154,18 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
             error = ordered ? turns_search(check->model, &check->search, &check->squares)
                             : settle_search(&check->search, check->model, now.reduction);
         const enum search_end end = check->search.end;
-        const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle));
+        const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle)) ||
+                           (check->model->unlike && (end == SEARCH_COMPLETE || end == SEARCH_FOUND));
+        note_promise(check->result, check->model);
         if (error || !again)
             return error;
-        if (end != SEARCH_STRAYED || check->model->timely)
+        const bool unlike = check->model->unlike;
+        if ((end != SEARCH_STRAYED && !unlike) || check->model->timely)
             now.orders = CV_NO_ORDERS;
         else if (check->model->tied)
             now.orders = CV_ALL_ORDERS;
         now.drop_clocks &= !check->model->timely;
+        now.symmetry &= !check->model->unlike;
         now.reduction &= !check->model->strayed;
         search_free(&check->search);
         model_free(check->model);
@@ -210,8 +226,11 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
         all.reduction = all.symmetry = all.drop_clocks = false;
+        const struct cv_check_result found = *result;
         cv_check_free(result);
         error = cv_check_run(scenario, &all, result);
+        memcpy(result->promise, found.promise, sizeof result->promise);
+        result->broken_promise = found.broken_promise;
     }
     result->seconds = wall_seconds() - started;
     return error;

@@ -59,7 +59,9 @@ struct cv_check_result {
     double seconds;
     double collision;      /* the chance that two states had one fingerprint */
     struct cv_trail trail; /* the counterexample; empty if there is none */
-    bool confirmed;        /* playing it again, by other code, violates the same property */
+    char promise[160];   /* the algorithm's table promises something about names that is not so, or may not be; or "" */
+    bool broken_promise; /* the former */
+    bool confirmed;      /* playing it again, by other code, violates the same property */
     struct cv_complaint complaint;
 };
 

@@ -18,6 +18,7 @@ int expander_init(struct expander *expander, struct model *model, struct lore *l
         !expander->successors || !expander->changes)
         return CV_ENOMEM;
     expander->light = may_be_light(expander);
+    expander->stepper.symmetry = expander->symmetry.count > 1 ? &expander->symmetry : NULL;
     return 0;
 }
 

@@ -247,8 +247,9 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
         place->suspects |= 1u << argument;
         break;
     }
-    place->clock = host->setting->ordered ? time_in_order(host, place, alive, type)
-                                          : clock_of(host->setting, alive, place->clock + 1);
+    place->clock = host->setting->ordered
+                       ? order_retime(&host->setting->order, host->retiming, time_in_order(host, place, alive, type))
+                       : clock_of(host->setting, alive, place->clock + 1);
     if (type == CV_DECIDE_REQUEST && host->setting->caps)
         place->asked = place->clock < UINT32_MAX ? (uint32_t)place->clock : UINT32_MAX;
 }

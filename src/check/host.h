@@ -9,11 +9,12 @@
 struct host {
     struct cv_self self; /* after a step: its outbox, effects, fence and note */
     const struct setting *setting;
-    struct place *place; /* the node that takes the step */
-    uint32_t alive;      /* a bit for each node that lives, or HUSHED */
-    uint64_t leap;       /* requests in a given order: the clock has run ahead as far as this */
-    bool late;           /* after a step: the time for the node's next request has gone by */
-    uint32_t merged;     /* and so do requests of these ranks: as order_merge() takes it */
+    struct place *place;      /* the node that takes the step */
+    uint32_t alive;           /* a bit for each node that lives, or HUSHED */
+    uint64_t leap;            /* requests in a given order: the clock has run ahead as far as this */
+    bool late;                /* after a step: the time for the node's next request has gone by */
+    uint32_t merged;          /* requests of these ranks have the time of those before: as order_merge() takes it */
+    struct retiming retiming; /* or all times are others: as order_retime() takes it */
     size_t outbox_room;
     bool out_of_memory;
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "check/model.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/memory.h"
+#include "check/twin.h"
 
 /* One for every place there can be: address space, not memory. */
 #define GLANCES ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
@@ -35,6 +38,7 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
 
 void model_free(struct model *model)
 {
+    twins_free(model->twins);
     intern_free(&model->places);
     intern_free(&model->messages);
     intern_free(&model->contents);
@@ -99,6 +103,35 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
     if ((void *)copy != (void *)small)
         free(copy);
     return number;
+}
+
+/* ---- promises ---- */
+
+void model_break_promise(struct model *model, bool indeed, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&model->lock);
+    if (!model->unlike || (indeed && !model->unlike_indeed)) {
+        vsnprintf(model->unlike_text, sizeof model->unlike_text, format, arguments);
+        model->unlike_indeed = indeed;
+        model->unlike = true;
+    }
+    pthread_mutex_unlock(&model->lock);
+    va_end(arguments);
+}
+
+void model_describe(const struct model *model, cv_node node, enum cv_decision_type type,
+                    const struct cv_message *message, char *text, size_t size)
+{
+    static const char *const doing[] = {
+        [CV_DECIDE_START] = "calling", [CV_DECIDE_REQUEST] = "asking", [CV_DECIDE_LEAVE] = "leaving"};
+    const cv_id *ids = model->setting.group.ids;
+    if (message)
+        snprintf(text, size, "node %u hearing %s from %u", ids[node],
+                 model->setting.algorithm->kinds[message->kind].name, ids[message->from]);
+    else
+        snprintf(text, size, "node %u %s", ids[node], type <= CV_DECIDE_LEAVE ? doing[type] : "in a step");
 }
 
 /* ---- channels ---- */
@@ -206,6 +239,8 @@ static int begin_node(struct model *model, struct host *host, cv_node node, uint
     }
     state[node] = model_add_place(model, place);
     free(place);
+    if (model->twins)
+        twins_begin(model->twins, host, node, state[node]);
     for (size_t at = 0; at < host->self.used;) {
         const struct cv_message *message = (const void *)(host->self.outbox + at);
         at += cv_message_bytes(message);

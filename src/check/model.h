@@ -43,10 +43,21 @@ struct model {
     uint64_t before;                          /* states of searches that are over, for other orders of requests */
     struct mishap mishap;                     /* why a node could not begin */
     _Atomic bool out_of_memory;
-    _Atomic bool timely;  /* a step that is no request looked at its clock */
-    _Atomic bool tied;    /* a step would be another if requests had equal times */
-    _Atomic bool strayed; /* somebody sent where the algorithm's topology does not lead */
+    struct twins *twins;   /* of its order of requests: see twin.h; NULL: none */
+    _Atomic bool unlike;   /* nodes are not alike, or it cannot be confirmed that they are, */
+    bool unlike_indeed;    /* the former, */
+    char unlike_text[160]; /* and why */
+    _Atomic bool timely;   /* a step that is no request looked at its clock */
+    _Atomic bool tied;     /* a step would be another if requests had equal times */
+    _Atomic bool strayed;  /* somebody sent where the algorithm's topology does not lead */
 };
+
+/* What an algorithm's table promises about names is not so (`indeed`), or may not be. The first time counts. */
+__attribute__((format(printf, 3, 4))) void model_break_promise(struct model *model, bool indeed, const char *format,
+                                                               ...);
+/* What a node does, in words: "node 2 hearing request from 3". */
+void model_describe(const struct model *model, cv_node node, enum cv_decision_type type,
+                    const struct cv_message *message, char *text, size_t size);
 
 int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options);
 void model_free(struct model *model);

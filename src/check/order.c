@@ -92,3 +92,19 @@ uint64_t order_merge(const struct order *order, uint32_t merged, uint64_t time)
         rank--;
     return rank * ORDER_STEP;
 }
+
+uint64_t order_retime(const struct order *order, struct retiming retiming, uint64_t time)
+{
+    const uint64_t rank = time / ORDER_STEP, behind = time % ORDER_STEP;
+    if (!retiming.gap || !rank || rank > order->ranks || behind >= retiming.gap)
+        return time;
+    return retiming.base + rank * retiming.gap + behind;
+}
+
+uint64_t order_retime_back(const struct order *order, struct retiming retiming, uint64_t time)
+{
+    const uint64_t far = time - retiming.base;
+    if (!retiming.gap || time < retiming.base + retiming.gap || far >= (order->ranks + 1ull) * retiming.gap)
+        return time;
+    return far / retiming.gap * ORDER_STEP + far % retiming.gap;
+}

@@ -35,6 +35,15 @@ bool order_next(struct order *order);
 /* When a node asks the next time, of so many that are left; 0: never. */
 uint32_t order_time(const struct order *order, cv_node node, uint32_t left);
 
+/* Times as other numbers: those of the ranks `gap` apart, from `base` on, and what is less than that behind them. */
+struct retiming {
+    uint32_t base, gap; /* 0: they stay what they are */
+};
+
+uint64_t order_retime(const struct order *order, struct retiming retiming, uint64_t time);
+/* The time that became this. */
+uint64_t order_retime_back(const struct order *order, struct retiming retiming, uint64_t time);
+
 /* What a time becomes if the requests of certain ranks (a bit for each) have the time of those before them. */
 uint64_t order_merge(const struct order *order, uint32_t merged, uint64_t time);
 

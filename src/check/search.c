@@ -53,7 +53,7 @@ static void reconsider(struct crew *crew)
     const struct model *model = crew->model;
     if (model->out_of_memory)
         crew_halt(crew, SEARCH_MEMORY);
-    if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied)
+    if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied || model->unlike)
         crew_halt(crew, SEARCH_STRAYED);
     if (model->habits.learnt && crew->search->table.count > crew->patience)
         crew_halt(crew, SEARCH_LEARNT);

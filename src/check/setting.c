@@ -14,7 +14,8 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->group.absence = options->crashes || options->suspicions;
     setting->group.epoch += options->inside != CV_NOBODY;
     setting->learns = options->reduction && !scenario->algorithm->counters;
-    setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE;
+    setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
+                       scenario->algorithm->problem == CV_MUTEX; /* the best of an election goes by its id */
     setting->forgets = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
     setting->ordered = options->orders && scenario->algorithm->clocked > CV_CLOCKED && !setting->group.absence &&
                        !options->most_depth &&

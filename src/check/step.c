@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "check/symmetry.h"
 #include "check/tie.h"
+#include "check/twin.h"
 
 int stepper_init(struct stepper *stepper, struct model *model, struct lore *lore)
 {
@@ -226,6 +228,18 @@ static bool matters(const struct setting *setting, uint64_t leap, const struct o
     return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
 }
 
+/* What the table promises about names is put to the test with every step: see twin.h and symmetry.h. */
+static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                          uint32_t alive, const struct outcome *outcome)
+{
+    if (stepper->supposes || stepper->model->unlike)
+        return;
+    if (stepper->model->twins)
+        twins_follow(stepper->model->twins, &stepper->host, place, type, argument, alive, outcome);
+    if (stepper->symmetry)
+        symmetry_follow(stepper->symmetry, &stepper->host, place, type, argument, alive, outcome);
+}
+
 /* All that a step may lead to, with the clock running ahead that far, before what else is known; false: no memory. */
 static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
                          uint32_t alive, struct outcome **first)
@@ -241,6 +255,7 @@ static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decisi
         stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return false;
+        test_promises(stepper, place, type, argument, alive, outcome);
         if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
             continue;
         if (learns_now(&model->setting, alive) && !stepper->supposes && !(outcome->flags & OUTCOME_LATE))
@@ -250,6 +265,24 @@ static bool work_out_all(struct stepper *stepper, uint32_t place, enum cv_decisi
         *first = outcome;
     } while (host_next_script(&stepper->host));
     return true;
+}
+
+static void try_other_times(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
+                            uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct trial trial = {.host = &stepper->host,
+                                .scratch = stepper->scratch,
+                                .before = model_place(model, place),
+                                .length = intern_record(&model->places, place)->length,
+                                .type = type,
+                                .argument = argument,
+                                .alive = alive,
+                                .message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL};
+    if (model->setting.order.strict && tie_matters(&trial))
+        model->tied = true;
+    if (times_matter(&trial))
+        model->timely = true;
 }
 
 static const struct outcome *work_out(struct stepper *stepper, uint32_t place, enum cv_decision_type type,
@@ -262,8 +295,8 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
         type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.leap = 0;
-    if (model->setting.ordered && model->setting.order.strict && tie_matters(stepper, place, type, argument, alive))
-        model->tied = true;
+    if (model->setting.ordered)
+        try_other_times(stepper, place, type, argument, alive);
     do
         if (!work_out_all(stepper, place, type, argument, alive, &first))
             return NULL;

@@ -53,6 +53,8 @@ struct lore {
     struct memo of[LORE_KINDS];
 };
 
+struct symmetry;
+
 /* A thread's own, but for what it knows: threads may share that. */
 struct stepper {
     struct model *model;
@@ -60,8 +62,9 @@ struct stepper {
     struct lore *lore, own;
     struct arena outcomes;
     struct place *scratch;
-    uint64_t calls; /* of handlers */
-    bool supposes;  /* what it works out need not ever happen: it is not noted as a habit */
+    uint64_t calls;            /* of handlers */
+    struct symmetry *symmetry; /* whose promise is put to the test; NULL: none is relied on */
+    bool supposes;             /* what it works out need not ever happen: it is not noted as a habit */
 };
 
 /* What it works out is added to the given lore, or to its own if that is NULL. */

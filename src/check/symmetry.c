@@ -27,6 +27,24 @@ static void permute(struct symmetry *symmetry, cv_node *names, const cv_node *al
     }
 }
 
+static uint32_t way_of(const struct symmetry *symmetry, const cv_node *names)
+{
+    uint32_t way = 0;
+    while (memcmp(symmetry->names[way], names, sizeof *symmetry->names) != 0)
+        way++;
+    return way;
+}
+
+static bool are_of_one_size(struct model *model, const cv_node *alike, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (place_bytes(&model->setting, alike[i]) != place_bytes(&model->setting, alike[0])) {
+            model_break_promise(model, true, "`rename` is wrong: the states of nodes differ in size");
+            return false;
+        }
+    return true;
+}
+
 /* Who coordinates is like nobody else. */
 static void find_ways(struct symmetry *symmetry)
 {
@@ -38,26 +56,44 @@ static void find_ways(struct symmetry *symmetry)
     for (cv_node node = 0; setting->renames && node < setting->nodes && count < MOST_ALIKE; node++)
         if (node != setting->group.coordinator)
             alike[count++] = node;
+    if (!are_of_one_size(symmetry->model, alike, count))
+        count = 0;
     permute(symmetry, names, alike, count, 0);
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        cv_node swapped[CV_CHECK_MOST_NODES];
+        memcpy(swapped, names, sizeof swapped);
+        swapped[alike[i]] = alike[i + 1];
+        swapped[alike[i + 1]] = alike[i];
+        symmetry->swaps[symmetry->swap_count++] = way_of(symmetry, swapped);
+    }
 }
 
 int symmetry_init(struct symmetry *symmetry, struct model *model)
 {
     symmetry->model = model;
-    symmetry->count = 0;
+    symmetry->count = symmetry->swap_count = 0;
     find_ways(symmetry);
-    return memo_init(&symmetry->places) || memo_init(&symmetry->contents) || memo_init(&symmetry->worlds) ? CV_ENOMEM
-                                                                                                          : 0;
+    size_t largest = 0;
+    for (cv_node node = 0; node < model->setting.nodes; node++)
+        largest = place_bytes(&model->setting, node) > largest ? place_bytes(&model->setting, node) : largest;
+    symmetry->scratch = calloc(1, largest);
+    const int error = host_init(&symmetry->host, &model->setting);
+    return error || !symmetry->scratch || memo_init(&symmetry->places) || memo_init(&symmetry->messages) ||
+                   memo_init(&symmetry->contents) || memo_init(&symmetry->worlds)
+               ? CV_ENOMEM
+               : 0;
 }
 
 uint64_t symmetry_bytes(const struct symmetry *symmetry)
 {
-    return memo_bytes(&symmetry->places) + memo_bytes(&symmetry->contents) + memo_bytes(&symmetry->worlds);
+    return memo_bytes(&symmetry->places) + memo_bytes(&symmetry->messages) + memo_bytes(&symmetry->contents) +
+           memo_bytes(&symmetry->worlds);
 }
 
 void symmetry_tidy(struct symmetry *symmetry)
 {
     memo_tidy(&symmetry->places);
+    memo_tidy(&symmetry->messages);
     memo_tidy(&symmetry->contents);
     memo_tidy(&symmetry->worlds);
 }
@@ -65,8 +101,12 @@ void symmetry_tidy(struct symmetry *symmetry)
 void symmetry_free(struct symmetry *symmetry)
 {
     memo_free(&symmetry->places);
+    memo_free(&symmetry->messages);
     memo_free(&symmetry->contents);
     memo_free(&symmetry->worlds);
+    if (symmetry->model)
+        host_free(&symmetry->host);
+    free(symmetry->scratch);
 }
 
 /* ---- renaming ---- */
@@ -138,12 +178,15 @@ static uint32_t rename_message(struct model *model, const struct naming *naming,
     return renamed;
 }
 
+static uint32_t renamed_message(struct symmetry *symmetry, uint32_t number, uint32_t way);
+
 /* Without order between messages they stand in the order of their numbers. */
-static uint32_t rename_contents(struct model *model, const struct naming *naming, uint32_t number)
+static uint32_t rename_contents(struct symmetry *symmetry, uint32_t number, uint32_t way)
 {
+    struct model *model = symmetry->model;
     uint32_t renamed = 0;
     for (uint32_t rest = number; rest; rest = model_contents(model, rest)->rest)
-        renamed = model_put(model, renamed, rename_message(model, naming, model_contents(model, rest)->first));
+        renamed = model_put(model, renamed, renamed_message(symmetry, model_contents(model, rest)->first, way));
     return renamed;
 }
 
@@ -154,15 +197,67 @@ static uint32_t rename_world(struct model *model, const struct naming *naming, u
     return model_add_world(model, &world);
 }
 
-static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t number, uint32_t way,
-                        uint32_t (*rename)(struct model *, const struct naming *, uint32_t))
+typedef uint32_t renamer(struct model *model, const struct naming *naming, uint32_t number);
+
+static uint32_t rename_by(struct symmetry *symmetry, uint32_t number, uint32_t way, renamer *rename)
+{
+    const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], symmetry->model->setting.nodes};
+    return rename(symmetry->model, &naming, number);
+}
+
+/* One way behind another. */
+static uint32_t way_behind(const struct symmetry *symmetry, uint32_t way, uint32_t then)
+{
+    cv_node names[CV_CHECK_MOST_NODES];
+    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
+        names[node] = symmetry->names[then][symmetry->names[way][node]];
+    return way_of(symmetry, names);
+}
+
+static uint32_t way_back(const struct symmetry *symmetry, uint32_t way)
+{
+    cv_node names[CV_CHECK_MOST_NODES];
+    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
+        names[symmetry->names[way][node]] = node;
+    return way_of(symmetry, names);
+}
+
+/* Who is renamed back is who it was, and who is renamed twice is as if that were done at once. */
+static void test_renaming(struct symmetry *symmetry, uint32_t number, uint32_t way, uint32_t result, renamer *rename)
+{
+    bool good = rename_by(symmetry, result, way_back(symmetry, way), rename) == number;
+    for (uint32_t i = 0; i < symmetry->swap_count && good; i++)
+        good = rename_by(symmetry, result, symmetry->swaps[i], rename) ==
+               rename_by(symmetry, number, way_behind(symmetry, way, symmetry->swaps[i]), rename);
+    if (!good)
+        model_break_promise(symmetry->model, true, "`rename` is wrong: renaming twice is not what it is at once");
+}
+
+static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t number, uint32_t way, renamer *rename)
 {
     const uint64_t known = memo_find(memo, number, way);
     if (known)
         return (uint32_t)(known - 1);
-    const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], symmetry->model->setting.nodes};
-    const uint32_t result = rename(symmetry->model, &naming, number);
+    const uint32_t result = rename_by(symmetry, number, way, rename);
+    if (!symmetry->model->unlike && !symmetry->model->out_of_memory)
+        test_renaming(symmetry, number, way, result, rename);
     if (!memo_add(memo, number, way, (uint64_t)result + 1))
+        symmetry->model->out_of_memory = true;
+    return result;
+}
+
+static uint32_t renamed_message(struct symmetry *symmetry, uint32_t number, uint32_t way)
+{
+    return renamed(symmetry, &symmetry->messages, number, way, rename_message);
+}
+
+static uint32_t renamed_contents(struct symmetry *symmetry, uint32_t number, uint32_t way)
+{
+    const uint64_t known = memo_find(&symmetry->contents, number, way);
+    if (known)
+        return (uint32_t)(known - 1);
+    const uint32_t result = rename_contents(symmetry, number, way);
+    if (!memo_add(&symmetry->contents, number, way, (uint64_t)result + 1))
         symmetry->model->out_of_memory = true;
     return result;
 }
@@ -178,9 +273,7 @@ static struct print print_by(struct symmetry *symmetry, const uint32_t *state, u
         sum = print_plus(sum, model_print(renamed(symmetry, &symmetry->places, state[node], way, rename_place), false));
     for (uint32_t part = nodes + 1; part < parts; part++)
         if (state[part])
-            sum = print_plus(
-                sum,
-                model_contents(model, renamed(symmetry, &symmetry->contents, state[part], way, rename_contents))->here);
+            sum = print_plus(sum, model_contents(model, renamed_contents(symmetry, state[part], way))->here);
     return sum;
 }
 
@@ -192,4 +285,74 @@ struct print symmetry_print(struct symmetry *symmetry, const uint32_t *state, st
             print = other;
     }
     return print;
+}
+
+/* ---- the test ---- */
+
+/* Somebody may die while sending: then it matters who is sent to first. */
+static bool sends_alike(struct symmetry *symmetry, const struct outcome *outcome, uint32_t way, uint32_t alive)
+{
+    struct model *model = symmetry->model;
+    const struct cv_self *me = &symmetry->host.self;
+    uint32_t sent = 0, used = 0;
+    for (size_t at = 0; at < me->used; sent++) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        const uint32_t number = model_add_message(model, message, alive);
+        uint32_t i = model->setting.group.absence ? sent : 0;
+        while (i < outcome->send_count && (used & 1u << i || symmetry->names[way][outcome->sends[i].to] != message->to))
+            i++;
+        if (i >= outcome->send_count || i >= 32 || (model->setting.group.absence && i != sent) ||
+            renamed_message(symmetry, outcome->sends[i].message, way) != number)
+            return false;
+        used |= 1u << i;
+    }
+    return sent == outcome->send_count;
+}
+
+static bool is_alike(struct symmetry *symmetry, const struct host *host, uint32_t place, enum cv_decision_type type,
+                     uint32_t argument, uint32_t alive, const struct outcome *outcome, uint32_t way)
+{
+    struct model *model = symmetry->model;
+    const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], model->setting.nodes};
+    struct host *other = &symmetry->host;
+    const bool of_node = type == CV_DECIDE_TELL || type == CV_DECIDE_SUSPECT;
+    const uint32_t before = renamed(symmetry, &symmetry->places, place, way, rename_place);
+    const uint32_t living = (alive & ~LIVES) | rename_bits(&naming, alive & LIVES);
+    const uint32_t its = type == CV_DECIDE_DELIVER ? renamed_message(symmetry, argument, way)
+                         : of_node                 ? symmetry->names[way][argument]
+                                                   : argument;
+    memcpy(symmetry->scratch, model_place(model, before), intern_record(&model->places, before)->length);
+    other->script_length = host->chosen;
+    memcpy(other->script, host->script, sizeof other->script);
+    const char *broken = host_step(other, symmetry->scratch, living, type, its,
+                                   type == CV_DECIDE_DELIVER ? model_message(model, its) : NULL);
+    const uint32_t seen = ~(uint32_t)CV_DID_NOTE, effects = other->self.effects;
+    if ((effects & seen) != (host->self.effects & seen) || other->chosen != host->chosen ||
+        (broken != NULL) != ((outcome->flags & OUTCOME_BROKEN) != 0) ||
+        (effects & CV_DID_ENTER && other->self.fence != host->self.fence))
+        return false;
+    return model_add_place(model, symmetry->scratch) ==
+               renamed(symmetry, &symmetry->places, outcome->place, way, rename_place) &&
+           sends_alike(symmetry, outcome, way, living);
+}
+
+void symmetry_follow(struct symmetry *symmetry, const struct host *host, uint32_t place, enum cv_decision_type type,
+                     uint32_t argument, uint32_t alive, const struct outcome *outcome)
+{
+    struct model *model = symmetry->model;
+    char doing[64];
+    for (uint32_t way = 1; way < symmetry->count; way++) {
+        if (is_alike(symmetry, host, place, type, argument, alive, outcome, way))
+            continue;
+        model_describe(model, host->self.node, type, type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL,
+                       doing, sizeof doing);
+        if (host->chosen)
+            model_break_promise(model, false, "`rename` cannot be confirmed: %s chooses", doing);
+        else
+            model_break_promise(
+                model, true,
+                "this algorithm compares ids, or `rename` is wrong: with other names, %s has another result", doing);
+        return;
+    }
 }

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Requests in an order without equal times: would it make a difference if some of those that follow each other, by
- * ascending ids, had the same time instead? See tie.c.
+ * Requests in a given order: would it make a difference to a step if their times were others? See tie.c.
  */
 #ifndef CONCLAVE_CHECK_TIE_H
 #define CONCLAVE_CHECK_TIE_H
 
-#include "check/step.h"
+#include "check/host.h"
 
-/* Would this step be another? */
-bool tie_matters(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
-                 uint32_t alive);
+/* A step to be tried with other times. */
+struct trial {
+    struct host *host;     /* that takes it, in the setting that the step belongs to */
+    struct place *scratch; /* as long as the longest node */
+    const struct place *before;
+    size_t length; /* of the node */
+    enum cv_decision_type type;
+    uint32_t argument, alive;
+    const struct cv_message *message; /* NULL: it is no delivery */
+};
+
+/* Would it be another if some that follow each other, by ascending ids, had the same time instead? */
+bool tie_matters(const struct trial *trial);
+
+/* Would it be another if times were other numbers in the same order? */
+bool times_matter(const struct trial *trial);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "check/alike.h"
 #include "check/settle.h"
+#include "check/twin.h"
 
 /* Each order is searched by one thread, with a model of its own. */
 struct turns {
@@ -37,7 +38,7 @@ static bool take_turn(struct turns *turns, struct model *model, const struct cv_
     const int error = model_init(model, turns->model->setting.scenario, options);
     model->setting.order = order;
     model->before = before;
-    model->out_of_memory |= error != 0;
+    model->out_of_memory |= error != 0 || twins_new(&model->twins, model);
     return true;
 }
 
@@ -72,6 +73,8 @@ static void finish_turn(struct turns *turns, const struct search *search, const 
     turns->squares += (double)search->states * (double)search->states;
     turns->model->timely |= model->timely;
     turns->model->tied |= model->tied;
+    if (model->unlike)
+        model_break_promise(turns->model, model->unlike_indeed, "%s", model->unlike_text);
     turns->model->strayed |= model->strayed;
     pthread_mutex_unlock(&turns->lock);
 }

@@ -111,7 +111,7 @@ static int tell(const struct check_report *report, struct cv_complaint *complain
     int error = 0;
     if (report->result->trail.count && request->replay)
         error = replay_write(request->replay, report, complaint);
-    if (!error && report->result->judgement.verdict == CV_VIOLATED)
+    if (!error && report->result->trail.count)
         error = show(report, complaint);
     if (error)
         return error;

@@ -62,7 +62,7 @@ void check_report_json(FILE *out, const struct check_report *report)
         cv_json_close(&json, '}');
     }
     cv_json_close(&json, ']');
-    if (judgement->verdict == CV_VIOLATED) {
+    if (judgement->verdict == CV_VIOLATED && result->trail.count) {
         cv_json_open(&json, "counterexample", '[');
         for (uint64_t i = 0; i < result->trail.count; i++)
             json_decision(&json, report->scenario, &result->trail, i);
@@ -133,9 +133,12 @@ static void text_verdict(FILE *out, const struct cv_check_result *result)
     fprintf(out, "verdict   %s%s%s", paint(judgement->verdict), cv_verdict_name(judgement->verdict), plain());
     if (judgement->verdict == CV_UNFINISHED)
         fprintf(out, ": explored %llu states, unfinished (%s)", (unsigned long long)result->states, result->stopped);
+    const char *before = ": ";
     for (uint32_t i = 0; i < judgement->finding_count; i++)
-        if (judgement->findings[i].verdict == CV_VIOLATED)
-            fprintf(out, ": %s: %s", judgement->findings[i].name, judgement->findings[i].detail);
+        if (judgement->findings[i].verdict == CV_VIOLATED) {
+            fprintf(out, "%s%s: %s", before, judgement->findings[i].name, judgement->findings[i].detail);
+            before = "; ";
+        }
     putc('\n', out);
     for (uint32_t i = 0; i < judgement->finding_count; i++) {
         const struct cv_finding *finding = &judgement->findings[i];
@@ -156,6 +159,8 @@ void check_report_text(FILE *out, const struct check_report *report)
     fprintf(out, "chance    %.1g that two states had one fingerprint of %s bits\n", result->collision,
             report->request->options.wide ? "128" : "64");
     text_assumptions(out, report);
+    if (*result->promise)
+        fprintf(out, "note      %s; it was not relied on\n", result->promise);
     text_verdict(out, result);
     if (result->trail.count && report->request->replay)
         fprintf(out, "replay    conclave sim --replay %s --diagram\n", report->request->replay);
