@@ -249,6 +249,7 @@ void twins_begin(struct twins *twins, const struct host *host, cv_node node, uin
     for (uint32_t i = 0; i < twins->count; i++) {
         struct twin *twin = &twins->twins[i];
         twins->host.setting = &twin->setting;
+        twins->host.late = false; /* of an earlier step */
         if (!host_begin(&twins->host, twins->scratch, twin->names[node]))
             continue; /* so does the node of that name */
         note_fence(twins, twin, FIRST_FENCE, FIRST_FENCE);

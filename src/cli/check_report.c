@@ -159,7 +159,7 @@ void check_report_text(FILE *out, const struct check_report *report)
     fprintf(out, "chance    %.1g that two states had one fingerprint of %s bits\n", result->collision,
             report->request->options.wide ? "128" : "64");
     text_assumptions(out, report);
-    if (*result->promise)
+    if (*result->promise && !(result->broken_promise && !report->request->options.property))
         fprintf(out, "note      %s; it was not relied on\n", result->promise);
     text_verdict(out, result);
     if (result->trail.count && report->request->replay)
