@@ -13,14 +13,19 @@ PREFIX ?= /usr/local
 # $(call quietly,DIRECTORY,COMMAND): its output is shown only if it fails.
 quietly = mkdir -p $(1) && { $(2) >$(1)/make.log 2>&1 || { cat $(1)/make.log >&2; exit 1; }; }
 
+# $(call compile,DIRECTORY): on a terminal Ninja shows how far it has come, elsewhere a line tells that there is something to do.
+compile = if [ -t 1 ]; then ninja -C $(1); else \
+	  ninja -n -C $(1) | grep -q 'no work to do' || echo 'building $(1); a minute or two'; \
+	  $(call quietly,$(1),ninja --quiet -C $(1)); fi
+
 # `make run` and `make test` install what is missing; the other targets only say so.
 have_tools = command -v meson >/dev/null && command -v ninja >/dev/null || scripts/install-packages --check
 
 build: $(BUILD)/build.ninja ## build/conclave
-	@$(call quietly,$(BUILD),ninja --quiet -C $(BUILD))
+	@$(call compile,$(BUILD))
 
 asan: $(ASAN)/build.ninja ## the same under ASan and UBSan, in build-asan
-	@$(call quietly,$(ASAN),ninja --quiet -C $(ASAN))
+	@$(call compile,$(ASAN))
 
 $(BUILD)/build.ninja:
 	@$(have_tools)

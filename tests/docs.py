@@ -18,6 +18,8 @@ directory of the page's own, which has the repository's include, examples and sc
     ![text](PATH.svg)       a picture that one of the page's commands has written
     ```c PATH               an excerpt: these lines stand in that file, one after the other
     [text](PATH#heading)    exists
+    <!-- figure: 446 is messages.mean of conclave sim ... -->    the paragraph before it has that number, and rounded so
+                            far it is what the command prints with --json
     <!-- table: NAME -->    up to <!-- end of table -->: one of TABLES below, made from what the program lists
 
 --rewrite puts what the commands print and draw today into the pages. Besides, the pages for authors name what
@@ -173,6 +175,40 @@ def check_sessions(path, page, options):
                 copied = behind
         wrong += check_pictures(path, page, pathlib.Path(name), options)
     return wrong, written + page[copied:]
+
+
+# ---- figures in prose ----
+
+FIGURE = re.compile(r"<!-- figure: (\S+) is (\S+) of (conclave .*) -->")
+
+
+def paragraph_before(page, number):
+    while number and FIGURE.match(page[number - 1]):
+        number -= 1
+    end = number
+    while number and page[number - 1].strip():
+        number -= 1
+    return " ".join(page[number:end])
+
+
+def check_figures(path, page):
+    with tempfile.TemporaryDirectory() as name:
+        settle(pathlib.Path(name))
+        for number, line in enumerate(page):
+            figure = FIGURE.fullmatch(line)
+            if not figure:
+                if line.startswith("<!-- figure"):
+                    yield path, number + 1, f"{line}: expected <!-- figure: NUMBER is KEY.KEY of COMMAND -->"
+                continue
+            shown, keys, command = figure.groups()
+            value = json.loads("\n".join(run(command + " --json", pathlib.Path(name))))
+            for key in keys.split("."):
+                value = value[key]
+            digits = len(shown.partition(".")[2])
+            if f"{value:.{digits}f}" != shown:
+                yield path, number + 1, f"{shown}: it is {value} today"
+            if not re.search(rf"(?<![\d.]){re.escape(shown)}(?![\d]|\.\d)", paragraph_before(page, number)):
+                yield path, number + 1, f"{shown}: the paragraph before does not have it"
 
 
 # ---- tables ----
@@ -373,7 +409,7 @@ def main():
             path.write_text("\n".join(written), encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: {len(found)} sessions, pictures and tables rewritten")
             found, page = [], written
-        wrong += [*found, *check_excerpts(path, page), *check_links(path, page)]
+        wrong += [*found, *check_figures(path, page), *check_excerpts(path, page), *check_links(path, page)]
     if not pages:
         wrong += [*check_interface(), *check_manual()]
     for path, line, what in wrong:

@@ -13,6 +13,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 #define READY_MS 15000
@@ -147,7 +148,7 @@ static int read_options(struct request *request, int argc, char **argv)
         }
         if (option == ':' || option == '?')
             return command_refuse("%s: %s; see conclave cluster --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+                                  options_wrong(options, option, argv[optind - 1]).text);
         code = take_option(request, option);
     }
     if (code != EXIT_HELD)

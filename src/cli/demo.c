@@ -13,6 +13,7 @@
 #include "algorithm/registry.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/status.h"
 #include "core/plan.h"
 #include "core/theory.h"
@@ -225,7 +226,7 @@ static void show_more(const struct cluster *cluster, bool stays)
            "  conclave lock build -- make              a command under a lock\n"
            "  conclave elect boss -- ./daemon          a command while this process leads\n"
            "  conclave status --watch                  who is there, who holds what\n"
-           "  redis-cli -p 7700 LOCK name              any client of Redis will do\n"
+           "  redis-cli -p 7700                        any client of Redis will do: LOCK name\n"
            "  conclave scenario split-brain            what the texts warn of\n");
     if (stays)
         printf("\nThe five nodes stay up until Ctrl-C: conclave status --server %s --watch\n", cluster->sockets[0]);
@@ -263,7 +264,8 @@ int command_demo(int argc, char **argv)
             return EXIT_HELD;
         }
         if (option != STAY)
-            return command_refuse("%s: no such option; see conclave demo --help", argv[optind - 1]);
+            return command_refuse("%s: %s; see conclave demo --help", argv[optind - 1],
+                                  options_wrong(options, option, argv[optind - 1]).text);
         stays = true;
     }
     if (optind < argc)

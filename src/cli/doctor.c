@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/hold.h"
+#include "cli/options.h"
 #include "view/json.h"
 
 #define SECOND_LOOK_NS 700000000L /* long enough for a view to begin */
@@ -88,7 +89,7 @@ static int read_option(struct request *request, int option, char **argv)
         if (hold_server_option(&request->server, option, optarg))
             return EXIT_HELD;
         return command_refuse("%s: %s; see conclave doctor --help", argv[optind - 1],
-                              option == ':' ? "expected a value" : "no such option");
+                              options_wrong(options, option, argv[optind - 1]).text);
     }
 }
 

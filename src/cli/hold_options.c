@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/hold.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 /* Seconds, or a number with a unit. */
@@ -98,8 +99,9 @@ static int read_option(struct hold *hold, int option, const char *usage)
 int hold_read_options(int argc, char **argv, const struct option *options, const char *usage, struct hold *hold)
 {
     int option;
+    opterr = 0;
     /* Words come in order ('-'): the first is the name, the second begins the command, whose options are its own. */
-    while ((option = getopt_long(argc, argv, "-h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "-:h", options, NULL)) != -1) {
         if (option == 1 && hold->name) {
             optind--;
             break;
@@ -107,6 +109,11 @@ int hold_read_options(int argc, char **argv, const struct option *options, const
         if (option == 1) {
             hold->name = optarg;
             continue;
+        }
+        if (option == '?' || option == ':') {
+            command_refuse("%s: %s; see conclave %s --help", argv[optind - 1],
+                           options_wrong(options, option, argv[optind - 1]).text, argv[0]);
+            return HOLD_TROUBLE;
         }
         const int code = read_option(hold, option == 'h' ? HOLD_HELP : option, usage);
         if (code >= 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/replay.h"
 #include "core/parse.h"
 #include "view/diagram.h"
@@ -62,7 +63,7 @@ static int read_options(struct request *request, int argc, char **argv)
             return -1;
         default:
             return command_refuse("%s: %s; see conclave judge --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+                                  options_wrong(options, option, argv[optind - 1]).text);
         }
     }
     if (optind == argc)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "secure/acl.h"
 #include "secure/key.h"
 
@@ -40,7 +41,7 @@ static int read_options(struct request *request, int argc, char **argv)
         }
         if (option == ':' || option == '?')
             return command_refuse("%s: %s; see conclave keygen --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+                                  options_wrong(options, option, argv[optind - 1]).text);
         *(option == 'c' ? &request->client : &request->from) = optarg;
     }
     if (argc - optind != 1)

@@ -9,6 +9,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/nearest.h"
 #include "core/parse.h"
 #include "core/scenario.h"
 
@@ -63,8 +64,11 @@ int command_algorithm(const char *name, const struct cv_algorithm **algorithm, s
     *algorithm = cv_algorithm_find(name);
     if (*algorithm)
         return 0;
-    return cv_complain(complaint, "%s: no such algorithm; conclave list shows them all, ./FILE.so loads your own",
-                       cv_brief(name).text);
+    struct nearest nearest = nearest_to(name);
+    for (const struct cv_algorithm *const *it = cv_algorithms; *it; it++)
+        nearest_offer(&nearest, (*it)->name);
+    return cv_complain(complaint, "%s: no such algorithm%s; conclave list shows them all, ./FILE.so loads your own",
+                       cv_brief(name).text, nearest_question(&nearest, "").text);
 }
 
 /* All up to the first NUL, of which a text has none. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/nearest.h"
 
 static const struct command commands[] = {
     {"list", "the algorithms: what they assume, promise and cost", command_list},
@@ -62,5 +63,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return command_flush(commands[i].run(argc - 1, argv + 1));
-    return command_refuse("%s: no such command; see conclave help", name);
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        nearest_offer(&nearest, commands[i].name);
+    return command_refuse("%s: no such command%s; see conclave help", name, nearest_question(&nearest, "").text);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/ask.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 #define ANSWER_MS 2000
@@ -91,8 +92,10 @@ static int read_options(struct request *request, int argc, char **argv)
             fputs(request->help, stdout);
             return -1;
         default:
-            return command_refuse("%s: %s; see conclave %s --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option", request->name);
+            return command_refuse(
+                "%s: %s; see conclave %s --help", argv[optind - 1],
+                options_wrong(request->joins ? join_options : leave_options, option, argv[optind - 1]).text,
+                request->name);
         }
     }
     request->servers = ask_servers(request->servers);

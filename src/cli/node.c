@@ -7,6 +7,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/record.h"
 #include "live/pulse.h"
 #include "live/settings.h"
@@ -106,7 +107,7 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
             return HELP_TOLD;
         default:
             return cv_complain(complaint, "%s: %s; see conclave node --help", cv_brief(argv[optind - 1]).text,
-                               option == ':' ? "expected a value" : "no such option");
+                               options_wrong(options, option, argv[optind - 1]).text);
         }
     }
     if (!error && optind < argc)

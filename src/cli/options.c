@@ -2,8 +2,10 @@
 #include "cli/options.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/nearest.h"
 #include "core/parse.h"
 
 /* From the first word on: a scenario reads several lines of options, one after the other. */
@@ -20,6 +22,20 @@ const char *options_written(const struct options *options)
     return optarg && optarg == last ? options->argv[optind - 2] : last;
 }
 
+struct options_text options_wrong(const struct option *table, int stopped, const char *word)
+{
+    struct options_text wrong = {"expected a value"};
+    if (stopped == ':')
+        return wrong;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    struct nearest nearest = nearest_to(strncmp(name, "--", 2) == 0 ? name + 2 : name);
+    for (const struct option *it = table; it->name; it++)
+        nearest_offer(&nearest, it->name);
+    snprintf(wrong.text, sizeof wrong.text, "no such option%s", nearest_question(&nearest, "--").text);
+    return wrong;
+}
+
 /* What getopt stopped at, when it returned '?' or ':'. */
 static int refuse(const struct options *options, int option, struct cv_complaint *complaint)
 {
@@ -30,9 +46,9 @@ static int refuse(const struct options *options, int option, struct cv_complaint
     else if (is_long && optopt)
         cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
     else
-        cv_complain(complaint, "%s: no such option; see conclave %s --help",
+        cv_complain(complaint, "%s: %s; see conclave %s --help",
                     is_long ? cv_brief(word).text : cv_brief((char[3]){'-', (char)optopt, '\0'}).text,
-                    options->command);
+                    options_wrong(options->table, option, is_long ? word : "").text, options->command);
     return OPTIONS_WRONG;
 }
 

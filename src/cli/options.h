@@ -31,6 +31,13 @@ void options_begin(struct options *options);
 /* The next option, whose value is `optarg`; OPTIONS_END, and then the words from `optind` on; or OPTIONS_WRONG. */
 int options_next(struct options *options, struct cv_complaint *complaint);
 
+struct options_text {
+    char text[128];
+};
+
+/* What is wrong with the word at which getopt stopped, returning '?' or ':'. */
+struct options_text options_wrong(const struct option *table, int stopped, const char *word);
+
 /* The option at hand as it stands on the command line, with its value if that is in the same word. */
 const char *options_written(const struct options *options);
 

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/nearest.h"
 #include "cli/scenarios.h"
 #include "cli/sim.h"
+#include "core/parse.h"
 
 #define MOST_WORDS 128
 
@@ -176,7 +178,11 @@ static char *find_text(const char *name, struct cv_complaint *complaint)
     for (const struct scenario_file *file = scenario_files; file->name; file++)
         if (strcmp(file->name, name) == 0)
             return strdup(file->text);
-    cv_complain(complaint, "%s: no such scenario; conclave scenario lists them all", name);
+    struct nearest nearest = nearest_to(name);
+    for (const struct scenario_file *file = scenario_files; file->name; file++)
+        nearest_offer(&nearest, file->name);
+    cv_complain(complaint, "%s: no such scenario%s; conclave scenario lists them all", cv_brief(name).text,
+                nearest_question(&nearest, "").text);
     return NULL;
 }
 
@@ -206,7 +212,7 @@ int command_scenario(int argc, char **argv)
     return code;
 }
 
-/* What `make run` shows: three of the texts' examples. */
+/* Three of the texts' examples. */
 int command_tour(int argc, char **argv)
 {
     static const char *const stops[] = {"bully-example", "ring-p4-dies", "wireless-example"};

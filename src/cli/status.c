@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/hold.h"
+#include "cli/options.h"
 #include "view/json.h"
 
 #define MOST_LOCKS_SHOWN 40u
@@ -56,7 +57,7 @@ static int read_options(struct request *request, int argc, char **argv)
             if (hold_server_option(&request->server, option, optarg))
                 break;
             return command_refuse("%s: %s; see conclave status --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+                                  options_wrong(options, option, argv[optind - 1]).text);
         }
     }
     if (optind < argc)

@@ -6,6 +6,7 @@
 
 #include "cli/ask.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/parse.h"
 
 #define ANSWER_MS 2000
@@ -54,7 +55,7 @@ static int read_options(struct request *request, int argc, char **argv)
             return -1;
         default:
             return command_refuse("%s: %s; see conclave step-down --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
+                                  options_wrong(options, option, argv[optind - 1]).text);
         }
     }
     if (optind < argc)
