@@ -60,8 +60,21 @@ static void on_present(struct cv_self *me, const struct cv_message *message)
     decide_if_complete(me);
 }
 
+/* Everybody says its own rank, and says it once: no more can be heard than there are others. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct answer *answer = cv_body(message);
+    return answer->rank == cv_rank_of(me, message->from) && my->heard < cv_nodes(me) - 1;
+}
+
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct answer, rank), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [PRESENT] = {"present", sizeof(struct answer), on_present, false},
+    [PRESENT] = {"present", sizeof(struct answer), on_present, fields},
     {0},
 };
 
@@ -88,4 +101,5 @@ const struct cv_algorithm conclave_algorithm = {
     .costs = costs,
     .state_bytes = sizeof(struct state),
     .start = speak,
+    .valid = valid,
 };

@@ -401,6 +401,7 @@ def check_restless(directory):
     """
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
     text, before = source.read_text(encoding="utf-8"), "    if (--my->missing == 0)\n        enter(me);\n"
+    text = text.replace("return my->mode == WANTED && my->missing;", "return true;")  # what it says cannot be is not the point
     expect("restless: the lines are there once", text.count(before) == 1)
     target = mutants.compile_object(text.replace("    (void)message;\n" + before,
                                                  "    (void)my;\n    (void)enter;\n    cv_signal(me, message->from, OK);\n"),

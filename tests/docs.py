@@ -340,7 +340,8 @@ INTERNAL = {"cv_post", "cv_send_bytes", "cv_multicast_bytes", "cv_message_bytes"
 
 def check_interface():
     """The pages for authors name every function of the header, every condition and variable of formulas, nothing else."""
-    header = (ROOT / "include" / "conclave" / "algorithm.h").read_text(encoding="utf-8")
+    header = "".join((ROOT / "include" / "conclave" / name).read_text(encoding="utf-8")
+                     for name in ("algorithm.h", "cost.h", "field.h"))
     headers = header + (ROOT / "include" / "conclave" / "synchronizer.h").read_text(encoding="utf-8")
     functions = set(re.findall(r"^(?:static inline .*?\*?|#define )(cv_\w+)\(", header, re.MULTILINE)) - INTERNAL
     conditions = set(re.findall(r"CV_\w+", re.search(r"enum cv_condition \{(.*?)\n\};", header, re.DOTALL)[1]))

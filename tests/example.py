@@ -88,7 +88,7 @@ def check_broken(directory, text):
 UNUSABLE = [
     (".abi = CV_ABI", ".abi = CV_ABI + 1", "version"),
     ("conclave_algorithm = {", "another_name = {", "conclave_algorithm"),
-    ("on_present, false}", "NULL, false}, [PRESENT + 1] = {\"unused\", 0, on_present, false}", "nobody receives"),
+    ("on_present, fields}", "NULL, fields}, [PRESENT + 1] = {\"unused\", 0, on_present, NULL}", "nobody receives"),
     ("    .title = \"Roll call\",\n", "", "lacks"),
     ("a(n − 1)", "a(m − 1)", "m"),
 ]
@@ -150,7 +150,8 @@ def check_hosted(app):
 UNFIT = [
     ("    .pulse = pulse,\n", "", "expected a pulse handler"),
     ("sizeof(struct decision), on", "260, on", "at most 256 bytes"),
-    ("sizeof(struct decision), on_decided, false", "sizeof(struct decision), on_decided, true", "no list"),
+    ("sizeof(struct decision), on_decided, false}",
+     "sizeof(struct decision), on_decided, &(const struct cv_field){CV_FIELD_IDS(struct decision)}}", "no list"),
 ]
 
 

@@ -12,7 +12,8 @@
  *     their bytes are their value and can be copied, hashed, compared and sent;
  *   - a handler depends on nothing but its state, the event and the questions below: no globals, no clock,
  *     no allocation; `cv_choose` is the only randomness;
- *   - a handler cannot fail. What only a bug can do is asserted.
+ *   - a handler cannot fail. What only a bug can do is asserted; a message that no node could have sent never reaches
+ * it, for the ranges of the fields and `valid` say which those are.
  *
  * Everything here is inline: an algorithm in a shared object needs no symbol of ours, only this header.
  */
@@ -25,8 +26,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <conclave/cost.h>
+#include <conclave/field.h>
+
 /* Changes whenever the layout of a structure in this file does. */
-#define CV_ABI 3u
+#define CV_ABI 4u
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
@@ -135,6 +139,13 @@ enum cv_effect {
     CV_DID_RESULT = 1u << 9  /* came to `result`, by way of `via` */
 };
 
+/* Where a node stands with the critical section. */
+enum cv_region {
+    CV_REMAINDER,
+    CV_TRYING, /* it has requested, and is not inside yet */
+    CV_CRITICAL
+};
+
 struct cv_self;
 
 /* The questions a node may ask its runtime. */
@@ -168,6 +179,8 @@ struct cv_self {
     cv_id elected;
     cv_node node;
     cv_node via;
+    uint32_t region; /* enum cv_region: for `valid` alone */
+    uint32_t unused;
 };
 
 /* ---- who am I, whom do I know ----------------------------------------------------------------------- */
@@ -316,6 +329,9 @@ static inline uint64_t cv_fence(const struct cv_self *me, uint64_t count)
 {
     return me->group->epoch << 40 | count;
 }
+
+/* So many entries of a view at most: a fence has no room for many more. */
+#define CV_MOST_ENTRIES ((1ull << 39) - 1)
 
 /* The fence of a request made at that time: requests are ordered by (time, id), and so are their fences. */
 static inline uint64_t cv_request_fence(const struct cv_self *me, uint64_t time)
@@ -577,7 +593,7 @@ struct cv_kind {
     const char *name;
     uint64_t bytes; /* of the body, without its list */
     void (*receive)(struct cv_self *me, const struct cv_message *message);
-    uint64_t list; /* nonzero: a list of ids follows the body */
+    const struct cv_field *fields; /* of the body, up to one without a name; or NULL */
 };
 
 enum cv_parameter_type {
@@ -593,40 +609,6 @@ struct cv_parameter {
     int64_t fallback;    /* CV_NUMBER: the default */
     uint32_t type;       /* enum cv_parameter_type */
     uint32_t drops;      /* claims (enum cv_claim) given up when it is not the default */
-};
-
-/* When a formula applies. A formula is evaluated if all its conditions hold; the first that applies is used. */
-enum cv_condition {
-    CV_LISTED = 0,                 /* never: for `conclave list` and the comparisons */
-    CV_ALWAYS = 1u << 0,           /* in every run */
-    CV_STEADY = 1u << 1,           /* nothing fails, returns, is cut or suspected after time 0 */
-    CV_ALL_ALIVE = 1u << 2,        /* nobody is dead from the start */
-    CV_ONE_CALLER = 1u << 3,       /* one live node calls */
-    CV_ALL_CALL = 1u << 4,         /* every live node calls at time 0 */
-    CV_UNIT_DELAY = 1u << 5,       /* every message takes one tick */
-    CV_TOP_DEAD = 1u << 6,         /* the best of all nodes is dead from the start */
-    CV_TOP_ALIVE = 1u << 7,        /* the best of all nodes is alive */
-    CV_ONLY_TOP_DEAD = 1u << 8,    /* and everybody else is alive */
-    CV_TOP_CALLS = 1u << 9,        /* the caller is the best of all nodes */
-    CV_ENOUGH_PATIENCE = 1u << 10, /* timeouts are no shorter than the network's own bound */
-    CV_ALL_SEND = 1u << 11,        /* synchronous: every node tells every neighbour in every round */
-    CV_SLOW_GADGET = 1u << 12,     /* paths: the gadget, from its first node, with the delays that belong to it */
-    CV_USUAL = 1u << 13            /* the algorithm's own numbers and choices are the defaults */
-};
-
-enum cv_measure { CV_MESSAGES, CV_DELAY };
-
-/*
- * A textbook cost. The formula is evaluated as written (core/formula.h): "2n + δ". Besides the variables of
- * core/theory.h it may name the algorithm's own parameters.
- */
-struct cv_cost {
-    const char *label; /* "best", "worst", "one caller" */
-    const char *formula;
-    uint32_t measure; /* enum cv_measure */
-    uint32_t exact;   /* "=", otherwise "<=" */
-    uint32_t when;    /* enum cv_condition, or'ed */
-    uint32_t unused;
 };
 
 /*
@@ -662,6 +644,7 @@ struct cv_algorithm {
     uint32_t clusters;  /* it needs clusters */
     uint32_t preparing; /* the kinds from this one on prepare the run, and are counted apart; 0: none */
     uint32_t unused;
+    uint64_t answers; /* a bit per kind: it answers a request of the receiver, and each node answers once */
     const struct cv_kind *kinds;
     const char *const *timers;
     const struct cv_parameter *parameters;
@@ -685,6 +668,13 @@ struct cv_algorithm {
     void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; CV_NOBODY is inside */
     void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins, from 1 on */
     void (*finish)(struct cv_self *me);                                /* synchronous: the last round is over */
+
+    /*
+     * Can that message have been sent to this node, in this state, by that sender, if all keep to the algorithm and to
+     * what it assumes? Its length and its fields are right. A real node handles no message that cannot, and cuts its
+     * sender off; in the simulator and in the checker it is a counterexample. NULL: it always can.
+     */
+    bool (*valid)(const struct cv_self *me, const struct cv_message *message);
 
     /* NULL, or a sentence that says what is wrong with this node's state. Runs after every step in tests. */
     const char *(*invariant)(const struct cv_self *me);

@@ -120,6 +120,19 @@ static inline bool cv_round_keep(struct cv_self *me, const struct cv_message *me
     return true;
 }
 
+/* Is it a message of the app, of a round that this node may still be told of, by the link it came by? For `valid`. */
+static inline bool cv_envelope_valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct cv_envelope *envelope = cv_body(message);
+    const struct cv_kind *kinds = me->group->app->kinds;
+    uint32_t kind = 0;
+    while (kind < envelope->kind && kinds[kind].name)
+        kind++;
+    return kinds[kind].name && envelope->round >= 1 && envelope->round <= cv_rounds(me) &&
+           envelope->link < cv_degree(me) && cv_neighbour(me, envelope->link) == message->from &&
+           message->words * 4 == sizeof *envelope + kinds[kind].bytes && message->words * 4 <= me->group->slot_bytes;
+}
+
 /* The round is over: the app receives what was sent to it, neighbour by neighbour. How much that was. */
 static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
 {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/validity.h"
+
 #define FIRST_OUTBOX_BYTES 4096u
 
 static struct host *host_of(const struct cv_self *me)
@@ -164,17 +166,25 @@ bool host_begin(struct host *host, struct place *place, cv_node node)
 /* What a handler is called for. */
 struct call {
     struct cv_self *me;
-    const struct cv_algorithm *algorithm;
+    const struct setting *setting;
     enum cv_decision_type type;
     uint32_t argument;
     const struct cv_message *message;
     const char *broken; /* the result: what the invariant says */
 };
 
+/* Between real processes that message would not reach its handler. */
+static bool can_be(struct call *call)
+{
+    const struct setting *setting = call->setting;
+    return !setting->asks ||
+           cv_message_validity(setting->algorithm, setting->kinds, call->me, call->message, &call->broken) == CV_VALID;
+}
+
 static void call_handler(void *context)
 {
     struct call *call = context;
-    const struct cv_algorithm *algorithm = call->algorithm;
+    const struct cv_algorithm *algorithm = call->setting->algorithm;
     struct cv_self *me = call->me;
     switch (call->type) {
     case CV_DECIDE_START:
@@ -188,6 +198,8 @@ static void call_handler(void *context)
         algorithm->release(me);
         break;
     case CV_DECIDE_DELIVER:
+        if (!can_be(call))
+            return;
         algorithm->kinds[call->message->kind].receive(me, call->message);
         break;
     case CV_DECIDE_TIMEOUT:
@@ -259,7 +271,8 @@ const char *host_step(struct host *host, struct place *place, uint32_t alive, en
 {
     prepare(host, place, alive, type, argument, message);
     struct cv_self *me = open_step(host, place, alive);
-    struct call call = {me, host->setting->algorithm, type, argument, message, NULL};
+    me->region = place->flags & PLACE_INSIDE ? CV_CRITICAL : place->flags & PLACE_WAITING ? CV_TRYING : CV_REMAINDER;
+    struct call call = {me, host->setting, type, argument, message, NULL};
     if (!guard_call(call_handler, &call, &host->mishap)) {
         me->used = me->effects = 0;
         call.broken = host->mishap.text;

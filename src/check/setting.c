@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "check/setting.h"
 
+#include "core/validity.h"
+
 int setting_init(struct setting *setting, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
     *setting = (struct setting){.scenario = scenario,
@@ -8,11 +10,14 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
                                 .options = *options,
                                 .group = scenario->group,
                                 .nodes = scenario->group.nodes,
+                                .kinds = cv_algorithm_kinds(scenario->algorithm),
                                 .timers = cv_algorithm_timers(scenario->algorithm),
                                 .claims = cv_scenario_claims(scenario)};
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
     setting->group.absence = options->crashes || options->suspicions;
     setting->group.epoch += options->inside != CV_NOBODY;
+    setting->asks = cv_scenario_keeps_assumptions(scenario) &&
+                    (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH));
     setting->learns = options->reduction && !scenario->algorithm->counters;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
                        scenario->algorithm->problem == CV_MUTEX; /* the best of an election goes by its id */

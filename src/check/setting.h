@@ -13,7 +13,7 @@ struct setting {
     struct cv_check_options options;
     struct cv_group group; /* the scenario's, with `absence` set if somebody may be missing */
     struct cv_index index;
-    uint32_t nodes, timers, claims;
+    uint32_t nodes, kinds, timers, claims;
     cv_id best;   /* the best of all nodes */
     bool learns;  /* what nodes are seen to do tells what they will do: see learns_now() */
     bool renames; /* states that differ in names only are one */
@@ -22,6 +22,7 @@ struct setting {
     bool ordered; /* clocks do not tick: see order.h; */
     bool forgets; /* and nobody passes on what it has heard of the time */
     struct order order;
+    bool asks;       /* whether each message can be: nothing happens that the algorithm does not assume */
     bool any_caller; /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */
     bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */

@@ -12,6 +12,7 @@
 #include "cli/nearest.h"
 #include "core/parse.h"
 #include "core/scenario.h"
+#include "core/validity.h"
 
 /* The transport of the simulator keeps two kinds for itself. */
 #define MOST_KINDS (CV_MAX_KINDS - 2)
@@ -34,7 +35,7 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
         if (!algorithm->kinds[kind].receive)
             return cv_complain(complaint, "%s: nobody receives %s messages", path, algorithm->kinds[kind].name);
     for (const struct cv_kind *kind = algorithm->kinds; algorithm->problem == CV_SYNCHRONOUS && kind->name; kind++)
-        if (kind->list || kind->bytes > CV_MAX_APP_BYTES)
+        if (cv_kind_has_list(kind) || kind->bytes > CV_MAX_APP_BYTES)
             return cv_complain(complaint,
                                "%s: %s messages of a synchronous algorithm; expected at most %u bytes, no list", path,
                                kind->name, CV_MAX_APP_BYTES);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "core/validity.h"
 #include "view/json.h"
 
 #define MARK_US 1000000u
@@ -31,7 +32,7 @@ static void write_message(struct record *record, struct cv_json *json, const str
     const struct cv_message *message = event->content;
     const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = kind->list && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const uint64_t head = cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
     cv_json_count(json, "message", event->message);
     cv_json_count(json, event->type == CV_EVENT_SEND ? "to" : "from", id_of(record, event->peer));
     cv_json_text(json, "kind", kind->name);
@@ -39,7 +40,7 @@ static void write_message(struct record *record, struct cv_json *json, const str
     for (uint64_t i = 0; i < head; i++)
         cv_json_count(json, NULL, words[i]);
     cv_json_close(json, ']');
-    if (!kind->list)
+    if (!cv_kind_has_list(kind))
         return;
     cv_json_open(json, "list", '[');
     for (uint64_t i = head; i < message->words; i++)

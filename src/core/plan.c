@@ -8,6 +8,7 @@
 #include "core/index.h"
 #include "core/parse.h"
 #include "core/random.h"
+#include "core/validity.h"
 
 #define LARGEST_GROUP (1u << 28)
 #define USUAL_GROUP 8u
@@ -139,7 +140,7 @@ static int count_nodes(const struct cv_plan *plan, struct cv_scenario *scenario,
                                (unsigned long long)nodes, LARGEST_GROUP);
     }
     for (const struct cv_kind *kind = plan->algorithm->kinds; kind->name; kind++)
-        if (kind->list && kind->bytes / 4 + nodes > CV_MAX_WORDS)
+        if (cv_kind_has_list(kind) && kind->bytes / 4 + nodes > CV_MAX_WORDS)
             return cv_complain(
                 complaint, "--nodes %llu: %s puts the ids of all nodes into a message; expected at most %u",
                 (unsigned long long)nodes, plan->algorithm->name, CV_MAX_WORDS - (unsigned)(kind->bytes / 4));

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/validity.h"
+
 #define CLOCK_MASK ((1ull << 40) - 1)
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
@@ -325,7 +327,7 @@ bool cv_host_accepts(const struct cv_instance *instance, const struct cv_message
     if (message->kind >= instance->policy->kinds)
         return false;
     const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
-    return kind->list ? message->words * 4 >= kind->bytes : message->words * 4 == kind->bytes;
+    return cv_kind_has_list(kind) ? message->words * 4 >= kind->bytes : message->words * 4 == kind->bytes;
 }
 
 static void receive(struct cv_host *host, const struct cv_parcel *parcel)

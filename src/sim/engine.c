@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/validity.h"
 #include "sim/world.h"
 
 #define TICKS_BETWEEN_LOOKS 256              /* at the terminal, on the careful way */
@@ -155,14 +156,32 @@ static __attribute__((noinline)) void apply_effects(struct cv_sim *sim, struct n
         tell_effect(sim, CV_EVENT_ENTER, me->fence, NULL);
 }
 
-static void check_invariant(struct cv_sim *sim)
+static void note_broken(struct cv_sim *sim, const char *broken)
 {
-    const char *broken = sim->algorithm->invariant ? sim->algorithm->invariant(&sim->self) : NULL;
-    if (!broken || sim->run.broken)
+    if (sim->run.broken)
         return;
     sim->run.broken = broken;
     sim->run.broken_node = sim->self.node;
     sim->run.broken_time = sim->now;
+}
+
+static void check_invariant(struct cv_sim *sim)
+{
+    const char *broken = sim->algorithm->invariant ? sim->algorithm->invariant(&sim->self) : NULL;
+    if (broken)
+        note_broken(sim, broken);
+}
+
+/* Between real processes that message would not reach its handler. */
+static bool can_be(struct cv_sim *sim, const struct cv_message *message)
+{
+    const char *why;
+    sim->asks--;
+    sim->self.region = load_region(sim, message->to);
+    if (cv_message_validity(sim->algorithm, sim->kinds, &sim->self, message, &why) == CV_VALID)
+        return true;
+    note_broken(sim, why);
+    return false;
 }
 
 /*
@@ -258,6 +277,8 @@ void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_
     world_tell(sim, &event);
     use_outbox(sim);
     open_step(sim, message->to, it);
+    if (sim->asks && !can_be(sim, message))
+        return;
     sim->algorithm->kinds[message->kind].receive(&sim->self, message);
     sim->run.time = sim->now;
     world_finish(sim);
@@ -280,7 +301,7 @@ static void careful_mail(struct cv_sim *sim)
 }
 
 static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim, const struct cv_kind *kinds,
-                                                             const struct cv_message *message)
+                                                             const struct cv_message *message, bool asks)
 {
     struct node *it = world_first_node(sim, message->to);
     const uint64_t clock = (it->clock > message->clock ? it->clock : message->clock) + 1;
@@ -288,6 +309,8 @@ static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim,
     sim->self.clock = clock;
     assert(message->kind < sim->kinds); /* a kind that the algorithm's table does not have */
     sim->run.count[message->kind] += message->to != message->from;
+    if (asks && sim->asks && !can_be(sim, message))
+        return;
     kinds[message->kind].receive(&sim->self, message);
     if (sim->self.effects) {
         apply_effects(sim, it);
@@ -322,7 +345,7 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
 }
 
 static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim, struct calendar_part part,
-                                                             const struct chunk_list *list, bool unit)
+                                                             const struct chunk_list *list, bool unit, bool asks)
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
     struct cv_self *me = &sim->self;
@@ -339,11 +362,11 @@ static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim,
         if (unit) {
             const unsigned char *outbox = me->outbox;
             sim->step_at = me->used;
-            quick_step(sim, kinds, message);
+            quick_step(sim, kinds, message, asks);
             if (me->outbox != outbox)
                 leave_list(sim, list);
         } else {
-            quick_step(sim, kinds, message);
+            quick_step(sim, kinds, message, asks);
             quick_send(sim, false);
             me->used = 0;
         }
@@ -369,7 +392,7 @@ static inline bool go_on(struct cv_sim *sim, bool unit, size_t handled)
     return true;
 }
 
-static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim, bool unit)
+static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim, bool unit, bool asks)
 {
     size_t handled = 0;
     use_outbox(sim);
@@ -382,7 +405,7 @@ static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim,
             handled += (size_t)(part.end - part.at);
             if (part.at < part.end)
                 sim->run.time = sim->now;
-            quick_part(sim, part, list, unit);
+            quick_part(sim, part, list, unit, asks);
         }
         if (unit)
             calendar_close(&sim->mail, sim->now + 1, sim->self.used);
@@ -391,12 +414,20 @@ static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim,
 
 static __attribute__((noinline)) void quick_mail_unit(struct cv_sim *sim)
 {
-    quick_mail(sim, true);
+    quick_mail(sim, true, false);
 }
 
 static __attribute__((noinline)) void quick_mail_random(struct cv_sim *sim)
 {
-    quick_mail(sim, false);
+    quick_mail(sim, false, false);
+}
+
+static __attribute__((noinline)) void quick_mail_asking(struct cv_sim *sim)
+{
+    if (sim->scenario->delay.model == CV_DELAY_UNIT)
+        quick_mail(sim, true, true);
+    else
+        quick_mail(sim, false, true);
 }
 
 static void fire_alarms(struct cv_sim *sim)
@@ -466,6 +497,8 @@ static void deliver_mail(struct cv_sim *sim, bool unit)
 {
     if (!sim->plain)
         careful_mail(sim);
+    else if (sim->asks)
+        quick_mail_asking(sim);
     else if (unit)
         quick_mail_unit(sim);
     else
@@ -561,7 +594,7 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     sim->run.now = sim->now;
     sim->run.scenario = sim->scenario;
     sim->run.runtime = sim;
-    sim->run.checked = sim->algorithm->invariant && !sim->plain;
+    sim->run.checked = (sim->algorithm->invariant && !sim->plain) || sim->run.broken;
     sim->run.standing = standing;
     if (sim->plain)
         count_rest(sim);

@@ -179,6 +179,14 @@ void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence)
     plan(sim, ALARM_LEAVE, place_of(sim, node), sim->now + client->hold);
 }
 
+uint32_t load_region(const struct cv_sim *sim, cv_node node)
+{
+    if (!sim->load)
+        return CV_REMAINDER;
+    const struct client *client = client_of(sim, node);
+    return client->inside ? CV_CRITICAL : client->entry != NO_ENTRY ? CV_TRYING : CV_REMAINDER;
+}
+
 bool load_over(const struct cv_sim *sim)
 {
     return sim->load && !sim->load->open && !sim->load->planned;

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/validity.h"
 #include "sim/world.h"
 
 /* Invariants run after every step; in large groups that would be most of the work. */
 #define LARGEST_CHECKED_GROUP 256u
+#define ASKED_UNWATCHED 65536u
 #define FIRST_OUTBOX_BYTES 4096u
 
 static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
@@ -60,6 +62,15 @@ static bool is_plain(const struct cv_sim *sim)
     return !sim->traced && !cv_scenario_raw(scenario) && !scenario->unordered && !scenario->lag_count &&
            !scenario->crash_count && !scenario->recovery_count && scenario->names <= 1 && !scenario->partition_count &&
            !scenario->suspicion_count && (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
+}
+
+/* Whether messages can be is asked in runs that keep to what the algorithm assumes. A long one that nobody watches is
+ * to be fast: it is enough to ask at its beginning. */
+static uint64_t asks(const struct cv_sim *sim)
+{
+    if (sim->group.nodes > LARGEST_CHECKED_GROUP || !cv_scenario_keeps_assumptions(sim->scenario))
+        return 0;
+    return sim->plain ? ASKED_UNWATCHED : UINT64_MAX;
 }
 
 static size_t whole_words(size_t bytes)
@@ -191,6 +202,7 @@ int cv_sim_new(struct cv_sim **out, const struct cv_scenario *scenario, const st
         sim->options = *options;
     sim->traced = sim->options.observer.event != NULL;
     sim->plain = is_plain(sim);
+    sim->asks = asks(sim);
     sim->self.group = &sim->group;
     sim->self.runtime = &runtime;
     cv_random_seed(&sim->delays, scenario->seed, 1);

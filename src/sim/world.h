@@ -85,6 +85,7 @@ struct cv_sim {
     bool traced;
     bool plain; /* nobody watches and the network does nothing odd */
     bool out_of_memory;
+    uint64_t asks;   /* of so many more messages it is asked whether they can be */
     uint64_t serial; /* of messages, when traced */
 
     uint32_t *known;  /* per node: the part of the network the detector last saw it in; UNREACHABLE if dead */
@@ -233,7 +234,8 @@ bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);
 void load_crash(struct cv_sim *sim, cv_node node);
 cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
 void load_resume(struct cv_sim *sim);
-bool load_over(const struct cv_sim *sim); /* nobody waits, is inside or will want to enter */
+uint32_t load_region(const struct cv_sim *sim, cv_node node); /* enum cv_region */
+bool load_over(const struct cv_sim *sim);                     /* nobody waits, is inside or will want to enter */
 
 /* ---- views.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include <conclave/synchronizer.h>
 
+#include "core/validity.h"
 #include "view/phrase.h"
 
 #define MOST_WORDS 16u /* of a body, shown */
@@ -40,7 +41,7 @@ static struct said read_message(const struct cv_content *content, const struct c
     }
     said.kind = &said.by->kinds[kind];
     said.ranks = &content->ranks[said.hosted][kind];
-    said.head = said.kind->list && said.kind->bytes / 4 < said.words ? said.kind->bytes / 4 : said.words;
+    said.head = cv_kind_has_list(said.kind) && said.kind->bytes / 4 < said.words ? said.kind->bytes / 4 : said.words;
     return said;
 }
 
@@ -168,7 +169,7 @@ static void add_numbers(struct writer *writer, const struct cv_content *content,
     }
     if (said->head > MOST_WORDS)
         add(writer, " …");
-    if (!said->kind->list)
+    if (!cv_kind_has_list(said->kind))
         return;
     add(writer, said->head ? comma : "");
     add(writer, "[");
@@ -196,7 +197,7 @@ const char *cv_content_text(const struct cv_content *content, const struct cv_me
 {
     struct writer writer = {.text = text, .room = room};
     const struct said said = read_message(content, message);
-    const bool numbers = said.words || said.kind->list;
+    const bool numbers = said.words || cv_kind_has_list(said.kind);
     char round[48];
     text[0] = '\0';
     add(&writer, cv_view_kind(content->scenario, message));

@@ -5,6 +5,7 @@
 
 #include <conclave/synchronizer.h>
 
+#include "core/validity.h"
 #include "view/content.h"
 #include "view/json.h"
 
@@ -44,7 +45,7 @@ static void write_content(struct cv_trace *trace, struct cv_json *json, const st
 {
     const struct cv_kind *kind = &trace->scenario->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = kind->list && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const uint64_t head = cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
     cv_json_text(json, "kind", kind->name);
     const uint64_t first = cv_view_hosts(trace->scenario, message) ? write_envelope(trace, json, message) : 0;
     if (head > first) {
@@ -53,7 +54,7 @@ static void write_content(struct cv_trace *trace, struct cv_json *json, const st
             cv_json_count(json, NULL, words[i]);
         cv_json_close(json, ']');
     }
-    if (!kind->list)
+    if (!cv_kind_has_list(kind))
         return;
     cv_json_open(json, "list", '[');
     for (uint64_t i = head; i < message->words; i++)

@@ -212,7 +212,8 @@ static void check_list(struct cv_self *me, const struct cv_message *message)
     cv_elected(me, 1);
 }
 
-static const struct cv_kind list_kinds[] = {{"ping", 0, check_list, true}, {0}};
+static const struct cv_field list_fields[] = {{.name = "numbers", .type = CV_FIELD_LIST}, {0}};
+static const struct cv_kind list_kinds[] = {{"ping", 0, check_list, list_fields}, {0}};
 
 static void a_step_may_send_megabytes(void **state)
 {

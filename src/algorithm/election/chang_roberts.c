@@ -114,9 +114,14 @@ static void trust(struct cv_self *me, cv_node node)
         pass_on(me, ELECTED, cv_rank_make(my->attribute, cv_leader(me)));
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct ballot, rank), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct ballot), on_election, false},
-    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, false},
+    [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
+    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, fields},
     {0},
 };
 

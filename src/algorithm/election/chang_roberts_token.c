@@ -80,9 +80,14 @@ static void on_leader(struct cv_self *me, const struct cv_message *message)
     pass_on(me, LEADER, token->rank);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct token, rank), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [TOKEN] = {"token", sizeof(struct token), on_token, false},
-    [LEADER] = {"leader", sizeof(struct token), on_leader, false},
+    [TOKEN] = {"token", sizeof(struct token), on_token, fields},
+    [LEADER] = {"leader", sizeof(struct token), on_leader, fields},
     {0},
 };
 

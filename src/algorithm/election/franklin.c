@@ -151,9 +151,21 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field probe_fields[] = {
+    {CV_FIELD(struct probe, rank), .type = CV_FIELD_RANK},
+    {CV_FIELD(struct probe, round), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct probe, side), .type = CV_FIELD_MODE, .words = "left|right"},
+    {0},
+};
+
+static const struct cv_field announcement_fields[] = {
+    {CV_FIELD(struct announcement, leader), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [PROBE] = {"probe", sizeof(struct probe), on_probe, false},
-    [LEADER] = {"leader", sizeof(struct announcement), on_leader, false},
+    [PROBE] = {"probe", sizeof(struct probe), on_probe, probe_fields},
+    [LEADER] = {"leader", sizeof(struct announcement), on_leader, announcement_fields},
     {0},
 };
 

@@ -123,9 +123,14 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct message, alias), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [ALIAS] = {"alias", sizeof(struct message), on_alias, false},
-    [LEADER] = {"leader", sizeof(struct message), on_leader, false},
+    [ALIAS] = {"alias", sizeof(struct message), on_alias, fields},
+    [LEADER] = {"leader", sizeof(struct message), on_leader, fields},
     {0},
 };
 

@@ -105,9 +105,14 @@ static void suspect(struct cv_self *me, cv_node node)
     call(me);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct ballot, rank), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct ballot), on_election, false},
-    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, false},
+    [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
+    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, fields},
     {0},
 };
 

@@ -154,9 +154,15 @@ static void suspect(struct cv_self *me, cv_node node)
         wait_for_result(me);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct ballot, best), .type = CV_FIELD_RANK},
+    {CV_FIELD_IDS(struct ballot)},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct ballot), on_election, true},
-    [COORDINATOR] = {"coordinator", sizeof(struct ballot), on_coordinator, true},
+    [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
+    [COORDINATOR] = {"coordinator", sizeof(struct ballot), on_coordinator, fields},
     {0},
 };
 

@@ -354,11 +354,29 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field call_fields[] = {
+    {CV_FIELD(struct call, tag), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
+static const struct cv_field report_fields[] = {
+    {CV_FIELD(struct report, tag), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct report, best), .type = CV_FIELD_RANK},
+    {CV_FIELD(struct report, to_parent), .type = CV_FIELD_FLAG},
+    {0},
+};
+
+static const struct cv_field result_fields[] = {
+    {CV_FIELD(struct result, tag), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct result, leader), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct call), on_election, false},
-    [ACK] = {"ack", sizeof(struct report), on_ack, false},
-    [LEADER] = {"leader", sizeof(struct result), on_leader, false},
-    [MERGE] = {"merge", sizeof(struct result), on_merge, false},
+    [ELECTION] = {"election", sizeof(struct call), on_election, call_fields},
+    [ACK] = {"ack", sizeof(struct report), on_ack, report_fields},
+    [LEADER] = {"leader", sizeof(struct result), on_leader, result_fields},
+    [MERGE] = {"merge", sizeof(struct result), on_merge, result_fields},
     {0},
 };
 

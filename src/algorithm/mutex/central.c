@@ -145,6 +145,27 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     let_next_in(me);
 }
 
+static bool waits(const struct state *my, cv_node node)
+{
+    return my->behind[node] != CV_NOBODY || my->last == node;
+}
+
+/* Requests and releases are for the coordinator, all else comes from it. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    switch (message->kind) {
+    case REQUEST:
+        return coordinates(me) && message->from != me->node && !waits(my, message->from);
+    case RELEASE:
+        return coordinates(me) && message->from != me->node && message->from == my->holder;
+    case GRANT:
+        return !coordinates(me) && message->from == cv_coordinator(me) && me->region == CV_TRYING;
+    default:
+        return !coordinates(me) && message->from == cv_coordinator(me);
+    }
+}
+
 /* Who asks and who is let in is all the same to it; only the coordinator is not like the others. */
 static void rename(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
                    struct cv_message *message)
@@ -159,16 +180,21 @@ static void rename(const struct cv_renaming *renaming, const struct cv_group *gr
         renaming->row(renaming, my->behind);
 }
 
+static const struct cv_field grant_fields[] = {
+    {CV_FIELD(struct grant, fence), .type = CV_FIELD_FENCE},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [REQUEST] = {"request", 0, on_request, false},
-    [GRANT] = {"grant", sizeof(struct grant), on_grant, false},
+    [GRANT] = {"grant", sizeof(struct grant), on_grant, grant_fields},
     [RELEASE] = {"release", 0, on_release, false},
     {0},
 };
 
 static const struct cv_kind kinds_deny[] = {
     [REQUEST] = {"request", 0, on_request_deny, false},
-    [GRANT] = {"grant", sizeof(struct grant), on_grant, false},
+    [GRANT] = {"grant", sizeof(struct grant), on_grant, grant_fields},
     [RELEASE] = {"release", 0, on_release, false},
     [DENIED] = {"denied", 0, on_denied, false},
     {0},
@@ -211,6 +237,7 @@ const struct cv_algorithm cv_central = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .valid = valid,
     .rename = rename,
 };
 
@@ -231,5 +258,6 @@ const struct cv_algorithm cv_central_deny = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .valid = valid,
     .rename = rename,
 };

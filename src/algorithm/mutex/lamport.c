@@ -131,10 +131,23 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     try_to_enter(me);
 }
 
+/* A node has one request at a time; only in answer to one does anybody acknowledge. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const bool requested = my->peers[message->from].request != NONE;
+    return message->kind == REQUEST ? !requested : message->kind == RELEASE ? requested : true;
+}
+
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct stamp, time), .type = CV_FIELD_CLOCK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct stamp), on_request, false},
-    [ACK] = {"ack", sizeof(struct stamp), on_ack, false},
-    [RELEASE] = {"release", sizeof(struct stamp), on_release, false},
+    [REQUEST] = {"request", sizeof(struct stamp), on_request, fields},
+    [ACK] = {"ack", sizeof(struct stamp), on_ack, fields},
+    [RELEASE] = {"release", sizeof(struct stamp), on_release, fields},
     {0},
 };
 
@@ -163,4 +176,5 @@ const struct cv_algorithm cv_lamport = {
     .adopt = adopt,
     .request = want,
     .release = release,
+    .valid = valid,
 };

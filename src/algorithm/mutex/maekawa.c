@@ -257,13 +257,55 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     vote_for_next(me);
 }
 
+/* ---- what can be ---- */
+
+static bool waits(const struct cv_self *me, cv_node node)
+{
+    const struct state *my = me->state;
+    for (uint32_t i = 0; i < my->waiting; i++)
+        if (queue(me)[i].node == node)
+            return true;
+    return false;
+}
+
+/* To a voter. */
+static bool valid_to_voter(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const bool votes = my->voted.node == message->from;
+    if (place_in(me, message->from, me->node) == cv_quorum_size(me, message->from))
+        return false;
+    return message->kind == REQUEST ? !votes && !waits(me, message->from) : message->kind != RELEASE || votes;
+}
+
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    if (message->kind == REQUEST || message->kind == RELEASE || message->kind == RELINQUISH)
+        return valid_to_voter(me, message);
+    const uint32_t place = place_in(me, me->node, message->from);
+    if (place == cv_quorum_size(me, me->node))
+        return false;
+    return message->kind == INQUIRE || (my->mode == WANTED && my->missing && !(my->said[place] & VOTED));
+}
+
+static const struct cv_field stamp_fields[] = {
+    {CV_FIELD(struct stamp, time), .type = CV_FIELD_CLOCK},
+    {0},
+};
+
+static const struct cv_field fence_fields[] = {
+    {CV_FIELD(struct fence, highest), .type = CV_FIELD_FENCE},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct stamp), on_request, false},
-    [REPLY] = {"reply", sizeof(struct fence), on_reply, false},
-    [RELEASE] = {"release", sizeof(struct fence), on_release, false},
+    [REQUEST] = {"request", sizeof(struct stamp), on_request, stamp_fields},
+    [REPLY] = {"reply", sizeof(struct fence), on_reply, fence_fields},
+    [RELEASE] = {"release", sizeof(struct fence), on_release, fence_fields},
     [FAIL] = {"fail", 0, on_fail, false},
-    [INQUIRE] = {"inquire", sizeof(struct stamp), on_inquire, false},
-    [RELINQUISH] = {"relinquish", sizeof(struct stamp), on_relinquish, false},
+    [INQUIRE] = {"inquire", sizeof(struct stamp), on_inquire, stamp_fields},
+    [RELINQUISH] = {"relinquish", sizeof(struct stamp), on_relinquish, stamp_fields},
     {0},
 };
 
@@ -293,4 +335,5 @@ const struct cv_algorithm cv_maekawa = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .valid = valid,
 };

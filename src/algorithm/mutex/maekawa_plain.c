@@ -46,6 +46,14 @@ static bool votes_for(const struct cv_self *me, cv_node node)
     return false;
 }
 
+static bool is_my_voter(const struct cv_self *me, cv_node node)
+{
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
+        if (cv_voter(me, me->node, i) == node)
+            return true;
+    return false;
+}
+
 static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
 {
     struct state *my = me->state;
@@ -111,10 +119,37 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     vote(me, next);
 }
 
+static bool waits(const struct state *my, cv_node node)
+{
+    for (uint32_t i = 0; i < my->waiting; i++)
+        if (my->queue[i] == node)
+            return true;
+    return false;
+}
+
+/* A voter hears from those in whose sets it is, a requester from those in its own. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    switch (message->kind) {
+    case REQUEST:
+        return votes_for(me, message->from) && !waits(my, message->from);
+    case RELEASE:
+        return votes_for(me, message->from) && my->voted;
+    default:
+        return my->missing && is_my_voter(me, message->from);
+    }
+}
+
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct fence, highest), .type = CV_FIELD_FENCE},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [REQUEST] = {"request", 0, on_request, false},
-    [REPLY] = {"reply", sizeof(struct fence), on_reply, false},
-    [RELEASE] = {"release", sizeof(struct fence), on_release, false},
+    [REPLY] = {"reply", sizeof(struct fence), on_reply, fields},
+    [RELEASE] = {"release", sizeof(struct fence), on_release, fields},
     {0},
 };
 
@@ -135,10 +170,12 @@ const struct cv_algorithm cv_maekawa_plain = {
     .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_EXCLUSION | CV_FENCES_RISE,
     .quorums = true,
+    .answers = 1u << REPLY,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
     .adopt = adopt,
     .request = request,
     .release = release,
+    .valid = valid,
 };

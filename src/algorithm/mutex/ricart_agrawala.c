@@ -94,8 +94,22 @@ static const char *invariant(const struct cv_self *me)
     return my->mode == WANTED && !my->missing ? "with everybody's OK it would be inside" : NULL;
 }
 
+/* Nobody asks again before it has its answer, and nobody answers who was not asked. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    if (message->kind == REQUEST)
+        return !(my->deferred[message->from / 32] & 1u << message->from % 32);
+    return my->mode == WANTED && my->missing;
+}
+
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct request, time), .type = CV_FIELD_CLOCK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct request), on_request, false},
+    [REQUEST] = {"request", sizeof(struct request), on_request, fields},
     [OK] = {"ok", 0, on_ok, false},
     {0},
 };
@@ -118,11 +132,13 @@ const struct cv_algorithm cv_ricart_agrawala = {
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
     .clocked = CV_CLOCKS_ORDER,
     .alike = true,
+    .answers = 1u << OK,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
     .adopt = adopt,
     .request = want,
     .release = release,
+    .valid = valid,
     .invariant = invariant,
 };

@@ -19,6 +19,8 @@ enum kind { TOKEN, ACK, QUERY, ANSWER };
 enum timer { NO_ACK, SILENCE };
 enum parameter { COORDINATOR, ACKS, REGENERATE, CONFIRM };
 
+#define MOST_HOPS (UINT64_MAX / 2)
+
 struct token {
     uint64_t entries; /* counted */
     uint64_t hop;     /* the token's own number: how often it was passed on or made anew */
@@ -295,11 +297,26 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
     }
 }
 
+static const struct cv_field token_fields[] = {
+    {CV_FIELD(struct token, entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
+    {CV_FIELD(struct token, hop), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {0},
+};
+
+static const struct cv_field answer_fields[] = {
+    {CV_FIELD(struct answer, holds), .type = CV_FIELD_FLAG},
+    {CV_FIELD(struct answer, entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
+    {CV_FIELD(struct answer, received), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {CV_FIELD(struct answer, sent), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {CV_FIELD(struct answer, to), .type = CV_FIELD_MAYBE},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [TOKEN] = {"token", sizeof(struct token), on_token, false},
+    [TOKEN] = {"token", sizeof(struct token), on_token, token_fields},
     [ACK] = {"ack", 0, on_ack, false},
     [QUERY] = {"query", 0, on_query, false},
-    [ANSWER] = {"answer", sizeof(struct answer), on_answer, false},
+    [ANSWER] = {"answer", sizeof(struct answer), on_answer, answer_fields},
     {0},
 };
 

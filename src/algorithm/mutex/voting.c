@@ -183,6 +183,25 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     my->ballot = 0;
 }
 
+static bool asks(const struct cv_self *me, cv_node candidate, cv_node voter)
+{
+    for (uint32_t i = 0; i < votes_needed(me); i++)
+        if (asked(me, candidate, i) == voter)
+            return true;
+    return false;
+}
+
+/* A candidate asks its voters, and only those answer: each once in an attempt. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct ballot *ballot = cv_body(message);
+    if (message->kind == REQUEST || message->kind == RELEASE)
+        return asks(me, message->from, me->node);
+    return asks(me, me->node, message->from) && ballot->attempt <= my->attempt &&
+           (ballot->attempt < my->attempt || (me->region == CV_TRYING && my->answers < votes_needed(me)));
+}
+
 /* The attempts, each candidate's by themselves. */
 static void counters(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message)
 {
@@ -198,11 +217,17 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
                     &((struct ballot *)(void *)message->body)->attempt);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct ballot, attempt), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct ballot, fence), .type = CV_FIELD_FENCE},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct ballot), on_request, false},
-    [GRANT] = {"grant", sizeof(struct ballot), on_grant, false},
-    [DENY] = {"deny", sizeof(struct ballot), on_deny, false},
-    [RELEASE] = {"release", sizeof(struct ballot), on_release, false},
+    [REQUEST] = {"request", sizeof(struct ballot), on_request, fields},
+    [GRANT] = {"grant", sizeof(struct ballot), on_grant, fields},
+    [DENY] = {"deny", sizeof(struct ballot), on_deny, fields},
+    [RELEASE] = {"release", sizeof(struct ballot), on_release, fields},
     {0},
 };
 
@@ -240,5 +265,6 @@ const struct cv_algorithm cv_voting = {
     .timeout = timeout,
     .request = try,
     .release = release,
+    .valid = valid,
     .counters = counters,
 };

@@ -58,8 +58,13 @@ static void on_distance(struct cv_self *me, const struct cv_message *message)
         take(me, offer->distance, message->from);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct distance, distance), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [DISTANCE] = {"distance", sizeof(struct distance), on_distance, false},
+    [DISTANCE] = {"distance", sizeof(struct distance), on_distance, fields},
     {0},
 };
 

@@ -63,6 +63,11 @@ static const char *invariant(const struct cv_self *me)
 
 static const char *const timers[] = {[TICK] = "tick", NULL};
 
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    return cv_envelope_valid(me, message);
+}
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
     {0},
@@ -102,4 +107,5 @@ const struct cv_algorithm cv_abd = {
     .start = start,
     .timeout = on_tick,
     .invariant = invariant,
+    .valid = valid,
 };

@@ -90,10 +90,28 @@ static const char *invariant(const struct cv_self *me)
     return my->missing > cv_degree(me) ? "it waits for more acknowledgements than it has neighbours" : NULL;
 }
 
+/* Neighbours are at most a round apart. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    if (message->kind == MESSAGE)
+        return cv_envelope_valid(me, message);
+    if (message->kind == ACK)
+        return my->missing;
+    const struct safe *theirs = cv_body(message);
+    return theirs->round >= cv_round(me) && theirs->round <= cv_round(me) + 1 &&
+           my->safe[theirs->round & 1] < cv_degree(me);
+}
+
+static const struct cv_field safe_fields[] = {
+    {CV_FIELD(struct safe, round), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
     [ACK] = {"ack", 0, on_ack, false},
-    [SAFE] = {"safe", sizeof(struct safe), on_safe, false},
+    [SAFE] = {"safe", sizeof(struct safe), on_safe, safe_fields},
     {0},
 };
 
@@ -122,4 +140,5 @@ const struct cv_algorithm cv_alpha = {
     .init = cv_round_init,
     .start = start,
     .invariant = invariant,
+    .valid = valid,
 };

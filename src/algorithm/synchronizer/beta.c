@@ -173,6 +173,27 @@ static const char *invariant(const struct cv_self *me)
     return (my->parent == CV_NOBODY) != (cv_round(me) == 0) ? "the first round begins with joining the tree" : NULL;
 }
 
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const uint32_t place = cv_neighbour_index(me, message->from);
+    const bool child = place < cv_degree(me) && child_flags(me)[place];
+    switch (message->kind) {
+    case MESSAGE:
+        return cv_envelope_valid(me, message);
+    case ACK:
+        return my->missing;
+    case SAFE:
+        return my->parent != CV_NOBODY && my->safe < cv_degree(me); /* it may overtake the word that it is a child */
+    case NEXT:
+        return !is_root(me) && message->from == my->parent && !cv_round_done(me);
+    case TREE:
+        return true;
+    default:
+        return my->unanswered && !child;
+    }
+}
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
     [ACK] = {"ack", 0, on_ack, false},
@@ -218,4 +239,5 @@ const struct cv_algorithm cv_beta = {
     .init = init,
     .start = start,
     .invariant = invariant,
+    .valid = valid,
 };

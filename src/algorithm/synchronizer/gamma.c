@@ -192,11 +192,38 @@ static const char *invariant(const struct cv_self *me)
     return my->phase != WORKING && my->missing ? "who has reported has all acknowledgements" : NULL;
 }
 
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const bool up = !is_head(me) && message->from == parent(me);
+    const uint32_t place = cv_neighbour_index(me, message->from);
+    const bool child = place < cv_degree(me) && is_child(me, place);
+    switch (message->kind) {
+    case MESSAGE:
+        return cv_envelope_valid(me, message);
+    case ACK:
+        return my->missing;
+    case SAFE:
+        return child && my->safe < my->children;
+    case CLUSTER_SAFE:
+        return (up && my->phase == REPORTED) || (!up && place < cv_degree(me) && is_preferred(me, place));
+    case READY:
+        return child && my->ready < my->safe;
+    default:
+        return up && my->phase == READIED && !cv_round_done(me);
+    }
+}
+
+static const struct cv_field cluster_safe_fields[] = {
+    {CV_FIELD(struct cluster_safe, round), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
     [ACK] = {"ack", 0, on_ack, false},
     [SAFE] = {"safe", 0, on_safe, false},
-    [CLUSTER_SAFE] = {"cluster-safe", sizeof(struct cluster_safe), on_cluster_safe, false},
+    [CLUSTER_SAFE] = {"cluster-safe", sizeof(struct cluster_safe), on_cluster_safe, cluster_safe_fields},
     [READY] = {"ready", 0, on_ready, false},
     [PULSE] = {"pulse", 0, on_pulse, false},
     {0},
@@ -227,4 +254,5 @@ const struct cv_algorithm cv_gamma = {
     .init = init,
     .start = start,
     .invariant = invariant,
+    .valid = valid,
 };

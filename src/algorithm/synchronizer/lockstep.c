@@ -41,6 +41,11 @@ static void on_message(struct cv_self *me, const struct cv_message *message)
 
 static const char *const timers[] = {[TICK] = "tick", NULL};
 
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    return cv_envelope_valid(me, message);
+}
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
     {0},
@@ -71,4 +76,5 @@ const struct cv_algorithm cv_lockstep = {
     .init = cv_round_init,
     .start = begin_round,
     .timeout = on_tick,
+    .valid = valid,
 };

@@ -77,8 +77,13 @@ static void finish(struct cv_self *me)
         cv_result(me, 0, me->node);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct offer, distance), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [OFFER] = {"offer", sizeof(struct offer), on_offer, false},
+    [OFFER] = {"offer", sizeof(struct offer), on_offer, fields},
     {0},
 };
 

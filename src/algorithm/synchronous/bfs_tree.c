@@ -70,8 +70,13 @@ static void finish(struct cv_self *me)
         join(me, 0, me->node);
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct search, depth), .type = CV_FIELD_NUMBER},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [SEARCH] = {"search", sizeof(struct search), on_search, false},
+    [SEARCH] = {"search", sizeof(struct search), on_search, fields},
     {0},
 };
 

@@ -62,8 +62,13 @@ static void finish(struct cv_self *me)
     cv_elected(me, cv_rank_id(my->best));
 }
 
+static const struct cv_field fields[] = {
+    {CV_FIELD(struct best, rank), .type = CV_FIELD_RANK},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
-    [BEST] = {"best", sizeof(struct best), on_best, false},
+    [BEST] = {"best", sizeof(struct best), on_best, fields},
     {0},
 };
 
