@@ -180,6 +180,24 @@ def labels_stay_whole():
         assert not {word for word in labels if "callscalls" in word or word in ("ca", "cal", "call")}, (width, labels)
 
 
+def networks_are_drawn(directory):
+    """A ring has an edge a node; a tree over n nodes n - 1, in c clusters n - c; every edge of the graph is there once."""
+    def edges(line):
+        path = directory / "network.svg"
+        run(line, "--svg", str(path))
+        strokes = [path.get("stroke") for path in xml.parse(path).iter("{http://www.w3.org/2000/svg}path")
+                   if "Q" in path.get("d", "") and path.get("stroke-width") in ("1.2", "1.6", "2.2", "2.6")]
+        path.unlink()
+        return collections.Counter(strokes)
+
+    assert edges("chang-roberts -n 7") == {"#c9ced4": 7} and edges("franklin -n 5 --start all") == {"#c9ced4": 5}
+    assert edges("beta --graph grid:3x4 -n 12") == {"#0072b2": 11, "#c9ced4": 17 - 11}
+    assert edges("wireless --graph complete -n 6") == {"#0072b2": 5, "#c9ced4": 15 - 5}
+    # Two triangles joined by two edges, one of which the clusters prefer.
+    graph = "gamma --graph edges:1-2,2-3,1-3,4-5,5-6,4-6,3-4,2-5 --set clusters=sets:1-2-3/4-5-6"
+    assert edges(graph) == {"#0072b2": 4, "#009e73": 1, "#c9ced4": 3}, edges(graph)
+
+
 def runs_of_a_scenario_are_numbered(directory):
     """Each has a file of its own."""
     for option in (["--svg", str(directory / "split.svg")], [f"--trace={directory / 'split.jsonl'}"]):
@@ -233,6 +251,7 @@ def main():
         all_formats(pathlib.Path(name))
         diagrams_fit()
         labels_stay_whole()
+        networks_are_drawn(pathlib.Path(name))
         runs_of_a_scenario_are_numbered(pathlib.Path(name))
         failures_leave_nothing(pathlib.Path(name))
     return 0

@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: MIT
-/* The network of algorithms that run on a graph, with the way on which each node was reached: best, or at least first.
+/*
+ * The network that the run went over: a ring as a ring, with the direction in which messages travel; a graph by the
+ * trees that the run has made in it, since what is not in a tree is seldom what one looks for.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/graph_paths.h"
-#include "view/svg_parts.h"
+#include "view/svg_layout.h"
 
-#define SMALLEST_RADIUS 80.0
+#define RADIUS 12.0 /* of a node */
+#define TREE "#0072b2"
+#define PREFERRED "#009e73"
+#define OTHER "#c9ced4"
 
-static struct svg_point place(const struct svg *svg, struct svg_point middle, double radius, cv_node node)
+struct network {
+    struct svg *svg;
+    const struct cv_group *group;
+    struct svg_layout layout;
+    struct svg_point corner;
+    cv_node *parents;
+    bool clusters;
+};
+
+static struct svg_point place(const struct network *network, cv_node node)
 {
-    const double angle = -1.5707963267948966 + 6.283185307179586 * node / svg->scenario->group.nodes;
-    return (struct svg_point){middle.x + radius * cos(angle), middle.y + radius * sin(angle)};
+    const struct svg_point at = network->layout.at[node];
+    return (struct svg_point){network->corner.x + at.x, network->corner.y + at.y};
 }
+
+/* ---- trees ---- */
 
 /* Have nodes come to something over each other? */
 static bool has_results(const struct svg *svg)
@@ -25,32 +41,49 @@ static bool has_results(const struct svg *svg)
     return false;
 }
 
-/* Over whom each node came to what it has; otherwise from whom it first heard anything: in a wave, its parent. */
-static cv_node *find_parents(const struct svg *svg, bool results)
+/* From whom each node first heard anything of these kinds: in a wave, its parent. Whoever starts the wave has none. */
+static void find_wave(const struct svg *svg, uint32_t least_kind, cv_node *parents)
 {
-    const uint32_t nodes = svg->scenario->group.nodes;
-    cv_node *parents = malloc(nodes * sizeof *parents);
-    for (cv_node node = 0; parents && node < nodes; node++)
-        parents[node] = CV_NOBODY;
-    for (cv_node node = 0; parents && results && node < nodes; node++)
-        if (svg->history->nodes[node].came)
-            parents[node] = svg->history->nodes[node].via;
-    for (size_t i = 0; parents && !results && i < svg->history->count; i++) {
+    for (size_t i = 0; i < svg->history->count; i++) {
         const struct cv_event *event = &svg->history->events[i];
-        if (event->type == CV_EVENT_START)
-            parents[event->node] = event->node;
-        else if (event->type == CV_EVENT_RECEIVE && parents[event->node] == CV_NOBODY)
-            parents[event->node] = event->peer;
+        const bool sends = event->type == CV_EVENT_SEND, hears = event->type == CV_EVENT_RECEIVE;
+        if ((sends || hears) && event->content->kind >= least_kind && parents[event->node] == CV_NOBODY)
+            parents[event->node] = sends ? event->node : event->peer;
     }
-    return parents;
 }
+
+/* Clusters have trees, and a synchronizer may build one first; otherwise over whom a node came to what it has. */
+static const char *find_trees(struct network *network)
+{
+    const struct svg *svg = network->svg;
+    const uint32_t nodes = network->group->nodes;
+    for (cv_node node = 0; node < nodes; node++)
+        network->parents[node] = CV_NOBODY;
+    if (network->clusters) {
+        for (cv_node node = 0; node < nodes; node++)
+            network->parents[node] = network->group->parents[node];
+        return "The network; blue: the trees of the clusters; green: the edges over which clusters talk";
+    }
+    if (!has_results(svg) || svg->scenario->algorithm->preparing) {
+        find_wave(svg, svg->scenario->algorithm->preparing, network->parents);
+        return svg->scenario->algorithm->preparing ? "The network; blue: the tree that was built first"
+                                                   : "The network; blue: on this way a node was reached first";
+    }
+    for (cv_node node = 0; node < nodes; node++)
+        if (svg->history->nodes[node].came)
+            network->parents[node] = svg->history->nodes[node].via;
+    return "The network; blue: over this edge a node has come to what it has";
+}
+
+/* ---- edges ---- */
 
 /* The head of an arrow that ends at the rim of the second node. */
 static void draw_head(struct svg *svg, struct svg_point from, struct svg_point to)
 {
     const double length = hypot(to.x - from.x, to.y - from.y), dx = (to.x - from.x) / length,
                  dy = (to.y - from.y) / length;
-    const struct svg_point tip = {to.x - 13 * dx, to.y - 13 * dy}, foot = {tip.x - 9 * dx, tip.y - 9 * dy};
+    const struct svg_point tip = {to.x - (RADIUS + 1) * dx, to.y - (RADIUS + 1) * dy},
+                           foot = {tip.x - 9 * dx, tip.y - 9 * dy};
     fprintf(svg->out, "<path fill=\"#656d76\" d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fz\"/>\n", tip.x, tip.y, foot.x - 4 * dy,
             foot.y + 4 * dx, foot.x + 4 * dy, foot.y - 4 * dx);
 }
@@ -67,57 +100,118 @@ static void draw_weight(struct svg *svg, struct svg_point a, struct svg_point b,
         draw_head(svg, b, a);
 }
 
-static void draw_edges(struct svg *svg, struct svg_point middle, double radius, const cv_node *parents, bool tree)
+/* Among trees, an edge between nodes of one row is bent, so that it does not run through those between. */
+static void draw_edge(const struct network *network, cv_node from, cv_node to, const char *colour, double width)
 {
-    const struct cv_group *group = &svg->scenario->group;
+    const struct svg_point a = place(network, from), b = place(network, to);
+    const bool bent = network->layout.trees && a.y == b.y;
+    fprintf(network->svg->out,
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\" d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\"/>\n", colour,
+            width, a.x, a.y, (a.x + b.x) / 2, (a.y + b.y) / 2 + (bent ? 14 + fabs(a.x - b.x) / 8 : 0), b.x, b.y);
+}
+
+enum layer { LAYER_OTHER, LAYER_PREFERRED, LAYER_TREE, LAYERS };
+
+static enum layer layer_of(const struct network *network, cv_node node, uint64_t edge)
+{
+    const cv_node other = network->group->neighbours[edge];
+    if (network->parents[node] == other || network->parents[other] == node)
+        return LAYER_TREE;
+    return network->clusters && network->group->preferred[edge] ? LAYER_PREFERRED : LAYER_OTHER;
+}
+
+static void draw_edges(const struct network *network, enum layer layer)
+{
+    static const char *const colours[LAYERS] = {OTHER, PREFERRED, TREE};
+    static const double widths[LAYERS] = {1.2, 2.2, 2.6};
+    const struct cv_group *group = network->group;
     for (cv_node node = 0; node < group->nodes; node++)
         for (uint64_t edge = group->edges[node]; edge < group->edges[node + 1]; edge++) {
             const cv_node other = group->neighbours[edge];
-            const bool in_tree = parents[node] == other || parents[other] == node;
-            if (other < node || in_tree != tree)
+            if (other < node || layer_of(network, node, edge) != layer)
                 continue;
-            const struct svg_point a = place(svg, middle, radius, node), b = place(svg, middle, radius, other);
-            fprintf(svg->out,
-                    "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\"/>\n",
-                    a.x, a.y, b.x, b.y, tree ? "#0072b2" : "#c9ced4", tree ? 2.6 : 1.2);
+            draw_edge(network, node, other, colours[layer], widths[layer]);
             if (group->weights)
-                draw_weight(svg, a, b, group->weights[edge],
-                            cv_graph_step(&svg->scenario->graph, other, node, CV_BY_WEIGHT));
+                draw_weight(network->svg, place(network, node), place(network, other), group->weights[edge],
+                            cv_graph_step(&network->svg->scenario->graph, other, node, CV_BY_WEIGHT));
         }
+}
+
+static bool is_ring(const struct cv_group *group)
+{
+    return group->topology == CV_RING || group->topology == CV_RING_BOTH;
+}
+
+static void draw_ring(const struct network *network)
+{
+    for (cv_node node = 0; node < network->group->nodes; node++) {
+        const cv_node next = (node + 1) % network->group->nodes;
+        draw_edge(network, node, next, OTHER, 1.6);
+        draw_head(network->svg, place(network, node), place(network, next));
+        if (network->group->topology == CV_RING_BOTH)
+            draw_head(network->svg, place(network, next), place(network, node));
+    }
+}
+
+/* ---- nodes ---- */
+
+static void draw_node(const struct network *network, cv_node node)
+{
+    const struct svg *svg = network->svg;
+    const struct cv_history_node *it = &svg->history->nodes[node];
+    const struct svg_point at = place(network, node);
+    const bool leads = it->knows && it->leader == network->group->ids[node];
+    const bool head = network->clusters && network->parents[node] == node;
+    char text[32];
+    fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%.1f\"/>\n",
+            at.x, at.y, RADIUS,
+            leads      ? "#fff3c4"
+            : it->down ? "#f3f4f5"
+            : head     ? "#dcecf7"
+                       : "#ffffff",
+            leads  ? "#b58900"
+            : head ? TREE
+                   : "#8c959f",
+            head ? 2.2 : 1.4);
+    snprintf(text, sizeof text, "%" PRIu32, network->group->ids[node]);
+    svg_text(network->svg, at.x, at.y + 4.5, it->down ? "id small dim" : "id small", text);
+}
+
+static double draw(struct network *network, double y)
+{
+    struct svg *svg = network->svg;
+    const bool ring = is_ring(network->group);
+    const uint32_t nodes = network->group->nodes;
+    svg_text(svg, 28, y + 22, "", ring ? "The ring, and how messages travel" : find_trees(network));
+    if (ring)
+        svg_layout_circle(&network->layout, nodes);
+    else
+        svg_layout_trees(&network->layout, network->parents, nodes);
+    network->corner = (struct svg_point){58, y + 50};
+    if (ring)
+        draw_ring(network);
+    for (enum layer layer = 0; !ring && layer < LAYERS; layer++)
+        draw_edges(network, layer);
+    for (cv_node node = 0; node < nodes; node++)
+        draw_node(network, node);
+    if (58 + network->layout.width + 40 > svg->width)
+        svg->width = 58 + network->layout.width + 40;
+    return network->corner.y + network->layout.height + 30;
 }
 
 double svg_network_draw(struct svg *svg, double y)
 {
     const struct cv_group *group = &svg->scenario->group;
-    if (group->topology != CV_GRAPH || group->nodes < 2)
+    if ((group->topology != CV_GRAPH && !is_ring(group)) || group->nodes < 2)
         return y;
-    const double wanted = 7.0 * group->nodes, radius = wanted > SMALLEST_RADIUS ? wanted : SMALLEST_RADIUS;
-    const struct svg_point middle = {28 + radius + 30, y + radius + 50};
-    const bool results = has_results(svg);
-    cv_node *parents = find_parents(svg, results);
-    if (!parents) {
+    struct network network = {.svg = svg, .group = group, .clusters = group->parents != NULL};
+    network.layout.at = calloc(group->nodes, sizeof *network.layout.at);
+    network.parents = calloc(group->nodes, sizeof *network.parents);
+    if (network.layout.at && network.parents)
+        y = draw(&network, y);
+    else
         svg->out_of_memory = true;
-        return y;
-    }
-    svg_text(svg, 28, y + 22, "",
-             results ? "The network; blue: over this edge a node has come to what it has"
-                     : "The network; blue: on this way a node was reached first");
-    draw_edges(svg, middle, radius, parents, false);
-    draw_edges(svg, middle, radius, parents, true);
-    for (cv_node node = 0; node < group->nodes; node++) {
-        const struct cv_history_node *it = &svg->history->nodes[node];
-        const struct svg_point at = place(svg, middle, radius, node);
-        const bool leads = it->knows && it->leader == group->ids[node];
-        char text[32];
-        fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"12\" fill=\"%s\" stroke=\"%s\" stroke-width=\"1.4\"/>\n",
-                at.x, at.y,
-                leads      ? "#fff3c4"
-                : it->down ? "#f3f4f5"
-                           : "#ffffff",
-                leads ? "#b58900" : "#8c959f");
-        snprintf(text, sizeof text, "%" PRIu32, group->ids[node]);
-        svg_text(svg, at.x, at.y + 4.5, it->down ? "id small dim" : "id small", text);
-    }
-    free(parents);
-    return middle.y + radius + 20;
+    free(network.layout.at);
+    free(network.parents);
+    return y;
 }
