@@ -213,6 +213,37 @@ void cv_agreement_tick(struct cv_agreement *agreement)
     cv_agreement_finish(agreement);
 }
 
+/* A follower's heartbeats come in time as long as a leader sends two per election timeout, the shortest there is. */
+static uint64_t leader_due_ms(const struct cv_agreement *agreement)
+{
+    const struct raft *raft = &agreement->raft;
+    uint64_t due = raft->election_timer_start + raft->election_timeout;
+    for (unsigned i = 0; i < raft->configuration.n; i++) {
+        const struct raft_server *server = &raft->configuration.servers[i];
+        const uint64_t next = raft->leader_state.progress[i].last_send + raft->election_timeout / 2;
+        if (server->id != raft->id && server->role != RAFT_SPARE && next < due)
+            due = next;
+    }
+    return due;
+}
+
+uint64_t cv_agreement_due_ms(const struct cv_agreement *agreement)
+{
+    const struct raft *raft = &agreement->raft;
+    if (agreement->failed || agreement->installing)
+        return UINT64_MAX / 1000;
+    if (agreement->change_number || agreement->transfer_number || agreement->outstanding || agreement->letters)
+        return 0;
+    switch (raft->state) {
+    case RAFT_LEADER:
+        return agreement->ready ? leader_due_ms(agreement) : 0;
+    case RAFT_FOLLOWER:
+        return raft->election_timer_start + raft->follower_state.randomized_election_timeout;
+    default:
+        return 0;
+    }
+}
+
 void cv_agreement_settle(struct cv_agreement *agreement)
 {
     if (agreement->failed)

@@ -85,8 +85,11 @@ void cv_agreement_close(struct cv_agreement *agreement);
 
 /* A message of that member, of whom it is certain. CV_EINPUT if it is none; the member is not to be trusted then. */
 int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
-/* Time has passed. To be called some four times per heartbeat. */
+/* Time has passed. To be called some four times per heartbeat while something is under way. */
 void cv_agreement_tick(struct cv_agreement *agreement);
+/* While nothing is: when it has to be called at the latest. A leader that is called earlier sends its heartbeats then.
+ */
+uint64_t cv_agreement_due_ms(const struct cv_agreement *agreement);
 /* How long it waits for a leader, and how often a leader speaks, from now on. */
 void cv_agreement_pace(struct cv_agreement *agreement, uint32_t election_ms, uint32_t heartbeat_ms);
 /* The disk has done something. */

@@ -286,6 +286,13 @@ static void other_mode(struct cv_member *member, const struct cv_frame *hello)
                       hello->from, mode_text(hello->mode));
 }
 
+static void beats(void *context)
+{
+    const struct cv_member *member = context;
+    if (member->raft)
+        cv_raft_pass_time(member->raft);
+}
+
 /* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
 static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
@@ -382,6 +389,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     peers->calls = (struct cv_peers_calls){.changed = peer_changed,
                                            .renewed = peer_renewed,
                                            .beat = peer_beat,
+                                           .beats = beats,
                                            .frame = cv_mail_frame,
                                            .refused = refused,
                                            .objected = objected,

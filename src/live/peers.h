@@ -68,6 +68,7 @@ struct cv_peers_calls {
     void (*changed)(void *context, cv_node node, bool gone);
     void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
     void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
+    void (*beats)(void *context); /* this node itself is about to send its heartbeats */
     void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
     /* Somebody refuses to speak with this node; had it done so before? */
     void (*refused)(void *context, const struct cv_frame *hello, bool was_known);

@@ -7,8 +7,6 @@
 #include "live/member.h"
 #include "live/settings.h"
 
-#define SEATS_US 100000u
-
 /* ---- the lease ---- */
 
 static void lapse(struct cv_raft *raft)
@@ -237,30 +235,6 @@ void cv_raft_left(struct cv_raft *raft, cv_node node)
     cv_raft_update(raft);
 }
 
-static void time_passes(struct cv_alarm *alarm)
-{
-    struct cv_raft *raft = cv_alarm_owner(alarm, struct cv_raft, tick);
-    const struct cv_member *member = raft->member;
-    cv_raft_look(raft);
-    if (raft->breaker)
-        cv_breaker_tick(raft->breaker);
-    else
-        cv_agreement_tick(raft->agreement);
-    cv_raft_take_entries(raft);
-    cv_raft_renew(raft, member->roster.me, cv_loop_boot());
-    cv_assembly_tick(&raft->assembly, cv_loop_boot());
-    if (raft->agreement && raft->assembly.leads && !raft->change && cv_loop_boot() >= raft->check_us) {
-        raft->check_us = cv_loop_boot() + SEATS_US;
-        cv_raft_arrange_seats(raft);
-    }
-    cv_roster_pursue(raft);
-    if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
-        raft->without = true;
-        member->user.hopeless(member->user.context);
-    }
-    cv_loop_set(&raft->member->loop, alarm, raft->tick_us);
-}
-
 /* ---- opening ---- */
 
 static void init(struct cv_raft *raft, struct cv_member *member, const struct cv_settings *settings)
@@ -284,7 +258,6 @@ static void init(struct cv_raft *raft, struct cv_member *member, const struct cv
     raft->assembly.away = true;
     cv_raft_adopt_terms(raft);
     raft->patience_us = now + settings->longest_timeout_ms * 1000;
-    raft->tick.ring = time_passes;
     raft->end.ring = lease_ends;
 }
 
@@ -316,7 +289,7 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
     come_back(raft, away_us);
     cv_roster_compare(raft);
     cv_raft_take_entries(raft);
-    cv_loop_set(&member->loop, &raft->tick, raft->tick_us);
+    cv_raft_begin_time(raft);
     return 0;
 }
 

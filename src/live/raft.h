@@ -44,6 +44,8 @@ struct cv_raft {
     struct cv_assembly assembly;
     struct cv_lease lease;
     struct cv_alarm tick;
+    uv_prepare_t turn;   /* of the loop: it ends */
+    bool passing;        /* time does, at this moment */
     struct cv_alarm end; /* of the lease, a margin before */
     uv_async_t wake;     /* the disk has done something */
     uint64_t tick_us, margin_us;
@@ -102,6 +104,12 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
 void cv_raft_leave(struct cv_raft *raft);
 /* A peer has done so. */
 void cv_raft_left(struct cv_raft *raft, cv_node node);
+
+/* ---- raft_time.c ---- */
+
+void cv_raft_begin_time(struct cv_raft *raft);
+/* Looks at all that depends on the clock; also with every heartbeat. */
+void cv_raft_pass_time(struct cv_raft *raft);
 
 /* ---- the lease ---- */
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Whoever asks is answered: by nodes that are still starting, and by groups that have lived through many faults."""
 
+import pathlib
+import re
 import signal
 import sys
 import time
@@ -52,6 +54,28 @@ def asked_while_starting():
                 assert any(fences), f"{algorithm}: node {node} was always in a view before it could be asked"
 
 
+# ---- rest ----
+
+
+def wakeups(pid):
+    """Of all its threads so far."""
+    found = 0
+    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        found += int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status.read_text(encoding="utf-8"), re.M)[1])
+    return found
+
+
+def idle_nodes_rest():
+    """Heartbeats, and what answers them, wake a node twenty times a second; nothing else should, but seldom."""
+    with Group(3) as group:
+        time.sleep(2.5)  # a better coordinator may wait for its hold-off
+        before, begun = {node: wakeups(process.pid) for node, process in group.processes.items()}, time.monotonic()
+        time.sleep(5)
+        seconds = time.monotonic() - begun
+        rates = {node: (wakeups(process.pid) - before[node]) / seconds for node, process in group.processes.items()}
+        assert max(rates.values()) < 140, rates
+
+
 # ---- many faults ----
 
 
@@ -98,4 +122,4 @@ def cuts_are_no_mistakes():
 
 
 if __name__ == "__main__":
-    sys.exit(main([asked_while_starting, hangs_are_no_mistakes, cuts_are_no_mistakes]))
+    sys.exit(main([asked_while_starting, idle_nodes_rest, hangs_are_no_mistakes, cuts_are_no_mistakes]))
