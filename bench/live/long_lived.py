@@ -24,9 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "torment"))
 sys.path.append(str(ROOT / "tests" / "live"))
 
-from harness import PATIENCE, Client, Gone, Refused  # noqa: E402  pylint: disable=wrong-import-position
 from isolation import die_with_parent, run_isolated  # noqa: E402  pylint: disable=wrong-import-position
 from network import Namespaces  # noqa: E402  pylint: disable=wrong-import-position
+from harness import PATIENCE, Client, Gone, Refused  # noqa: E402  pylint: disable=wrong-import-position
 
 KINDS = ("kill", "stop", "cut")
 AFTER_PEACE = 2  # faults of each kind
@@ -88,7 +88,7 @@ class LongLived:
         elif kind == "stop":
             self.processes[node].send_signal(signal.SIGSTOP)
         else:
-            switch(f"n{node}", up=False)  # its end at the bridge
+            switch(f"n{node}-0", up=False)  # its end at the bridge
 
     def mend(self, kind, node):
         if kind == "kill":
@@ -97,7 +97,7 @@ class LongLived:
         elif kind == "stop":
             self.processes[node].send_signal(signal.SIGCONT)
         else:
-            switch(f"n{node}", up=True)
+            switch(f"n{node}-0", up=True)
 
     def view(self, node):
         client = Client(self.address(node))
