@@ -97,6 +97,7 @@ int ask_with(const struct conclave_options *options, struct cv_complaint *compla
     if (!cv_line_files(options, &files))
         return 0;
     atexit(forget_credentials);
+    cv_key_forbid_dumps();
     return cv_tls_open(&credentials, CV_TLS_CLIENT, &files, "--", complaint);
 }
 

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "client/line.h"
 #include "core/parse.h"
+#include "secure/key.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
 #define TELL_AFTER_S 2u
@@ -128,6 +130,9 @@ int hold_open(struct conclave **session, const struct hold *hold)
 {
     struct conclave_options options = hold->server;
     options.timeout_ms = ANSWER_MS;
+    struct cv_tls_files files;
+    if (cv_line_files(&options, &files))
+        cv_key_forbid_dumps();
     const int error = conclave_open_with(session, &options);
     return error ? hold_explain(*session, "server", error) : 0;
 }

@@ -78,6 +78,7 @@ int command_keygen(int argc, char **argv)
     const int code = read_options(&request, argc, argv);
     if (code != EXIT_HELD)
         return code < 0 ? EXIT_HELD : code;
+    cv_key_forbid_dumps();
     int error = request.client ? derive(&request, &key, &complaint) : cv_key_make(&key, CV_KEY_CLUSTER);
     if (error == CV_EFILE)
         cv_complain(&complaint, "the system has no randomness to give");

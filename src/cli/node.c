@@ -201,6 +201,7 @@ static void reload(void *context)
         return;
     }
     cv_service_reconsider(&node->service);
+    cv_peers_reconsider(&node->member.peers);
     if (node->member.raft) {
         cv_roster_reconfigure(node->member.raft, before, fresh);
         cv_roster_remember(node->member.raft);

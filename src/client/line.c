@@ -22,6 +22,7 @@ bool cv_line_files(const struct conclave_options *options, struct cv_tls_files *
     files->ca = choose(options->tls_ca, "CONCLAVE_TLS_CA");
     files->certificate = choose(options->tls_certificate, "CONCLAVE_TLS_CERTIFICATE");
     files->private_key = choose(options->tls_private_key, "CONCLAVE_TLS_PRIVATE_KEY");
+    files->crl = choose(NULL, "CONCLAVE_TLS_CRL");
     return files->keys || files->ca || files->certificate || files->private_key;
 }
 

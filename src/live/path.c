@@ -67,6 +67,21 @@ bool cv_peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
     return false;
 }
 
+static void reconsider(struct cv_wire *wire)
+{
+    if (wire && wire->stream.tls && !cv_tls_still_good(wire->stream.tls))
+        cv_stream_close(&wire->stream);
+}
+
+void cv_peers_reconsider(struct cv_peers *peers)
+{
+    for (uint32_t i = 0; peers->list && i < CV_MAX_MEMBERS; i++)
+        if (peers->list[i]) {
+            reconsider(peers->list[i]->spare);
+            reconsider(peers->list[i]->wire);
+        }
+}
+
 const char *cv_peer_at(const struct cv_peer *peer)
 {
     return peer->greeted && has_choice(peer) ? peer->wire->at : "";

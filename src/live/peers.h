@@ -107,6 +107,9 @@ struct cv_peers {
 int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
 
+/* Certificates were read again: who has one that is good no longer is let go. */
+void cv_peers_reconsider(struct cv_peers *peers);
+
 /* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
 void cv_peers_follow(struct cv_peers *peers);
 

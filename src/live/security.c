@@ -6,7 +6,8 @@ static struct cv_tls_files files_of(const struct cv_security_settings *settings)
     return (struct cv_tls_files){.keys = settings->cluster_key,
                                  .ca = settings->ca,
                                  .certificate = settings->certificate,
-                                 .private_key = settings->private_key};
+                                 .private_key = settings->private_key,
+                                 .crl = settings->crl};
 }
 
 int cv_security_open(struct cv_security *security, const struct cv_security_settings *settings,
@@ -16,6 +17,7 @@ int cv_security_open(struct cv_security *security, const struct cv_security_sett
     security->settings = settings;
     if (!files.keys && !files.ca)
         return 0;
+    cv_key_forbid_dumps();
     const int error = cv_tls_open(&security->members, CV_TLS_MEMBER, &files, "[security] ", complaint);
     return error ? error : cv_tls_open(&security->clients, CV_TLS_NODE, &files, "[security] ", complaint);
 }

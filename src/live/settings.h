@@ -41,6 +41,7 @@ struct cv_member_setting {
 struct cv_security_settings {
     char *cluster_key;                    /* files; NULL: none */
     char *ca, *certificate, *private_key; /* all or none */
+    char *crl;                            /* only with them; NULL: no certificate is revoked */
     bool plaintext;                       /* also off loopback */
     unsigned socket_mode;
     uint64_t handshake_ms;

@@ -25,6 +25,7 @@ void cv_security_settings_free(struct cv_security_settings *security)
     free(security->ca);
     free(security->certificate);
     free(security->private_key);
+    free(security->crl);
     cv_acls_free(&security->acls);
 }
 
@@ -58,7 +59,8 @@ int cv_security_settings_set(struct cv_security_settings *security, const char *
     } texts[] = {{"cluster-key", &security->cluster_key},
                  {"ca", &security->ca},
                  {"certificate", &security->certificate},
-                 {"private-key", &security->private_key}};
+                 {"private-key", &security->private_key},
+                 {"crl", &security->crl}};
     const struct {
         const char *key;
         uint64_t *number, largest;
@@ -83,7 +85,8 @@ int cv_security_settings_set(struct cv_security_settings *security, const char *
     if (strcmp(key, "plaintext") == 0)
         return set_plaintext(security, value, complaint);
     return cv_complain(complaint,
-                       "[" SECTION "] %s: expected cluster-key, ca, certificate, private-key, plaintext, socket-mode, "
+                       "[" SECTION
+                       "] %s: expected cluster-key, ca, certificate, private-key, crl, plaintext, socket-mode, "
                        "handshake, strangers or strangers-per-address",
                        cv_brief(key).text);
 }
@@ -93,6 +96,9 @@ int cv_security_settings_finish(const struct cv_security_settings *security, str
     const bool any = security->ca || security->certificate || security->private_key;
     if (any && (!security->ca || !security->certificate || !security->private_key))
         return cv_complain(complaint, "[" SECTION "] ca, certificate, private-key: expected all three of them");
+    if (security->crl && !any)
+        return cv_complain(complaint, "[" SECTION "] crl = %s: expected ca, certificate and private-key with it",
+                           cv_brief(security->crl).text);
     if ((any || security->cluster_key) && security->plaintext)
         return cv_complain(complaint, "[" SECTION "] plaintext = yes: expected no key and no certificate with it");
     return 0;

@@ -48,6 +48,10 @@ bool cv_key_is(const struct cv_key *key, struct cv_text secret);
 /* Does not leave it in memory. */
 void cv_key_wipe(void *key, size_t size);
 
+/* From now on this process leaves no core, and nobody but root reads its memory. For programs of our own: a library
+ * does not decide that. */
+void cv_key_forbid_dumps(void);
+
 /* Complains of a file that others than its owner can read; `what` is the option that named it. */
 int cv_key_file_check(int fd, const char *what, const char *path, struct cv_complaint *complaint);
 int cv_key_file_read(const char *what, const char *path, struct cv_keys *keys, struct cv_complaint *complaint);

@@ -32,6 +32,7 @@
     X(SSL_CTX_ctrl)                                                                                                    \
     X(SSL_CTX_free)                                                                                                    \
     X(SSL_CTX_get0_certificate)                                                                                        \
+    X(SSL_CTX_get_cert_store)                                                                                          \
     X(SSL_CTX_load_verify_file)                                                                                        \
     X(SSL_CTX_new)                                                                                                     \
     X(SSL_CTX_set_ciphersuites)                                                                                        \
@@ -54,6 +55,7 @@
     X(SSL_get0_peer_certificate)                                                                                       \
     X(SSL_get_error)                                                                                                   \
     X(SSL_get_ex_data)                                                                                                 \
+    X(SSL_get_peer_cert_chain)                                                                                         \
     X(SSL_get_verify_result)                                                                                           \
     X(SSL_load_client_CA_file)                                                                                         \
     X(SSL_new)                                                                                                         \
@@ -66,13 +68,22 @@
     X(SSL_set_session_id_context)                                                                                      \
     X(SSL_write)                                                                                                       \
     X(TLS_method)                                                                                                      \
+    X(X509_LOOKUP_file)                                                                                                \
     X(X509_NAME_get_text_by_NID)                                                                                       \
+    X(X509_STORE_CTX_free)                                                                                             \
+    X(X509_STORE_CTX_init)                                                                                             \
+    X(X509_STORE_CTX_new)                                                                                              \
+    X(X509_STORE_CTX_set_default)                                                                                      \
+    X(X509_STORE_add_lookup)                                                                                           \
+    X(X509_STORE_set_flags)                                                                                            \
     X(X509_VERIFY_PARAM_set1_host)                                                                                     \
     X(X509_VERIFY_PARAM_set1_ip_asc)                                                                                   \
     X(X509_check_host)                                                                                                 \
     X(X509_check_ip_asc)                                                                                               \
     X(X509_get0_notAfter)                                                                                              \
     X(X509_get_subject_name)                                                                                           \
+    X(X509_load_crl_file)                                                                                              \
+    X(X509_verify_cert)                                                                                                \
     X(X509_verify_cert_error_string)
 
 struct cv_openssl {

@@ -191,6 +191,23 @@ bool cv_tls_is_host(const struct cv_tls *tls, const char *host)
                            tls->ssl->X509_check_host(certificate, host, 0, 0, NULL) == 1);
 }
 
+bool cv_tls_still_good(const struct cv_tls *tls)
+{
+    const struct cv_openssl *ssl = tls->ssl;
+    if (!tls->established || ssl->SSL_session_reused(tls->handle))
+        return true;
+    X509 *certificate = ssl->SSL_get0_peer_certificate(tls->handle);
+    X509_STORE_CTX *question = ssl->X509_STORE_CTX_new();
+    const bool good = certificate && question &&
+                      ssl->X509_STORE_CTX_init(question, ssl->SSL_CTX_get_cert_store(tls->context->handle), certificate,
+                                               ssl->SSL_get_peer_cert_chain(tls->handle)) == 1 &&
+                      ssl->X509_STORE_CTX_set_default(question, tls->accepts ? "ssl_client" : "ssl_server") == 1 &&
+                      ssl->X509_verify_cert(question) == 1;
+    ssl->X509_STORE_CTX_free(question);
+    ssl->ERR_clear_error();
+    return good;
+}
+
 const char *cv_tls_wrong(const struct cv_tls *tls)
 {
     return tls->wrong;

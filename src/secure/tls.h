@@ -24,6 +24,7 @@ enum cv_tls_side {
 struct cv_tls_files {
     const char *keys;
     const char *ca, *certificate, *private_key;
+    const char *crl; /* certificates of the authority that are none any more; NULL: all are good */
 };
 
 struct cv_tls_context;
@@ -64,6 +65,8 @@ bool cv_tls_established(const struct cv_tls *tls);
 const char *cv_tls_identity(const struct cv_tls *tls);
 /* Is its certificate for that host? Whoever has the members' key is a member, wherever it is. */
 bool cv_tls_is_host(const struct cv_tls *tls, const char *host);
+/* Is its certificate still good, by the files as they were read last? A key's holder is not asked again. */
+bool cv_tls_still_good(const struct cv_tls *tls);
 /* Why it is broken. */
 const char *cv_tls_wrong(const struct cv_tls *tls);
 

@@ -118,6 +118,20 @@ static int complain(const struct cv_openssl *ssl, const char *prefix, const char
     return cv_complain(complaint, "%s%s %s: %s", prefix, what, cv_brief(path).text, why ? why : "cannot be read");
 }
 
+/* A list is expected of every authority in a chain: one that is missing or out of date lets nobody in. */
+static int load_revoked(const struct cv_openssl *ssl, SSL_CTX *handle, const char *path, const char *prefix,
+                        struct cv_complaint *complaint)
+{
+    X509_STORE *store = ssl->SSL_CTX_get_cert_store(handle);
+    X509_LOOKUP *lookup = ssl->X509_STORE_add_lookup(store, ssl->X509_LOOKUP_file());
+    if (!lookup)
+        return CV_ENOMEM;
+    if (ssl->X509_load_crl_file(lookup, path, X509_FILETYPE_PEM) < 1)
+        return complain(ssl, prefix, "crl", path, complaint);
+    ssl->X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+    return 0;
+}
+
 static int load_certificates(const struct cv_openssl *ssl, SSL_CTX *handle, const struct cv_tls_files *files,
                              const char *prefix, struct cv_complaint *complaint)
 {
@@ -135,7 +149,7 @@ static int load_certificates(const struct cv_openssl *ssl, SSL_CTX *handle, cons
         ssl->SSL_CTX_check_private_key(handle) != 1)
         return complain(ssl, prefix, "private-key", files->private_key, complaint);
     ssl->SSL_CTX_set_client_CA_list(handle, ssl->SSL_load_client_CA_file(files->ca));
-    return 0;
+    return files->crl ? load_revoked(ssl, handle, files->crl, prefix, complaint) : 0;
 }
 
 int64_t cv_tls_expires(const struct cv_tls_context *context)

@@ -412,7 +412,8 @@ static void reconsider_wait(struct cv_session *session)
 void cv_service_reconsider(struct cv_service *service)
 {
     for (struct cv_session *session = service->sessions; session; session = session->next)
-        if (!session->visitor.door && !cv_session_become(session, session->identity))
+        if (!session->visitor.door && ((session->stream.tls && !cv_tls_still_good(session->stream.tls)) ||
+                                       !cv_session_become(session, session->identity)))
             cv_stream_close(&session->stream);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         if (!session->stream.closing)

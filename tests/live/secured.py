@@ -62,6 +62,20 @@ class World:
         return base.with_suffix(".crt"), base.with_suffix(".pk")
 
 
+    def revoked(self, authority, *names, seconds=100000):
+        """The authority's list of what it has revoked: a file that lists these certificates."""
+        base = self.path / f"{authority}-crl"
+        base.mkdir(exist_ok=True)
+        config = base / "ca.conf"
+        config.write_text(f"[ca]\ndefault_ca = d\n[d]\ndatabase = {base}/index\ndefault_md = sha256\n")
+        (base / "index").touch()
+        signing = ("ca", "-config", config, "-keyfile", self.path / f"{authority}.ca-key", "-cert", self.path / f"{authority}.pem")
+        for name in names:
+            openssl(*signing, "-revoke", (self.path / name).with_suffix(".crt"))
+        openssl(*signing, "-gencrl", "-crlsec", seconds, "-out", base / "list.pem")
+        return base / "list.pem"
+
+
 def openssl(*words):
     done = run("openssl", *words)
     assert done.returncode == 0, done.stderr

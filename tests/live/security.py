@@ -7,6 +7,7 @@ import hmac
 import os
 import pathlib
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -288,14 +289,92 @@ def reload_changes_keys_and_acls():
         assert "everything stays as it was" in node.complaints, node.complaints
 
 
-def hang_up(node, until):
-    os.kill(node.process.pid, signal.SIGHUP)
+def until(condition, what):
     end = time.monotonic() + PATIENCE
-    while not until():
-        assert time.monotonic() < end, "HUP changed nothing"
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def hang_up(node, condition):
+    os.kill(node.process.pid, signal.SIGHUP)
+    until(condition, "HUP changed nothing")
 
 
 # ---- certificates ----
+
+
+def revoked_certificates_are_refused():
+    """From the next HUP on, those that are connected, too; a list that is out of date or missing lets nobody in."""
+    with World() as world:
+        ca = world.authority("ours")
+        node_crt, node_pk = world.certificate("node", "ours")
+        for name in ("build", "stolen"):
+            world.certificate(name, "ours")
+        security = f"ca = {ca}\ncertificate = {node_crt}\nprivate-key = {node_pk}\ncrl = {world.revoked('ours')}\n"
+        with Secured(world, security) as node:
+            for name in ("build", "stolen"):
+                assert node.lock("x", *certificate_options(world, name)).returncode == 0, name
+            held, kept = (subprocess.Popen([CONCLAVE, "lock", name, "--server", node.address,
+                                            *map(str, certificate_options(world, name)), "--", "cat"], stdin=subprocess.PIPE,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                          for name in ("stolen", "build"))
+            client = Client(node.socket)
+            until(lambda: [lock["holder"] is not None for lock in client.ask("LOCKS")] == [True, True], "held")
+            world.revoked("ours", "stolen")
+            hang_up(node, lambda: node.lock("x", *certificate_options(world, "stolen")).returncode == 123)
+            _, complaint = held.communicate(timeout=PATIENCE)
+            assert held.returncode == 122 and "lost" in complaint, (held.returncode, complaint)
+            assert node.lock("x", *certificate_options(world, "build")).returncode == 0
+            _, complaint = kept.communicate("", timeout=PATIENCE)
+            assert kept.returncode == 0, complaint
+            clients_list = world.path / "clients.pem"
+            shutil.copy(world.revoked("ours", "node"), clients_list)
+            refusing = conclave("lock", "x", "--server", node.address, *certificate_options(world, "build"), "--", "true",
+                                env={**os.environ, "CONCLAVE_TLS_CRL": str(clients_list)})
+            assert refusing.returncode == 123 and "revoked" in refusing.stderr, refusing
+            world.revoked("ours", seconds=1)  # soon it is out of date
+            hang_up(node, lambda: node.lock("x", *certificate_options(world, "build")).returncode == 123)
+            pathlib.Path(world.path / "ours-crl" / "list.pem").write_text("nonsense\n")
+            os.kill(node.process.pid, signal.SIGHUP)
+            client.close()
+        assert f"crl {world.path}/ours-crl/list.pem: " in node.complaints, node.complaints
+        config = world.path / "alone.conf"
+        config.write_text(f"[security]\ncrl = {ca}\n")
+        done = conclave("node", "--config", config)
+        assert done.returncode == 2 and "expected ca, certificate and private-key with it" in done.stderr, done
+
+
+def dumpable(*command):
+    """May others than root read the memory of this command, or get its core? What such a process has in /proc is its user's."""
+    user = 65534 if os.geteuid() == 0 else None
+    process = subprocess.Popen([str(word) for word in command], user=user, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
+    line = process.stdout.readline()
+    assert "ready" in line, line
+    owner = os.stat(f"/proc/{process.pid}/environ").st_uid
+    process.terminate()
+    process.communicate(timeout=PATIENCE)
+    return owner != 0
+
+
+def keys_are_not_dumped():
+    """Who holds a key leaves no core, and its memory is root's to read: the node, and commands that are given a key."""
+    with World() as world, World() as others:
+        key = world.key("cluster")
+        with Secured(world, f"cluster-key = {key}\n") as node:
+            theirs = others.path / "cluster.key"
+            shutil.copy(key, theirs)
+            if os.geteuid() == 0:
+                for path in (others.path, theirs):
+                    os.chown(path, 65534, 65534)
+            alone = [CONCLAVE, "node", "--listen", others.path / "s"]
+            if not dumpable(*alone) or "asan" in os.path.realpath(CONCLAVE):
+                print("     not checked: nothing may be dumped here, or the sanitizer has to read it")
+                return
+            assert not dumpable(*alone, "--set", f"security.cluster-key={theirs}"), "a node with a key"
+            command = [CONCLAVE, "lock", "x", "--server", node.address, "--key", theirs, "--", "sh", "-c", "echo ready; cat"]
+            assert not dumpable(*command), "who holds a lock by a key"
 
 
 def certificates():
@@ -346,7 +425,8 @@ def certificate_options(world, name):
 
 
 TESTS = [strangers_get_nothing, another_server_is_not_believed, long_waits_with_a_key, key_files_are_private, plaintext_stays_on_loopback,
-         unix_socket_has_its_mode, acl_matrix, reload_changes_keys_and_acls, certificates]
+         unix_socket_has_its_mode, acl_matrix, reload_changes_keys_and_acls, certificates,
+         revoked_certificates_are_refused, keys_are_not_dumped]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))
