@@ -41,6 +41,10 @@ EXPECTED = {
     "ring-two-callers": [dict(leader=80, elected_count=12), dict(leader=80, elected_count=6)],
     "chang-roberts-all-call": [dict(leader=6, total=3 * 6 - 1), dict(leader=6, total=6 * 7 // 2 + 6)],
     "chang-roberts-best-and-worst": [dict(leader=6, token=2 * 6 - 1), dict(leader=6, token=6 * 7 // 2)],
+    # 2n probes a round, n messages to tell: of eight 6, 8, 7 and 5 are left, of these 8, which then meets itself.
+    "franklin-rounds": [dict(leader=8, probe=3 * 16, total=3 * 16 + 8)],
+    # 2n aliases a phase and n for the last red process, which is 4 under the alias 8; n messages to tell.
+    "peterson-phases": [dict(leader=8, alias=2 * 16 + 8, total=2 * 16 + 16), dict(leader=4, alias=2 * 16 + 8)],
     "ring-crash-detected": [dict(leader=32)],
     "ring-crash-missed": [dict(leader=None, elected={3: None, 32: None, 5: None, 6: None, 12: None})],
     "ring-false-suspicion": [dict(leader=None, elected={3: 32, 32: 32, 5: 32, 6: 32, 12: 32, 80: None})],
@@ -60,6 +64,12 @@ EXPECTED = {
     # Three hops; with everybody wanting, r requests each: rn - 1 messages.
     "token-ring-example": [
         dict(order=[3], total=3, entered={3: 3}), dict(order=2 * [0, 1, 2, 3, 4, 5], token=2 * 6 - 1)],
+    # A receipt for each of three hops; then one hop that is lost and one that replaces it.
+    "token-ring-acknowledged": [
+        dict(order=[3], token=3, ack=3, entered={3: 3}), dict(order=[3], token=3, ack=2, unserved=[])],
+    # 3(n-1) each, in the order of times and of ids where those are equal; a release takes one time unit.
+    "lamport-example": [
+        dict(order=[0, 1, 2], total=18, entered={0: 2, 1: 4, 2: 6}), dict(order=[2, 1, 0], total=18)],
     "token-ring-false-regeneration": [
         dict(order=[3, 1], entered={3: 3, 1: 9}, violated=["exclusion"]), dict(order=[3, 1], entered={3: 3, 1: 25})],
     "lost-token": [

@@ -67,6 +67,7 @@ static void on_token(struct cv_self *me, const struct cv_message *message)
     if (my->color == RED) {
         my->color = BLACK;
         cv_yield(me);
+        cv_note(me, "turns black");
     }
     pass_on(me, TOKEN, token->rank);
 }

@@ -80,6 +80,7 @@ static void drop_out(struct cv_self *me)
     const uint32_t next = my->round + 1;
     my->mode = PASSIVE;
     cv_yield(me);
+    cv_note(me, "drops out");
     for (uint32_t side = LEFT; side <= RIGHT; side++)
         if (my->has[next % 2][side])
             pass_on(me, &(struct probe){my->heard[next % 2][side], next, side});
@@ -92,6 +93,12 @@ static void become_leader(struct cv_self *me)
     cv_elected(me, cv_my_id(me));
     if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_YES)
         cv_send(me, cv_successor(me), LEADER, &(struct announcement){cv_my_rank(me)});
+}
+
+static void win_round(struct cv_self *me)
+{
+    cv_note(me, "goes on to the next round");
+    begin_round(me);
 }
 
 /* Both sides have been heard in this round. */
@@ -107,7 +114,7 @@ static void end_round(struct cv_self *me)
     else if (best == cv_my_rank(me))
         become_leader(me);
     else
-        begin_round(me);
+        win_round(me);
 }
 
 static bool heard_both(const struct state *my)

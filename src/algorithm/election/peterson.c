@@ -6,8 +6,9 @@
  * Franklin's rounds on a ring that goes one way. A red process cannot hear what lies ahead of it, so it judges its
  * neighbour instead: it learns the aliases of the next red process upstream and of the one beyond, and if the nearer
  * alias is the best of the three it takes that alias over; otherwise it turns black and relays. Who meets its own alias
- * is the last red process. Its alias is the best rank of all, so that rank's owner is the leader. The text ends there;
- * since everybody is to know the leader, the last red process then tells the ring.
+ * is the last red process. Its alias is the best rank of all, so that rank's owner is the leader. The text has the last
+ * red process say "I am the leader" instead, and ends there; `literal` does that. Since everybody is to know the
+ * leader, the last red process then tells the ring.
  *
  *              call, or the first alias              otherwise
  *     ASLEEP --------------------------> RED -------------------> BLACK
@@ -23,7 +24,7 @@
 #include <conclave/algorithm.h>
 
 enum kind { ALIAS, LEADER };
-enum parameter { ANNOUNCE };
+enum parameter { ANNOUNCE, LITERAL };
 enum { ANNOUNCE_YES, ANNOUNCE_NO };
 
 enum color { ASLEEP, RED, BLACK, DONE };
@@ -59,10 +60,11 @@ static void call(struct cv_self *me)
 static void become_last(struct cv_self *me)
 {
     struct state *my = me->state;
+    const cv_rank leader = cv_parameter(me, LITERAL) ? cv_my_rank(me) : my->alias;
     my->color = DONE;
-    cv_elected(me, cv_rank_id(my->alias));
+    cv_elected(me, cv_rank_id(leader));
     if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_YES)
-        pass_on(me, LEADER, my->alias);
+        pass_on(me, LEADER, leader);
 }
 
 static void on_first(struct cv_self *me, cv_rank nearer)
@@ -83,10 +85,12 @@ static void on_second(struct cv_self *me, cv_rank beyond)
     my->second = false;
     if (my->nearer > my->alias && my->nearer > beyond) {
         my->alias = my->nearer;
+        cv_note(me, "stays red, under the nearer alias");
         pass_on(me, ALIAS, my->alias);
     } else {
         my->color = BLACK;
         cv_yield(me);
+        cv_note(me, "turns black");
     }
 }
 
@@ -136,6 +140,8 @@ static const struct cv_kind kinds[] = {
 
 static const struct cv_parameter parameters[] = {
     [ANNOUNCE] = {"announce", "does the last red process tell the others?", "yes|no", 0, CV_CHOICE, CV_EVERYONE_LEARNS},
+    [LITERAL] = {"literal", "the last red process is the leader, as the text says, not who has its alias", "no|yes", 0,
+                 CV_CHOICE, CV_BEST_WINS | CV_ANY_CALLER},
     {0},
 };
 
