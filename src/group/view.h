@@ -5,7 +5,8 @@
 
 #include <conclave/algorithm.h>
 
-#define CV_MAX_MEMBERS 64u /* of a live group: a set of them is a word */
+#define CV_MOST_EPOCHS ((1u << 24) - 1u) /* of views: so much room has a fence */
+#define CV_MAX_MEMBERS 64u               /* of a live group: a set of them is a word */
 #define CV_MOST_VOTERS 7u
 
 /* Sets of nodes: bit i is node i. */

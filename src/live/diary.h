@@ -31,6 +31,7 @@ enum cv_diary_event {
     CV_DIARY_PEER_SUSPECTED,
     CV_DIARY_PEER_TRUSTED,
     CV_DIARY_PEER_REFUSED,   /* a connection that could not prove it is a member, or said what none says */
+    CV_DIARY_PEER_CUT_OFF,   /* a member said what none says */
     CV_DIARY_CLIENT_REFUSED, /* the same of a client */
     CV_DIARY_DISK_FAILED,
     CV_DIARY_TIE_BREAKER, /* is lost, or found again */

@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/validity.h"
-
 #define CLOCK_MASK ((1ull << 40) - 1)
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
+#define MOST_HOPS 8192u /* of a message of an election, and of what it brings about */
 
 static struct cv_host *host_of(const struct cv_self *me)
 {
@@ -255,6 +254,7 @@ void cv_host_tell_members(struct cv_host *host, struct cv_instance *instance)
 void cv_host_request(struct cv_host *host, struct cv_instance *instance)
 {
     instance->flags |= CV_WANTS;
+    instance->answered = 0;
     cv_host_tell_members(host, instance);
     instance->policy->algorithm->request(begin(host, instance, &(struct cv_event){.type = CV_EVENT_REQUEST}));
     finish(host, instance);
@@ -322,12 +322,55 @@ void cv_host_timeout(struct cv_alarm *alarm)
     cv_host_settle(instance->host);
 }
 
-bool cv_host_accepts(const struct cv_instance *instance, const struct cv_message *message)
+/* ---- what may reach a handler ---- */
+
+/*
+ * Times are numbers in messages, and fences are made of them. A clock that somebody drove to its end would begin anew
+ * at 0, and a fence run over into the next view's.
+ */
+static bool times_fit(const struct cv_group *group, const struct cv_kind *kind, const struct cv_message *message)
 {
-    if (message->kind >= instance->policy->kinds)
+    if (message->clock > CV_MOST_ENTRIES / group->nodes)
         return false;
-    const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
-    return cv_kind_has_list(kind) ? message->words * 4 >= kind->bytes : message->words * 4 == kind->bytes;
+    for (const struct cv_field *field = kind->fields; field && field->name; field++) {
+        uint64_t time = 0;
+        if (field->type != CV_FIELD_CLOCK)
+            continue;
+        memcpy(&time, (const unsigned char *)cv_body(message) + field->offset, sizeof time);
+        if (time > message->clock)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t region_of(const struct cv_instance *instance)
+{
+    return instance->flags & CV_INSIDE ? CV_CRITICAL : instance->flags & CV_WANTS ? CV_TRYING : CV_REMAINDER;
+}
+
+static enum cv_validity judge(struct cv_host *host, const struct cv_parcel *parcel, const char **why)
+{
+    struct cv_instance *instance = parcel->instance;
+    const struct cv_message *message = parcel->message;
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    struct cv_self *me = begin(host, instance, NULL);
+    me->region = region_of(instance);
+    const enum cv_validity validity = cv_message_validity(algorithm, instance->policy->kinds, me, message, why);
+    if (validity != CV_VALID)
+        return validity;
+    *why = "a message with a time that cannot be";
+    if (!times_fit(me->group, &algorithm->kinds[message->kind], message))
+        return CV_FORGED;
+    *why = "a message that has gone round too often";
+    if (algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS)
+        return CV_STRAY;
+    if (!(algorithm->answers & 1ull << message->kind))
+        return CV_VALID;
+    *why = "a second answer to one request";
+    if (cv_set_has(instance->answered, message->from))
+        return CV_FORGED;
+    instance->answered |= cv_set_of(message->from);
+    return CV_VALID;
 }
 
 static void receive(struct cv_host *host, const struct cv_parcel *parcel)
@@ -366,7 +409,9 @@ void cv_host_wake(struct cv_alarm *alarm)
     struct cv_parcel *parcel = instance->resting;
     cv_alarm_cancel(host->alarms, alarm);
     instance->resting = NULL;
-    receive(host, parcel);
+    const char *why;
+    if (judge(host, parcel, &why) == CV_VALID) /* it was when it came, but that was a while ago */
+        receive(host, parcel);
     free(parcel);
     cv_host_settle(host);
 }
@@ -393,13 +438,17 @@ static void handle(struct cv_host *host, const struct cv_parcel *parcel)
         receive(host, parcel);
 }
 
-void cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel)
+enum cv_validity cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel, const char **why)
 {
-    host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
     if (cv_instance_is_section(parcel->instance))
         cv_host_start(host, parcel->instance);
+    const enum cv_validity validity = judge(host, parcel, why);
+    if (validity != CV_VALID)
+        return validity;
+    host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
     handle(host, parcel);
     cv_host_settle(host);
+    return CV_VALID;
 }
 
 void cv_host_settle(struct cv_host *host)

@@ -15,6 +15,7 @@
 #include "core/parse.h"
 #include "core/quorum.h"
 #include "core/random.h"
+#include "core/validity.h"
 #include "group/view.h"
 
 /* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
@@ -89,6 +90,7 @@ struct cv_instance {
     uint64_t generation; /* and with which readers */
     uint32_t flags;      /* enum cv_instance_flag */
     cv_id leader;
+    cv_set answered; /* who has answered its request */
     enum cv_subject subject;
     struct cv_timer timers[CV_MAX_TIMERS];
     struct cv_timer rest; /* a message that goes round for ever pauses here while nobody wants it */
@@ -198,9 +200,8 @@ void cv_host_request(struct cv_host *host, struct cv_instance *instance);
 void cv_host_release(struct cv_host *host, struct cv_instance *instance);
 void cv_host_call(struct cv_host *host, struct cv_instance *instance, bool recovers); /* the election */
 void cv_host_tell(struct cv_host *host, struct cv_instance *instance, cv_node node, bool gone);
-/* Is the message one the instance's algorithm can take? */
-bool cv_host_accepts(const struct cv_instance *instance, const struct cv_message *message);
-void cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel);
+/* Handles a message of another node, if it is one that can be; otherwise nothing happens, and `why` says why not. */
+enum cv_validity cv_host_deliver(struct cv_host *host, const struct cv_parcel *parcel, const char **why);
 /* Delivers what nodes have sent to themselves. */
 void cv_host_settle(struct cv_host *host);
 

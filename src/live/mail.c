@@ -110,15 +110,17 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
     struct cv_message *message = unpack(member, from, frame, small, sizeof small);
     if (!message)
         return;
-    if (frame->kind < CV_MAX_KINDS && cv_host_accepts(instance, message)) {
-        const struct cv_parcel parcel = {.instance = instance,
-                                         .number = cv_peers_number(&member->peers, from, frame),
-                                         .hops = frame->hops,
-                                         .message = message};
-        cv_host_deliver(&member->host, &parcel);
-    } else {
+    const struct cv_parcel parcel = {.instance = instance,
+                                     .number = cv_peers_number(&member->peers, from, frame),
+                                     .hops = frame->hops,
+                                     .message = message};
+    const char *why = "a message of no known kind";
+    const enum cv_validity validity =
+        frame->kind < CV_MAX_KINDS ? cv_host_deliver(&member->host, &parcel, &why) : CV_FORGED;
+    if (validity == CV_STRAY)
         member->disagreements++;
-    }
+    else if (validity == CV_FORGED)
+        cv_peers_cut_off(&member->peers, from, why);
     if ((void *)message != (void *)small)
         free(message);
 }
@@ -248,7 +250,8 @@ void cv_mail_catch_up(struct cv_member *member)
         struct cv_early *next = early->next;
         struct cv_frame frame;
         const char *wrong;
-        if (cv_frame_read(early->bytes, early->size, &frame, &wrong) > 0)
+        if (!cv_peers_is_cut_off(&member->peers, early->from) &&
+            cv_frame_read(early->bytes, early->size, &frame, &wrong) > 0)
             cv_mail_frame(member, early->from, &frame);
         free(early);
         early = next;

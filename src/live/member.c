@@ -18,6 +18,7 @@
 #include "live/wire.h"
 
 #define TICK_US 1000u
+#define DISMISSED_US 10000000u
 #define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
 
 cv_node cv_member_leader(const struct cv_member *member)
@@ -209,6 +210,8 @@ static void peer_changed(void *context, cv_node node, bool gone)
         cv_raft_gone(member->raft, node);
     if (gone)
         cv_mail_lost(member, node); /* what was on its way */
+    else
+        member->dismissers &= ~cv_set_of(node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
@@ -293,6 +296,29 @@ static void beats(void *context)
         cv_raft_pass_time(member->raft);
 }
 
+/*
+ * One member alone is not believed: it may be mistaken, or lie. Nobody who speaks with this node as ever may be left,
+ * and either two say so or for long nobody says otherwise.
+ */
+static bool is_dismissed(struct cv_member *member, const struct cv_frame *hello)
+{
+    const struct cv_roster *roster = &member->roster;
+    cv_set others = 0, speaking = 0;
+    for (cv_node node = 0; node < roster->count; node++) {
+        const struct cv_peer *peer = member->peers.list[node];
+        others |= peer ? cv_set_of(node) : 0;
+        speaking |= peer && peer->greeted && peer->id != hello->from ? cv_set_of(node) : 0;
+        if (!peer || peer->id != hello->from)
+            continue;
+        if (!member->dismissers)
+            member->dismissed_us = cv_loop_now();
+        member->dismissers |= cv_set_of(node);
+    }
+    const uint32_t enough = cv_set_count(others) < 2 ? cv_set_count(others) : 2;
+    return !(speaking & ~member->dismissers) &&
+           (cv_set_count(member->dismissers) >= enough || cv_loop_now() - member->dismissed_us >= DISMISSED_US);
+}
+
 /* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
 static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
@@ -301,7 +327,7 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
     if (hello->refusal == CV_REFUSAL_MODE)
         other_mode(member, hello);
     if (hello->refusal == CV_REFUSAL_DISMISSED && member->raft && hello->group && hello->group == roster->group &&
-        cv_roster_believes(member->raft, hello->stream - 1, was_known))
+        cv_roster_believes(member->raft, hello->stream - 1, was_known) && is_dismissed(member, hello))
         cv_member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
 }
 

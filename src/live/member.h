@@ -95,11 +95,13 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     bool begun;
-    bool failed;       /* it cannot go on */
-    char outside[256]; /* why it takes no part in the group, in one line, and ends; empty otherwise */
-    bool content;      /* the last time the watchdog looked */
-    cv_set met;        /* peers whose first heartbeat has come */
-    cv_set astray;     /* peers that are in another view, by their last heartbeat */
+    bool failed;           /* it cannot go on */
+    char outside[256];     /* why it takes no part in the group, in one line, and ends; empty otherwise */
+    bool content;          /* the last time the watchdog looked */
+    cv_set met;            /* peers whose first heartbeat has come */
+    cv_set dismissers;     /* peers who say that this node does not belong to the group, */
+    uint64_t dismissed_us; /* and since when */
+    cv_set astray;         /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
     uint64_t disagreements; /* letters of another algorithm than ours */

@@ -11,6 +11,8 @@
 
 #define FIRST_REDIAL_US 20000u
 #define LONGEST_REDIAL_US 500000u
+#define FIRST_CUT_US 5000000u
+#define LONGEST_CUT_US 60000000u
 
 static uint64_t new_stream(struct cv_peers *peers)
 {
@@ -20,6 +22,39 @@ static uint64_t new_stream(struct cv_peers *peers)
 static bool same_process(uint64_t one_stream, uint64_t other_stream)
 {
     return one_stream >> 32 == other_stream >> 32;
+}
+
+/* ---- who says what no member says ---- */
+
+static bool is_cut_off(const struct cv_peer *peer)
+{
+    return peer->cut_until_us > cv_loop_now();
+}
+
+bool cv_peers_is_cut_off(const struct cv_peers *peers, cv_node node)
+{
+    return peers->list && peers->list[node] && is_cut_off(peers->list[node]);
+}
+
+void cv_peers_cut_off(struct cv_peers *peers, cv_node node, const char *why)
+{
+    struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
+    if (!peer || is_cut_off(peer))
+        return;
+    peer->cut_us = !peer->cut_us                        ? FIRST_CUT_US
+                   : peer->cut_us >= LONGEST_CUT_US / 2 ? LONGEST_CUT_US
+                                                        : 2 * peer->cut_us;
+    peer->cut_until_us = cv_loop_now() + peer->cut_us;
+    peers->cut_off++;
+    cv_note(CV_DIARY_PEER_CUT_OFF, {"peer", .number = peer->id}, {"why", .text = why},
+            {"for_ms", .number = peer->cut_us / 1000});
+    snprintf(peer->trouble, sizeof peer->trouble, "cut off: %s", why);
+    if (peer->wire)
+        cv_stream_close(&peer->wire->stream);
+    if (peer->spare)
+        cv_stream_close(&peer->spare->stream);
+    if (!peer->suspected)
+        cv_alarm_set(&peers->loop->alarms, &peer->deadline, cv_loop_now());
 }
 
 /* ---- the failure detector ---- */
@@ -54,11 +89,15 @@ static void watch(struct cv_peer *peer)
 
 cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
 {
-    const cv_set expected = peers->list ? nodes & peers->suspected : 0;
+    cv_set expected = peers->list ? nodes & peers->suspected : 0;
     for (cv_node node = 0; expected && node < peers->roster->count; node++) {
         struct cv_peer *peer = peers->list[node];
         if (!cv_set_has(expected, node) || !peer)
             continue;
+        if (is_cut_off(peer)) {
+            expected &= ~cv_set_of(node);
+            continue;
+        }
         peer->suspected = false;
         cv_note(CV_DIARY_PEER_TRUSTED, {"peer", .number = peers->roster->ids[node]}, {"why", .text = "view"});
         cv_detector_trust(&peer->detector, cv_loop_now(), false, 0);
@@ -77,7 +116,7 @@ static void deadline_passed(struct cv_alarm *alarm)
     struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, deadline);
     const uint64_t now = cv_loop_now(), patience = peer->detector.least_us / 2;
     const bool late = now > alarm->due + patience;
-    if (peer->overdue && !late) {
+    if (is_cut_off(peer) || (peer->overdue && !late)) {
         suspect(peer, "silence");
         return;
     }
@@ -186,6 +225,10 @@ static void time_to_beat(struct cv_alarm *alarm)
 
 static void dial(struct cv_peer *peer)
 {
+    if (is_cut_off(peer)) {
+        cv_alarm_set(&peer->peers->loop->alarms, &peer->redial, peer->cut_until_us);
+        return;
+    }
     peer->wire = cv_peer_connect(peer, peer->path);
     if (!peer->wire)
         cv_loop_set(peer->peers->loop, &peer->redial, LONGEST_REDIAL_US);
@@ -278,6 +321,10 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     struct cv_peers *peers = peer->peers;
     if (frame->type == CV_FRAME_BEAT) {
         const uint64_t now = cv_loop_boot();
+        if (frame->epoch > CV_MOST_EPOCHS) {
+            cv_peers_cut_off(peers, peer->node, "a heartbeat of a view that cannot be");
+            return true;
+        }
         cv_detector_heard(&peer->detector, cv_loop_now());
         peer->behind_us = now > frame->sent_at ? now - frame->sent_at : 0;
         watch(peer);

@@ -45,8 +45,9 @@ struct cv_peer {
     const char *last_at;              /* where the last connection was made to */
     char trouble[128];                /* why TLS with it failed the last time; empty since it did not */
     uint64_t redial_us;
-    uint64_t behind_us;   /* how late its last heartbeat came, by its own clock and ours */
-    struct cv_peer *next; /* of those who are gone for good, until they are freed */
+    uint64_t cut_us, cut_until_us; /* it has said what no member says: for how long it was cut off, and until when */
+    uint64_t behind_us;            /* how late its last heartbeat came, by its own clock and ours */
+    struct cv_peer *next;          /* of those who are gone for good, until they are freed */
     cv_id id;
     cv_node node;
     bool suspected;
@@ -99,6 +100,7 @@ struct cv_peers {
     struct cv_security *security;
     struct cv_door door; /* for those who have not said who they are, and proved it */
     uint64_t refused;    /* connections ended for what they said */
+    uint64_t cut_off;    /* so often a member was cut off */
     uint64_t bytes_in, bytes_out;
 };
 
@@ -128,6 +130,12 @@ void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *f
 /* Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
  */
 const char *cv_peer_at(const struct cv_peer *peer);
+/*
+ * That member says what no member says. Its connection ends, it is suspected as soon as this step is over, and it is
+ * not spoken with for a while; the longer the more often it does that.
+ */
+void cv_peers_cut_off(struct cv_peers *peers, cv_node node, const char *why);
+bool cv_peers_is_cut_off(const struct cv_peers *peers, cv_node node);
 /* Tells everybody at once what else goes with the next heartbeat. */
 void cv_peers_beat(struct cv_peers *peers);
 

@@ -112,7 +112,7 @@ void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *fr
         raft->member->disagreements += !cv_breaker_hear(raft->breaker, frame);
     } else if (frame->clock > (uint64_t)frame->words * 4 ||
                cv_agreement_hear(raft->agreement, cv_raft_seat(raft, from), frame->body, frame->clock) == CV_EINPUT) {
-        raft->member->disagreements++;
+        cv_peers_cut_off(&raft->member->peers, from, "a message of Raft's that no member sends");
     }
     cv_raft_take_entries(raft);
 }

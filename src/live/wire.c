@@ -91,6 +91,10 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     const bool dialled = wire->peer != NULL;
     struct cv_peer *peer = dialled ? wire->peer : cv_peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
+    if (peer && cv_peers_is_cut_off(peers, peer->node)) {
+        refuse(wire, "it was cut off for what it said");
+        return;
+    }
     if (hello->refusal && peer) {
         peers->calls.refused(peers->calls.context, hello, peer->wire == wire && peer->greeted);
         refuse(wire, "it refuses to speak with this node");

@@ -48,6 +48,8 @@ const struct cv_number cv_number_table[] = {
     {"peers", "bytes_out", "conclave_peer_sent_bytes_total", "Bytes sent to members.", 1, AT(bytes_out)},
     {"peers", "refused", "conclave_refused_peers_total", "Members' connections ended for what they said.", 1,
      AT(refused_peers)},
+    {"peers", "cut_off", "conclave_cut_off_peers_total", "Members cut off because they said what no member says.", 1,
+     AT(cut_off_peers)},
     {"peers", "disagreements", "conclave_disagreements_total", "Messages of a member that means something else.", 1,
      AT(disagreements)},
     {"peers", "dropped_peers", "conclave_dropped_peers_total", "Members' connections that took too long to greet.", 1,
@@ -116,6 +118,7 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
     numbers->bytes_in = (int64_t)peers->bytes_in;
     numbers->bytes_out = (int64_t)peers->bytes_out;
     numbers->refused_peers = (int64_t)peers->refused;
+    numbers->cut_off_peers = (int64_t)peers->cut_off;
     numbers->dropped_peers = (int64_t)peers->door.dropped;
     numbers->disagreements = (int64_t)member->disagreements;
     numbers->heartbeat_ms = (int64_t)(peers->heartbeat_us / 1000);

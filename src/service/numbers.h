@@ -17,7 +17,7 @@ struct cv_numbers {
     int64_t members, view_members, suspected, coordinator, serves;
     int64_t clients, connections, commands, strangers, dropped_strangers, refused_clients, dropped_observers;
     int64_t rejected, most_clients, http_requests;
-    int64_t bytes_in, bytes_out, refused_peers, dropped_peers, disagreements;
+    int64_t bytes_in, bytes_out, refused_peers, cut_off_peers, dropped_peers, disagreements;
     int64_t names, held, waiting, grants, releases, losses, lending_notices;
     int64_t heartbeat_ms, suspicions, mistakes, mistaken_ms, outages;
     int64_t lease_ms, lease_length_ms, lapses, raft_leader, raft_term, raft_committed, raft_stored;

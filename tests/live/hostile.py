@@ -8,23 +8,13 @@ import struct
 import sys
 import time
 
+import forge
+from forge import BEAT, HELLO, LETTER, frame, hello
 from harness import Cluster, Gone, main
-
-HELLO, BEAT, LETTER = 1, 2, 3
-
 
 def peer_address(cluster, node):
     text = (cluster.directory / f"node{node}.conf").read_text()
     return "127.0.0.1", int(re.search(rf"^{node} = 127\.0\.0\.1:(\d+)", text, re.MULTILINE)[1])
-
-
-def frame(kind, body):
-    return struct.pack("<IB", len(body) + 1, kind) + body
-
-
-def hello(group=0, sender=1, to=3, magic=0x434c434e, version=3, stream=77, mode=2, refusal=0):
-    return frame(HELLO, struct.pack("<IIQIIQQQQBBBBIIQQ", magic, version, group, sender, to, stream, 0, 1, 0, mode, refusal,
-                                    0, 0, 1, 1, 0, 0))
 
 
 def letter(name, words, body, length=None):
@@ -161,5 +151,79 @@ def random_clients():
     cluster.check()
 
 
+def info(cluster, node, key):
+    client = cluster.client(node)
+    text = client.ask("INFO")
+    client.close()
+    return int(re.search(rf"^{key}:(\d+)", text, re.MULTILINE)[1])
+
+
+def until(true, what, patience=60):
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        try:
+            if true():
+                return
+        except (OSError, Gone):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f"never: {what}")
+
+
+def log(cluster, node):
+    """What the node has said so far."""
+    return "".join(path.read_text() for path in cluster.directory.glob(f"node{node}*.log"))
+
+
+def forged_letters():
+    """
+    Somebody takes a member's place and sends what the algorithm never sends: two requests of one member, to a node that does
+    not coordinate; a grant to the coordinator; a kind that there is not. The member is cut off, and that is all.
+    """
+    cluster = start()
+    try:
+        group, mode = forge.learn(peer_address(cluster, 2), 1, 2)
+        central = forge.fingerprint("central", -1)
+        for node, sender, messages in [(2, 1, [(0, b"")] * 2), (3, 1, [(1, struct.pack("<Q", 1))]), (3, 2, [(7, b"")])]:
+            epoch = cluster.await_view([1, 2, 3], patience=60)[0]
+            before = info(cluster, node, "cut_off")
+            with socket.create_connection(peer_address(cluster, node), 5) as connection:
+                offer = hello(group=group, sender=sender, to=node, stream=1000 << 32 | 1, mode=mode)
+                for sequence, (kind, body) in enumerate(messages, 1):
+                    offer += forge.numbered(LETTER, sequence, forge.LOCK, kind, b"forged", epoch, 5, central, body)
+                connection.sendall(offer)
+                hang_up(connection)
+            until(lambda node=node, before=before: info(cluster, node, "cut_off") > before, f"cut off for {messages}")
+        cluster.await_view([1, 2, 3], patience=120)
+        assert info(cluster, 2, "disagreements") == 0
+        assert "event=peer-cut-off" in log(cluster, 2), log(cluster, 2)
+        for node in (1, 2, 3):
+            client = cluster.client(node)
+            fence = client.ask("LOCK", "x")
+            assert client.ask("UNLOCK", "x", fence) == 1
+            client.close()
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
+def forged_dismissal():
+    """A member says that another does not belong to the group any more. One alone is not believed."""
+    cluster = start()
+    try:
+        address = peer_address(cluster, 3)
+        group, mode = forge.learn(address, 1, 3)
+        for attempt in range(3):
+            with socket.create_connection(address, 5) as connection:
+                connection.sendall(hello(group=group, sender=1, to=3, stream=(2000 + attempt) << 32 | 1, mode=mode) +
+                                   hello(group=group, sender=1, to=3, stream=1000, mode=mode, refusal=forge.DISMISSED))
+                hang_up(connection)
+        cluster.await_view([1, 2, 3], patience=60)
+        assert cluster.find().keys() == {1, 2, 3}
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
 if __name__ == "__main__":
-    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients]))
+    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_dismissal]))
