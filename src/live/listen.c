@@ -142,3 +142,12 @@ int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *wh
         error = uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
     return error ? cv_complain(complaint, "%s %s: %s", what, cv_brief(address).text, uv_strerror(error)) : 0;
 }
+
+/* A listener that was never opened has no loop. */
+void cv_listener_close(struct cv_listener *listener)
+{
+    if (!listener->loop || uv_is_closing(&listener->uv.handle) || !uv_is_active(&listener->uv.handle))
+        return;
+    cv_alarm_cancel(&listener->loop->alarms, &listener->again);
+    uv_close(&listener->uv.handle, NULL);
+}

@@ -167,6 +167,8 @@ struct cv_listener {
  * the listener may do is set before. */
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
               struct cv_complaint *complaint);
+/* Nobody connects any more. The loop's end does the same. */
+void cv_listener_close(struct cv_listener *listener);
 /* For cv_stream_accept() alone. */
 int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream);
 /* 127.0.0.0/8 or ::1: what is sent there does not leave the machine. */

@@ -437,6 +437,8 @@ static bool anybody_holds(const struct cv_service *service)
 void cv_service_close(struct cv_service *service)
 {
     struct cv_raft *raft = service->member->raft;
+    for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
+        cv_listener_close(&service->listeners[i]);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     while (service->sessions)
