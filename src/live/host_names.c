@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The names and what is kept of each. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "core/error.h"
+#include "core/glob.h"
 #include "core/scenario.h"
 #include "live/host.h"
 
@@ -71,7 +71,8 @@ uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, con
     const uint32_t problem = subject == CV_SUBJECT_BALLOT ? CV_ELECTION : CV_MUTEX;
     uint32_t policy = subject == CV_SUBJECT_GROUP ? 0 : 1;
     while (policy && policy < host->policy_count &&
-           (host->policies[policy].algorithm->problem != problem || fnmatch(host->policies[policy].pattern, name, 0)))
+           (host->policies[policy].algorithm->problem != problem ||
+            !cv_glob(cv_text(host->policies[policy].pattern), cv_text(name))))
         policy++;
     return policy;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "secure/acl.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/glob.h"
 #include "secure/key.h"
 
 #define LONGEST 512u /* of a name or a pattern */
@@ -86,39 +86,30 @@ bool cv_acls_find(const struct cv_acls *acls, const char *identity, const struct
     if (strcmp(identity, CV_KEY_CLUSTER) == 0)
         return true; /* it could make itself any key there is */
     for (uint32_t i = 0; i < acls->count; i++)
-        if (fnmatch(acls->list[i].identities, identity, 0) == 0) {
+        if (cv_glob(cv_text(acls->list[i].identities), cv_text(identity))) {
             *acl = &acls->list[i];
             return true;
         }
     return !acls->count || strcmp(identity, CV_IDENTITY_LOCAL) == 0; /* the socket's file permission is enough */
 }
 
-static bool fits(const char *patterns, const char *name)
+static bool fits(const char *patterns, struct cv_text name)
 {
     struct cv_text rest = patterns ? cv_text(patterns) : (struct cv_text){"", 0}, pattern;
-    char one[LONGEST];
-    while (cv_text_take(&rest, ' ', &pattern)) {
-        if (!pattern.length || pattern.length >= sizeof one)
-            continue;
-        memcpy(one, pattern.start, pattern.length);
-        one[pattern.length] = '\0';
-        if (fnmatch(one, name, 0) == 0)
+    while (cv_text_take(&rest, ' ', &pattern))
+        if (pattern.length && cv_glob(pattern, name))
             return true;
-    }
     return false;
 }
 
 bool cv_acl_allows(const struct cv_acl *acl, enum cv_right right, struct cv_text name)
 {
-    char text[LONGEST + 1];
     if (!acl || acl->admin || right == CV_MAY_TALK)
         return true;
     /* A name that could not be compared whole is not allowed. */
     if (right == CV_MAY_ADMIN || name.length > LONGEST || memchr(name.start, '\0', name.length))
         return false;
-    memcpy(text, name.start, name.length);
-    text[name.length] = '\0';
-    if (right == CV_MAY_OBSERVE && (fits(acl->names[CV_MAY_LOCK], text) || fits(acl->names[CV_MAY_ELECT], text)))
+    if (right == CV_MAY_OBSERVE && (fits(acl->names[CV_MAY_LOCK], name) || fits(acl->names[CV_MAY_ELECT], name)))
         return true;
-    return fits(acl->names[right], text);
+    return fits(acl->names[right], name);
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/* Patterns of names: as fnmatch(3) has them, but never slow. */
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "core/glob.h"
+#include "core/random.h"
+
+static void test_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *name;
+        bool fits;
+    } cases[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"**", "abc", true},
+        {"a*c", "abbc", true},
+        {"a*c", "abbd", false},
+        {"*a*b*", "xxaxxbxx", true},
+        {"?", "", false},
+        {"?", "a", true},
+        {"[abc]", "b", true},
+        {"[a-c]x", "cx", true},
+        {"[!a-c]", "b", false},
+        {"[^a-c]", "d", true},
+        {"[]a]", "]", true},
+        {"[a", "[a", true},
+        {"[a-]", "-", true},
+        {"\\*", "*", true},
+        {"\\*", "a", false},
+        {"[\\]]", "]", true},
+        {"a\\", "a", false},
+        {"build-*", "build-", true},
+        {"build-*", "build", false},
+        {"[z-a]", "m", false},
+        {"*[", "x[", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cv_glob(cv_text(cases[i].pattern), cv_text(cases[i].name)) != cases[i].fits)
+            fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name);
+}
+
+/* Short patterns out of few signs, so that many of them fit. Sets are closed, ranges have two ends. */
+static void make_pattern(struct cv_random *random, char *to)
+{
+    static const char *const parts[] = {"a",    "b",     "c",      "*",   "?",  "[ab]",
+                                        "[!a]", "[a-b]", "[b-c]c", "\\a", "**", "[]a]"};
+    *to = '\0';
+    for (uint64_t left = cv_random_below(random, 7); left--;)
+        strcat(to, parts[cv_random_below(random, sizeof parts / sizeof *parts)]);
+}
+
+static void test_as_fnmatch(void **state)
+{
+    (void)state;
+    struct cv_random random;
+    cv_random_seed(&random, 1, 1);
+    uint32_t fitting = 0;
+    for (uint32_t i = 0; i < 300000; i++) {
+        char pattern[64], name[16];
+        make_pattern(&random, pattern);
+        const uint64_t length = cv_random_below(&random, 9);
+        for (uint64_t j = 0; j < length; j++)
+            name[j] = "abc]"[cv_random_below(&random, 4)];
+        name[length] = '\0';
+        const bool expected = fnmatch(pattern, name, 0) == 0;
+        if (cv_glob(cv_text(pattern), cv_text(name)) != expected)
+            fail_msg("'%s' and '%s': expected %d", pattern, name, expected);
+        fitting += expected;
+    }
+    assert_true(fitting > 10000);
+}
+
+/* Each of these keeps a matcher that tries every star again for years. */
+static void test_never_slow(void **state)
+{
+    (void)state;
+    char name[CV_GLOB_BYTES], pattern[CV_GLOB_BYTES + 1];
+    memset(name, 'a', sizeof name);
+    for (size_t i = 0; i < CV_GLOB_BYTES; i++)
+        pattern[i] = i % 2 ? 'a' : '*';
+    pattern[CV_GLOB_BYTES - 1] = 'b';
+    const clock_t begun = clock();
+    for (int i = 0; i < 100; i++) {
+        assert_false(cv_glob((struct cv_text){pattern, CV_GLOB_BYTES}, (struct cv_text){name, sizeof name}));
+        assert_false(cv_glob(cv_text("*[cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc]b"),
+                             (struct cv_text){name, sizeof name}));
+    }
+    assert_true(clock() - begun < 5 * CLOCKS_PER_SEC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_as_fnmatch),
+        cmocka_unit_test(test_never_slow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
