@@ -94,11 +94,18 @@ uint64_t cv_alarms_next(const struct cv_alarms *alarms)
     return alarms->count ? alarms->heap[1]->due : UINT64_MAX;
 }
 
+bool cv_alarms_ring_first(struct cv_alarms *alarms, uint64_t now)
+{
+    if (!alarms->count || alarms->heap[1]->due > now)
+        return false;
+    struct cv_alarm *alarm = alarms->heap[1];
+    cv_alarm_cancel(alarms, alarm);
+    alarm->ring(alarm);
+    return true;
+}
+
 void cv_alarms_ring(struct cv_alarms *alarms, uint64_t now)
 {
-    while (alarms->count && alarms->heap[1]->due <= now) {
-        struct cv_alarm *alarm = alarms->heap[1];
-        cv_alarm_cancel(alarms, alarm);
-        alarm->ring(alarm);
-    }
+    while (cv_alarms_ring_first(alarms, now))
+        continue;
 }

@@ -6,6 +6,7 @@
 #ifndef CONCLAVE_CORE_ALARM_H
 #define CONCLAVE_CORE_ALARM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +39,7 @@ uint64_t cv_alarms_next(const struct cv_alarms *alarms);
 
 /* Rings those that are due. What they set for the same time rings, too. */
 void cv_alarms_ring(struct cv_alarms *alarms, uint64_t now);
+/* Rings the first that is due; false if none is. */
+bool cv_alarms_ring_first(struct cv_alarms *alarms, uint64_t now);
 
 #endif

@@ -3,31 +3,97 @@
 
 #include <assert.h>
 
-/* Streams that are written to while others are flushed come at the end of the same round. */
-static void flush_all(struct cv_loop *loop)
+/* ---- slices ---- */
+
+static bool has_time(uint64_t begun_us)
 {
+    return cv_loop_now() - begun_us < CV_SLICE_US;
+}
+
+/* Streams that are written to while others are flushed come at the end of the same round. */
+static void flush_some(struct cv_loop *loop)
+{
+    const uint64_t begun = loop->dirty ? cv_loop_now() : 0;
     while (loop->dirty) {
         struct cv_stream *stream = loop->dirty;
-        loop->dirty = stream->next_dirty;
-        stream->marked = false;
-        if (!stream->closing)
-            cv_stream_flush(stream);
+        cv_stream_unmark(stream);
+        cv_stream_flush(stream);
+        if (loop->dirty && !has_time(begun))
+            break;
     }
 }
 
 static void timer_fired(uv_timer_t *timer)
 {
     struct cv_loop *loop = timer->data;
+    const uint64_t now = cv_loop_now();
     loop->timer_due = UINT64_MAX;
-    cv_alarms_ring(&loop->alarms, cv_loop_now());
+    while (cv_alarms_ring_first(&loop->alarms, now) && has_time(now))
+        continue;
+}
+
+void cv_loop_defer(struct cv_loop *loop, struct cv_chore *chore)
+{
+    if (chore->deferred)
+        return;
+    chore->deferred = true;
+    chore->next = NULL;
+    chore->previous = loop->last_chore;
+    *(chore->previous ? &chore->previous->next : &loop->chores) = chore;
+    loop->last_chore = chore;
+}
+
+void cv_loop_call_off(struct cv_loop *loop, struct cv_chore *chore)
+{
+    if (!chore->deferred)
+        return;
+    chore->deferred = false;
+    *(chore->previous ? &chore->previous->next : &loop->chores) = chore->next;
+    *(chore->next ? &chore->next->previous : &loop->last_chore) = chore->previous;
+}
+
+/* By turns: one that is not done waits behind the others. */
+static void do_chores(struct cv_loop *loop)
+{
+    const uint64_t begun = loop->chores ? cv_loop_now() : 0;
+    while (loop->chores) {
+        struct cv_chore *chore = loop->chores;
+        cv_loop_call_off(loop, chore);
+        chore->run(chore);
+        if (!has_time(begun))
+            break;
+    }
+}
+
+/* Of the processor's time alone: what others take of it, and what the loop waits, does not count. */
+static void measure(struct cv_loop *loop)
+{
+    struct timespec taken;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &taken);
+    const uint64_t now_ns = (uint64_t)taken.tv_sec * 1000000000 + (uint64_t)taken.tv_nsec;
+    const uint64_t turn_us = loop->turn_ns ? (now_ns - loop->turn_ns) / 1000 : 0;
+    if (turn_us > loop->longest_turn_us)
+        loop->longest_turn_us = turn_us;
+    loop->turn_ns = now_ns;
+}
+
+/* ---- turns ---- */
+
+/* When the loop has to turn again at the latest. */
+static uint64_t next_turn(const struct cv_loop *loop)
+{
+    return loop->dirty || loop->chores ? 0 : cv_alarms_next(&loop->alarms);
 }
 
 /* The turn's work is done: everything goes out, then the loop waits, at most until the next alarm. */
 static void before_waiting(uv_prepare_t *handle)
 {
     struct cv_loop *loop = handle->data;
-    flush_all(loop);
-    const uint64_t next = cv_alarms_next(&loop->alarms);
+    do_chores(loop);
+    flush_some(loop);
+    if (loop->measures)
+        measure(loop);
+    const uint64_t next = next_turn(loop);
     if (next == loop->timer_due)
         return;
     loop->timer_due = next;
@@ -42,7 +108,7 @@ static void before_waiting(uv_prepare_t *handle)
 
 static void after_waiting(uv_check_t *handle)
 {
-    flush_all(handle->data);
+    flush_some(handle->data);
 }
 
 int cv_loop_open(struct cv_loop *loop)
@@ -119,7 +185,8 @@ void cv_loop_close(struct cv_loop *loop)
 {
     if (!loop->open)
         return;
-    flush_all(loop);
+    while (loop->dirty)
+        flush_some(loop);
     loop->ending = true;
     cv_stream_close_some(loop);
     uv_walk(&loop->uv, close_handle, NULL);

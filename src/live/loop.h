@@ -2,6 +2,10 @@
 /*
  * The node's loop and its byte streams: TCP or Unix sockets, whatever is said over them. All that is written during one
  * turn of the loop goes out at its end, one system call per stream.
+ *
+ * Nobody keeps the loop for long. Each kind of work has a slice of time in every turn: what alarms do, what is written,
+ * and chores. What is not done by then waits for the next turn, and those who were not served come first there. A
+ * chore is a piece of work that is too long for one turn, and does a part of it each time.
  */
 #ifndef CONCLAVE_LIVE_LOOP_H
 #define CONCLAVE_LIVE_LOOP_H
@@ -20,6 +24,15 @@ struct cv_tls_context;
 
 #define CV_CIPHER_BYTES 65536u
 
+#define CV_SLICE_US 1000u /* of a turn, for each kind of work */
+
+/* Zeroed, but for `run`, which does a part and is deferred again if that was not all. */
+struct cv_chore {
+    void (*run)(struct cv_chore *chore);
+    struct cv_chore *next, *previous;
+    bool deferred;
+};
+
 struct cv_loop {
     uv_loop_t uv;
     uv_prepare_t before; /* waiting for something to happen */
@@ -29,12 +42,16 @@ struct cv_loop {
     void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
     void *hangup_context;
     uint64_t timer_due;
-    struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
-    struct cv_stream *dirty;               /* has something to write; the others follow by `next_dirty` */
+    struct cv_alarms alarms;              /* in microseconds of cv_loop_now() */
+    struct cv_stream *dirty, *last_dirty; /* have something to write, by `next_dirty` */
+    struct cv_chore *chores, *last_chore; /* for this turn or a later one */
     struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time; they follow alike */
     uv_idle_t closer;                      /* does not let the loop wait while there are some */
     bool ending;                           /* then all are closed at once */
     bool open;
+    bool measures;                /* how much of the processor each turn takes: a system call for each */
+    uint64_t turn_ns;             /* what this thread had taken when the last turn ended */
+    uint64_t longest_turn_us;     /* so far */
     char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
 };
 
@@ -74,6 +91,11 @@ static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uin
     cv_alarm_set(&loop->alarms, alarm, cv_loop_now() + delay_us);
 }
 
+/* Has it run in this turn of the loop or in one of the next. */
+void cv_loop_defer(struct cv_loop *loop, struct cv_chore *chore);
+/* It does not run, if it was to. */
+void cv_loop_call_off(struct cv_loop *loop, struct cv_chore *chore);
+
 /* ---- streams ---- */
 
 struct cv_stream_calls {
@@ -106,7 +128,8 @@ struct cv_stream {
     bool reading;
     bool closing;
     bool marked; /* among the dirty */
-    struct cv_stream *next_dirty;
+    bool urgent; /* goes out before the others */
+    struct cv_stream *next_dirty, *previous_dirty;
 
     struct cv_tls *tls; /* NULL: plaintext */
     bool dialled;
@@ -123,8 +146,9 @@ void cv_stream_close(struct cv_stream *stream);
 /* Closes the next few; all of them if the loop ends. */
 void cv_stream_close_some(struct cv_loop *loop);
 
-/* Asks for `flush` at the end of the turn. */
+/* Asks for `flush` at the end of the turn, or of one of the next if there is too much to write. */
 void cv_stream_mark(struct cv_stream *stream);
+void cv_stream_unmark(struct cv_stream *stream);
 /* How many of the bytes were taken: all, or none while earlier ones are still on their way; then `flush` is called
  * again once they are gone. */
 size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t length);

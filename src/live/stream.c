@@ -88,9 +88,22 @@ void cv_stream_mark(struct cv_stream *stream)
 {
     if (stream->marked || stream->closing)
         return;
+    struct cv_loop *loop = stream->loop;
     stream->marked = true;
-    stream->next_dirty = stream->loop->dirty;
-    stream->loop->dirty = stream;
+    stream->previous_dirty = stream->urgent ? NULL : loop->last_dirty;
+    stream->next_dirty = stream->urgent ? loop->dirty : NULL;
+    *(stream->previous_dirty ? &stream->previous_dirty->next_dirty : &loop->dirty) = stream;
+    *(stream->next_dirty ? &stream->next_dirty->previous_dirty : &loop->last_dirty) = stream;
+}
+
+void cv_stream_unmark(struct cv_stream *stream)
+{
+    struct cv_loop *loop = stream->loop;
+    if (!stream->marked)
+        return;
+    stream->marked = false;
+    *(stream->previous_dirty ? &stream->previous_dirty->next_dirty : &loop->dirty) = stream->next_dirty;
+    *(stream->next_dirty ? &stream->next_dirty->previous_dirty : &loop->last_dirty) = stream->previous_dirty;
 }
 
 static void written(uv_write_t *request, int status)
@@ -172,16 +185,6 @@ static void handle_closed(uv_handle_t *handle)
     cv_tls_free(tls);
 }
 
-static void unmark(struct cv_stream *stream)
-{
-    for (struct cv_stream **at = &stream->loop->dirty; *at; at = &(*at)->next_dirty)
-        if (*at == stream) {
-            *at = stream->next_dirty;
-            break;
-        }
-    stream->marked = false;
-}
-
 /*
  * Thousands may end at the same moment, all heard of in one turn of the loop, and whoever owned them has things to put
  * in order: a few are closed in every turn, so that the loop comes too late to nothing else.
@@ -210,8 +213,7 @@ void cv_stream_close(struct cv_stream *stream)
     struct cv_loop *loop = stream->loop;
     if (stream->closing)
         return;
-    if (stream->marked)
-        unmark(stream);
+    cv_stream_unmark(stream);
     cv_stream_pause(stream);
     stream->closing = true;
     if (loop->ending) {
