@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,14 @@ static void raise_file_limit(void)
     }
 }
 
+/* The loop must not wait for memory. A large table that grows has pages of its own, which the kernel moves without
+ * copying them; and what is freed is not given back in bits. */
+static void tune_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+}
+
 static void say_ready(const struct node *node)
 {
     const struct cv_settings *settings = &node->settings;
@@ -226,6 +235,7 @@ static int serve(struct node *node)
 {
     const struct cv_operations_settings *operations = &node->settings.operations;
     struct cv_complaint complaint;
+    tune_memory();
     raise_file_limit();
     cv_diary_open(operations->log_json, operations->level, node->settings.id);
     cv_service_init(&node->service, &node->member, &node->settings);

@@ -9,6 +9,7 @@
 #include "live/host.h"
 
 #define FIRST_TABLE 256u
+#define LARGEST_FIRST_TABLE ((size_t)1 << 20)
 #define ALARMS_EACH (CV_MAX_TIMERS + 1)
 #define FIRST_CROWD 65536u
 
@@ -227,12 +228,22 @@ void cv_host_resize(struct cv_host *host)
         size_policy(host, &host->policies[i]);
 }
 
+/* To make it larger takes long when there are many names, so it is large from the first: pages that nobody has touched
+ * cost nothing. */
+static size_t first_table(size_t most)
+{
+    size_t size = FIRST_TABLE;
+    while (size < most && size < LARGEST_FIRST_TABLE)
+        size *= 2;
+    return size;
+}
+
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed)
 {
     host->self.runtime = &cv_host_runtime;
     cv_host_expect_crowd(host);
     cv_random_seed(&host->random, seed, 1);
-    host->table_size = FIRST_TABLE;
+    host->table_size = first_table(host->most);
     host->table = calloc(host->table_size, sizeof(struct cv_instance *));
     host->counts = calloc(host->policy_count, sizeof *host->counts);
     if (!host->table || !host->counts)

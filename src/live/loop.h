@@ -24,7 +24,7 @@ struct cv_tls_context;
 
 #define CV_CIPHER_BYTES 65536u
 
-#define CV_SLICE_US 1000u /* of a turn, for each kind of work */
+#define CV_SLICE_US 500u /* of a turn, for each kind of work */
 
 /* Zeroed, but for `run`, which does a part and is deferred again if that was not all. */
 struct cv_chore {
@@ -42,16 +42,16 @@ struct cv_loop {
     void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
     void *hangup_context;
     uint64_t timer_due;
-    struct cv_alarms alarms;              /* in microseconds of cv_loop_now() */
-    struct cv_stream *dirty, *last_dirty; /* have something to write, by `next_dirty` */
-    struct cv_chore *chores, *last_chore; /* for this turn or a later one */
+    struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
+    struct cv_stream *dirty, *last_dirty;  /* have something to write, by `next_dirty` */
+    struct cv_chore *chores, *last_chore;  /* for this turn or a later one */
     struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time; they follow alike */
     uv_idle_t closer;                      /* does not let the loop wait while there are some */
     bool ending;                           /* then all are closed at once */
     bool open;
     bool measures;                /* how much of the processor each turn takes: a system call for each */
     uint64_t turn_ns;             /* what this thread had taken when the last turn ended */
-    uint64_t longest_turn_us;     /* so far */
+    uint64_t longest_turn_us;     /* since INFO server was asked */
     char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
 };
 
@@ -89,6 +89,12 @@ static inline uint64_t cv_loop_boot(void)
 static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uint64_t delay_us)
 {
     cv_alarm_set(&loop->alarms, alarm, cv_loop_now() + delay_us);
+}
+
+/* Has what came with this turn taken its time by now? What can wait should. */
+static inline bool cv_loop_is_late(const struct cv_loop *loop)
+{
+    return uv_hrtime() / 1000000 > uv_now(&loop->uv); /* it counts milliseconds, and waits a while for the first */
 }
 
 /* Has it run in this turn of the loop or in one of the next. */

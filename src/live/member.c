@@ -354,7 +354,7 @@ static void destroyed(void *context, struct cv_instance *instance)
 {
     const struct cv_member *member = context;
     if (member->user.destroyed)
-        member->user.destroyed(instance);
+        member->user.destroyed(member->user.context, instance);
 }
 
 static void record(void *context, const struct cv_instance *instance, const struct cv_event *event)

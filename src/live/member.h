@@ -53,7 +53,8 @@ struct cv_member_calls {
     void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
-    void (*destroyed)(struct cv_instance *instance);
+    void (*destroyed)(void *context, struct cv_instance *instance);
+    size_t (*in_use)(const void *context);      /* names that are not idle, about */
     void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
     void (*hopeless)(void *context);            /* nor is there any use in waiting */
     void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,

@@ -32,6 +32,7 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .client_timeout_ms = 10000};
     settings->election.algorithm = find("bully");
     cv_security_settings_init(&settings->security);
+    cv_limits_init(&settings->limits);
 }
 
 static void free_rule(struct cv_rule *rule)
@@ -167,8 +168,8 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return cv_operations_settings_set(&settings->operations, key, value, complaint);
     return cv_complain(
         complaint,
-        "[node] %s: expected id, listen, peers, directory, join, names, clients, client-timeout, http, log or "
-        "log-level",
+        "[node] %s: expected id, listen, peers, directory, join, names, clients, client-timeout, http, log, "
+        "log-level or measure-turns",
         cv_brief(key).text);
 }
 
@@ -330,6 +331,8 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
         return set_group(settings, key, value, find, complaint);
     if (strcmp(section, "security") == 0)
         return cv_security_settings_set(&settings->security, key, value, complaint);
+    if (strcmp(section, "limits") == 0)
+        return cv_limits_set(&settings->limits, key, value, complaint);
     if (strncmp(section, "acl ", 4) == 0 && section[4])
         return cv_acls_set(&settings->security.acls, section + 4, key, value, complaint);
     if (strncmp(section, "lock ", 5) == 0 && section[5])
@@ -337,8 +340,8 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
     if (strncmp(section, "election ", 9) == 0 && section[9])
         return set_rule(settings, CV_ELECTION, section, section + 9, key, value, find, complaint);
     return cv_complain(complaint,
-                       "[%s]: expected [node], [members], [group], [security], [lock PATTERN], [election PATTERN] or "
-                       "[acl NAME]",
+                       "[%s]: expected [node], [members], [group], [security], [limits], [lock PATTERN], [election "
+                       "PATTERN] or [acl NAME]",
                        cv_brief(section).text);
 }
 

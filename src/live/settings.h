@@ -55,7 +55,17 @@ struct cv_operations_settings {
     bool http_plaintext; /* also off loopback */
     bool log_json, log_given;
     bool level_given;
+    bool measures; /* how much of the processor the longest turn of the loop takes */
     enum cv_diary_level level;
+};
+
+/* [limits]: of what clients can make a node keep. */
+struct cv_limits {
+    uint64_t observed_each, observed; /* names that a client observes; that all do, each as often as it is observed */
+    uint64_t held_each;               /* locks and leaderships of a client */
+    uint64_t listings;                /* answers to LOCKS that are put together or sent at the same time */
+    uint64_t output_each, output;     /* bytes that a client has yet to read; that all have */
+    uint64_t command_ms;              /* from the first byte of a command to its last */
 };
 
 struct cv_settings {
@@ -80,6 +90,7 @@ struct cv_settings {
     uint64_t most_names, most_sessions, client_timeout_ms;
     struct cv_security_settings security;
     struct cv_operations_settings operations;
+    struct cv_limits limits;
 };
 
 /* Finds an algorithm by name; the settings know no registry. */
@@ -113,6 +124,14 @@ int cv_operations_settings_set(struct cv_operations_settings *operations, const 
 /* Whoever asks for a log gets all of it, others only what is wrong. */
 void cv_operations_settings_finish(struct cv_operations_settings *operations);
 void cv_operations_settings_free(struct cv_operations_settings *operations);
+
+/* ---- settings_limits.c ---- */
+
+void cv_limits_init(struct cv_limits *limits);
+int cv_limits_set(struct cv_limits *limits, const char *key, const char *value, struct cv_complaint *complaint);
+/* Each of them as the file has it, by number. */
+extern const size_t cv_limit_count;
+const char *cv_limit_key(const struct cv_limits *limits, size_t key, uint64_t *value);
 
 /* ---- settings.c ---- */
 

@@ -4,6 +4,7 @@
  *     http = 127.0.0.1:7780              ; or, off loopback and readable by everybody, 10.0.0.1:7780 plaintext
  *     log = json                         ; or text
  *     log-level = info                   ; or warning, or error
+ *     measure-turns = yes                ; of the loop, for INFO
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,18 @@ static int set_level(struct cv_operations_settings *operations, const char *valu
     return cv_complain(complaint, "[node] log-level = %s: expected error, warning or info", cv_brief(value).text);
 }
 
+static int set_measures(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint)
+{
+    operations->measures = strcmp(value, "yes") == 0;
+    return operations->measures || strcmp(value, "no") == 0
+               ? 0
+               : cv_complain(complaint, "[node] measure-turns = %s: expected yes or no", cv_brief(value).text);
+}
+
 static const struct {
     const char *key;
     int (*set)(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint);
-} keys[] = {{"http", set_http}, {"log", set_log}, {"log-level", set_level}};
+} keys[] = {{"http", set_http}, {"log", set_log}, {"log-level", set_level}, {"measure-turns", set_measures}};
 
 bool cv_operations_settings_has(const char *key)
 {

@@ -207,6 +207,10 @@ void cv_views_crowded(void *context)
     const struct cv_view *view = &member->host.view;
     if (!cv_host_ready(&member->host))
         return;
+    if (member->user.in_use && 2 * member->user.in_use(member->user.context) >= member->host.count) {
+        cv_host_expect_crowd(&member->host); /* few of them are idle, so there is nothing to forget */
+        return;
+    }
     if (member->raft) {
         cv_raft_refresh(member->raft);
         return;

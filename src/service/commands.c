@@ -149,6 +149,11 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         cv_resp_error(&session->out, "BUSY too many names");
         return;
     }
+    if (session->holding >= service->limits->held_each) {
+        cv_resp_error(&session->out, "BUSY this connection holds %llu already, expected no more",
+                      (unsigned long long)session->holding);
+        return;
+    }
     if (holds_already(session, lock)) {
         cv_resp_error(&session->out, "HELD this connection has it already");
         return;
@@ -266,11 +271,33 @@ static void run_leader(struct cv_session *session, words command)
         cv_facts_leader(session, cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
 }
 
+static bool is_observed(const struct cv_session *session, const struct cv_lock *lock)
+{
+    const struct cv_watch *watch = session->watches;
+    while (watch && watch->lock != lock)
+        watch = watch->more;
+    return watch != NULL;
+}
+
 static void run_observe(struct cv_session *session, words command)
 {
+    struct cv_service *service = session->service;
     if (!is_name(session, command->word[1]))
         return;
-    struct cv_lock *lock = cv_lock_open(session->service, CV_SUBJECT_LEADER, command->word[1]);
+    const struct cv_lock *known = cv_lock_find(service, CV_SUBJECT_LEADER, command->word[1]);
+    if (known && is_observed(session, known)) {
+        cv_facts_leader(session, known);
+        return;
+    }
+    if (session->observing >= service->limits->observed_each || service->observing >= service->limits->observed) {
+        cv_resp_error(&session->out, "BUSY %s already, expected no more",
+                      session->observing >= service->limits->observed_each
+                          ? "this connection observes as many names as "
+                            "it may"
+                          : "clients observe as many names as they may");
+        return;
+    }
+    struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, command->word[1]);
     struct cv_watch *watch = lock ? calloc(1, sizeof *watch) : NULL;
     if (!watch) {
         cv_resp_error(&session->out, "BUSY too many names");
@@ -280,6 +307,8 @@ static void run_observe(struct cv_session *session, words command)
     if (watch->next)
         watch->next->previous = watch;
     lock->watches = session->watches = watch;
+    session->observing++;
+    service->observing++;
     cv_facts_leader(session, lock);
 }
 
@@ -294,10 +323,7 @@ static void run_unobserve(struct cv_session *session, words command)
             continue;
         }
         *at = watch->more;
-        *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
-        if (watch->next)
-            watch->next->previous = watch->previous;
-        free(watch);
+        cv_session_unobserve(watch);
         ended++;
     }
     cv_resp_integer(&session->out, (int64_t)ended);
@@ -433,7 +459,7 @@ static const struct {
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
     {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
-    {"LOCKS", 1, 2, cv_facts_locks, false, CV_MAY_TALK, true},
+    {"LOCKS", 1, 2, cv_listing_begin, false, CV_MAY_TALK, true},
     {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN, true},
     {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What the node shows of itself: LOCKS, VIEW, INFO, and who leads. */
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,16 +32,9 @@ void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock)
 
 /* ---- LOCKS ---- */
 
-/* Names that are held or waited for here, but for those that the session has nothing to do with. */
-static bool shown(const struct cv_session *session, const struct cv_instance *instance, const char *pattern)
+void cv_facts_lock(struct cv_resp_writer *out, const struct cv_lock *lock)
 {
-    const struct cv_lock *lock = instance->user;
-    return lock && (lock->first || lock->holds) && (!pattern || fnmatch(pattern, instance->name, 0) == 0) &&
-           cv_acl_allows(session->acl, CV_MAY_OBSERVE, cv_instance_name(instance));
-}
-
-static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, const struct cv_lock *lock)
-{
+    const struct cv_host *host = lock->service->host;
     const struct cv_instance *instance = lock->instance;
     const struct cv_hold *hold = lock->holds;
     cv_resp_map(out, 8);
@@ -65,20 +57,6 @@ static void write_lock(struct cv_resp_writer *out, const struct cv_host *host, c
     cv_resp_integer(out, (int64_t)lock->waiting);
     cv_resp_word(out, "shared");
     cv_resp_integer(out, hold && hold->shared ? (int64_t)lock->holding : 0);
-}
-
-void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *command)
-{
-    const struct cv_host *host = session->service->host;
-    char *pattern = command->count > 1 ? strndup(command->word[1].start, command->word[1].length) : NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < host->count; i++)
-        count += shown(session, host->all[i], pattern);
-    cv_resp_array(&session->out, count);
-    for (size_t i = 0; i < host->count; i++)
-        if (shown(session, host->all[i], pattern))
-            write_lock(&session->out, host, host->all[i]->user);
-    free(pattern);
 }
 
 /* ---- VIEW ---- */
@@ -205,6 +183,8 @@ static void write_server(const struct page *page)
     fprintf(page->file, "conclave_version:%s\r\nid:%u\r\nmode:%s\r\n", CONCLAVE_VERSION,
             member->roster.ids[member->roster.me], cv_member_mode(member));
     write_numbers(page, "server");
+    write_numbers(page, "turns");
+    page->service->loop->longest_turn_us = 0;
     if (!cv_health(page->service, why))
         fprintf(page->file, "trouble:%s\r\n", why);
 }
@@ -212,6 +192,19 @@ static void write_server(const struct page *page)
 static void write_clients(const struct page *page)
 {
     write_numbers(page, "clients");
+}
+
+/* What clients can make this node keep, at most. */
+static void write_limits(const struct page *page)
+{
+    const struct cv_service *service = page->service;
+    fprintf(page->file, "limit_clients:%llu\r\nlimit_names:%llu\r\n", (number)service->most_sessions,
+            (number)service->host->most);
+    for (size_t i = 0; i < cv_limit_count; i++) {
+        uint64_t value;
+        const char *key = cv_limit_key(service->limits, i, &value);
+        fprintf(page->file, "limit_%s:%llu\r\n", key, (number)value);
+    }
 }
 
 static void write_peers(const struct page *page)
@@ -313,6 +306,7 @@ static const struct {
     {"peers", "Peers", write_peers},          {"locks", "Locks", write_locks},
     {"messages", "Messages", write_messages}, {"detector", "Detector", write_detector},
     {"raft", "Raft", write_agreement},        {"configuration", "Configuration", write_configuration},
+    {"limits", "Limits", write_limits},
 };
 
 void cv_facts_info(struct cv_session *session, const struct cv_resp_command *command)

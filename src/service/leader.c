@@ -32,10 +32,7 @@ void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader)
     if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
         return;
     lock->leader = *leader;
-    for (struct cv_watch *watch = lock->watches, *next; watch; watch = next) {
-        next = watch->next;
-        cv_session_observe(watch);
-    }
+    cv_session_observe(lock);
 }
 
 void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)

@@ -5,6 +5,10 @@
 
 #include "service/service.h"
 
+#define GRANTS_EACH_TIME 64u /* readers may wait by the thousand, and are all let in together */
+
+static void serve_on(struct cv_chore *chore);
+
 /* ---- names ---- */
 
 static struct cv_lock *lock_of(const struct cv_instance *instance)
@@ -41,6 +45,7 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
         return NULL;
     *lock = (struct cv_lock){.service = service,
                              .instance = instance,
+                             .chore.run = serve_on,
                              .lending = {.tell = tell, .context = lock, .me = service->host->roster->me}};
     cv_lending_forget(&lock->lending);
     lock->balloted = subject == CV_SUBJECT_LEADER &&
@@ -131,11 +136,15 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
     return hold;
 }
 
-void cv_lock_destroyed(struct cv_instance *instance)
+void cv_lock_destroyed(void *context, struct cv_instance *instance)
 {
+    struct cv_service *service = context;
     struct cv_lock *lock = lock_of(instance);
     while (lock && lock->holds)
         forget(lock->holds);
+    if (lock)
+        cv_loop_call_off(service->loop, &lock->chore);
+    cv_listing_moved(service, instance);
     free(lock);
     instance->user = NULL;
 }
@@ -247,8 +256,16 @@ void cv_lock_serve(struct cv_lock *lock)
         return;
     if (cv_member_serves(lock->service->member))
         cv_ballot_update(lock);
-    while (take_turn(lock) != CV_TURN_REST)
-        continue;
+    uint32_t granted = 0;
+    for (enum cv_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != CV_TURN_REST;)
+        granted += turn == CV_TURN_GRANT;
+    if (granted == GRANTS_EACH_TIME)
+        cv_loop_defer(lock->service->loop, &lock->chore);
+}
+
+static void serve_on(struct cv_chore *chore)
+{
+    cv_lock_serve((struct cv_lock *)(void *)((char *)chore - offsetof(struct cv_lock, chore)));
 }
 
 void cv_lock_entered(struct cv_instance *instance)

@@ -14,6 +14,7 @@
 #define CONCLAVE_SERVICE_LOCK_H
 
 #include "live/host.h"
+#include "live/loop.h"
 #include "service/lending.h"
 
 #define CV_HANDOFFS 16u
@@ -72,6 +73,7 @@ struct cv_lock {
     struct cv_service *service;
     struct cv_instance *instance;
     struct cv_wait *first, *last;
+    struct cv_chore chore; /* more are to be let in than one turn of the loop has time for */
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t waiting, holding;
@@ -122,7 +124,7 @@ void cv_lock_resume(struct cv_instance *instance); /* in a new view */
 void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything here */
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
-void cv_lock_destroyed(struct cv_instance *instance);
+void cv_lock_destroyed(void *context, struct cv_instance *instance);
 /* Another member says something about readers. */
 void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
 

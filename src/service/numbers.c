@@ -20,6 +20,9 @@ const struct cv_number cv_number_table[] = {
      1000, AT(late_ms)},
     {"server", "loop_stalls", "conclave_loop_stalls_total", "Times the loop was stuck for over a quarter second.", 1,
      AT(stalls)},
+    {"turns", "longest_turn_us", "conclave_longest_turn_seconds",
+     "Longest turn of the loop since INFO server was last asked, in time of the processor.", 1000000,
+     AT(longest_turn_us)},
     {"server", "coordinator", "conclave_coordinator", "Id of the node that coordinates, -1 if there is none.", 1,
      AT(coordinator)},
     {"server", "serves", "conclave_can_grant", "1 if this node can grant locks now.", 1, AT(serves)},
@@ -39,6 +42,14 @@ const struct cv_number cv_number_table[] = {
     {"clients", "rejected_connections", "conclave_rejected_clients_total", "Clients for whom there was no place.", 1,
      AT(rejected)},
     {"clients", "maxclients", "conclave_clients_limit", "No more clients than this.", 1, AT(most_clients)},
+    {"clients", "dropped_unfinished", "conclave_dropped_unfinished_total", "Clients whose command did not end in time.",
+     1, AT(dropped_unfinished)},
+    {"clients", "refused_output", "conclave_refused_output_total",
+     "Answers that would have been too long, alone or all together.", 1, AT(refused_output)},
+    {"clients", "observed", "conclave_observed", "Names that clients observe, each as often as it is observed.", 1,
+     AT(observed)},
+    {"clients", "output_bytes", "conclave_client_output_bytes", "Memory for answers that clients have yet to read.", 1,
+     AT(output_bytes)},
     {"clients", "http_requests", "conclave_http_requests_refused_total",
      "HTTP requests that came to the port of clients.", 1, AT(http_requests)},
     {"clients", "dropped_observers", "conclave_dropped_observers_total", "Observers that did not read.", 1,
@@ -198,6 +209,11 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .refused_clients = (int64_t)service->refused,
         .rejected = (int64_t)service->rejected,
         .most_clients = (int64_t)service->most_sessions,
+        .dropped_unfinished = (int64_t)service->dropped_unfinished,
+        .refused_output = (int64_t)service->refused_output,
+        .observed = (int64_t)service->observing,
+        .output_bytes = (int64_t)service->output.used,
+        .longest_turn_us = (int64_t)service->loop->longest_turn_us,
         .http_requests = (int64_t)service->http_requests,
         .dropped_observers = (int64_t)service->dropped_observers,
     };
@@ -221,6 +237,8 @@ bool cv_number_applies(const struct cv_number *number, const struct cv_service *
     const struct cv_member *member = service->member;
     if (strcmp(number->section, "tls") == 0)
         return member->security.clients && cv_tls_expires(member->security.clients);
+    if (strcmp(number->section, "turns") == 0)
+        return service->loop->measures;
     if (strcmp(number->section, "log") == 0)
         return member->raft && !member->raft->breaker;
     if (strcmp(number->section, "tie") == 0)

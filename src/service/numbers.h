@@ -16,7 +16,8 @@ struct cv_numbers {
     int64_t uptime_s, epoch, views, term, elections, started_ms, late_ms, stalls;
     int64_t members, view_members, suspected, coordinator, serves;
     int64_t clients, connections, commands, strangers, dropped_strangers, refused_clients, dropped_observers;
-    int64_t rejected, most_clients, http_requests;
+    int64_t rejected, most_clients, http_requests, dropped_unfinished, refused_output;
+    int64_t observed, output_bytes, longest_turn_us;
     int64_t bytes_in, bytes_out, refused_peers, cut_off_peers, dropped_peers, disagreements;
     int64_t names, held, waiting, grants, releases, losses, lending_notices;
     int64_t heartbeat_ms, suspicions, mistakes, mistaken_ms, outages;

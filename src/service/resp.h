@@ -86,13 +86,20 @@ bool cv_resp_skip(struct cv_text *reply); /* one item and all that belongs to it
 
 /* ---- writing: both sides ---- */
 
-/* Collects bytes to be sent. It grows as needed up to `most`, and keeps what it has, so that it soon stops allocating.
- */
+/* Memory that many writers share. */
+struct cv_resp_pool {
+    size_t used, most;
+};
+bool cv_resp_pool_take(struct cv_resp_pool *pool, size_t bytes); /* false: there is not so much left */
+void cv_resp_pool_give(struct cv_resp_pool *pool, size_t bytes);
+
+/* Collects bytes to be sent. It grows as needed up to `most`, and keeps a little, so that it soon stops allocating. */
 struct cv_resp_writer {
     char *bytes;
     size_t length, capacity, most;
-    uint32_t protocol; /* 2 or 3 */
-    bool full;         /* something did not fit; nothing was written since, and the connection is of no more use */
+    struct cv_resp_pool *pool; /* that its memory counts in, or NULL */
+    uint32_t protocol;         /* 2 or 3 */
+    bool full; /* something did not fit; nothing was written since, and the connection is of no more use */
 };
 
 void cv_resp_begin(struct cv_resp_writer *writer, size_t most);
@@ -105,7 +112,8 @@ void cv_resp_status(struct cv_resp_writer *writer, const char *text);
 void cv_resp_error(struct cv_resp_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cv_resp_integer(struct cv_resp_writer *writer, int64_t number);
 void cv_resp_bulk(struct cv_resp_writer *writer, struct cv_text text);
-void cv_resp_word(struct cv_resp_writer *writer, const char *text); /* a bulk string, too */
+void cv_resp_word(struct cv_resp_writer *writer, const char *text);       /* a bulk string, too */
+void cv_resp_append(struct cv_resp_writer *writer, struct cv_text items); /* that another writer has made */
 void cv_resp_nil(struct cv_resp_writer *writer);
 void cv_resp_array(struct cv_resp_writer *writer, size_t items);
 void cv_resp_map(struct cv_resp_writer *writer, size_t pairs);  /* RESP2: an array of twice as many */

@@ -8,7 +8,25 @@
 #include "service/resp.h"
 
 #define FIRST_CAPACITY 1024u
-#define NUMBER_BYTES 24u /* of a kind, a sign, nineteen digits, CR and LF */
+#define KEPT_CAPACITY 16384u /* by those who have nothing to say */
+#define NUMBER_BYTES 24u     /* of a kind, a sign, nineteen digits, CR and LF */
+
+bool cv_resp_pool_take(struct cv_resp_pool *pool, size_t bytes)
+{
+    if (!pool)
+        return true;
+    if (pool->used > pool->most || bytes > pool->most - pool->used)
+        return false;
+    pool->used += bytes;
+    return true;
+}
+
+void cv_resp_pool_give(struct cv_resp_pool *pool, size_t bytes)
+{
+    assert(!pool || pool->used >= bytes);
+    if (pool)
+        pool->used -= bytes;
+}
 
 void cv_resp_begin(struct cv_resp_writer *writer, size_t most)
 {
@@ -17,6 +35,7 @@ void cv_resp_begin(struct cv_resp_writer *writer, size_t most)
 
 void cv_resp_end(struct cv_resp_writer *writer)
 {
+    cv_resp_pool_give(writer->pool, writer->capacity);
     free(writer->bytes);
     *writer = (struct cv_resp_writer){0};
 }
@@ -25,8 +44,14 @@ void cv_resp_sent(struct cv_resp_writer *writer, size_t count)
 {
     assert(count <= writer->length);
     writer->length -= count;
-    if (writer->length)
+    if (writer->length) {
         memmove(writer->bytes, writer->bytes + count, writer->length);
+    } else if (writer->capacity > KEPT_CAPACITY) {
+        cv_resp_pool_give(writer->pool, writer->capacity);
+        free(writer->bytes);
+        writer->bytes = NULL;
+        writer->capacity = 0;
+    }
 }
 
 static bool grow(struct cv_resp_writer *writer, size_t wanted)
@@ -36,9 +61,14 @@ static bool grow(struct cv_resp_writer *writer, size_t wanted)
         capacity *= 2;
     if (capacity > writer->most)
         capacity = writer->most;
-    char *bytes = wanted <= capacity ? realloc(writer->bytes, capacity) : NULL;
-    if (!bytes)
+    const size_t more = capacity - writer->capacity;
+    if (wanted > capacity || !cv_resp_pool_take(writer->pool, more))
         return false;
+    char *bytes = realloc(writer->bytes, capacity);
+    if (!bytes) {
+        cv_resp_pool_give(writer->pool, more);
+        return false;
+    }
     writer->bytes = bytes;
     writer->capacity = capacity;
     return true;
@@ -130,6 +160,15 @@ void cv_resp_bulk(struct cv_resp_writer *writer, struct cv_text text)
         memcpy(body, text.start, text.length);
     put_line_end(body + text.length);
     writer->length += (size_t)(body - at) + text.length + 2;
+}
+
+void cv_resp_append(struct cv_resp_writer *writer, struct cv_text items)
+{
+    char *at = room_for(writer, items.length);
+    if (!at)
+        return;
+    memcpy(at, items.start, items.length);
+    writer->length += items.length;
 }
 
 void cv_resp_word(struct cv_resp_writer *writer, const char *text)

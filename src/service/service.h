@@ -11,8 +11,8 @@
 #define CV_TOO_MANY_CLIENTS "ERR max number of clients reached"
 #define CV_NO_QUORUM "NOQUORUM a majority of the group cannot be reached"
 #define CV_SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command; the rest is room behind one that waits */
-#define CV_SESSION_OUTPUT_BYTES ((size_t)64 << 20)
 #define CV_SESSION_HIGH_WATER ((size_t)256 << 10)
+#define CV_NEWS_BYTES 2048u /* of what an observer is told, at most */
 
 /* A question to the other members about a hold that is not here: the command waits for the first yes or the last no. */
 struct cv_errand {
@@ -32,6 +32,10 @@ struct cv_session {
     struct cv_errand errand;
     struct cv_hold *holds;
     struct cv_watch *watches;
+    uint64_t holding, observing; /* how many those are */
+    struct cv_listing *listing;  /* LOCKS that is being answered, or NULL */
+    struct cv_chore chore;       /* more commands have come than one turn of the loop has time for */
+    struct cv_alarm unfinished;  /* a command has begun, and has to end by then */
     uint64_t number;
     struct cv_visitor visitor;
     char identity[CV_KEY_NAME_BYTES + 1];
@@ -60,6 +64,15 @@ struct cv_service {
     struct cv_alarm delay; /* a lock-delay is over, the first of them at */
     uint64_t delay_due_us; /* 0: there is none */
     uint64_t dropped_observers;
+    uint64_t dropped_unfinished; /* whose command did not end in time */
+    uint64_t refused_output;     /* answers that were too long, or too many */
+    uint64_t observing;          /* all that clients observe */
+    struct cv_listing *listings;
+    uint64_t listing_count, listings_started;
+    struct cv_listing_part *waste; /* of answers that nobody wants any more */
+    struct cv_chore waste_chore;
+    struct cv_resp_pool output;
+    const struct cv_limits *limits;
     uint64_t lending_notices; /* sent, to share with readers of other nodes */
     struct cv_door door;      /* for those who have not proved who they are */
     uint64_t refused;         /* who could not, or may do nothing here */
@@ -88,7 +101,9 @@ void cv_session_lost(struct cv_hold *hold);
 void cv_session_no_quorum(struct cv_wait *wait);
 /* The hold is over: it leaves its session's list. */
 void cv_session_drop(struct cv_hold *hold);
-void cv_session_observe(const struct cv_watch *watch);
+/* Tells all who observe it who leads now. */
+void cv_session_observe(const struct cv_lock *lock);
+void cv_session_unobserve(struct cv_watch *watch);
 /* It has waited long enough. */
 void cv_session_in_vain(struct cv_wait *wait);
 
@@ -158,9 +173,24 @@ void cv_membership_join(struct cv_session *session, const struct cv_resp_command
 void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command);
 void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command);
 
+/* ---- listing.c: LOCKS ---- */
+
+void cv_listing_begin(struct cv_session *session, const struct cv_resp_command *command);
+/* The answer is whole: it goes out when what was said before has. */
+bool cv_listing_is_ready(const struct cv_session *session);
+/* Sends some of it; nothing else may be sent before its end. */
+bool cv_listing_is_begun(const struct cv_session *session);
+void cv_listing_send(struct cv_session *session);
+void cv_listing_end(struct cv_session *session);
+/* Gives back some of what is left of others. */
+void cv_listing_clean(struct cv_chore *chore);
+/* A name is gone, and the last one has taken its place. */
+void cv_listing_moved(struct cv_service *service, const struct cv_instance *gone);
+
 /* ---- facts.c: what the node shows of itself ---- */
 
-void cv_facts_locks(struct cv_session *session, const struct cv_resp_command *command);
+/* An item of LOCKS. */
+void cv_facts_lock(struct cv_resp_writer *out, const struct cv_lock *lock);
 void cv_facts_view(struct cv_session *session, const struct cv_resp_command *command);
 void cv_facts_info(struct cv_session *session, const struct cv_resp_command *command);
 /* nil, or name, fence and node of who leads. */

@@ -13,11 +13,17 @@
 #include "live/tls.h"
 #include "service/service.h"
 
-#define ALARMS_EACH 4u /* its wait, its errand, its time at the door and in a place that is kept */
+#define ALARMS_EACH 5u /* its wait, its errand, its time at the door and in a place that is kept, its half command */
+#define HOLDS_EACH_TIME 64u
 
 static struct cv_session *session_of(struct cv_stream *stream)
 {
     return (struct cv_session *)(void *)stream;
+}
+
+static struct cv_session *session_of_chore(struct cv_chore *chore)
+{
+    return (struct cv_session *)(void *)((char *)chore - offsetof(struct cv_session, chore));
 }
 
 /* ---- input ---- */
@@ -25,7 +31,29 @@ static struct cv_session *session_of(struct cv_stream *stream)
 static bool may_go_on(const struct cv_session *session)
 {
     return !session->wait.lock && !session->errand.awaited && !session->leaving && !session->crowded &&
-           !session->stream.closing;
+           !session->stream.closing && !session->listing && !session->chore.deferred;
+}
+
+static void took_too_long(struct cv_alarm *alarm)
+{
+    struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, unfinished);
+    session->service->dropped_unfinished++;
+    cv_resp_error(&session->out, "ERR Protocol error: a command that does not end within %llu ms",
+                  (unsigned long long)session->service->limits->command_ms);
+    session->leaving = true;
+    cv_stream_pause(&session->stream);
+    cv_stream_mark(&session->stream);
+}
+
+/* Whoever has begun a command has to come to its end: half a command must not take somebody's place for ever. */
+static void expect_end(struct cv_session *session, bool half, bool progress)
+{
+    struct cv_service *service = session->service;
+    if (!half || progress)
+        cv_alarm_cancel(service->alarms, &session->unfinished);
+    if (half && !session->unfinished.place)
+        cv_alarm_set(service->alarms, &session->unfinished,
+                     service->host->calls.now() + service->limits->command_ms * 1000);
 }
 
 /* As Redis does: a page in somebody's browser, or a service that fetches what it is told to, speaks with the node. */
@@ -39,26 +67,39 @@ static void refuse_http(struct cv_session *session)
     session->leaving = true;
 }
 
+/* The next command, if all of it is there. Its length, or what the reader says. */
+static long obey(struct cv_session *session)
+{
+    const struct cv_stream *stream = &session->stream;
+    struct cv_resp_command command;
+    const long length = cv_resp_read_command(stream->in + session->read, stream->in_used - session->read, &command);
+    if (length == CV_RESP_BROKEN) {
+        cv_resp_error(&session->out, "ERR Protocol error: %s", command.wrong);
+        session->leaving = true;
+    }
+    if (length <= 0)
+        return length;
+    session->read += (size_t)length;
+    if (cv_resp_is_http(&command))
+        refuse_http(session);
+    else if (command.count)
+        cv_command_run(session, &command);
+    session->crowded = session->out.length > CV_SESSION_HIGH_WATER;
+    return length;
+}
+
 static void listen_to(struct cv_session *session)
 {
     struct cv_stream *stream = &session->stream;
-    struct cv_resp_command command;
+    const uint64_t begun = cv_loop_now();
+    long length = CV_RESP_BROKEN;
     while (may_go_on(session) && session->read < stream->in_used) {
-        const long length = cv_resp_read_command(stream->in + session->read, stream->in_used - session->read, &command);
-        if (length == CV_RESP_MORE)
+        if ((length = obey(session)) <= 0)
             break;
-        if (length == CV_RESP_BROKEN) {
-            cv_resp_error(&session->out, "ERR Protocol error: %s", command.wrong);
-            session->leaving = true;
-            break;
-        }
-        session->read += (size_t)length;
-        if (cv_resp_is_http(&command))
-            refuse_http(session);
-        else if (command.count)
-            cv_command_run(session, &command);
-        session->crowded = session->out.length > CV_SESSION_HIGH_WATER;
+        if (session->read < stream->in_used && cv_loop_now() - begun >= CV_SLICE_US)
+            cv_loop_defer(session->service->loop, &session->chore);
     }
+    expect_end(session, length == CV_RESP_MORE, session->read > 0);
     if (session->read) {
         cv_stream_take(stream, session->read);
         session->read = 0;
@@ -71,13 +112,50 @@ static void listen_to(struct cv_session *session)
         cv_stream_pause(stream);
 }
 
+/* A stream that was full has room again. */
+static void listen_on(struct cv_session *session)
+{
+    listen_to(session);
+    if (!session->stream.reading && !session->crowded && !session->leaving)
+        cv_stream_resume(&session->stream);
+    cv_stream_mark(&session->stream);
+}
+
+static void catch_up(struct cv_chore *chore)
+{
+    listen_on(session_of_chore(chore));
+}
+
+/* Very many may speak at the same moment: some of them now, the others in turns of their own. */
 static void received(struct cv_stream *stream)
 {
-    listen_to(session_of(stream));
+    struct cv_session *session = session_of(stream);
+    if (cv_loop_is_late(stream->loop)) {
+        cv_loop_defer(stream->loop, &session->chore);
+        return;
+    }
+    listen_to(session);
     cv_stream_mark(stream);
 }
 
 /* ---- output ---- */
+
+/* An answer to LOCKS goes out in one piece: what is pushed meanwhile waits in `out`. */
+static void write_out(struct cv_session *session)
+{
+    struct cv_stream *stream = &session->stream;
+    struct cv_resp_writer *out = &session->out;
+    if (!cv_listing_is_begun(session) && out->length)
+        cv_resp_sent(out, cv_stream_write(stream, out->bytes, out->length));
+    if (!cv_listing_is_ready(session) || (out->length && !cv_listing_is_begun(session)))
+        return;
+    cv_listing_send(session);
+    if (!session->listing) {
+        cv_stream_mark(stream);
+        if (!stream->reading && !session->crowded)
+            cv_stream_resume(stream);
+    }
+}
 
 static void flush(struct cv_stream *stream)
 {
@@ -85,9 +163,9 @@ static void flush(struct cv_stream *stream)
     struct cv_resp_writer *out = &session->out;
     if (stream->in_used && may_go_on(session))
         listen_to(session);
-    if (out->length)
-        cv_resp_sent(out, cv_stream_write(stream, out->bytes, out->length));
-    if (out->full || (session->leaving && !out->length && !stream->writing)) {
+    write_out(session);
+    session->service->refused_output += out->full && !stream->closing;
+    if (out->full || (session->leaving && !out->length && !stream->writing && !session->listing)) {
         cv_stream_close(stream);
     } else if (session->crowded && !out->length && !stream->writing) {
         session->crowded = false;
@@ -105,6 +183,7 @@ void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold)
     if (session->holds)
         session->holds->less = hold;
     session->holds = hold;
+    session->holding++;
     cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                            true);
     cv_resp_integer(&session->out, (int64_t)hold->fence);
@@ -138,33 +217,59 @@ void cv_session_drop(struct cv_hold *hold)
     *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
     if (hold->more)
         hold->more->less = hold->less;
+    hold->session->holding--;
     hold->session = NULL;
 }
 
-void cv_session_observe(const struct cv_watch *watch)
+static void write_news(struct cv_resp_writer *out, const struct cv_lock *lock)
 {
-    struct cv_session *session = watch->session;
-    const struct cv_lock *lock = watch->lock;
     char name[48];
-    if (session->stream.closing)
-        return;
-    if (session->out.length >
-        CV_SESSION_HIGH_WATER) { /* it has not read for long, and is to know that it missed some */
-        session->service->dropped_observers++;
-        cv_stream_close(&session->stream);
-        return;
-    }
     snprintf(name, sizeof name, "%u/%llu", lock->instance->host->roster->ids[lock->leader.node],
              (unsigned long long)lock->leader.session);
-    cv_resp_push(&session->out, 4);
-    cv_resp_word(&session->out, "leader");
-    cv_resp_bulk(&session->out, cv_instance_name(lock->instance));
+    cv_resp_push(out, 4);
+    cv_resp_word(out, "leader");
+    cv_resp_bulk(out, cv_instance_name(lock->instance));
     if (lock->leader.leads)
-        cv_resp_word(&session->out, name);
+        cv_resp_word(out, name);
     else
-        cv_resp_nil(&session->out);
-    cv_resp_integer(&session->out, (int64_t)lock->leader.fence);
-    cv_stream_mark(&session->stream);
+        cv_resp_nil(out);
+    cv_resp_integer(out, (int64_t)lock->leader.fence);
+}
+
+/* There may be ten thousand of them, so the words are put together once for each protocol. */
+void cv_session_observe(const struct cv_lock *lock)
+{
+    struct cv_resp_writer news[2];
+    for (uint32_t i = 0; i < 2 && lock->watches; i++) {
+        cv_resp_begin(&news[i], CV_NEWS_BYTES);
+        news[i].protocol = 2 + i;
+        write_news(&news[i], lock);
+    }
+    for (const struct cv_watch *watch = lock->watches; watch; watch = watch->next) {
+        struct cv_session *session = watch->session;
+        const struct cv_resp_writer *its = &news[session->out.protocol > 2];
+        if (session->stream.closing)
+            continue;
+        if (session->out.length > CV_SESSION_HIGH_WATER || its->full) {
+            session->service->dropped_observers++; /* it has not read for long, and is to know that it missed some */
+            cv_stream_close(&session->stream);
+            continue;
+        }
+        cv_resp_append(&session->out, (struct cv_text){its->bytes, its->length});
+        cv_stream_mark(&session->stream);
+    }
+    for (uint32_t i = 0; i < 2 && lock->watches; i++)
+        cv_resp_end(&news[i]);
+}
+
+void cv_session_unobserve(struct cv_watch *watch)
+{
+    *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
+    if (watch->next)
+        watch->next->previous = watch->previous;
+    watch->session->observing--;
+    watch->session->service->observing--;
+    free(watch);
 }
 
 void cv_session_no_quorum(struct cv_wait *wait)
@@ -188,34 +293,45 @@ void cv_session_in_vain(struct cv_wait *wait)
 
 /* ---- coming and going ---- */
 
+/* The session is gone, and the hold lives on without it. */
+static void orphan(struct cv_hold *hold)
+{
+    struct cv_session *session = hold->session;
+    session->holds = hold->more;
+    if (hold->more)
+        hold->more->less = NULL;
+    session->holding--;
+    hold->session = NULL;
+}
+
 /*
  * With a time to live a lock outlasts its session. So does one whose client was promised a time: that its connection is
- * gone does not mean that it knows.
+ * gone does not mean that it knows. A session may hold very many, so some of them at a time.
  */
-static void let_go(struct cv_session *session)
+static void let_go_some(struct cv_session *session)
 {
     const uint64_t now = session->service->host->calls.now();
-    if (session->wait.lock)
-        cv_lock_give_up(&session->wait);
-    cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
-    for (struct cv_hold *hold = session->holds, *more; hold; hold = more) {
-        more = hold->more;
+    for (uint32_t left = HOLDS_EACH_TIME; session->holds && left; left--) {
+        struct cv_hold *hold = session->holds;
         if (hold->ttl_ms) {
-            hold->session = NULL;
+            orphan(hold);
         } else if (hold->promised_us > now) {
-            hold->session = NULL;
+            orphan(hold);
             cv_alarm_set(session->service->alarms, &hold->alarm, hold->promised_us);
         } else {
             cv_lock_lose(hold);
         }
     }
-    session->holds = NULL;
+}
+
+static void let_go(struct cv_session *session)
+{
+    if (session->wait.lock)
+        cv_lock_give_up(&session->wait);
+    cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
     for (struct cv_watch *watch = session->watches, *more; watch; watch = more) {
         more = watch->more;
-        *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
-        if (watch->next)
-            watch->next->previous = watch->previous;
-        free(watch);
+        cv_session_unobserve(watch);
     }
     session->watches = NULL;
 }
@@ -232,6 +348,8 @@ static void refuse(struct cv_session *session)
                                                  : "did not prove who it is"});
 }
 
+static void leave(struct cv_chore *chore);
+
 static void closed(struct cv_stream *stream)
 {
     struct cv_session *session = session_of(stream);
@@ -239,12 +357,30 @@ static void closed(struct cv_stream *stream)
     if (session->visitor.door)
         refuse(session);
     cv_door_leave(&session->visitor);
+    cv_listing_end(session);
+    cv_loop_call_off(service->loop, &session->chore);
+    cv_alarm_cancel(service->alarms, &session->unfinished);
     let_go(session);
+    cv_places_leave(session);
+    session->stream.tls = NULL; /* it is freed with the stream */
+    session->chore.run = leave;
+    leave(&session->chore);
+}
+
+/* What it held has to end first, a part in each turn of the loop. */
+static void leave(struct cv_chore *chore)
+{
+    struct cv_session *session = session_of_chore(chore);
+    struct cv_service *service = session->service;
+    let_go_some(session);
+    if (session->holds) {
+        cv_loop_defer(service->loop, chore);
+        return;
+    }
     *(session->previous ? &session->previous->next : &service->sessions) = session->next;
     if (session->next)
         session->next->previous = session->previous;
     service->session_count--;
-    cv_places_leave(session);
     cv_alarms_release(service->alarms, ALARMS_EACH);
     cv_resp_end(&session->out);
     free(session);
@@ -322,7 +458,10 @@ static void knock(struct cv_listener *listener)
     session->number = ++service->session_total;
     session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
     session->errand.alarm.ring = cv_errand_in_vain;
-    cv_resp_begin(&session->out, CV_SESSION_OUTPUT_BYTES);
+    session->unfinished.ring = took_too_long;
+    session->chore.run = catch_up;
+    cv_resp_begin(&session->out, service->limits->output_each);
+    session->out.pool = &service->output;
     session->next = service->sessions;
     if (session->next)
         session->next->previous = session;
@@ -362,6 +501,12 @@ static void leased(void *context, bool leased)
     }
 }
 
+static size_t names_in_use(const void *context)
+{
+    const struct cv_service *service = context;
+    return service->tally.held + service->tally.waiting + service->observing;
+}
+
 static void hopeless(void *context)
 {
     const struct cv_service *service = context;
@@ -386,11 +531,15 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->alarms = &member->loop.alarms;
     service->most_sessions = settings->most_sessions;
     service->client_timeout_ms = settings->client_timeout_ms;
+    service->limits = &settings->limits;
+    service->output.most = settings->limits.output;
+    member->loop.measures = settings->operations.measures;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .destroyed = cv_lock_destroyed,
+                                            .in_use = names_in_use,
                                             .leased = leased,
                                             .hopeless = hopeless,
                                             .heard = cv_errand_heard,
@@ -449,6 +598,8 @@ void cv_service_close(struct cv_service *service)
 
 void cv_service_free(struct cv_service *service)
 {
+    while (service->waste)
+        cv_listing_clean(&service->waste_chore);
     while (service->spare) {
         struct cv_hold *hold = service->spare;
         service->spare = hold->next;

@@ -55,9 +55,9 @@ class Node:
     def stranger(self, **options):
         return Client(f"127.0.0.1:{self.port}", **options)
 
-    def info(self):
+    def info(self, section="all"):
         client = self.client()
-        text = client.ask("INFO")
+        text = client.ask("INFO", section)
         client.close()
         return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
 
@@ -289,7 +289,106 @@ def a_listener_survives_a_failed_allocation():
                     assert not fail.exists()
 
 
-TESTS = [settings_lines, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+# ---- limits ----
+
+
+def what_clients_observe_is_bounded():
+    """The same name again costs nothing; others up to a limit, for each client and for all of them."""
+    with Node(acl="[limits]\nobserved-per-client = 3\nobserved = 5\n") as node:
+        one, other = node.client(), node.client()
+        for _ in range(1000):
+            one.ask("OBSERVE", "a")
+        assert node.info()["observed"] == "1"
+        leader = node.client()
+        leader.ask("CAMPAIGN", "a")
+        assert one.push()[1] == "a" and one.ask("PING") == "PONG" and not one.pushes  # told once
+        one.ask("OBSERVE", "b")
+        one.ask("OBSERVE", "c")
+        assert "BUSY" in refusal(one, "OBSERVE", "d")
+        other.ask("OBSERVE", "a")
+        other.ask("OBSERVE", "b")
+        assert "BUSY" in refusal(other, "OBSERVE", "c")
+        assert one.ask("UNOBSERVE") == 3 and other.ask("OBSERVE", "c") is None
+        for client in (one, other, leader):
+            client.close()
+        await_true(lambda: node.info()["observed"] == "0")
+
+
+def what_clients_hold_is_bounded():
+    with Node(acl="[limits]\nheld-per-client = 2\n") as node:
+        client = node.client()
+        fence = client.ask("LOCK", "a")
+        client.ask("CAMPAIGN", "a")
+        assert "BUSY" in refusal(client, "LOCK", "b") and "BUSY" in refusal(client, "CAMPAIGN", "b")
+        client.ask("UNLOCK", "a", fence)
+        assert client.ask("LOCK", "b") > 0
+        limits = node.info("limits")
+        assert limits["limit_held-per-client"] == "2" and limits["limit_command-timeout"] == "10000"
+        assert {"limit_clients", "limit_names", "limit_observed", "limit_output"} <= set(limits)
+        client.close()
+
+
+def answers_together_are_bounded():
+    """Clients that ask and do not read: what they have yet to read is bounded, and others are served."""
+    with Node(acl="[limits]\noutput = 4M\noutput-per-client = 1M\n") as node:
+        greedy = []
+        for _ in range(60):
+            client = node.stranger(protocol=2)
+            client.socket.setblocking(False)
+            greedy.append(client)
+        for _ in range(20):
+            for client in greedy:
+                try:
+                    client.socket.send(b"PING " + b"x" * 15000 + b"\r\n")
+                except OSError:
+                    pass
+        assert int(node.info()["output_bytes"]) <= 4 << 20
+        await_true(lambda: node.client().ask("PING") == "PONG")
+        for client in greedy:
+            client.close()
+        await_true(lambda: int(node.info()["output_bytes"]) < 1 << 20)
+        many = node.client()
+        many.socket.sendall(b"".join(b"*2\r\n$4\r\nLOCK\r\n$400\r\n%0400d\r\n" % i for i in range(3000)))
+        for _ in range(3000):
+            many.hear()
+        assert "BUSY too long an answer" in refusal(many, "LOCKS")
+        assert len(many.ask("LOCKS", "*000")) == 3
+        many.close()
+
+
+def commands_have_to_end():
+    """Half a command is no place to stay; a client that waits for its turn, or says nothing at all, may."""
+    with Node(acl="[limits]\ncommand-timeout = 300\n") as node:
+        holder, waiting, idle = node.client(), node.client(), node.client()
+        holder.ask("LOCK", "a")
+        waiting.socket.sendall(b"*2\r\n$4\r\nLOCK\r\n$1\r\na\r\n*1\r\n$4\r\nPI")
+        halves = [node.stranger(protocol=2) for _ in range(20)]
+        for half in halves:
+            half.socket.sendall(b"*2\r\n$4\r\nLOCK\r\n$400\r\nabc")
+        for half in halves:
+            assert b"does not end within 300 ms" in half.file.read()
+            half.close()
+        dripping = node.stranger(protocol=2)
+        begun = time.monotonic()
+        try:
+            while time.monotonic() < begun + PATIENCE:
+                dripping.socket.sendall(b"x")
+                time.sleep(0.02)
+            raise AssertionError("a command that never ends was listened to")
+        except OSError:
+            pass
+        assert int(node.info()["dropped_unfinished"]) == 21
+        assert idle.ask("PING") == "PONG"
+        holder.close()
+        assert waiting.hear() > 0
+        waiting.socket.sendall(b"NG\r\n")
+        assert waiting.hear() == "PONG"
+        waiting.close()
+        idle.close()
+
+
+TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
+         commands_have_to_end, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":
