@@ -254,6 +254,40 @@ def check_depth_first(directory):
            done.stdout)
 
 
+ARRANGEMENTS = {"peterson -n 3": 2, "peterson -n 4": 6, "franklin -n 4": 6, "chang-roberts -n 5": 24, "token-ring -n 3": 6,
+                "bully -n 3": 1, "wireless -n 3 --graph line": 6, "peterson --ids 3,1,2": 1, "peterson -n 3 --attr 5,5,5": 1,
+                "peterson -n 1": 1, "peterson -n 2": 1}
+
+
+def check_arrangements(directory):
+    """Rings and graphs are checked in every arrangement of ids."""
+    for line, wanted in ARRANGEMENTS.items():
+        result = json.loads(run([*line.split(), "--json"]).stdout)
+        expect(f"{line}: {wanted} arrangements", result["arrangements"] == wanted and result["verdict"] == "held", result)
+    both = [json.loads(run(["chang-roberts", "--ids", ids, "--json"]).stdout)["states"] for ids in ("1,2,3", "1,3,2")]
+    result = json.loads(run("chang-roberts -n 3 --json".split()).stdout)
+    expect("states of all arrangements", result["states"] == sum(both), (result, both))
+    mutant = mutants.Mutant(mutants.SOURCE / "tests" / "mutants" / "peterson-looks-at-its-own.mutant")
+    target = mutants.compile_object(mutant.text(), mutant.table, directory, mutant.name)
+    for nodes in ("3", "4"):
+        easiest = ",".join(str(i + 1) for i in range(int(nodes)))
+        done = run([str(target), "--ids", easiest])
+        expect(f"{mutant.name}: held in the easiest arrangement of {nodes}", done.returncode == 0, done.stdout)
+        check_found(mutant.name, [str(target), "-n", nodes], "best-wins", 30, directory)
+    found = json.loads(run([str(target), "-n", "3", "--json"]).stdout)
+    expect("the arrangement is told", found["ids"] == [1, 3, 2] and found["arrangements"] == 2, found)
+    told = run([str(target), "-n", "3"]).stdout
+    expect("the arrangement is told in words", "3 nodes, 2 arrangements of ids" in told and "arrangement 2: --ids 1,3,2" in told,
+           told)
+    with subprocess.Popen([CONCLAVE, "check", "chang-roberts", "-n", "12", "--json"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        time.sleep(2)
+        child.send_signal(signal.SIGINT)
+        result = json.loads(child.communicate(timeout=100)[0])
+        expect("Ctrl-C between arrangements", child.returncode == 2 and result["verdict"] == "unfinished" and
+               result["complete"] is False and not [item for item in result["properties"] if item["verdict"] == "held"], result)
+
+
 def check_progress():
     """On a terminal, once it takes longer than two seconds."""
     ours, theirs = os.openpty()
@@ -412,8 +446,8 @@ def check_restless(directory):
 
 def check_contract():
     result = json.loads(run("bully -n 3 --json".split()).stdout)
-    keys = ["schema", "algorithm", "nodes", "verdict", "complete", "states", "transitions", "depth", "seconds", "bytes",
-            "properties", "counterexample", "command"]
+    keys = ["schema", "algorithm", "nodes", "arrangements", "verdict", "complete", "states", "transitions", "depth", "seconds", "bytes",
+            "properties", "counterexample", "ids", "command"]
     expect("the keys of the JSON", list(result) == keys, list(result))
     expect("the command repeats it", result["command"] == "conclave check bully -n 3 --json", result["command"])
     counts = {json.loads(run(f"ricart-agrawala -n 3 --no-reduction --json {more}".split()).stdout)["states"]
@@ -495,6 +529,7 @@ def main(words):
             check_contract()
             check_bounds()
             check_progress()
+            check_arrangements(directory)
             check_refused(directory)
             check_all_found(directory)
             check_depth_first(directory)

@@ -17,7 +17,7 @@ static const char help[] =
     "\n"
     "The group\n"
     "  -n, --nodes N            how many nodes (3)\n"
-    "      --ids LIST           ids in node order (1..N)\n"
+    "      --ids LIST           ids in node order (1..N; rings and graphs: every arrangement of these)\n"
     "      --attr LIST          what makes a node better, in node order (the id itself)\n"
     "      --graph GRAPH        for algorithms that run on graphs\n"
     "      --set KEY=VALUE      a parameter of the algorithm; repeatable\n"
@@ -64,6 +64,7 @@ static double wall_seconds(void)
 /* A line on a terminal, once it takes longer than two seconds. */
 struct progress {
     double started, told;
+    const struct check_request *request;
 };
 
 static void show_progress(void *context, const struct cv_check_progress *now)
@@ -73,7 +74,11 @@ static void show_progress(void *context, const struct cv_check_progress *now)
     if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
         return;
     progress->told = seconds;
-    fprintf(stderr, "\r\033[K%s: %.2f million states, %.2f million a second, depth %u, queue %llu, %.0f MB", now->phase,
+    fputs("\r\033[K", stderr);
+    if (progress->request->arrangement_count > 1)
+        fprintf(stderr, "arrangement %llu of %llu, ", (unsigned long long)progress->request->arrangement,
+                (unsigned long long)progress->request->arrangement_count);
+    fprintf(stderr, "%s: %.2f million states, %.2f million a second, depth %u, queue %llu, %.0f MB", now->phase,
             (double)now->states / 1e6, (double)now->states / 1e6 / (seconds - progress->started), now->depth,
             (unsigned long long)now->queue, (double)now->bytes / 1e6);
 }
@@ -127,10 +132,8 @@ static int run(struct check_request *request)
     struct cv_complaint complaint = {{0}};
     struct cv_scenario scenario = {0};
     struct cv_check_result result = {0};
-    struct progress progress = {.started = wall_seconds()};
+    struct progress progress = {.started = wall_seconds(), .request = request};
     int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
-    if (!error)
-        error = check_settle(request, &scenario, &complaint);
     struct cv_check_options options = request->options;
     options.interrupted = &command_interrupted;
     if (isatty(STDERR_FILENO)) {
@@ -138,9 +141,7 @@ static int run(struct check_request *request)
         options.progress_context = &progress;
     }
     if (!error)
-        error = cv_check_run(&scenario, &options, &result);
-    if (error == CV_EINPUT && *result.complaint.text)
-        complaint = result.complaint;
+        error = check_arrangements(request, &scenario, &options, &result, &complaint);
     if (progress.told > 0)
         fputs("\r\033[K", stderr);
     if (!error)

@@ -20,14 +20,29 @@ struct check_request {
     const char *ask;
     bool has_inside;
     cv_id inside;
+    uint64_t arrangement, arrangement_count; /* of ids: the one at hand, from 1 on, of so many */
+    char ids[CV_CHECK_MOST_NODES * 11 + 1];  /* the one at hand, if it is not the first */
 };
 
 /* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint);
 void check_free(struct check_request *request);
 
-/* Refuses what cannot be checked, and fills in who may call. */
+/* Refuses what cannot be checked. */
+int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* Fills in who may call and who is inside, in this scenario. */
 int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* ---- check_arrangements.c ---- */
+
+/*
+ * Checks every arrangement of ids, unless the request says which; up to the first in which something is wrong, which is
+ * then the scenario. The result is that of all of them. 0, or as cv_check_run() and cv_plan_build().
+ */
+int check_arrangements(struct check_request *request, struct cv_scenario *scenario,
+                       const struct cv_check_options *options, struct cv_check_result *result,
+                       struct cv_complaint *complaint);
 
 /* ---- check_report.c ---- */
 

@@ -296,7 +296,7 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
     request->command = repeat_command(argc, argv);
-    request->words = calloc(2 * (size_t)argc + 4, sizeof *request->words);
+    request->words = calloc(2 * (size_t)argc + 8, sizeof *request->words);
     struct passed passed = {calloc(2 * (size_t)argc + 8, sizeof *passed.words), 0};
     int error = request->command && request->words && passed.words ? 0 : CV_ENOMEM;
     if (!error) {
@@ -337,7 +337,7 @@ static int read_askers(struct check_request *request, const struct cv_scenario *
     return 0;
 }
 
-int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     const struct cv_algorithm *algorithm = scenario->algorithm;
     if (algorithm->problem != CV_ELECTION && algorithm->problem != CV_MUTEX)
@@ -353,6 +353,13 @@ int check_settle(struct check_request *request, const struct cv_scenario *scenar
                            request->options.crashes, scenario->group.nodes);
     if (request->options.missed > request->options.crashes)
         return cv_complain(complaint, "--missed %u: expected no more than --crashes", request->options.missed);
+    return 0;
+}
+
+int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+{
+    const struct cv_algorithm *algorithm = scenario->algorithm;
+    request->options.inside = CV_NOBODY;
     for (cv_node node = 0; request->has_inside && node < scenario->group.nodes; node++)
         if (algorithm->problem == CV_MUTEX && scenario->group.ids[node] == request->inside)
             request->options.inside = node;

@@ -45,6 +45,7 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_count(&json, "schema", 1);
     cv_json_text(&json, "algorithm", report->scenario->algorithm->name);
     cv_json_count(&json, "nodes", report->scenario->group.nodes);
+    cv_json_count(&json, "arrangements", report->request->arrangement);
     cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
     cv_json_truth(&json, "complete", result->complete);
     cv_json_count(&json, "states", result->states);
@@ -70,6 +71,10 @@ void check_report_json(FILE *out, const struct check_report *report)
     } else {
         cv_json_null(&json, "counterexample");
     }
+    cv_json_open(&json, "ids", '[');
+    for (cv_node node = 0; node < report->scenario->group.nodes; node++)
+        cv_json_count(&json, NULL, report->scenario->group.ids[node]);
+    cv_json_close(&json, ']');
     cv_json_text(&json, "command", report->request->command);
     cv_json_close(&json, '}');
     putc('\n', out);
@@ -109,6 +114,22 @@ static void text_setting(FILE *out, const struct check_report *report)
         fputs(", timeouts at any time", out);
     if (scenario->unordered)
         fputs(", messages overtake each other", out);
+    if (report->request->arrangement_count > 1)
+        fprintf(out, ", %llu arrangements of ids", (unsigned long long)report->request->arrangement_count);
+    putc('\n', out);
+}
+
+/* Whose arrangement the story is of, and how many were tried. */
+static void text_arrangement(FILE *out, const struct check_report *report)
+{
+    const struct check_request *request = report->request;
+    const struct cv_check_result *result = report->result;
+    const struct cv_group *group = &report->scenario->group;
+    if (request->arrangement_count == 1 || (result->complete && !result->trail.count))
+        return;
+    fprintf(out, "ids       arrangement %llu", (unsigned long long)request->arrangement);
+    for (cv_node node = 0; node < group->nodes; node++)
+        fprintf(out, "%s%u", node ? "," : ": --ids ", group->ids[node]);
     putc('\n', out);
 }
 
@@ -151,6 +172,7 @@ void check_report_text(FILE *out, const struct check_report *report)
 {
     const struct cv_check_result *result = report->result;
     text_setting(out, report);
+    text_arrangement(out, report);
     fprintf(out, "states    %llu%s, %llu transitions, depth %u\n", (unsigned long long)result->states,
             result->reduced ? " (reduced)" : "", (unsigned long long)result->transitions, result->depth);
     fprintf(out, "cost      %.2f s, %.2f million states a second, %.1f MB, %.0f bytes a state\n", result->seconds,

@@ -58,6 +58,8 @@ int replay_write(const char *path, const struct check_report *report, struct cv_
     fprintf(output.file, FIRST_LINE "\n");
     for (int i = 0; i < report->request->word_count; i++)
         fprintf(output.file, "word %s\n", report->request->words[i]);
+    if (*report->request->ids)
+        fprintf(output.file, "word --ids\nword %s\n", report->request->ids);
     for (uint64_t i = 0; i < trail->count; i++) {
         if (i == trail->loop)
             fputs("loop\n", output.file);
@@ -207,6 +209,8 @@ int replay_load(const char *path, struct replay_file *file, struct cv_complaint 
     int error = file->words ? read_words(&lines, file, &line) : CV_ENOMEM;
     if (!error)
         error = cv_plan_build(&file->request.group.plan, &file->scenario, complaint);
+    if (!error)
+        error = check_fits(&file->request, &file->scenario, complaint);
     if (!error)
         error = check_settle(&file->request, &file->scenario, complaint);
     if (!error)
