@@ -35,6 +35,13 @@ FOUND = [
     ("lamport -n 2 --unordered --property fences-rise", "fences-rise", 7),
     ("ricart-agrawala -n 2 --crashes 1", "no-deadlock", 3),
     ("token-ring -n 3 --set regenerate=8 --set confirm=no", "exclusion", 6),
+    ("bully -n 3 --cuts 1", "everyone-learns", 7),
+    ("bully -n 3 --cuts 1 --cut 2:3 --property agreement", "agreement", 12),
+    ("wireless -n 3 --graph ring --cuts 1", "everyone-learns", 6),
+    ("central -n 3 --cuts 1 --unordered", "no-deadlock", 4),
+    ("central -n 2 --crashes 1 --recoveries 1 --missed 1 --property every-request", "every-request", 4),
+    ("ring-basic -n 3 --crashes 1 --recoveries 1", "agreement", 25),
+    ("lamport -n 2 --crashes 1 --recoveries 1 --unordered --property exclusion", "exclusion", 8),
 ]
 
 # The same for what is found depth first: long stories before they are shortened. Breadth first the last would take
@@ -131,6 +138,9 @@ MUTANTS = {
     "voting-forgets-who-is-inside": ("-n 3 --inside 1", "exclusion"),
     "voting-takes-half": ("-n 2", "exclusion"),
     "voting-votes-twice": ("-n 2", "exclusion"),
+    "bully-believes-everybody": ("-n 3 --crashes 1 --recoveries 1", "agreement"),
+    "bully-comes-back-silently": ("-n 2 --crashes 1 --recoveries 1", "everyone-learns"),
+    "ring-list-comes-back-silently": ("-n 2 --crashes 1 --recoveries 1", "best-wins"),
     "bully-asks-in-vain": ("-n 3", "everyone-learns"),
     "bully-calls-twice": ("-n 3 --crashes 1", "one-election"),
     "bully-waits-for-ever": ("-n 3 --crashes 1", "everyone-learns"),
@@ -157,6 +167,14 @@ REFUSED = [
     ("bully -n 3 --crashes 5", "--crashes 5: expected fewer than there are nodes (3)"),
     ("bully -n 3 --crashes 3", "--crashes 3: expected fewer than there are nodes (3)"),
     ("bully --crashes 1 --missed 2", "--missed 2: expected no more than --crashes"),
+    ("bully -n 3 --crashes 1 --recoveries 2", "--recoveries 2: expected no more than --crashes"),
+    ("bully -n 3 --crashes 4 --recoveries 1", "--crashes 4: expected fewer than there are nodes (3) and recoveries"),
+    ("bully --recoveries", "--recoveries: expected a value"),
+    ("bully --cuts x", "--cuts x: expected a number"),
+    ("bully --cut 1", "--cut 1: expected the ids of two members"),
+    ("bully --cut 1:1", "--cut 1:1: expected the ids of two members"),
+    ("bully --cut 1:9", "--cut 1:9: expected the ids of two members"),
+    ("bully --cut 1:2:3", "--cut 1:2:3: expected the ids of two members"),
     ("bully --suspicions -1", "--suspicions -1: expected a number"),
     ("bully --timeouts never", "--timeouts never: expected accurate or any"),
     ("bully --threads 0", "--threads 0: expected a number of 1..64"),
@@ -312,6 +330,9 @@ def check_mutants(directory, every):
         mutant = mutants.Mutant(mutants.SOURCE / "tests" / "mutants" / f"{name}.mutant")
         target = mutants.compile_object(mutant.text(), mutant.table, directory, name)
         check_found(name, [str(target), *options.split(), "--property", wanted], wanted, 40, directory)
+        if "--recoveries" in options:
+            without = re.sub("--recoveries 1", "", options).split()
+            expect(f"{name}: nothing shows without recovery", run([str(target), *without]).returncode == 0)
 
 
 def check_complaints(directory):
@@ -388,7 +409,7 @@ def check_promises(directory):
 def check_both_wrong(directory):
     """A step that breaks two properties is found by whoever looks for either."""
     text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "central.c").read_text(encoding="utf-8")
-    changes = (("        cv_send(me, node, GRANT, &grant);\n", "        cv_send(me, node, GRANT, &grant), cv_send(me, node, GRANT, &grant);\n"),
+    changes = (("me->region == CV_TRYING", "true"), ("        cv_send(me, node, GRANT, &grant);\n", "        cv_send(me, node, GRANT, &grant), cv_send(me, node, GRANT, &grant);\n"),
                ("    cv_enter(me, grant->fence);\n}\n\nstatic void on_denied",
                 "    ((struct state *)me->state)->grants++;\n    cv_enter(me, grant->fence);\n}\n\nstatic void on_denied"),
                ("        cv_signal(me, cv_coordinator(me), RELEASE);\n",
@@ -506,6 +527,12 @@ def check_refused(directory):
         text + "crash 1\nstart 1\n": "that node is dead",
         text + "timeout 1 timer 7\n": "that timer is not armed",
         text + "tell 1 of 2\n": "not lost",
+        text + "recover 1\n": "that node is not dead",
+        text + "crash 1\nrecover 1\n": "nobody comes back any more",
+        text + "trust 1 of 2\n": "not back",
+        text + "cut 1 of 2\n": "no link is ever cut here",
+        text + "cut 1 of 1\n": "there is no such node",
+        text + "heal 1 of 2\n": "not cut",
     }
     for content, wanted in broken.items():
         bad = directory / "bad.replay"

@@ -15,7 +15,11 @@
     X(CV_DECIDE_TELL, "tell")       /* `node` is told that `peer` is dead or cut off */                                \
     X(CV_DECIDE_SUSPECT, "suspect") /* `node` holds `peer` for dead, which is alive */                                 \
     X(CV_DECIDE_CRASH, "crash")     /* `node` dies, between two steps */                                               \
-    X(CV_DECIDE_MISS, "miss")       /* `node` dies, and nobody need be told */
+    X(CV_DECIDE_MISS, "miss")       /* `node` dies, and nobody need be told */                                         \
+    X(CV_DECIDE_RECOVER, "recover") /* `node` comes back, with a fresh state */                                        \
+    X(CV_DECIDE_TRUST, "trust")     /* `node` is told that `peer` is back */                                           \
+    X(CV_DECIDE_CUT, "cut")         /* the link between `node` and `peer` is cut */                                    \
+    X(CV_DECIDE_HEAL, "heal")       /* it works again */
 
 enum cv_decision_type {
 #define X(constant, name) constant,

@@ -153,7 +153,8 @@ static bool nothing_has_failed(const struct expander *expander)
 {
     const struct cv_check_options *options = &expander->model->setting.options;
     const struct world *world = world_of(expander);
-    return world->crashes == options->crashes && world->suspicions == options->suspicions;
+    return world->crashes == options->crashes && world->suspicions == options->suspicions &&
+           world->cuts == options->cuts;
 }
 
 /* Does the node now follow another leader than somebody else does? */
@@ -204,12 +205,24 @@ uint32_t event_world(struct expander *expander, const struct successor *successo
 static inline void send(struct expander *expander, struct successor *successor, const struct outcome *outcome,
                         uint32_t count)
 {
+    const struct cv_links *apart = &world_of(expander)->apart;
     for (uint32_t i = 0; i < count; i++) {
         const struct sending *sending = &outcome->sends[i];
-        if (expander->alive & 1u << sending->to)
+        if (expander->alive & 1u << sending->to && !cv_links_have(apart, successor->node, sending->to))
             set_contents(expander, successor, sending->part,
                          stepper_put(&expander->stepper, expander->state[sending->part], sending->message));
     }
+}
+
+/* Of who may come back is kept how often it will still ask, and its clock. */
+static uint32_t number_of_dead(struct expander *expander, const struct successor *successor)
+{
+    struct model *model = expander->model;
+    const uint32_t last = successor->outcome ? successor->outcome->place : expander->state[successor->node];
+    const struct place *place = model_place(model, last);
+    if (!model->setting.options.recoveries)
+        return model->dead[successor->node];
+    return model_add_place(model, &(struct place){.node = successor->node, .left = place->left, .clock = place->clock});
 }
 
 /* What is on its way to the dead is as good as lost; what they sent still arrives. */
@@ -218,7 +231,7 @@ static void die(struct expander *expander, struct successor *successor, bool mis
     const struct model *model = expander->model;
     const cv_node node = successor->node;
     struct world world = *world_of(expander);
-    set_place(expander, successor, node, model->dead[node]);
+    set_place(expander, successor, node, number_of_dead(expander, successor));
     for (uint32_t part = model->setting.nodes + 1; part < model->parts; part++)
         if (model->to[part] == node && expander->state[part])
             set_contents(expander, successor, part, 0);
@@ -228,6 +241,33 @@ static void die(struct expander *expander, struct successor *successor, bool mis
     successor->missed = missed;
     successor->action = 0;
     set_world(expander, successor, &world);
+}
+
+/*
+ * Who lived before finds others within reach again, in the world as it is to be: they will be told. `alive` says who
+ * lived, the expander who lives.
+ */
+static void regain(struct expander *expander, struct successor *successor, const struct world *after, uint32_t alive)
+{
+    struct model *model = expander->model;
+    const struct setting *setting = &model->setting;
+    const struct world *before = world_of(expander);
+    const uint32_t untold = before->missed | (before->missed ? alive : 0);
+    for (uint32_t rest = alive; rest; rest &= rest - 1) {
+        const cv_node node = (cv_node)__builtin_ctz(rest);
+        const uint32_t again = setting_reach(setting, &after->apart, expander->alive, node) &
+                               ~setting_reach(setting, &before->apart, alive, node);
+        const struct intern_record *record = intern_record(&model->places, expander->state[node]);
+        struct place *place = again ? malloc(record->length) : NULL;
+        if (!place) {
+            model->out_of_memory |= again != 0;
+            continue;
+        }
+        memcpy(place, record->bytes, record->length);
+        place_regain(setting, place, again, untold);
+        set_place(expander, successor, node, model_add_place(model, place));
+        free(place);
+    }
 }
 
 /* What comes with the event, before the handler's own doing. */
@@ -249,6 +289,13 @@ static inline void happen(struct expander *expander, struct successor *successor
     if (event->mistake) {
         struct world world = *world_of(expander);
         world.suspicions--;
+        set_world(expander, successor, &world);
+    }
+    if (event->returns) {
+        struct world world = *world_of(expander);
+        world.recoveries--;
+        world.missed &= ~event->returns;
+        regain(expander, successor, &world, expander->alive & ~event->returns);
         set_world(expander, successor, &world);
     }
 }
@@ -291,6 +338,22 @@ void event_crash(struct expander *expander, cv_node node, bool missed)
         .type = missed ? CV_DECIDE_MISS : CV_DECIDE_CRASH, .node = (uint8_t)node, .peer = UINT8_MAX};
     struct successor *successor = open_event(expander, &event, NULL);
     die(expander, successor, missed);
+    keep(expander, successor);
+}
+
+void event_cut(struct expander *expander, cv_node one, cv_node other)
+{
+    struct world world = *world_of(expander);
+    const bool heals = cv_links_have(&world.apart, one, other);
+    const struct event event = {
+        .type = heals ? CV_DECIDE_HEAL : CV_DECIDE_CUT, .node = (uint8_t)one, .peer = (uint8_t)other};
+    struct successor *successor = open_event(expander, &event, NULL);
+    cv_links_flip(&world.apart, one, other);
+    if (heals)
+        regain(expander, successor, &world, expander->alive);
+    else
+        world.cuts--;
+    set_world(expander, successor, &world);
     keep(expander, successor);
 }
 

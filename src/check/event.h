@@ -22,6 +22,7 @@ struct event {
     const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
     uint64_t time;                  /* that passes before it */
     bool mistake;                   /* of the detector */
+    uint32_t returns;               /* a bit for the node that comes back */
 };
 
 /* The first message of a channel arrives. */
@@ -81,5 +82,7 @@ static inline bool may_die(const struct expander *expander)
 void event_take(struct expander *expander, const struct event *event);
 /* A node dies between two steps. */
 void event_crash(struct expander *expander, cv_node node, bool missed);
+/* A link is cut; or, if it is, healed. */
+void event_cut(struct expander *expander, cv_node one, cv_node other);
 
 #endif

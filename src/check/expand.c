@@ -94,12 +94,27 @@ static bool is_missed(const struct expander *expander, cv_node other)
     return expander->alive & 1u << other ? missed != 0 : (missed & 1u << other) != 0;
 }
 
-/* The failure detector: the truth, late; or, as long as the budget lasts, a mistake. */
+#define TRUSTS 256u
+
+/* That the other one is back; or, before that, that it was gone. */
+static void report_return(struct expander *expander, cv_node node, cv_node other, bool back)
+{
+    struct event event = event_at(back ? CV_DECIDE_TRUST : CV_DECIDE_TELL, node, other);
+    event.argument = other;
+    event.action = must(MUST_TELL, (back ? TRUSTS : 0) + node * CV_CHECK_MOST_NODES + other);
+    event_take(expander, &event);
+}
+
+/* The failure detector: the truth, late, and in order; or, as long as the budget lasts, a mistake. */
 static void reports(struct expander *expander, cv_node node, const struct place *place)
 {
-    const uint32_t reach = setting_reach(&expander->model->setting, expander->alive, node);
+    const uint32_t reach = setting_reach(&expander->model->setting, &world_of(expander)->apart, expander->alive, node);
     for (cv_node other = 0; other < expander->model->setting.nodes; other++) {
         const bool lost = !(reach & 1u << other);
+        if ((place->back | place->unheard) & 1u << other) {
+            report_return(expander, node, other, place->back & 1u << other);
+            continue;
+        }
         if (other == node || place->suspects & 1u << other || (!lost && !world_of(expander)->suspicions))
             continue;
         struct event event = event_at(lost ? CV_DECIDE_TELL : CV_DECIDE_SUSPECT, node, other);
@@ -118,13 +133,48 @@ static void crashes(struct expander *expander, cv_node node)
         event_crash(expander, node, true);
 }
 
+static void recover(struct expander *expander, cv_node node)
+{
+    struct event event = event_at(CV_DECIDE_RECOVER, node, UINT8_MAX);
+    event.returns = 1u << node;
+    expander->alive |= event.returns;
+    event_take(expander, &event);
+    expander->alive &= ~event.returns;
+}
+
+/* Is there such a link, and may it be cut? */
+static bool may_cut(const struct setting *setting, cv_node one, cv_node other)
+{
+    const struct cv_links *given = &setting->options.may_be_cut;
+    const struct cv_group *group = &setting->group;
+    bool linked = group->topology != CV_GRAPH;
+    for (uint64_t e = linked ? 1 : group->edges[one]; !linked && e < group->edges[one + 1]; e++)
+        linked = group->neighbours[e] == other;
+    return linked && (cv_links_are_none(given) || cv_links_have(given, one, other));
+}
+
+/* Between two who live; what is cut may be healed at any time. */
+static void cuts(struct expander *expander, cv_node one)
+{
+    for (cv_node other = one + 1; other < expander->model->setting.nodes; other++)
+        if (cv_links_have(&world_of(expander)->apart, one, other) ||
+            (world_of(expander)->cuts && expander->alive >> one & expander->alive >> other & 1 &&
+             may_cut(&expander->model->setting, one, other)))
+            event_cut(expander, one, other);
+}
+
 static void faults(struct expander *expander, uint32_t nodes)
 {
-    for (uint32_t rest = nodes; rest; rest &= rest - 1) {
+    for (uint32_t rest = nodes & expander->alive; rest; rest &= rest - 1) {
         const cv_node node = (cv_node)__builtin_ctz(rest);
         reports(expander, node, model_place(expander->model, expander->state[node]));
         if (may_die(expander))
             crashes(expander, node);
+    }
+    for (cv_node node = 0; nodes == EVERY_NODE && node < expander->model->setting.nodes; node++) {
+        if (world_of(expander)->recoveries && !(expander->alive & 1u << node))
+            recover(expander, node);
+        cuts(expander, node);
     }
 }
 
@@ -137,8 +187,11 @@ static bool somebody_is_to_be_told(const struct expander *expander)
     for (cv_node node = 0; node < setting->nodes; node++) {
         if (!(expander->alive & 1u << node))
             continue;
-        const uint32_t reach = setting_reach(setting, expander->alive, node);
-        const uint32_t known = model_place(expander->model, expander->state[node])->suspects;
+        const struct place *place = model_place(expander->model, expander->state[node]);
+        const uint32_t reach = setting_reach(setting, &world_of(expander)->apart, expander->alive, node);
+        const uint32_t known = place->suspects;
+        if (place->back | place->unheard)
+            return true;
         for (cv_node other = 0; other < setting->nodes; other++)
             if (!((reach | known) & 1u << other) && !is_missed(expander, other))
                 return true;
@@ -202,7 +255,8 @@ static bool is_over(const struct expander *expander)
         return false;
     for (cv_node node = 0; node < expander->model->setting.nodes; node++) {
         const struct place *place = model_place(expander->model, expander->state[node]);
-        if (place->left || place->flags & (PLACE_WAITING | PLACE_INSIDE))
+        const bool asks = place->flags & PLACE_ALIVE || world_of(expander)->recoveries;
+        if ((place->left && asks) || place->flags & (PLACE_WAITING | PLACE_INSIDE))
             return false;
     }
     return true;
@@ -315,7 +369,7 @@ static void expand_some(struct expander *expander, const struct outlook *outlook
             wish(expander, it);
     }
     if (expander->model->setting.group.absence)
-        faults(expander, nodes & expander->alive);
+        faults(expander, nodes);
     timeouts(expander, nodes);
 }
 

@@ -205,6 +205,16 @@ static void call_handler(void *context)
     case CV_DECIDE_TIMEOUT:
         algorithm->timeout(me, call->argument);
         break;
+    case CV_DECIDE_RECOVER:
+        if (algorithm->init)
+            algorithm->init(me);
+        if (algorithm->recover)
+            algorithm->recover(me);
+        break;
+    case CV_DECIDE_TRUST:
+        if (algorithm->trust)
+            algorithm->trust(me, call->argument);
+        break;
     default:
         if (algorithm->suspect)
             algorithm->suspect(me, call->argument);
@@ -231,6 +241,17 @@ static uint64_t time_in_order(struct host *host, const struct place *place, uint
     return (heard > host->leap ? heard : host->leap) + 1;
 }
 
+/* A fresh state; of the old one its clock is left, and how often it will still ask. */
+static void revive(const struct setting *setting, struct place *place)
+{
+    const struct place old = *place;
+    memset(place, 0, place_bytes(setting, old.node));
+    place->node = old.node;
+    place->left = old.left;
+    place->clock = old.clock;
+    place->flags = PLACE_ALIVE | (is_mutex(setting) ? 0 : PLACE_FRESH);
+}
+
 /* What the event does to the node before its handler sees it. */
 static void prepare(struct host *host, struct place *place, uint32_t alive, enum cv_decision_type type,
                     uint32_t argument, const struct cv_message *message)
@@ -255,8 +276,18 @@ static void prepare(struct host *host, struct place *place, uint32_t alive, enum
     case CV_DECIDE_TIMEOUT:
         place->timers[argument] = 0;
         break;
+    case CV_DECIDE_RECOVER:
+        revive(host->setting, place);
+        break;
+    case CV_DECIDE_TRUST:
+        place->back &= ~(1u << argument);
+        place->suspects &= ~(1u << argument);
+        break;
     default:
-        place->suspects |= 1u << argument;
+        if (!(place->unheard & 1u << argument) || host->setting->falls_apart || !(alive & 1u << argument))
+            place->suspects |= 1u << argument;
+        place->back |= place->unheard & 1u << argument;
+        place->unheard &= ~(1u << argument);
         break;
     }
     place->clock = host->setting->ordered

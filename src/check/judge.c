@@ -18,20 +18,12 @@ static const struct place *place_of(const struct ending *ending, cv_node node)
 /* Who is connected with whom, over the living. */
 static void find_parts(struct ending *ending)
 {
-    const struct cv_group *group = &ending->model->setting.group;
-    for (cv_node node = 0; node < group->nodes; node++)
-        ending->part[node] = place_of(ending, node)->flags & PLACE_ALIVE ? node : UINT32_MAX;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (cv_node node = 0; node < group->nodes; node++)
-            for (uint64_t e = group->edges[node]; e < group->edges[node + 1]; e++) {
-                const uint32_t theirs = ending->part[group->neighbours[e]];
-                if (theirs != UINT32_MAX && ending->part[node] != UINT32_MAX && theirs < ending->part[node]) {
-                    ending->part[node] = theirs;
-                    changed = true;
-                }
-            }
-    }
+    const struct setting *setting = &ending->model->setting;
+    const struct world *world = model_world(ending->model, ending->state[setting->nodes]);
+    uint32_t alive = 0;
+    for (cv_node node = 0; node < setting->nodes; node++)
+        alive |= (place_of(ending, node)->flags & PLACE_ALIVE ? 1u : 0) << node;
+    setting_parts(setting, &world->apart, alive, ending->part);
 }
 
 static bool took_part(const struct ending *ending, cv_node node)
@@ -63,7 +55,7 @@ static int judge_election(struct ending *ending, struct cv_run *run, struct cv_j
             callers[scenario.caller_count++] = node;
     run->scenario = &scenario;
     run->calls = 1;
-    if (scenario.group.topology == CV_GRAPH) {
+    if (ending->model->setting.falls_apart) {
         find_parts(ending);
         run->part = ending->part;
     }

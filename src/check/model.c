@@ -66,6 +66,8 @@ static uint32_t add(struct model *model, struct intern *intern, const void *byte
 
 static uint8_t glance_at(const struct model *model, const struct place *place)
 {
+    if (!(place->flags & PLACE_ALIVE))
+        return 0;
     if (place->flags & PLACE_INSIDE)
         return GLANCE_LEAVE;
     if (place->flags & PLACE_FRESH && model->setting.options.callers & 1u << place->node)
@@ -263,7 +265,9 @@ int model_begin(struct model *model, uint32_t *state)
     state[model->setting.nodes] = model_add_world(model, &(struct world){.highest = first,
                                                                          .crashes = options->crashes,
                                                                          .misses = options->missed,
-                                                                         .suspicions = options->suspicions});
+                                                                         .suspicions = options->suspicions,
+                                                                         .recoveries = options->recoveries,
+                                                                         .cuts = options->cuts});
     host_free(&host);
     return error ? error : model->out_of_memory ? CV_ENOMEM : 0;
 }

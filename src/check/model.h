@@ -127,14 +127,26 @@ struct print model_fingerprint(const struct model *model, const uint32_t *state)
 /* May that node send to another, by what its algorithm's topology says, when these live? */
 bool model_may_send(const struct model *model, uint32_t place, uint32_t alive, cv_node to);
 
+/* Can nothing fail any more, nor come back? */
+static inline bool model_is_calm(const struct model *model, const struct world *world, uint32_t alive)
+{
+    const bool whole = (alive & LIVES) == (1u << model->setting.nodes) - 1;
+    return !world->crashes && !world->suspicions && !world->cuts && cv_links_are_none(&world->apart) &&
+           (whole || !world->recoveries);
+}
+
 /* Who lives. */
 static inline uint32_t model_alive(const struct model *model, const uint32_t *state)
 {
     uint32_t alive = 0;
     if (!model->setting.group.absence)
         return (1u << model->setting.nodes) - 1;
-    for (cv_node node = 0; node < model->setting.nodes; node++)
-        alive |= (uint32_t)(state[node] != model->dead[node]) << node;
+    if (model->setting.options.recoveries) /* the dead differ in what is left of them */
+        for (cv_node node = 0; node < model->setting.nodes; node++)
+            alive |= (model_place(model, state[node])->flags & PLACE_ALIVE ? 1u : 0) << node;
+    else
+        for (cv_node node = 0; node < model->setting.nodes; node++)
+            alive |= (uint32_t)(state[node] != model->dead[node]) << node;
     return alive;
 }
 

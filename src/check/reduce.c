@@ -81,7 +81,7 @@ bool reduce_next(const struct model *model, struct foresight *foresight, const u
     const struct world *world = model_world(model, state[model->setting.nodes]);
     const uint32_t candidates = waiting(model, state) & ~*tried;
     uint32_t best = 0, best_node = 0;
-    if (world->crashes || world->suspicions || !candidates)
+    if (!model_is_calm(model, world, alive) || !candidates)
         return false;
     for (uint32_t rest = candidates; rest; rest &= rest - 1) {
         const cv_node node = (cv_node)__builtin_ctz(rest);
@@ -100,8 +100,8 @@ uint32_t reduce_next_message(const struct model *model, struct commuting *commut
                              uint32_t alive, uint32_t part)
 {
     const struct world *world = model_world(model, state[model->setting.nodes]);
-    if (!learns_now(&model->setting, alive) || model->setting.scenario->unordered || world->crashes ||
-        world->suspicions)
+    if (!learns_now(&model->setting, alive) || model->setting.scenario->unordered ||
+        !model_is_calm(model, world, alive))
         return 0;
     for (part = part ? part + 1 : model->setting.nodes + 1; part < model->parts; part++)
         if (state[part] &&

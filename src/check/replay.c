@@ -31,9 +31,15 @@ struct cv_replay {
     bool recalled[CV_CHECK_MOST_NODES];
     uint64_t open[CV_CHECK_MOST_NODES]; /* the entry each waits for or is in, or NO_ENTRY */
     cv_node callers[CV_CHECK_MOST_NODES];
-    struct cv_crash crashes[CV_CHECK_MOST_NODES];
+    struct cv_crash crashes[2 * CV_CHECK_MOST_NODES];
+    struct cv_recovery recoveries[CV_CHECK_MOST_NODES];
+    struct cv_links apart; /* links that are cut */
+    char **texts;          /* about cuts */
+    uint32_t text_count;
+    uint32_t part[CV_CHECK_MOST_NODES]; /* at the end */
     uint32_t alive, missed;
     uint32_t mistakes; /* of the detector */
+    uint32_t cuts;     /* so far */
     uint64_t now, serial;
     struct cv_entry *entries;
     uint64_t entry_room;
@@ -49,7 +55,8 @@ struct cv_replay {
 static void tell(struct cv_replay *replay, struct cv_event event)
 {
     event.time = replay->now;
-    event.clock = event.clock ? event.clock : replay->clocks[event.node];
+    if (event.node != CV_NOBODY)
+        event.clock = event.clock ? event.clock : replay->clocks[event.node];
     if (replay->observer.event)
         replay->observer.event(replay->observer.context, &event);
 }
@@ -113,7 +120,7 @@ static void post(struct cv_replay *replay, const struct cv_message *message, uin
         replay->run.total++;
     }
     tell_message(replay, CV_EVENT_SEND, &letter);
-    if (replay->alive & 1u << message->to) {
+    if (replay->alive & 1u << message->to && !cv_links_have(&replay->apart, message->from, message->to)) {
         channel->letters[channel->count++] = letter;
         return;
     }
@@ -206,10 +213,68 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
         }
 }
 
+/* Some who lived before, a bit for each, find others within reach again: they are to be told. */
+static void regain(struct cv_replay *replay, const struct cv_links *apart, uint32_t alive)
+{
+    const uint32_t untold = replay->missed | (replay->missed ? alive : 0);
+    for (cv_node node = 0; node < replay->setting.nodes; node++) {
+        const uint32_t again = setting_reach(&replay->setting, &replay->apart, replay->alive, node) &
+                               ~setting_reach(&replay->setting, apart, alive, node);
+        if (alive & 1u << node && again)
+            place_regain(&replay->setting, replay->places[node], again, untold);
+    }
+}
+
+static void come_back(struct cv_replay *replay, cv_node node)
+{
+    const uint32_t before = replay->alive;
+    replay->alive |= 1u << node;
+    regain(replay, &replay->apart, before);
+    replay->missed &= ~(1u << node);
+    replay->scenario.recovery_count++;
+    replay->recoveries[replay->scenario.recovery_count - 1] = (struct cv_recovery){.node = node, .time = replay->now};
+}
+
+/* A sentence that lives as long as the replay. */
+static const char *keep_text(struct cv_replay *replay, char *text)
+{
+    char **texts = realloc(replay->texts, (replay->text_count + 1) * sizeof *texts);
+    if (!texts || !text) {
+        replay->out_of_memory = true;
+        free(text);
+        return NULL;
+    }
+    replay->texts = texts;
+    replay->texts[replay->text_count++] = text;
+    return text;
+}
+
+static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
+{
+    const struct cv_links before = replay->apart;
+    const bool heals = cv_links_have(&before, one, other);
+    const cv_id *ids = replay->setting.group.ids;
+    char *text = malloc(96);
+    cv_links_flip(&replay->apart, one, other);
+    if (heals)
+        regain(replay, &before, replay->alive);
+    else
+        replay->cuts++;
+    if (text)
+        snprintf(text, 96, heals ? "the link between %u and %u works again" : "the link between %u and %u is cut",
+                 ids[one], ids[other]);
+    tell(replay, (struct cv_event){.type = heals ? CV_EVENT_HEAL : CV_EVENT_CUT,
+                                   .node = CV_NOBODY,
+                                   .peer = CV_NOBODY,
+                                   .text = keep_text(replay, text)});
+}
+
 /* Is that node to hear of a loss? One that nobody noticed, or that comes of such a one, need not be told. */
 static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
 {
-    const uint32_t reach = setting_reach(&replay->setting, replay->alive, node);
+    const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, node);
+    if (replay->places[node]->back | replay->places[node]->unheard)
+        return true;
     uint32_t lost = ((1u << replay->setting.nodes) - 1) & ~reach & ~replay->places[node]->suspects & ~replay->missed;
     if (replay->missed)
         lost &= ~replay->alive;
@@ -256,15 +321,47 @@ static const char *timer_obstacle(const struct cv_replay *replay, const struct c
     return "that timer is not due yet";
 }
 
+static const char *cut_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const bool cut = cv_links_have(&replay->apart, decision->node, decision->peer);
+    if (decision->type == CV_DECIDE_HEAL)
+        return cut ? NULL : "that link is not cut";
+    return cut ? "that link is cut already" : replay->setting.options.cuts ? NULL : "no link is ever cut here";
+}
+
+static const char *return_obstacle(const struct cv_replay *replay, cv_node node)
+{
+    if (replay->alive & 1u << node)
+        return "that node is not dead";
+    return replay->scenario.recovery_count < replay->setting.options.recoveries &&
+                   replay->scenario.recovery_count < CV_CHECK_MOST_NODES
+               ? NULL
+               : "nobody comes back any more";
+}
+
+static const char *tell_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
+{
+    const struct place *place = replay->places[decision->node];
+    const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, decision->node);
+    if (place->back & 1u << decision->peer)
+        return "that the other one is back is to be told first";
+    return reach & ~place->unheard & 1u << decision->peer ? "the other one is not lost" : NULL;
+}
+
 /* Why the decision cannot be taken now, or NULL. */
 static const char *obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
     const uint32_t nodes = replay->setting.nodes;
-    const bool has_peer =
-        decision->type == CV_DECIDE_DELIVER || decision->type == CV_DECIDE_TELL || decision->type == CV_DECIDE_SUSPECT;
-    if (decision->node >= nodes || (has_peer && decision->peer >= nodes))
+    const bool cuts = decision->type == CV_DECIDE_CUT || decision->type == CV_DECIDE_HEAL;
+    const bool has_peer = decision->type == CV_DECIDE_DELIVER || decision->type == CV_DECIDE_TELL ||
+                          decision->type == CV_DECIDE_SUSPECT || decision->type == CV_DECIDE_TRUST || cuts;
+    if (decision->node >= nodes || (has_peer && decision->peer >= nodes) || (cuts && decision->node == decision->peer))
         return "there is no such node";
     const struct place *place = replay->places[decision->node];
+    if (cuts)
+        return cut_obstacle(replay, decision);
+    if (decision->type == CV_DECIDE_RECOVER)
+        return return_obstacle(replay, decision->node);
     if (!(replay->alive & 1u << decision->node))
         return "that node is dead";
     switch (decision->type) {
@@ -281,13 +378,15 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
     case CV_DECIDE_TIMEOUT:
         return timer_obstacle(replay, decision);
     case CV_DECIDE_TELL:
-        return setting_reach(&replay->setting, replay->alive, decision->node) & 1u << decision->peer
-                   ? "the other one is not lost"
-                   : NULL;
+        return tell_obstacle(replay, decision);
+    case CV_DECIDE_TRUST:
+        return place->back & 1u << decision->peer ? NULL : "the other one is not back";
     case CV_DECIDE_SUSPECT:
         return replay->alive & 1u << decision->peer && decision->peer != decision->node ? NULL
                                                                                         : "the other one is dead";
     default:
+        if (replay->scenario.crash_count == sizeof replay->crashes / sizeof *replay->crashes)
+            return "too many have died";
         return replay->alive & (replay->alive - 1) ? NULL : "nobody would be left";
     }
 }
@@ -308,7 +407,8 @@ static void announce(struct cv_replay *replay, const struct cv_decision *decisio
         [CV_DECIDE_START] = CV_EVENT_START,     [CV_DECIDE_REQUEST] = CV_EVENT_REQUEST,
         [CV_DECIDE_LEAVE] = CV_EVENT_LEAVE,     [CV_DECIDE_DELIVER] = CV_EVENT_RECEIVE,
         [CV_DECIDE_TIMEOUT] = CV_EVENT_TIMEOUT, [CV_DECIDE_TELL] = CV_EVENT_SUSPECT,
-        [CV_DECIDE_SUSPECT] = CV_EVENT_SUSPECT,
+        [CV_DECIDE_SUSPECT] = CV_EVENT_SUSPECT, [CV_DECIDE_RECOVER] = CV_EVENT_RECOVER,
+        [CV_DECIDE_TRUST] = CV_EVENT_TRUST,
     };
     const bool timeout = decision->type == CV_DECIDE_TIMEOUT;
     if (letter->message)
@@ -321,6 +421,15 @@ static void announce(struct cv_replay *replay, const struct cv_decision *decisio
                                        .text = timeout ? replay->setting.algorithm->timers[decision->place] : NULL});
 }
 
+/* Who has died and come back may call a second time. */
+static bool has_called(const struct cv_replay *replay, cv_node node)
+{
+    for (uint32_t i = 0; i < replay->scenario.caller_count; i++)
+        if (replay->callers[i] == node)
+            return true;
+    return false;
+}
+
 /* Before the handler: what its surroundings note of the event. */
 static void prepare(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
 {
@@ -329,7 +438,7 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
     if (letter->message && letter->message->clock > *clock)
         *clock = letter->message->clock;
     ++*clock;
-    if (decision->type == CV_DECIDE_START)
+    if (decision->type == CV_DECIDE_START && !has_called(replay, node))
         replay->callers[replay->scenario.caller_count++] = node;
     if (decision->type == CV_DECIDE_LEAVE)
         note_end(replay, node, false);
@@ -337,6 +446,8 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
         new_entry(replay, node, CV_NEVER);
     if (decision->type == CV_DECIDE_TIMEOUT)
         let_time_pass(replay, decision);
+    if (decision->type == CV_DECIDE_RECOVER)
+        come_back(replay, node);
     announce(replay, decision, letter);
 }
 
@@ -367,7 +478,7 @@ static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
         run->broken_node = node;
         run->broken_time = replay->now;
     }
-    const bool whole = replay->alive == (1u << setting->nodes) - 1 && !replay->mistakes;
+    const bool whole = !replay->scenario.crash_count && !replay->mistakes && !replay->cuts;
     if (!whole || run->seen || !(place->flags & PLACE_KNOWS))
         return;
     if (setting->best_always && place->leader != setting->best)
@@ -463,6 +574,10 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
                                                                    : CV_STOPPED;
     run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
     run->entries = replay->entries;
+    if (replay->setting.falls_apart) {
+        setting_parts(&replay->setting, &replay->apart, replay->alive, replay->part);
+        run->part = replay->part;
+    }
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
 }
 
@@ -477,6 +592,8 @@ int cv_replay_run(struct cv_replay *replay, const struct cv_trail *trail, struct
         replay->now = i + 1;
         if (decision->type == CV_DECIDE_CRASH || decision->type == CV_DECIDE_MISS)
             crash(replay, decision->node, decision->type == CV_DECIDE_MISS);
+        else if (decision->type == CV_DECIDE_CUT || decision->type == CV_DECIDE_HEAL)
+            cut_or_heal(replay, decision->node, decision->peer);
         else
             take_step(replay, decision);
         if (replay->out_of_memory || replay->host.out_of_memory)
@@ -528,6 +645,8 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     replay->scenario.caller_count = 0;
     replay->scenario.crashes = replay->crashes;
     replay->scenario.crash_count = 0;
+    replay->scenario.recoveries = replay->recoveries;
+    replay->scenario.recovery_count = 0;
     if (observer)
         replay->observer = *observer;
     struct cv_check_options clocked = *options;
@@ -553,6 +672,9 @@ void cv_replay_free(struct cv_replay *replay)
         }
         free(replay->places[from]);
     }
+    for (uint32_t i = 0; i < replay->text_count; i++)
+        free(replay->texts[i]);
+    free(replay->texts);
     free(replay->entries);
     host_free(&replay->host);
     setting_free(&replay->setting);

@@ -14,10 +14,12 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
                                 .timers = cv_algorithm_timers(scenario->algorithm),
                                 .claims = cv_scenario_claims(scenario)};
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
-    setting->group.absence = options->crashes || options->suspicions;
+    setting->group.absence = options->crashes || options->suspicions || options->cuts;
+    setting->falls_apart = scenario->group.topology == CV_GRAPH || options->cuts;
     setting->group.epoch += options->inside != CV_NOBODY;
     setting->asks = cv_scenario_keeps_assumptions(scenario) &&
-                    (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH));
+                    (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH)) && !options->cuts &&
+                    !options->recoveries;
     setting->learns = options->reduction && !scenario->algorithm->counters;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
                        scenario->algorithm->problem == CV_MUTEX; /* the best of an election goes by its id */
@@ -46,21 +48,40 @@ void setting_free(struct setting *setting)
     cv_index_free(&setting->index);
 }
 
-uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node)
+static uint32_t reach_directly(const struct setting *setting, const struct cv_links *apart, uint32_t alive,
+                               cv_node node)
+{
+    uint32_t reached = alive;
+    for (cv_node other = 0; !cv_links_are_none(apart) && other < setting->nodes; other++)
+        reached &= ~((uint32_t)cv_links_have(apart, node, other) << other);
+    return reached;
+}
+
+uint32_t setting_reach(const struct setting *setting, const struct cv_links *apart, uint32_t alive, cv_node node)
 {
     const struct cv_group *group = &setting->group;
     if (group->topology != CV_GRAPH)
-        return alive;
+        return reach_directly(setting, apart, alive, node);
     uint32_t reached = alive & 1u << node, before = 0;
     while (reached != before) {
         before = reached;
         for (uint32_t rest = before; rest; rest &= rest - 1) {
             const uint32_t at = (uint32_t)__builtin_ctz(rest);
             for (uint64_t e = group->edges[at]; e < group->edges[at + 1]; e++)
-                reached |= alive & 1u << group->neighbours[e];
+                if (!cv_links_have(apart, at, group->neighbours[e]))
+                    reached |= alive & 1u << group->neighbours[e];
         }
     }
     return reached;
+}
+
+void place_regain(const struct setting *setting, struct place *place, uint32_t again, uint32_t untold)
+{
+    const uint32_t told = again & place->suspects;
+    place->back |= told;
+    if (!setting->falls_apart)
+        place->suspects &= ~told;
+    place->unheard |= again & ~told & ~untold;
 }
 
 size_t place_bytes(const struct setting *setting, cv_node node)
@@ -68,4 +89,21 @@ size_t place_bytes(const struct setting *setting, cv_node node)
     const struct cv_algorithm *algorithm = setting->algorithm;
     const size_t state = algorithm->state_size ? algorithm->state_size(&setting->group, node) : algorithm->state_bytes;
     return sizeof(struct place) + (state + 7) / 8 * 8;
+}
+
+void setting_parts(const struct setting *setting, const struct cv_links *apart, uint32_t alive, uint32_t *part)
+{
+    for (cv_node node = 0; node < setting->nodes; node++)
+        part[node] = alive & 1u << node ? node : UINT32_MAX;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t rest = alive; rest; rest &= rest - 1) {
+            const cv_node node = (cv_node)__builtin_ctz(rest);
+            for (uint32_t near = setting_reach(setting, apart, alive, node); near; near &= near - 1) {
+                const uint32_t theirs = part[__builtin_ctz(near)];
+                changed |= theirs < part[node];
+                part[node] = theirs < part[node] ? theirs : part[node];
+            }
+        }
+    }
 }

@@ -22,8 +22,9 @@ struct setting {
     bool ordered; /* clocks do not tick: see order.h; */
     bool forgets; /* and nobody passes on what it has heard of the time */
     struct order order;
-    bool asks;       /* whether each message can be: nothing happens that the algorithm does not assume */
-    bool any_caller; /* the result does not depend on who calls */
+    bool asks;        /* whether each message can be: nothing happens that the algorithm does not assume */
+    bool falls_apart; /* who lives may be out of reach: a graph, or links that are cut */
+    bool any_caller;  /* the result does not depend on who calls */
     /* As long as nothing fails, of elections is judged at every state: */
     bool best_always;  /* nobody follows anybody but the best, if there are no timeouts to take silence for death */
     bool agree_always; /* no two follow different leaders, otherwise */
@@ -50,6 +51,8 @@ struct place {
     uint32_t flags;
     cv_id leader;
     uint32_t suspects;              /* a bit for each node it holds for dead */
+    uint32_t unheard;               /* a bit for each that was lost and is back, and neither was told */
+    uint32_t back;                  /* a bit for each that is back, which is still to be told */
     uint32_t left;                  /* mutex: entries to come */
     uint32_t asked;                 /* mutex: when, by its clock, if it waits; kept only where clocks are capped */
     uint64_t clock;                 /* Lamport's, if the algorithm reads it */
@@ -57,11 +60,13 @@ struct place {
     unsigned char state[];
 };
 
-/* What is left of the budgets; who died unnoticed; the highest fence so far. */
+/* What is left of the budgets; who died unnoticed; which links are cut; the highest fence so far. */
 struct world {
     uint64_t highest;
     uint32_t crashes, misses, suspicions;
     uint32_t missed; /* a bit for each of the dead whose death need not be told */
+    uint32_t recoveries, cuts;
+    struct cv_links apart;
 };
 
 static inline bool is_mutex(const struct setting *setting)
@@ -101,8 +106,19 @@ static inline bool learns_now(const struct setting *setting, uint32_t alive)
     return setting->learns && is_settled(setting, alive);
 }
 
-/* Whom a node can reach: the living, in a graph those it is connected with by the living. */
-uint32_t setting_reach(const struct setting *setting, uint32_t alive, cv_node node);
+/* Whom a node can reach: the living, but over links that are cut; in a graph those it is connected with by the living.
+ */
+uint32_t setting_reach(const struct setting *setting, const struct cv_links *apart, uint32_t alive, cv_node node);
+
+/* Who is connected with whom, over the living: the first node of its part for each; UINT32_MAX for the dead. */
+void setting_parts(const struct setting *setting, const struct cv_links *apart, uint32_t alive, uint32_t *part);
+
+/*
+ * Some can be reached again, a bit for each: what a node keeps of that. What it was told stays so till it is told
+ * otherwise, but for who was dead: that one makes itself known. What it was not told yet it will be, unless it need not
+ * be (`untold`).
+ */
+void place_regain(const struct setting *setting, struct place *place, uint32_t again, uint32_t untold);
 
 size_t place_bytes(const struct setting *setting, cv_node node);
 

@@ -292,7 +292,7 @@ static const struct outcome *work_out(struct stepper *stepper, uint32_t place, e
     const struct place *before = model_place(model, place);
     struct outcome *first = NULL;
     if ((model->setting.hushes || model->setting.ordered) && model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS &&
-        type != CV_DECIDE_REQUEST && !is_timeless(stepper, place, type, argument, alive))
+        type != CV_DECIDE_REQUEST && type != CV_DECIDE_RECOVER && !is_timeless(stepper, place, type, argument, alive))
         model->timely = true;
     stepper->host.leap = 0;
     if (model->setting.ordered)

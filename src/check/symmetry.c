@@ -156,6 +156,8 @@ static uint32_t rename_place(struct model *model, const struct naming *naming, u
         model->setting.algorithm->rename(&naming->renaming, &model->setting.group, place->node, place->state, NULL);
     place->node = naming->names[place->node];
     place->suspects = rename_bits(naming, place->suspects);
+    place->unheard = rename_bits(naming, place->unheard);
+    place->back = rename_bits(naming, place->back);
     const uint32_t renamed = model_add_place(model, place);
     free(place);
     return renamed;
@@ -193,7 +195,13 @@ static uint32_t rename_contents(struct symmetry *symmetry, uint32_t number, uint
 static uint32_t rename_world(struct model *model, const struct naming *naming, uint32_t number)
 {
     struct world world = *model_world(model, number);
+    const struct cv_links apart = world.apart;
     world.missed = rename_bits(naming, world.missed);
+    world.apart = (struct cv_links){0};
+    for (cv_node one = 0; one < naming->nodes; one++)
+        for (cv_node other = one + 1; other < naming->nodes; other++)
+            if (cv_links_have(&apart, one, other))
+                cv_links_flip(&world.apart, naming->names[one], naming->names[other]);
     return model_add_world(model, &world);
 }
 
@@ -316,7 +324,7 @@ static bool is_alike(struct symmetry *symmetry, const struct host *host, uint32_
     struct model *model = symmetry->model;
     const struct naming naming = {{rename_node, rename_row}, symmetry->names[way], model->setting.nodes};
     struct host *other = &symmetry->host;
-    const bool of_node = type == CV_DECIDE_TELL || type == CV_DECIDE_SUSPECT;
+    const bool of_node = type == CV_DECIDE_TELL || type == CV_DECIDE_SUSPECT || type == CV_DECIDE_TRUST;
     const uint32_t before = renamed(symmetry, &symmetry->places, place, way, rename_place);
     const uint32_t living = (alive & ~LIVES) | rename_bits(&naming, alive & LIVES);
     const uint32_t its = type == CV_DECIDE_DELIVER ? renamed_message(symmetry, argument, way)

@@ -79,14 +79,17 @@ static int follow_messages(struct walker *walker, const struct successor *succes
 {
     const struct model *model = walker->model;
     const struct outcome *outcome = successor->outcome;
-    const uint32_t nodes = model->setting.nodes, alive = model_alive(model, walker->state);
-    const uint32_t dies = successor->sent != CV_WHOLE || !outcome;
+    const struct cv_links *apart = &model_world(model, walker->state[model->setting.nodes])->apart;
+    const uint32_t nodes = model->setting.nodes;
+    const uint32_t alive = model_alive(model, walker->state) | 1u << successor->node;
+    const bool dies =
+        successor->sent != CV_WHOLE || successor->type == CV_DECIDE_CRASH || successor->type == CV_DECIDE_MISS;
     if (!model->setting.scenario->unordered)
         return 0;
     if (successor->type == CV_DECIDE_DELIVER)
         decision->place = take_sent(walker, successor);
     for (uint32_t i = 0; outcome && i < outcome->send_count && i < successor->sent; i++)
-        if (alive & 1u << outcome->sends[i].to &&
+        if (alive & 1u << outcome->sends[i].to && !cv_links_have(apart, successor->node, outcome->sends[i].to) &&
             note_sent(walker, successor->node * nodes + outcome->sends[i].to, outcome->sends[i].message))
             return CV_ENOMEM;
     for (cv_node from = 0; dies && from < nodes; from++)

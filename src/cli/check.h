@@ -20,6 +20,7 @@ struct check_request {
     const char *ask;
     bool has_inside;
     cv_id inside;
+    struct cv_words cut;                     /* links that alone may be cut */
     uint64_t arrangement, arrangement_count; /* of ids: the one at hand, from 1 on, of so many */
     char ids[CV_CHECK_MOST_NODES * 11 + 1];  /* the one at hand, if it is not the first */
 };

@@ -59,6 +59,8 @@ static int check_one(struct check_request *request, struct cv_scenario *scenario
         return error;
     options->callers = request->options.callers;
     options->inside = request->options.inside;
+    options->cuts = request->options.cuts;
+    options->may_be_cut = request->options.may_be_cut;
     error = cv_check_run(scenario, options, &result);
     if (error) {
         if (error == CV_EINPUT && *result.complaint.text)

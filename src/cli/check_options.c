@@ -26,6 +26,9 @@ enum {
     CRASHES,
     MISSED,
     SUSPICIONS,
+    RECOVERIES,
+    CUTS,
+    CUT,
     TIMEOUTS,
     NO_REDUCTION,
     NO_SYMMETRY,
@@ -55,6 +58,9 @@ static const struct option options[] = {
     {"crashes", required_argument, NULL, CRASHES},
     {"missed", required_argument, NULL, MISSED},
     {"suspicions", required_argument, NULL, SUSPICIONS},
+    {"recoveries", required_argument, NULL, RECOVERIES},
+    {"cuts", required_argument, NULL, CUTS},
+    {"cut", required_argument, NULL, CUT},
     {"timeouts", required_argument, NULL, TIMEOUTS},
     {"no-reduction", no_argument, NULL, NO_REDUCTION},
     {"no-symmetry", no_argument, NULL, NO_SYMMETRY},
@@ -160,6 +166,12 @@ static int take_option(struct check_request *request, int option, struct cv_comp
         return read_number("missed", 0, CV_CHECK_MOST_NODES - 1, &out->missed, complaint);
     case SUSPICIONS:
         return read_number("suspicions", 0, MOST_BUDGET, &out->suspicions, complaint);
+    case RECOVERIES:
+        return read_number("recoveries", 0, CV_CHECK_MOST_NODES - 1, &out->recoveries, complaint);
+    case CUTS:
+        return read_number("cuts", 0, MOST_BUDGET, &out->cuts, complaint);
+    case CUT:
+        return cv_words_add(&request->cut, optarg) ? CV_ENOMEM : 0;
     case TIMEOUTS:
         return read_timeouts(&out->any_time, complaint);
     case NO_REDUCTION:
@@ -214,7 +226,7 @@ static void pass_option(struct passed *passed, const struct options *reader)
 
 static bool is_list(int option)
 {
-    return option == SET;
+    return option == SET || option == CUT;
 }
 
 static int read_options(int argc, char **argv, struct check_request *request, struct passed *passed,
@@ -314,6 +326,7 @@ void check_free(struct check_request *request)
     sim_free(&request->group);
     free(request->command);
     free(request->words);
+    free(request->cut.word);
     *request = (struct check_request){0};
 }
 
@@ -348,11 +361,44 @@ int check_fits(const struct check_request *request, const struct cv_scenario *sc
     if (scenario->entries > MOST_ENTRIES)
         return cv_complain(complaint, "--entries %llu: expected at most %u", (unsigned long long)scenario->entries,
                            MOST_ENTRIES);
-    if (request->options.crashes >= scenario->group.nodes)
-        return cv_complain(complaint, "--crashes %u: expected fewer than there are nodes (%u): one is always left",
-                           request->options.crashes, scenario->group.nodes);
+    if (request->options.crashes >= scenario->group.nodes + request->options.recoveries)
+        return cv_complain(complaint, "--crashes %u: expected fewer than there are nodes (%u)%s: one is always left",
+                           request->options.crashes, scenario->group.nodes,
+                           request->options.recoveries ? " and recoveries" : "");
+    if (request->options.recoveries > request->options.crashes)
+        return cv_complain(complaint, "--recoveries %u: expected no more than --crashes", request->options.recoveries);
     if (request->options.missed > request->options.crashes)
         return cv_complain(complaint, "--missed %u: expected no more than --crashes", request->options.missed);
+    return 0;
+}
+
+static cv_node node_of(const struct cv_scenario *scenario, struct cv_text id)
+{
+    uint64_t number = 0;
+    if (!cv_parse_number(id, UINT32_MAX, &number))
+        return CV_NOBODY;
+    for (cv_node node = 0; node < scenario->group.nodes; node++)
+        if (scenario->group.ids[node] == number)
+            return node;
+    return CV_NOBODY;
+}
+
+/* --cut P:Q: the links that may be cut, if not all. One is cut once if nothing else is said. */
+static int read_cuts(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
+{
+    request->options.may_be_cut = (struct cv_links){0};
+    for (uint32_t i = 0; i < request->cut.count; i++) {
+        struct cv_text rest = cv_text(request->cut.word[i]), one;
+        const cv_node node = cv_text_take(&rest, ':', &one) ? node_of(scenario, one) : CV_NOBODY;
+        const cv_node other = cv_text_take(&rest, ':', &one) ? node_of(scenario, one) : CV_NOBODY;
+        if (node == CV_NOBODY || other == CV_NOBODY || node == other || cv_text_take(&rest, ':', &one))
+            return cv_complain(complaint, "--cut %s: expected the ids of two members, as in 1:2",
+                               cv_brief(request->cut.word[i]).text);
+        if (!cv_links_have(&request->options.may_be_cut, node, other))
+            cv_links_flip(&request->options.may_be_cut, node, other);
+    }
+    if (request->cut.count && !request->options.cuts)
+        request->options.cuts = 1;
     return 0;
 }
 
@@ -360,6 +406,8 @@ int check_settle(struct check_request *request, const struct cv_scenario *scenar
 {
     const struct cv_algorithm *algorithm = scenario->algorithm;
     request->options.inside = CV_NOBODY;
+    if (read_cuts(request, scenario, complaint))
+        return CV_EINPUT;
     for (cv_node node = 0; request->has_inside && node < scenario->group.nodes; node++)
         if (algorithm->problem == CV_MUTEX && scenario->group.ids[node] == request->inside)
             request->options.inside = node;

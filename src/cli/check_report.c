@@ -110,6 +110,8 @@ static void text_setting(FILE *out, const struct check_report *report)
     count_of(out, options->crashes, "crash", "crashes");
     count_of(out, options->missed, "of them missed", "of them missed");
     count_of(out, options->suspicions, "false suspicion", "false suspicions");
+    count_of(out, options->recoveries, "recovery", "recoveries");
+    count_of(out, options->cuts, "cut", "cuts");
     if (options->any_time)
         fputs(", timeouts at any time", out);
     if (scenario->unordered)
@@ -140,6 +142,8 @@ static void text_assumptions(FILE *out, const struct check_report *report)
     const struct cv_check_options *options = &report->request->options;
     if (options->crashes && assumes & CV_NO_CRASH)
         fputs("note      the algorithm assumes that nobody dies\n", out);
+    if (options->cuts && assumes & CV_RELIABLE)
+        fputs("note      the algorithm assumes that no message is lost\n", out);
     if (report->scenario->unordered && assumes & CV_FIFO)
         fputs("note      the algorithm assumes that messages stay in order\n", out);
     if (options->any_time && assumes & CV_BOUNDED_DELAY)

@@ -103,7 +103,7 @@ static bool read_number(const char *text, uint32_t *number)
 
 static bool read_type(const char *name, enum cv_decision_type *type)
 {
-    for (int i = 0; name && i <= CV_DECIDE_MISS; i++)
+    for (int i = 0; name && i <= CV_DECIDE_HEAL; i++)
         if (strcmp(name, decision_name((enum cv_decision_type)i)) == 0) {
             *type = (enum cv_decision_type)i;
             return true;

@@ -224,10 +224,10 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
         cv_phrase_text(out, event->text);
         break;
     case CV_EVENT_CUT:
-        fputs("the network splits", out);
+        fputs(event->text ? event->text : "the network splits", out);
         break;
     case CV_EVENT_HEAL:
-        fputs("the network is joined again", out);
+        fputs(event->text ? event->text : "the network is joined again", out);
         break;
     default:
         fputs(cv_event_name(event->type), out);

@@ -16,6 +16,9 @@ void full_copy(struct full *to, const struct full *from, uint32_t nodes)
     to->misses = from->misses;
     to->suspicions = from->suspicions;
     to->missed = from->missed;
+    to->recoveries = from->recoveries;
+    to->cuts = from->cuts;
+    memcpy(to->cut, from->cut, sizeof to->cut);
 }
 
 int letter_compare(const void *one, const void *other)
@@ -39,9 +42,12 @@ uint32_t full_pack(const struct cv_scenario *scenario, struct full *full, unsign
             at += full->count[i][j] * sizeof(struct letter);
         }
     }
-    const uint64_t rest[5] = {full->highest, full->crashes, full->misses, full->suspicions, full->missed};
+    const uint64_t rest[7] = {full->highest, full->crashes,    full->misses, full->suspicions,
+                              full->missed,  full->recoveries, full->cuts};
     memcpy(at, rest, sizeof rest);
-    const uint32_t length = (uint32_t)(at + sizeof rest - out);
+    at += sizeof rest;
+    memcpy(at, full->cut, sizeof full->cut);
+    const uint32_t length = (uint32_t)(at + sizeof full->cut - out);
     memcpy(out, &length, 4);
     return length;
 }
@@ -60,11 +66,14 @@ void full_unpack(const struct cv_scenario *scenario, struct full *full, const un
             at += full->count[i][j] * sizeof(struct letter);
         }
     }
-    uint64_t rest[5];
+    uint64_t rest[7];
     memcpy(rest, at, sizeof rest);
+    memcpy(full->cut, at + sizeof rest, sizeof full->cut);
     full->highest = rest[0];
     full->crashes = (uint32_t)rest[1];
     full->misses = (uint32_t)rest[2];
     full->suspicions = (uint32_t)rest[3];
     full->missed = (uint32_t)rest[4];
+    full->recoveries = (uint32_t)rest[5];
+    full->cuts = (uint32_t)rest[6];
 }

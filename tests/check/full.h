@@ -14,7 +14,8 @@ struct letter {
 };
 
 struct node {
-    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left, asked, unused;
+    uint32_t alive, fresh, started, knows, calling, waiting, inside, leader, suspects, left, asked;
+    uint32_t missed_loss, owed_return, unused; /* per other node: gone and back before it was told; its return untold */
     uint64_t clock, timers[CV_MAX_TIMERS];
     uint64_t state[STATE / 8];
 };
@@ -25,7 +26,8 @@ struct full {
     uint32_t count[N][N];
     struct letter letter[N][N][MAIL];
     uint64_t highest;
-    uint32_t crashes, misses, suspicions, missed;
+    uint32_t crashes, misses, suspicions, missed, recoveries, cuts;
+    uint32_t cut[N]; /* a bit for each node to whom the link is cut */
 };
 
 /* Of so many nodes. What is not under way is not copied. */

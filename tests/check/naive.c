@@ -131,7 +131,7 @@ static void finish(cv_node i, uint32_t most)
         const struct cv_message *message = (const void *)(self.outbox + at);
         const cv_node to = message->to;
         at += cv_message_bytes(message);
-        if (!next.node[to].alive)
+        if (!next.node[to].alive || next.cut[i] & 1u << to)
             continue;
         if (next.count[i][to] == MAIL || message->words * 4 > BODY)
             abort();
@@ -257,14 +257,18 @@ static void rename_all(const struct full *from, const cv_node *names, struct ful
     new_names = names;
     full_copy(to, from, n);
     to->missed = 0;
+    memset(to->cut, 0, sizeof to->cut);
     for (cv_node i = 0; i < n; i++) {
         struct node *it = &to->node[names[i]];
         *it = from->node[i];
         to->missed |= (from->missed >> i & 1u) << names[i];
         if (it->alive)
             scenario->algorithm->rename(&renaming, &group, i, it->state, NULL);
-        it->suspects = 0;
+        it->suspects = it->missed_loss = it->owed_return = 0;
         for (cv_node j = 0; j < n; j++) {
+            it->missed_loss |= (from->node[i].missed_loss >> j & 1u) << names[j];
+            it->owed_return |= (from->node[i].owed_return >> j & 1u) << names[j];
+            to->cut[names[i]] |= (from->cut[i] >> j & 1u) << names[j];
             it->suspects |= (from->node[i].suspects >> j & 1u) << names[j];
             to->count[names[i]][names[j]] = from->count[i][j];
             memcpy(to->letter[names[i]][names[j]], from->letter[i][j], from->count[i][j] * sizeof(struct letter));
@@ -360,7 +364,12 @@ static void meet(void)
 
 static void kill(cv_node i, bool missed)
 {
+    const struct node was = next.node[i];
     next.node[i] = (struct node){0};
+    if (options->recoveries) {
+        next.node[i].left = was.left;
+        next.node[i].clock = was.clock;
+    }
     for (cv_node j = 0; j < n; j++)
         next.count[j][i] = 0;
     next.crashes--;
@@ -368,26 +377,32 @@ static void kill(cv_node i, bool missed)
     next.missed |= (uint32_t)missed << i;
 }
 
-static bool may_kill(void)
+static bool may_kill(bool one_more)
 {
-    uint32_t alive = 0;
+    uint32_t alive = one_more;
     for (cv_node i = 0; i < n; i++)
         alive += now.node[i].alive;
     return now.crashes && alive > 1;
 }
 
-/* In a graph a node also loses those from whom the dead cut it off. */
-static bool lost(cv_node i, cv_node j)
+/* Over links that are not cut; in a graph a node also loses those from whom the dead cut it off. */
+static bool lost_in(const struct full *full, cv_node i, cv_node j)
 {
     bool reached[N] = {false};
     if (!group.edges)
-        return !now.node[j].alive;
+        return !full->node[j].alive || full->cut[i] & 1u << j;
     reached[i] = true;
     for (uint32_t round = 0; round < n; round++)
         for (cv_node k = 0; k < n; k++)
             for (uint64_t e = group.edges[k]; reached[k] && e < group.edges[k + 1]; e++)
-                reached[group.neighbours[e]] |= now.node[group.neighbours[e]].alive;
+                if (!(full->cut[k] & 1u << group.neighbours[e]))
+                    reached[group.neighbours[e]] |= full->node[group.neighbours[e]].alive;
     return !reached[j];
+}
+
+static bool lost(cv_node i, cv_node j)
+{
+    return lost_in(&now, i, j);
 }
 
 static bool need_not_be_told(cv_node j)
@@ -395,7 +410,48 @@ static bool need_not_be_told(cv_node j)
     return now.node[j].alive ? now.missed != 0 : (now.missed & 1u << j) != 0;
 }
 
-enum event { START, REQUEST, LEAVE, DELIVER, TIMEOUT, SUSPECT };
+/*
+ * Somebody is within reach again. Who knew of the loss is owed the news. Who did not hear of it yet will hear of it,
+ * and of the return behind it, unless it was one of those losses that need not be told. Only where nobody is ever cut
+ * off does a node that comes back to life make itself known at once.
+ */
+static void find_again(void)
+{
+    for (cv_node i = 0; i < n; i++)
+        for (cv_node j = 0; j < n; j++) {
+            struct node *it = &next.node[i];
+            const uint32_t bit = 1u << j;
+            if (i == j || !now.node[i].alive || !lost(i, j) || lost_in(&next, i, j))
+                continue;
+            if (it->suspects & bit) {
+                it->owed_return |= bit;
+                if (!group.edges && !options->cuts)
+                    it->suspects &= ~bit;
+            } else if (!need_not_be_told(j)) {
+                it->missed_loss |= bit;
+            }
+        }
+}
+
+static void link_changes(cv_node i, cv_node j)
+{
+    full_copy(&next, &now, n);
+    const bool heals = now.cut[i] & 1u << j;
+    next.cut[i] ^= 1u << j;
+    next.cut[j] ^= 1u << i;
+    next.cuts -= !heals;
+    find_again();
+}
+
+static bool are_linked(cv_node i, cv_node j)
+{
+    bool linked = !group.edges;
+    for (uint64_t e = 0; group.edges && e < group.edges[n]; e++)
+        linked |= e >= group.edges[i] && e < group.edges[i + 1] && group.neighbours[e] == j;
+    return linked;
+}
+
+enum event { START, REQUEST, LEAVE, DELIVER, TIMEOUT, SUSPECT, TRUST, RECOVER };
 
 /* Does it, sends so many of its messages, and says how many there were. */
 static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint32_t most)
@@ -431,6 +487,20 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
                 if (next.node[j].timers[t])
                     next.node[j].timers[t] -= b;
         it->timers[a] = 0;
+    } else if (event == TRUST) {
+        it->owed_return &= ~(1u << a);
+        it->suspects &= ~(1u << a);
+    } else if (event == RECOVER) {
+        it->alive = 1;
+        it->fresh = algorithm->problem != CV_MUTEX;
+        next.recoveries--;
+        find_again();
+        next.missed &= ~(1u << i);
+    } else if (it->missed_loss & 1u << a) {
+        it->missed_loss &= ~(1u << a);
+        it->owed_return |= 1u << a;
+        if (group.edges || options->cuts || !now.node[a].alive)
+            it->suspects |= 1u << a;
     } else {
         it->suspects |= 1u << a;
         next.suspicions -= !lost(i, a);
@@ -456,6 +526,12 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         algorithm->timeout(me, a);
     else if (event == SUSPECT && algorithm->suspect)
         algorithm->suspect(me, a);
+    else if (event == TRUST && algorithm->trust)
+        algorithm->trust(me, a);
+    if (event == RECOVER && algorithm->init)
+        algorithm->init(me);
+    if (event == RECOVER && algorithm->recover)
+        algorithm->recover(me);
     uint32_t sent = 0;
     for (size_t at = 0; at < self.used; sent++)
         at += cv_message_bytes((const void *)(self.outbox + at));
@@ -472,7 +548,7 @@ static void all_choices(enum event event, cv_node i, uint32_t a, uint32_t b)
         uint32_t drawn = chosen;
         if (!late)
             meet();
-        for (uint32_t k = 1; k < sent && may_kill(); k++)
+        for (uint32_t k = 1; k < sent && may_kill(event == RECOVER); k++)
             for (uint32_t missed = 0; missed <= (now.misses > 0); missed++) {
                 scripted = drawn;
                 happen(event, i, a, b, k);
@@ -512,7 +588,8 @@ static bool over(void)
 {
     uint32_t busy = 0;
     for (cv_node i = 0; i < n; i++)
-        busy += now.node[i].left + now.node[i].waiting + now.node[i].inside;
+        if (now.node[i].alive || now.recoveries)
+            busy += now.node[i].left + now.node[i].waiting + now.node[i].inside;
     return scenario->algorithm->perpetual && !busy;
 }
 
@@ -536,12 +613,17 @@ static bool events_at(cv_node i)
             if (k == 0 || letter_compare(&now.letter[j][i][k - 1], &now.letter[j][i][k]) != 0)
                 all(DELIVER, i, j, k);
         }
+        if ((it->owed_return | it->missed_loss) & 1u << j) {
+            must = true;
+            all(it->owed_return & 1u << j ? TRUST : SUSPECT, i, j, 0);
+            continue;
+        }
         if (j == i || it->suspects & 1u << j || (!lost(i, j) && !now.suspicions))
             continue;
         must |= lost(i, j) && !need_not_be_told(j);
         all(SUSPECT, i, j, 0);
     }
-    for (uint32_t missed = 0; missed <= (now.misses > 0) && may_kill(); missed++) {
+    for (uint32_t missed = 0; missed <= (now.misses > 0) && may_kill(false); missed++) {
         full_copy(&next, &now, n);
         kill(i, missed);
         meet();
@@ -557,7 +639,8 @@ static bool timers(void)
     for (cv_node i = 0; i < n; i++)
         for (cv_node j = 0; j < n; j++) {
             const bool untold =
-                now.node[i].alive && !now.node[j].alive && !(now.node[i].suspects & 1u << j) && !(now.missed & 1u << j);
+                now.node[i].alive && ((lost(i, j) && !(now.node[i].suspects & 1u << j) && !need_not_be_told(j)) ||
+                                      now.node[i].owed_return || now.node[i].missed_loss);
             if (!options->any_time && (now.count[i][j] || untold))
                 return false;
         }
@@ -582,6 +665,8 @@ static void start(void)
     next.crashes = options->crashes;
     next.misses = options->missed;
     next.suspicions = options->suspicions;
+    next.recoveries = options->recoveries;
+    next.cuts = options->cuts;
     next.highest = options->inside && cv_scenario_claims(scenario) & CV_FENCES_RISE;
     for (cv_node i = 0; i < n; i++)
         next.node[i] = (struct node){.alive = 1,
@@ -624,7 +709,7 @@ void naive_run(const struct cv_scenario *what, const struct naive_options *how, 
     result = out;
     *result = (struct naive_result){0};
     group = scenario->group;
-    group.absence = options->crashes || options->suspicions;
+    group.absence = options->crashes || options->suspicions || options->cuts;
     group.epoch += options->inside;
     n = group.nodes;
     if (n > N)
@@ -640,6 +725,14 @@ void naive_run(const struct cv_scenario *what, const struct naive_options *how, 
         for (cv_node i = 0; i < n && !over(); i++)
             if (now.node[i].alive)
                 must |= events_at(i);
+            else if (now.recoveries)
+                all(RECOVER, i, 0, 0);
+        for (cv_node i = 0; i < n && !over(); i++)
+            for (cv_node j = i + 1; j < n; j++)
+                if (now.cut[i] & 1u << j || (now.cuts && now.node[i].alive && now.node[j].alive && are_linked(i, j))) {
+                    link_changes(i, j);
+                    meet();
+                }
         if (!over())
             must |= timers();
         if (!must)

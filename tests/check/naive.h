@@ -9,7 +9,7 @@
 #include "core/scenario.h"
 
 struct naive_options {
-    uint32_t callers, crashes, missed, suspicions;
+    uint32_t callers, crashes, missed, suspicions, recoveries, cuts;
     bool any_time;
     bool symmetry;    /* of states that differ in names only, one */
     bool drop_clocks; /* once nobody will ask any more; or they go no further than all requests that wait */
