@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify torment format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify variants torment format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -52,6 +52,9 @@ test-quick: build ## the quick tests of the ordinary build
 bench: build ## speed, beside SimGrid and SPIN where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/sim
 	@CONCLAVE=$(BUILD)/conclave python3 bench/check
+
+variants: build ## break algorithms at random: no reduction may change a verdict; half an hour
+	@CONCLAVE=$(BUILD)/conclave tests/variants.py --table
 
 verify: build ## check every algorithm and write docs/verified.md; an hour, up to 16 GB
 	@CONCLAVE=$(BUILD)/conclave scripts/verify

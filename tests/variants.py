@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Does a reduction ever change a verdict? Algorithms are broken at random: a comparison is turned round, the update of a
+field is dropped, a neighbour is taken for another, a message is not sent. Each variant is checked with every reduction,
+without symmetry, and without any reduction; all must say the same. A variant is caught if something is violated, and
+equivalent if nothing is, with 3 nodes and with 4.
+
+usage: tests/variants.py [--count N] [--seed S] [--patience SECONDS] [--only NAME] [--table]
+
+Exit 1 if two verdicts differ. What is not finished in time is counted, and proves nothing."""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import mutants
+
+CONCLAVE = os.environ.get("CONCLAVE", str(mutants.SOURCE / "build" / "conclave"))
+WORKERS = 2
+
+# What is checked of each algorithm with 3 nodes; with 4 the first of these. {n}: the number of nodes.
+CALM, CRASHES = ["-n {n}"], ["-n {n}", "-n {n} --crashes 1"]
+ALGORITHMS = {
+    "election/bully": ("cv_bully", CRASHES),
+    "election/multicast": ("cv_multicast_lean", CRASHES),
+    "election/ring_list": ("cv_ring_list", CALM),
+    "election/ring_basic": ("cv_ring_basic", CRASHES),
+    "election/chang_roberts": ("cv_chang_roberts", CRASHES),
+    "election/franklin": ("cv_franklin", CALM),
+    "election/peterson": ("cv_peterson", CALM),
+    "election/wireless": ("cv_wireless", ["-n {n} --graph line", "-n {n} --graph ring"]),
+    "mutex/central": ("cv_central", ["-n {n} --entries 2", "-n {n} --inside 1"]),
+    "mutex/token_ring": ("cv_token_ring", ["-n {n}"]),
+    "mutex/ricart_agrawala": ("cv_ricart_agrawala", ["-n {n}", "-n {n} --unordered"]),
+    "mutex/lamport": ("cv_lamport", ["-n {n}"]),
+    "mutex/maekawa_plain": ("cv_maekawa_plain", ["-n {n}"]),
+    "mutex/maekawa": ("cv_maekawa", ["-n {n}"]),
+    "mutex/voting": ("cv_voting", ["-n {n} --set backoff=0"]),
+}
+
+SEARCHES = {"reduced": "", "no symmetry": "--no-symmetry", "whole": "--no-reduction"}
+
+# How a line is broken: what is found there, and what it becomes.
+TURNED = {"<=": ">", ">=": "<", "==": "!=", "!=": "==", "<": ">", ">": "<"}
+NEIGHBOURS = {"cv_successor(me)": "cv_predecessor(me)", "cv_predecessor(me)": "cv_successor(me)",
+              "message->from": "me->node", "me->node": "0", "cv_my_id(me)": "cv_id_of(me, 0)"}
+
+
+def turn(line):
+    if re.search(r"\b(for|while)\b", line):
+        return []
+    found = [match for match in re.finditer(r" (<=|>=|==|!=|<|>) ", line)]
+    return [line[:match.start(1)] + TURNED[match[1]] + line[match.end(1):] for match in found]
+
+
+def drop(line):
+    return [";"] if re.match(r"\s+my->[\w\[\]>.\->]+( [|&+\-]?= .*|\+\+|--);$", line) else []
+
+
+def swap(line):
+    return [line.replace(one, other, 1) for one, other in NEIGHBOURS.items() if one in line and "= me->state" not in line]
+
+
+def forget(line):
+    return [";"] if re.match(r"\s+(cv_send|cv_signal|cv_multicast|cv_multicast_signal|pass_on|tell|vote|fail)\(.*\);$", line) else []
+
+
+def negate(line):
+    found = re.match(r"(\s+(?:else )?if \()(.*)(\).*)$", line)
+    return [f"{found[1]}!({found[2]}){found[3]}"] if found and found[2].count("(") == found[2].count(")") else []
+
+
+BREAKS = {"a comparison turned round": turn, "an update dropped": drop, "a neighbour swapped": swap,
+          "a message forgotten": forget, "a condition negated": negate}
+
+
+def handlers(lines):
+    """The numbers of the lines of handlers: between the first function and the tables at the end."""
+    last = next((i for i, line in enumerate(lines) if line.startswith("static const struct cv_")), len(lines))
+    return [i for i in range(last) if lines[i].startswith("    ") and not lines[i].lstrip().startswith(("*", "/*", "{"))]
+
+
+def variants_of(name):
+    """All ways to break one line of an algorithm: (how, line number, changed text)."""
+    text = (mutants.SOURCE / "src" / "algorithm" / f"{name}.c").read_text(encoding="utf-8")
+    lines = text.split("\n")
+    for number in handlers(lines):
+        for how, change in BREAKS.items():
+            for changed in change(lines[number]):
+                yield how, number + 1, "\n".join([*lines[:number], changed, *lines[number + 1:]])
+
+
+def check(target, line, more, options):
+    command = ["nice", "-n", "19", "timeout", "--signal=INT", "--kill-after=5", str(options.patience), CONCLAVE, "check",
+               str(target), *line.split(), *more.split(), "--json", "--memory", "400M"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 2 and "cannot begin" in done.stderr:
+        return "cannot begin"
+    try:
+        result = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return "unfinished" if done.returncode in (124, 137) else f"exit {done.returncode}: {done.stderr}"
+    if result["verdict"] != "violated":
+        return result["verdict"]
+    names = {item["name"] for item in result["properties"] if item["verdict"] == "violated"}
+    return "violated" if names - {"promises"} else "promises"
+
+
+def try_line(target, line, options):
+    """The verdicts of all searches. That a promise about names is not kept says nothing about the properties."""
+    told = {search: check(target, line, more, options) for search, more in SEARCHES.items()}
+    plain = {"held" if verdict == "promises" else verdict for verdict in told.values()} - {"unfinished"}
+    return told, len(plain) > 1
+
+
+def try_variant(name, how, number, text, directory, options):
+    table, lines = ALGORITHMS[name]
+    label = f"{name}.c:{number}: {how}"
+    try:
+        target = mutants.compile_object(text, table, directory, re.sub(r"\W+", "-", f"{name}-{number}-{how}-{hash(text)}"))
+    except subprocess.CalledProcessError:
+        return label, "does not compile", None
+    caught, unfinished, promises = False, False, False
+    for line in [*(line.format(n=3) for line in lines), lines[0].format(n=4)]:
+        told, differ = try_line(target, line, options)
+        if differ:
+            return label, "DIFFERS", f"{line}: {told}"
+        caught |= "violated" in told.values() or "cannot begin" in told.values()
+        unfinished |= told["whole"] == "unfinished" or told["reduced"] == "unfinished"
+        promises |= "promises" in told.values()
+        if caught:
+            break
+    target.unlink()
+    if caught:
+        return label, "caught", None
+    return label, "promise broken" if promises else "not finished" if unfinished else "equivalent", None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--patience", default="20", help="seconds for each search")
+    parser.add_argument("--only", help="one algorithm, as in mutex/central")
+    parser.add_argument("--table", action="store_true", help="list every variant")
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    names = [options.only] if options.only else list(ALGORITHMS)
+    every = {name: list(variants_of(name)) for name in names}
+    for found in every.values():
+        chance.shuffle(found)
+    sums, wrong, done = collections.defaultdict(collections.Counter), [], 0
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        directory = pathlib.Path(temporary)
+        while done < options.count and any(every.values()):
+            batch = [(name, *every[name].pop()) for name in names if every[name]][:options.count - done]
+            tries = [pool.submit(try_variant, *variant, directory, options) for variant in batch]
+            for variant, attempt in zip(batch, tries):
+                label, outcome, detail = attempt.result()
+                if options.table or detail:
+                    print(f"{outcome:16}  {label}{' ' + detail if detail else ''}", flush=True)
+                sums[variant[0]][outcome] += 1
+                done += outcome != "does not compile"
+                if detail:
+                    wrong.append(label)
+    outcomes = ["caught", "equivalent", "promise broken", "not finished", "does not compile", "DIFFERS"]
+    print(f"{'':24}{''.join(f'{outcome:>18}' for outcome in outcomes)}")
+    for name in [*names, "all"]:
+        row = sum(sums.values(), collections.Counter()) if name == "all" else sums[name]
+        print(f"{name:24}{''.join(f'{row[outcome]:18}' for outcome in outcomes)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
