@@ -419,7 +419,10 @@ static void slow_holder_story(struct story *story)
     play_free(&trial.play);
 }
 
-/* Without views: the token dies with its holder, or on its way, and the watcher makes another. */
+/*
+ * Without views: the token dies with its holder, or on its way, and the watcher makes another; the watcher dies as
+ * well, and they come back with nothing in mind. One stays up and remembers.
+ */
 static void lost_token_story(struct story *story)
 {
     struct trial trial;
@@ -434,12 +437,12 @@ static void lost_token_story(struct story *story)
     const uint32_t first = story_draw(story, story->nodes), count = 1 + story_draw(story, 2);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t victim = (first + i) % story->nodes;
-        if (victim == story->coordinator)
-            continue; /* it watches */
         if (story_draw(story, 2))
             story_crash(story, victim, 1 + story_draw(story, 60));
         else
-            story_crash_sending(story, victim, "after", "token");
+            story_crash_sending(story, victim, "after", story_draw(story, 4) ? "token" : "query");
+        if (!story_draw(story, 3))
+            story_recover(story, victim, 61 + story_draw(story, 200));
     }
     play(&trial, story, true);
     check_verdict(&trial);

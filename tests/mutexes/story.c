@@ -116,6 +116,11 @@ void story_crash(struct story *story, uint32_t node, uint64_t time)
     add_at(&story->crash, story->id[node], time);
 }
 
+void story_recover(struct story *story, uint32_t node, uint64_t time)
+{
+    add_at(&story->recover, story->id[node], time);
+}
+
 void story_crash_sending(struct story *story, uint32_t node, const char *moment, const char *kind)
 {
     snprintf(story->crash.word[story->crash.count++], WORD_BYTES, "%" PRIu32 "@%s:%.12s", story->id[node], moment,

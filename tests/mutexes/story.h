@@ -59,6 +59,7 @@ void story_draw_contention(struct story *story);
 void story_draw_crashes(struct story *story);
 
 void story_crash(struct story *story, uint32_t node, uint64_t time);
+void story_recover(struct story *story, uint32_t node, uint64_t time);
 /* Before or after it first sends a message of that kind. */
 void story_crash_sending(struct story *story, uint32_t node, const char *moment, const char *kind);
 void story_set(struct story *story, const char *format, ...) __attribute__((format(printf, 2, 3)));

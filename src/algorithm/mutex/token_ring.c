@@ -4,14 +4,18 @@
  *
  * A token goes round a ring. Who holds it may enter, at most once, and then passes it on.
  *
- * Safety    there is one token; a copy of an older one is known by its number and dropped
+ * If the token dies with its holder a new view begins with another. Without views the elected process makes one
+ * (regenerate=T). Silence alone proves nothing, the holder may just be slow; so it asks everybody to take no token
+ * older than a new generation. Who holds the token then lifts it to that generation and says so. If nobody does, a
+ * token on its way arrives too late to count, and a new one of that generation is the only one.
+ *
+ * Safety    there is one token: an older generation is void, and a copy is known by its hop and dropped
  * Liveness  the token comes round: at most n − 1 others enter before
  * Cost      1 message an entry when everybody wants, as many as you like when nobody does; 0 to n − 1 message times
- * Assumes   reliable links; a dead successor is skipped, or found out with acks=yes. If the token dies with its holder
- *           a new view begins with another; without views the elected process makes one (regenerate=T), but only
- *           when everybody alive has said that it neither holds the token nor has it coming: silence alone proves
- *           nothing, the holder may just be slow
- * Fence     the token counts the entries
+ * Assumes   reliable links; a dead successor is skipped, or found out with acks=yes. acks=yes and regenerate=T need
+ * delays of at most D, regenerate=T also a detector that tells of all who die, and of nobody else; after a recovery
+ *           fences rise as long as somebody alive remembers the last generation
+ * Fence     the generation the token was made in, which everybody alive has agreed to, and its entries since
  */
 #include <conclave/algorithm.h>
 
@@ -21,65 +25,69 @@ enum parameter { COORDINATOR, ACKS, REGENERATE, CONFIRM };
 
 #define MOST_HOPS (UINT64_MAX / 2)
 
+/* Fences of one generation: more entries than a token lives to see; the next one is about n generations higher. */
+#define GENERATION 1000000ull
+
 struct token {
-    uint64_t entries; /* counted */
-    uint64_t hop;     /* the token's own number: how often it was passed on or made anew */
+    uint64_t entries;    /* the generation it was made in, times GENERATION, and the entries counted since */
+    uint64_t hop;        /* how often it was passed on */
+    uint64_t generation; /* the last it was lifted to */
 };
 
-/* What everybody tells the one who asks for the token. */
+struct query {
+    uint64_t generation; /* 0: which is the latest? From somebody who has forgotten everything */
+};
+
 struct answer {
-    uint64_t holds;
-    uint64_t entries;  /* when it last had the token */
-    uint64_t received; /* the hop with which the token last came here */
-    uint64_t sent;     /* the hop with which it last left, and where to */
+    uint64_t generation; /* the highest I have heard of */
+    uint64_t agreed;     /* it is the one asked for: I take no older token from now on */
+    uint64_t holds;      /* and I hold that token */
+    struct token last;   /* as it last left here, and where to */
     uint64_t to;
 };
 
 struct state {
-    struct token token; /* as it was last here */
-    uint64_t received;
-    uint64_t sent;
-    cv_node to;
+    struct token token;  /* as it was last here */
+    uint64_t generation; /* tokens of earlier ones are void */
+    uint64_t asked;      /* the generation everybody is being asked for; 0: none */
+    cv_node to;          /* where the token was last sent */
     uint32_t holds;
     uint32_t wants;
     uint32_t inside;
-
-    /* While asking for the token. */
-    struct token newest; /* the highest counts anybody told of */
-    cv_node newest_to;   /* where it was last sent */
-    uint32_t missing;    /* answers */
-    uint32_t found;      /* somebody holds it, or it is on its way to somebody alive */
-    uint32_t unused;
+    uint32_t forgetful; /* back from a crash: a token is kept, but not used, before I know which generation counts */
+    uint32_t kept;
+    uint32_t uneasy;  /* the token may be lost: somebody died since it was last certain to be there */
+    uint32_t missing; /* answers */
+    uint32_t found;   /* somebody holds it */
+    cv_node last_to;  /* where the token was sent by the last who had it and can tell */
+    struct token last;
 };
 
-/* The coordinator, or once it is known to be dead the best of the others: whom any election would choose. */
-static bool is_elected(const struct cv_self *me)
+/* The coordinator, or if it is down the best of the others: whom any election would choose. */
+static cv_node elected(const struct cv_self *me)
 {
-    if (!cv_suspected(me, cv_id_of(me, cv_coordinator(me))))
-        return me->node == cv_coordinator(me);
+    cv_node best = me->node;
+    if (me->node == cv_coordinator(me) || cv_present(me, cv_coordinator(me)))
+        return cv_coordinator(me);
     for (uint32_t i = 0; i < cv_degree(me); i++) {
         const cv_node other = cv_neighbour(me, i);
-        if (cv_rank_of(me, other) > cv_my_rank(me) && !cv_suspected(me, cv_id_of(me, other)))
-            return false;
+        if (cv_rank_of(me, other) > cv_rank_of(me, best) && cv_present(me, other))
+            best = other;
     }
-    return true;
-}
-
-static bool watches(const struct cv_self *me)
-{
-    return cv_parameter(me, REGENERATE) && is_elected(me);
+    return best;
 }
 
 static void watch(struct cv_self *me)
 {
-    if (watches(me))
+    const struct state *my = me->state;
+    if (my->uneasy && elected(me) == me->node)
         cv_arm(me, SILENCE, (uint64_t)cv_parameter(me, REGENERATE));
 }
 
 static void init(struct cv_self *me)
 {
     struct state *my = me->state;
-    my->to = CV_NOBODY;
+    my->to = my->last_to = CV_NOBODY;
 }
 
 static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
@@ -89,6 +97,7 @@ static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
     (void)fence;
     my->inside = me->node == holder;
     my->holds = me->node == (holder == CV_NOBODY ? first : holder);
+    my->uneasy = cv_parameter(me, REGENERATE) != 0;
     watch(me);
 }
 
@@ -105,7 +114,7 @@ static void pass_on(struct cv_self *me)
 {
     struct state *my = me->state;
     my->holds = false;
-    my->sent = ++my->token.hop;
+    my->token.hop++;
     send_token(me, cv_successor(me));
 }
 
@@ -142,18 +151,34 @@ static void release(struct cv_self *me)
     pass_on(me);
 }
 
+static bool is_later(const struct token *token, const struct token *other)
+{
+    return token->generation > other->generation || (token->generation == other->generation && token->hop > other->hop);
+}
+
+/* Not void, and later than the last one that was here? Who is alone is its own successor. */
+static bool is_news(const struct cv_self *me, const struct token *token, cv_node from)
+{
+    const struct state *my = me->state;
+    if (token->generation < my->generation)
+        return false;
+    return is_later(token, &my->token) || (from == me->node && token->hop == my->token.hop);
+}
+
 static void on_token(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct token *token = cv_body(message);
     if (cv_parameter(me, ACKS))
         cv_signal(me, message->from, ACK);
-    /* Who is alone is its own successor. */
-    const bool from_myself = message->from == me->node && token->hop == my->token.hop;
-    if (my->holds || (token->hop <= my->token.hop && !from_myself))
-        return; /* a copy of one that has been here */
+    if (my->holds || !is_news(me, token, message->from))
+        return; /* void, or a copy of one that has been here */
     my->token = *token;
-    my->received = token->hop;
+    my->generation = token->generation;
+    if (my->forgetful) {
+        my->kept = true;
+        return;
+    }
     my->holds = true;
     watch(me);
     use(me);
@@ -178,64 +203,80 @@ static void skip_successor(struct cv_self *me)
     send_token(me, next);
 }
 
-static struct answer what_i_know(const struct cv_self *me)
-{
-    const struct state *my = me->state;
-    return (struct answer){my->holds, my->token.entries, my->received, my->sent, my->to};
-}
+/* ---- a token that may be lost ---- */
 
-static void weigh(struct cv_self *me, const struct answer *answer)
+/* From now on no older token counts. Who holds the token lifts it; who has sent one on need not wait for its ack. */
+static void agree(struct cv_self *me, uint64_t generation)
 {
     struct state *my = me->state;
-    my->found |= answer->holds != 0;
-    if (answer->entries > my->newest.entries)
-        my->newest.entries = answer->entries;
-    if (answer->received > my->newest.hop) {
-        my->newest.hop = answer->received;
-        my->newest_to = CV_NOBODY;
-    }
-    if (answer->sent > my->newest.hop) {
-        my->newest.hop = answer->sent;
-        my->newest_to = (cv_node)answer->to;
-    }
+    my->holds |= my->kept && my->token.generation == generation;
+    my->kept = my->forgetful = false;
+    my->generation = generation;
+    if (my->holds)
+        my->token.generation = generation;
+    else if (cv_parameter(me, ACKS))
+        cv_cancel(me, NO_ACK);
 }
 
+/* Generations of different makers differ. */
+static uint64_t next_generation(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    assert(cv_nodes(me) > 0);
+    return (my->generation / cv_nodes(me) + 1) * cv_nodes(me) + me->node;
+}
+
+/* The new token goes where the lost one went, or if that node is dead to the one behind it: nobody loses its turn. */
 static void make_token(struct cv_self *me)
 {
     struct state *my = me->state;
-    my->token.hop = (my->newest.hop > my->token.hop ? my->newest.hop : my->token.hop) + 1;
-    if (my->newest.entries > my->token.entries)
-        my->token.entries = my->newest.entries;
-    my->token.entries += cv_nodes(me); /* each of the dead may have entered once more, and told nobody */
-    my->holds = true;
+    cv_node place = my->last_to == CV_NOBODY ? me->node : my->last_to;
+    while (place != me->node && !cv_present(me, place))
+        place = place + 1 < cv_nodes(me) ? place + 1 : 0;
+    my->token = (struct token){my->generation * GENERATION, 1, my->generation};
     cv_note(me, "makes a new token");
+    if (place != me->node) {
+        send_token(me, place);
+        return;
+    }
+    my->holds = true;
     watch(me);
     use(me);
 }
 
-/* All have answered. A token last sent to somebody alive is on its way; sent to the dead, or kept there, it is lost. */
+static void ask_no_more(struct cv_self *me)
+{
+    struct state *my = me->state;
+    my->asked = 0;
+    my->missing = my->found = 0;
+    my->last = (struct token){0};
+    my->last_to = CV_NOBODY;
+}
+
+/* All have answered: what was found, or made, is the token, and stays it until somebody else dies. */
 static void conclude(struct cv_self *me)
 {
-    const struct state *my = me->state;
-    if (my->found || (my->newest_to != CV_NOBODY && !cv_suspected(me, cv_id_of(me, my->newest_to))))
-        watch(me);
-    else
+    struct state *my = me->state;
+    my->uneasy = false;
+    cv_cancel(me, SILENCE);
+    if (!my->found)
         make_token(me);
+    ask_no_more(me);
 }
 
 static void ask_everybody(struct cv_self *me)
 {
     struct state *my = me->state;
-    my->newest = (struct token){0};
-    my->newest_to = CV_NOBODY;
-    my->found = false;
+    agree(me, next_generation(me));
+    my->asked = my->generation;
+    my->found = my->holds;
+    my->last = my->holds ? (struct token){0} : my->token;
+    my->last_to = my->to;
     my->missing = 0;
-    const struct answer mine = what_i_know(me);
-    weigh(me, &mine);
     for (uint32_t i = 0; i < cv_degree(me); i++)
         if (cv_present(me, cv_neighbour(me, i))) {
             my->missing++;
-            cv_signal(me, cv_neighbour(me, i), QUERY);
+            cv_send(me, cv_neighbour(me, i), QUERY, &(struct query){my->asked});
         }
     if (!my->missing)
         conclude(me);
@@ -244,70 +285,154 @@ static void ask_everybody(struct cv_self *me)
 static void timeout(struct cv_self *me, uint32_t timer)
 {
     const struct state *my = me->state;
-    if (timer == NO_ACK)
+    if (timer == NO_ACK) {
         skip_successor(me);
-    else if (my->holds)
+    } else if (elected(me) != me->node) {
+        return;
+    } else if (cv_parameter(me, CONFIRM) == 0) {
+        ask_everybody(me); /* also if it is here: who asked before me may have made it void elsewhere */
+    } else if (my->holds) {
         watch(me);
-    else if (cv_parameter(me, CONFIRM) == 0)
-        ask_everybody(me);
-    else
+    } else {
+        agree(me, next_generation(me));
         make_token(me);
+    }
+}
+
+static void answer_query(struct cv_self *me, cv_node maker, bool agreed)
+{
+    const struct state *my = me->state;
+    struct answer answer = {my->generation, agreed, my->holds, {0}, CV_NOBODY};
+    if (!my->holds && my->token.generation < my->generation) {
+        answer.last = my->token;
+        answer.to = my->to;
+    }
+    cv_send(me, maker, ANSWER, &answer);
 }
 
 static void on_query(struct cv_self *me, const struct cv_message *message)
 {
-    const struct answer answer = what_i_know(me);
-    cv_send(me, message->from, ANSWER, &answer);
+    struct state *my = me->state;
+    const struct query *query = cv_body(message);
+    if (cv_suspected(me, cv_id_of(me, message->from)))
+        return; /* whoever asks in its place may have done so already */
+    if (!query->generation && elected(me) == me->node) {
+        ask_everybody(me);
+        return;
+    }
+    const bool agreed = query->generation && query->generation >= my->generation, held = my->holds;
+    if (agreed) {
+        ask_no_more(me); /* what I asked for myself is void now */
+        agree(me, query->generation);
+    }
+    answer_query(me, message->from, agreed);
+    if (my->holds && !held)
+        use(me); /* the one that was kept counts */
 }
 
+/* Where a later generation is known this one is void: everybody is asked again, above that. */
 static void on_answer(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
-    weigh(me, cv_body(message));
-    if (my->missing && --my->missing == 0)
+    const struct answer *answer = cv_body(message);
+    if (answer->generation > my->generation || (my->forgetful && !my->asked)) {
+        my->generation = answer->generation;
+        ask_no_more(me);
+        if (elected(me) == me->node)
+            ask_everybody(me);
+        return;
+    }
+    if (!answer->agreed || !my->asked || answer->generation != my->asked)
+        return;
+    my->found |= answer->holds != 0;
+    if (is_later(&answer->last, &my->last)) {
+        my->last = answer->last;
+        my->last_to = (cv_node)answer->to;
+    }
+    if (--my->missing == 0)
         conclude(me);
 }
 
-/* The dead may have passed the token on with their last breath: it is not asked for before that has arrived. */
+/*
+ * What the dead sent with their last breath arrives before anybody is asked again. Whoever takes the place of the dead
+ * may not know that I have agreed to what it last asked.
+ */
 static void suspect(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
-    (void)node;
-    my->missing = 0;
-    if (watches(me))
+    my->uneasy = cv_parameter(me, REGENERATE) != 0;
+    ask_no_more(me);
+    if (elected(me) == me->node && my->uneasy)
         cv_arm(me, SILENCE, (uint64_t)cv_parameter(me, REGENERATE) + cv_bound(me));
+    else if (my->generation && my->generation % cv_nodes(me) == node)
+        answer_query(me, elected(me), false);
 }
 
-/* The hops. */
+/* Those who come back have forgotten which generation counts, and ask to be asked. */
+static void recover(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (!cv_parameter(me, REGENERATE))
+        return;
+    my->forgetful = true;
+    bool alone = true;
+    for (uint32_t i = 0; i < cv_degree(me); i++)
+        if (cv_present(me, cv_neighbour(me, i))) {
+            alone = false;
+            cv_send(me, cv_neighbour(me, i), QUERY, &(struct query){0});
+        }
+    if (alone)
+        ask_everybody(me);
+}
+
+static void trust(struct cv_self *me, cv_node node)
+{
+    (void)node;
+    if (cv_parameter(me, REGENERATE) && elected(me) == me->node)
+        ask_everybody(me);
+}
+
+/* The hops: those of one generation are compared with each other alone. */
+static void count_hop(struct cv_counting *counting, struct token *token)
+{
+    counting->count(counting, (uint32_t)(token->generation % 16), &token->hop);
+}
+
 static void counters(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message)
 {
     struct state *my = state;
     (void)node;
     if (my) {
-        counting->count(counting, 0, &my->token.hop);
-        counting->count(counting, 0, &my->received);
-        counting->count(counting, 0, &my->sent);
-        counting->count(counting, 0, &my->newest.hop);
+        count_hop(counting, &my->token);
+        count_hop(counting, &my->last);
     } else if (message->kind == TOKEN) {
-        counting->count(counting, 0, &((struct token *)(void *)message->body)->hop);
+        count_hop(counting, (struct token *)(void *)message->body);
     } else if (message->kind == ANSWER) {
-        struct answer *answer = (struct answer *)(void *)message->body;
-        counting->count(counting, 0, &answer->received);
-        counting->count(counting, 0, &answer->sent);
+        count_hop(counting, &((struct answer *)(void *)message->body)->last);
     }
 }
+
+#define MOST_GENERATIONS (CV_MOST_ENTRIES / GENERATION)
 
 static const struct cv_field token_fields[] = {
     {CV_FIELD(struct token, entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
     {CV_FIELD(struct token, hop), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {CV_FIELD(struct token, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
+    {0},
+};
+
+static const struct cv_field query_fields[] = {
+    {CV_FIELD(struct query, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
     {0},
 };
 
 static const struct cv_field answer_fields[] = {
+    {CV_FIELD(struct answer, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
+    {CV_FIELD(struct answer, agreed), .type = CV_FIELD_FLAG},
     {CV_FIELD(struct answer, holds), .type = CV_FIELD_FLAG},
-    {CV_FIELD(struct answer, entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
-    {CV_FIELD(struct answer, received), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
-    {CV_FIELD(struct answer, sent), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {CV_FIELD(struct answer, last.entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
+    {CV_FIELD(struct answer, last.hop), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
+    {CV_FIELD(struct answer, last.generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
     {CV_FIELD(struct answer, to), .type = CV_FIELD_MAYBE},
     {0},
 };
@@ -315,7 +440,7 @@ static const struct cv_field answer_fields[] = {
 static const struct cv_kind kinds[] = {
     [TOKEN] = {"token", sizeof(struct token), on_token, token_fields},
     [ACK] = {"ack", 0, on_ack, false},
-    [QUERY] = {"query", 0, on_query, false},
+    [QUERY] = {"query", sizeof(struct query), on_query, query_fields},
     [ANSWER] = {"answer", sizeof(struct answer), on_answer, answer_fields},
     {0},
 };
@@ -356,6 +481,8 @@ const struct cv_algorithm cv_token_ring = {
     .start = start,
     .timeout = timeout,
     .suspect = suspect,
+    .trust = trust,
+    .recover = recover,
     .request = request,
     .release = release,
     .counters = counters,
