@@ -54,6 +54,11 @@ EXPECTED = {
     # Three messages an entry; DENIED is one more for the request that finds it busy.
     "central-example": [
         dict(order=[1, 2], total=6, entered={1: 2, 2: 9}), dict(order=[1, 2], total=7, denied=1, entered={1: 2, 2: 9})],
+    # A request at 2 arrives at 3 and is answered, or not, by 4; who is denied enters when 1 has left at 2 + 6.
+    "central-denied-or-dead": [
+        dict(order=[1, 2], total=6), dict(order=[1], unserved=[2], violated=["no-deadlock", "every-request"]),
+        dict(order=[1, 2], total=7, denied=1),
+        dict(order=[1], unserved=[2], denied=0, violated=["no-deadlock", "every-request"])],
     "central-queue": [dict(order=[0, 1, 2], total=9)],
     # 2 is the next coordinator: its own request needs no message, so it is there before that of 1.
     "coordinator-crash": [

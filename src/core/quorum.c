@@ -95,41 +95,108 @@ static void add_row_and_column(struct builder *builder, const struct shape *grid
             add(builder, members ? members[other] : (cv_node)other);
 }
 
-static bool is_prime(uint32_t number)
+/* The prime that a number is a power of; 0 if it is none. */
+static uint32_t prime_of(uint32_t number)
 {
-    for (uint32_t divisor = 2; divisor * divisor <= number; divisor++)
-        if (number % divisor == 0)
-            return false;
-    return number > 1;
+    uint32_t divisor = 2;
+    while ((uint64_t)divisor * divisor <= number && number % divisor)
+        divisor++;
+    const uint32_t prime = number % divisor ? number : divisor;
+    while (number > 1 && number % prime == 0)
+        number /= prime;
+    return number == 1 && prime > 1 ? prime : 0;
 }
 
 /* The order q of a plane of that many points, q² + q + 1; 0 if there is none that we can make. */
 static uint32_t plane_order(uint32_t count)
 {
     for (uint64_t order = 1; order * order + order + 1 <= count; order++)
-        if (order * order + order + 1 == count && (order == 1 || is_prime((uint32_t)order)))
+        if (order * order + order + 1 == count && (order == 1 || prime_of((uint32_t)order)))
             return (uint32_t)order;
     return 0;
 }
 
 /*
- * Takes the powers of x in the field of polynomials over the numbers modulo q, where x³ = c₂x² + c₁x + c₀, until one
+ * The field of q elements, a power of a prime p. An element is a polynomial over the numbers modulo p; its coefficients
+ * are the digits of its number in base p. All but 0 are powers of one element.
+ */
+struct field {
+    uint32_t order, prime;
+    uint32_t *power;    /* of that element, by exponent */
+    uint32_t *exponent; /* the other way round */
+};
+
+static uint32_t field_add(const struct field *field, uint32_t one, uint32_t other)
+{
+    uint32_t sum = 0;
+    for (uint32_t place = 1; one || other; place *= field->prime) {
+        sum += (one + other) % field->prime * place;
+        one /= field->prime;
+        other /= field->prime;
+    }
+    return sum;
+}
+
+static uint32_t field_multiply(const struct field *field, uint32_t one, uint32_t other)
+{
+    if (!one || !other)
+        return 0;
+    return field->power[((uint64_t)field->exponent[one] + field->exponent[other]) % (field->order - 1)];
+}
+
+/* The powers of x, where x to the degree is `rest`. True if they are all elements but 0. */
+static bool field_powers(struct field *field, uint32_t rest)
+{
+    const uint32_t top = field->order / field->prime;
+    uint32_t power = 1;
+    for (uint32_t exponent = 0; exponent < field->order - 1; exponent++) {
+        if (exponent && power == 1)
+            return false;
+        field->power[exponent] = power;
+        field->exponent[power] = exponent;
+        uint32_t next = power % top * field->prime;
+        for (uint32_t times = power / top; times; times--)
+            next = field_add(field, next, rest);
+        power = next;
+    }
+    return power == 1;
+}
+
+static bool field_make(struct field *field, uint32_t order)
+{
+    *field = (struct field){.order = order, .prime = prime_of(order)};
+    field->power = calloc(order, sizeof *field->power);
+    field->exponent = calloc(order, sizeof *field->exponent);
+    uint32_t rest = 1;
+    while (field->power && field->exponent && !field_powers(field, rest))
+        rest++;
+    return field->power && field->exponent;
+}
+
+static void field_free(struct field *field)
+{
+    free(field->power);
+    free(field->exponent);
+}
+
+/*
+ * Takes the powers of x in the field of polynomials over that of q elements, where x³ = c₂x² + c₁x + c₀, until one
  * is a mere number, and notes the exponents of those without an x² part. True if the first mere number is the
  * power `count`.
  */
-static bool powers_on_a_line(uint64_t order, uint32_t count, const uint64_t c[3], uint32_t *line)
+static bool powers_on_a_line(const struct field *field, uint32_t count, const uint32_t c[3], uint32_t *line)
 {
-    uint64_t power[3] = {1, 0, 0};
+    uint32_t power[3] = {1, 0, 0};
     uint32_t points = 0;
     for (uint32_t exponent = 0; exponent < count; exponent++) {
         if (exponent && !power[1] && !power[2])
             return false;
-        if (!power[2])
+        if (!power[2] && points <= field->order)
             line[points++] = exponent;
-        const uint64_t top = power[2];
-        power[2] = (power[1] + c[2] * top) % order;
-        power[1] = (power[0] + c[1] * top) % order;
-        power[0] = c[0] * top % order;
+        const uint32_t top = power[2];
+        power[2] = field_add(field, power[1], field_multiply(field, c[2], top));
+        power[1] = field_add(field, power[0], field_multiply(field, c[1], top));
+        power[0] = field_multiply(field, c[0], top);
     }
     return !power[1] && !power[2];
 }
@@ -141,20 +208,24 @@ static bool powers_on_a_line(uint64_t order, uint32_t count, const uint64_t c[3]
  * and each line into the next. So if D are the exponents of the powers on one line, the lines are D + i modulo N: any
  * two of them meet, and as 1 is without x², 0 is in D and i in the line D + i, its own set.
  */
-static void draw_line(struct shape *plane, uint32_t order)
+static int draw_line(struct shape *plane, uint32_t order)
 {
+    struct field field = {0};
     plane->points = order + 1;
     plane->line[0] = 0;
     if (order == 1) {
         plane->line[1] = 1; /* a triangle */
-        return;
+        return 0;
     }
-    for (uint64_t c2 = 0; c2 < order; c2++)
-        for (uint64_t c1 = 0; c1 < order; c1++)
-            for (uint64_t c0 = 1; c0 < order; c0++)
-                if (powers_on_a_line(order, plane->count, (const uint64_t[]){c0, c1, c2}, plane->line))
-                    return;
-    assert(0 && "every prime has its plane");
+    bool found = false;
+    const bool made = field_make(&field, order);
+    for (uint32_t c2 = 0; made && c2 < order && !found; c2++)
+        for (uint32_t c1 = 0; c1 < order && !found; c1++)
+            for (uint32_t c0 = 1; c0 < order && !found; c0++)
+                found = powers_on_a_line(&field, plane->count, (const uint32_t[]){c0, c1, c2}, plane->line);
+    field_free(&field);
+    assert((found || !made) && "every power of a prime has its plane");
+    return made ? 0 : CV_ENOMEM;
 }
 
 static void add_line(struct builder *builder, const struct shape *plane, uint32_t place, const cv_node *members)
@@ -177,13 +248,12 @@ static int prepare(struct shape *shape, const char *name, struct cv_complaint *c
     if (!order)
         return cv_complain(complaint,
                            "voting sets 'plane': there is none for %" PRIu32
-                           " nodes; expected 3, 7, 13, 31, 57, 133 or another q² + q + 1 with q prime",
+                           " nodes; expected 3, 7, 13, 21, 31, 57, 73, 91 or another q² + q + 1, q a power of a prime",
                            shape->count);
     shape->line = malloc(((size_t)order + 1) * sizeof *shape->line);
     if (!shape->line)
         return CV_ENOMEM;
-    draw_line(shape, order);
-    return 0;
+    return draw_line(shape, order);
 }
 
 int cv_quorums_make(struct cv_quorums *quorums, const char *shape, uint32_t nodes, const cv_node *members,

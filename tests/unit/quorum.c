@@ -114,7 +114,7 @@ static void a_grid_is_rows_and_columns(void **state)
 static void planes_are_as_small_as_can_be(void **state)
 {
     (void)state;
-    static const uint32_t orders[] = {1, 2, 3, 5, 7, 11, 13, 31};
+    static const uint32_t orders[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 27, 31};
     for (size_t at = 0; at < sizeof orders / sizeof *orders; at++) {
         const uint32_t order = orders[at], nodes = order * order + order + 1;
         struct cv_quorums quorums;
@@ -171,13 +171,13 @@ static void shapes_that_are_not_are_refused(void **state)
     (void)state;
     refuse_shape("torus", 4, "voting sets 'torus': expected grid, plane or a file");
     refuse_shape("", 4, "voting sets '': expected grid, plane or a file");
-    /* 21 = 4² + 4 + 1, but 4 is no prime; 43 = 6² + 6 + 1, and there is no such plane at all */
-    static const uint32_t sizes[] = {1, 2, 4, 6, 8, 12, 21, 43, 1000};
+    /* 43 = 6² + 6 + 1, but there is no such plane; of 111 = 10² + 10 + 1 neither */
+    static const uint32_t sizes[] = {1, 2, 4, 6, 8, 12, 20, 43, 111, 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char words[256];
         snprintf(words, sizeof words,
-                 "voting sets 'plane': there is none for %u nodes; expected 3, 7, 13, 31, 57, 133 or another q² + q + "
-                 "1 with q prime",
+                 "voting sets 'plane': there is none for %u nodes; expected 3, 7, 13, 21, 31, 57, 73, 91 or another "
+                 "q² + q + 1, q a power of a prime",
                  sizes[i]);
         refuse_shape("plane", sizes[i], words);
     }

@@ -3,7 +3,8 @@
  * The centralized algorithm, as in A. S. Tanenbaum, M. van Steen: Distributed Systems, and P. Krzyzanowski's notes.
  *
  * One process, the coordinator, lets one in at a time. Who wants to enter asks it; who leaves tells it; who has to
- * wait stands in its queue and hears nothing (central) or "permission denied" (central-deny), and is let in later.
+ * wait stands in its queue and hears nothing (central) or "permission denied" (central-deny), and is let in later. Who
+ * is answered in any case knows a dead coordinator by its silence: with central-deny a request has no answer within 2D.
  *
  * Safety    the coordinator grants only when nobody is inside
  * Liveness  the queue is first come, first served; while the coordinator lives everybody's turn comes
@@ -14,6 +15,7 @@
 #include <conclave/algorithm.h>
 
 enum kind { REQUEST, GRANT, RELEASE, DENIED };
+enum timer { NO_ANSWER };
 
 struct grant {
     uint64_t fence;
@@ -106,6 +108,20 @@ static void request(struct cv_self *me)
         cv_signal(me, cv_coordinator(me), REQUEST);
 }
 
+static void request_deny(struct cv_self *me)
+{
+    request(me);
+    if (!coordinates(me) && cv_bound(me))
+        cv_arm(me, NO_ANSWER, 2 * cv_bound(me));
+}
+
+/* Silence within a round trip is not a denial. */
+static void timeout(struct cv_self *me, uint32_t timer)
+{
+    (void)timer;
+    cv_note(me, "knows that the coordinator is dead");
+}
+
 static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     ask(me, message->from);
@@ -128,7 +144,14 @@ static void on_grant(struct cv_self *me, const struct cv_message *message)
 static void on_denied(struct cv_self *me, const struct cv_message *message)
 {
     (void)message;
+    cv_cancel(me, NO_ANSWER);
     cv_note(me, "permission denied, waits");
+}
+
+static void on_grant_deny(struct cv_self *me, const struct cv_message *message)
+{
+    cv_cancel(me, NO_ANSWER);
+    on_grant(me, message);
 }
 
 static void release(struct cv_self *me)
@@ -194,11 +217,13 @@ static const struct cv_kind kinds[] = {
 
 static const struct cv_kind kinds_deny[] = {
     [REQUEST] = {"request", 0, on_request_deny, false},
-    [GRANT] = {"grant", sizeof(struct grant), on_grant, grant_fields},
+    [GRANT] = {"grant", sizeof(struct grant), on_grant_deny, grant_fields},
     [RELEASE] = {"release", 0, on_release, false},
     [DENIED] = {"denied", 0, on_denied, false},
     {0},
 };
+
+static const char *const timers_deny[] = {[NO_ANSWER] = "no answer", NULL};
 
 static const struct cv_parameter parameters[] = {
     {"coordinator", "who coordinates; by default the highest id", NULL, -1, CV_MEMBER, 0},
@@ -251,12 +276,14 @@ const struct cv_algorithm cv_central_deny = {
     .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING,
     .kinds = kinds_deny,
+    .timers = timers_deny,
     .parameters = parameters,
     .costs = costs_deny,
     .state_size = state_size,
     .init = init,
     .adopt = adopt,
-    .request = request,
+    .timeout = timeout,
+    .request = request_deny,
     .release = release,
     .valid = valid,
     .rename = rename,

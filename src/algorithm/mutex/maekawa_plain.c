@@ -116,7 +116,20 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
         return;
     const cv_node next = my->queue[0];
     memmove(my->queue, my->queue + 1, --my->waiting * sizeof *my->queue);
+    my->queue[my->waiting] = 0; /* of equal queues the bytes are equal */
     vote(me, next);
+}
+
+static const char *invariant(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    uint32_t places = 0;
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        places += votes_for(me, node);
+    for (uint32_t i = my->waiting; i < places; i++)
+        if (my->queue[i])
+            return "a place in the queue that nobody takes is not empty";
+    return my->waiting && !my->voted ? "somebody waits for a vote that is there" : NULL;
 }
 
 static bool waits(const struct state *my, cv_node node)
@@ -177,5 +190,6 @@ const struct cv_algorithm cv_maekawa_plain = {
     .adopt = adopt,
     .request = request,
     .release = release,
+    .invariant = invariant,
     .valid = valid,
 };
