@@ -25,7 +25,7 @@ static struct directory *directory_of(struct cv_files *files)
 
 static int open_file(struct cv_files *files, const char *name, int flags)
 {
-    return openat(directory_of(files)->self, name, flags | O_CLOEXEC, 0600);
+    return openat(directory_of(files)->self, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static int read_all(int file, unsigned char *bytes, size_t length)
@@ -153,12 +153,32 @@ static int make_directory(const char *path)
     return synced;
 }
 
+/* Whoever can write there could put a link in the place of a file, and have the node write elsewhere. */
+static int check_privacy(const struct directory *directory, const char *path, struct cv_complaint *complaint)
+{
+    struct stat status;
+    if (fstat(directory->self, &status) == -1) {
+        cv_complain(complaint, "%.300s: %s", path, strerror(errno));
+        return CV_EFILE;
+    }
+    if (status.st_mode & (S_IWGRP | S_IWOTH))
+        return cv_complain(complaint, "%.300s: its mode is %04o, expected one in which only its owner can write: 0700",
+                           path, status.st_mode & 07777);
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+        return cv_complain(complaint, "%.300s: it belongs to user %u, expected the user that the node runs as, %u",
+                           path, status.st_uid, geteuid());
+    return 0;
+}
+
 static int take(struct directory *directory, const char *path, struct cv_complaint *complaint)
 {
     if (make_directory(path) == -1 || (directory->self = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1) {
         cv_complain(complaint, "%.300s: %s", path, strerror(errno));
         return CV_EFILE;
     }
+    const int error = check_privacy(directory, path, complaint);
+    if (error != 0)
+        return error;
     directory->lock = open_file(&directory->files, "lock", O_RDWR | O_CREAT);
     if (directory->lock == -1) {
         cv_complain(complaint, "%.300s/lock: %s", path, strerror(errno));

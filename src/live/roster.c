@@ -7,9 +7,11 @@
  * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
  */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "group/bytes.h"
@@ -19,6 +21,8 @@
 
 #define PETITION_US 10000000u /* of a person; a configuration does not give up */
 #define RETRY_US 200000u
+#define MEMBERS "members"
+#define NEW_MEMBERS MEMBERS ".new"
 
 /* ---- addresses ---- */
 
@@ -436,11 +440,14 @@ void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *befor
 /* ---- what the configuration was ---- */
 
 /* As a section of a configuration, so that it is read like one. */
-static bool write_configuration(const char *path, const struct cv_settings *settings)
+static bool write_configuration(int file_number, const struct cv_settings *settings)
 {
-    FILE *file = fopen(path, "we");
-    if (!file)
+    FILE *file = file_number == -1 ? NULL : fdopen(file_number, "w");
+    if (!file) {
+        if (file_number != -1)
+            close(file_number);
         return false;
+    }
     fputs("; what [members] was when this node last read it\n[members]\n", file);
     for (uint32_t i = 0; i < settings->member_count; i++) {
         const struct cv_member_setting *it = &settings->members[i];
@@ -453,13 +460,18 @@ static bool write_configuration(const char *path, const struct cv_settings *sett
 
 void cv_roster_remember(struct cv_raft *raft)
 {
-    char path[4096], fresh[4096 + 8];
     if (!raft->agreement)
         return;
-    snprintf(path, sizeof path, "%s/members", raft->directory);
-    snprintf(fresh, sizeof fresh, "%s.new", path);
-    if (!write_configuration(fresh, raft->settings) || rename(fresh, path))
-        cv_diary_say(CV_DIARY_NOT_WRITTEN, "%s: cannot be written", path);
+    const int directory = open(raft->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory != -1)
+        unlinkat(directory, NEW_MEMBERS, 0); /* what a crash has left behind; a link is not followed, either */
+    const int file = directory == -1
+                         ? -1
+                         : openat(directory, NEW_MEMBERS, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (!write_configuration(file, raft->settings) || renameat(directory, NEW_MEMBERS, directory, MEMBERS))
+        cv_diary_say(CV_DIARY_NOT_WRITTEN, "%s/" MEMBERS ": cannot be written", raft->directory);
+    if (directory != -1)
+        close(directory);
 }
 
 static const struct cv_algorithm *find_none(const char *name)
@@ -475,7 +487,7 @@ void cv_roster_compare(struct cv_raft *raft)
     char path[4096];
     if (!raft->agreement)
         return;
-    snprintf(path, sizeof path, "%s/members", raft->directory);
+    snprintf(path, sizeof path, "%s/" MEMBERS, raft->directory);
     cv_settings_init(&before, find_none);
     if (raft->seated && !raft->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
         petition_for_members(raft, &before, raft->settings);

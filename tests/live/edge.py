@@ -289,6 +289,43 @@ def a_listener_survives_a_failed_allocation():
                     assert not fail.exists()
 
 
+# ---- files ----
+
+
+def start_in(directory):
+    """A node alone that keeps its memory there: its exit code, and what it says. It ends once it is ready."""
+    command = [CONCLAVE, "node", "--listen", f"{directory}/../node.sock", "--set", f"node.directory={directory}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
+        if node.stdout.readline():
+            node.terminate()
+        return node.wait(PATIENCE), node.stderr.read()
+
+
+def links_are_not_followed():
+    """A directory that others can write to is refused; a link in it never has the node write elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        place = pathlib.Path(place)
+        directory, victim = place / "data", place / "victim"
+        for mode in (0o777, 0o1777, 0o770, 0o720):
+            directory.mkdir()
+            directory.chmod(mode)
+            code, said = start_in(directory)
+            assert code == 2 and f"its mode is {mode:04o}" in said and said.count("\n") == 1, (code, said)
+            assert not list(directory.iterdir())
+            directory.rmdir()
+        directory.mkdir(0o755)
+        for name in ("journal.new", "members.new", "journal", "lock", "members"):
+            victim.write_text("precious\n")
+            (directory / name).unlink(missing_ok=True)
+            (directory / name).symlink_to(victim)
+            code, said = start_in(directory)
+            assert victim.read_text() == "precious\n", (name, victim.read_bytes()[:50])
+            assert code == 0 or said.count("\n") == 1, (name, code, said)
+            for path in directory.iterdir():
+                path.unlink()
+        assert start_in(directory)[0] == 0
+
+
 # ---- limits ----
 
 
@@ -388,7 +425,7 @@ def commands_have_to_end():
 
 
 TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
-         commands_have_to_end, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         commands_have_to_end, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":
