@@ -16,6 +16,9 @@
 #include "service/http.h"
 #include "service/numbers.h"
 
+#define OWN_DESCRIPTORS 256u /* files, listeners, members by two connections each, 64 pages of /metrics, kept places   \
+                              */
+
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
     "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
@@ -119,14 +122,32 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
     return error;
 }
 
-/* A connection each for as many clients as the system allows. */
-static void raise_file_limit(void)
+/*
+ * A descriptor each for as many clients as the system allows, but not those that the node needs for itself: its
+ * journal, members and their strangers, /metrics, and the places that are kept for operators. Where there are few, half
+ * of them.
+ */
+static void share_descriptors(struct cv_settings *settings)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    const uint64_t all = limit.rlim_cur, wanted = settings->most_sessions;
+    if (settings->security.most_strangers > all / 8)
+        settings->security.most_strangers = all / 8 + 1;
+    uint64_t reserve = OWN_DESCRIPTORS + settings->security.most_strangers;
+    reserve = reserve < all / 2 ? reserve : all / 2;
+    if (wanted <= all - reserve)
+        return;
+    settings->most_sessions = all - reserve;
+    if (settings->sessions_given)
+        cv_diary_say(CV_DIARY_LIMITED,
+                     "[node] clients = %llu: %llu, since the process may open %llu files; see ulimit -n",
+                     (unsigned long long)wanted, (unsigned long long)settings->most_sessions, (unsigned long long)all);
 }
 
 /* The loop must not wait for memory. A large table that grows has pages of its own, which the kernel moves without
@@ -236,8 +257,8 @@ static int serve(struct node *node)
     const struct cv_operations_settings *operations = &node->settings.operations;
     struct cv_complaint complaint;
     tune_memory();
-    raise_file_limit();
     cv_diary_open(operations->log_json, operations->level, node->settings.id);
+    share_descriptors(&node->settings);
     cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)

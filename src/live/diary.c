@@ -33,6 +33,7 @@ static const struct {
     [CV_DIARY_EXPOSED] = {"exposed", CV_DIARY_WARNING},
     [CV_DIARY_RELOADED] = {"reloaded", CV_DIARY_INFO},
     [CV_DIARY_NOT_RELOADED] = {"not-reloaded", CV_DIARY_ERROR},
+    [CV_DIARY_LIMITED] = {"limited", CV_DIARY_WARNING},
     [CV_DIARY_STALLED] = {"stalled", CV_DIARY_INFO},
     [CV_DIARY_ADDRESS] = {"bad-address", CV_DIARY_ERROR},
     [CV_DIARY_NOT_WRITTEN] = {"not-written", CV_DIARY_ERROR},

@@ -160,6 +160,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return set_text(&settings->directory, value);
     if (strcmp(key, "names") == 0)
         return set_number(&settings->most_names, 1, UINT32_MAX, "node", key, value, complaint);
+    settings->sessions_given |= strcmp(key, "clients") == 0;
     if (strcmp(key, "clients") == 0)
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
     if (strcmp(key, "client-timeout") == 0)

@@ -87,6 +87,7 @@ struct cv_settings {
     uint64_t most_voters;
     uint32_t terms_given; /* which of the group's terms it tells, a bit each */
     uint64_t heartbeat_ms, timeout_ms, longest_timeout_ms, bound_ms;
+    bool sessions_given;
     uint64_t most_names, most_sessions, client_timeout_ms;
     struct cv_security_settings security;
     struct cv_operations_settings operations;

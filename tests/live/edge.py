@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -19,7 +20,8 @@ from harness import CONCLAVE, PATIENCE, Client, Refused, free_port, main
 class Node:
     """`conclave node` with settings of its own, at a Unix socket and at a port where clients are anonymous."""
 
-    def __init__(self, settings="", options=(), environment=None, acl=""):
+    def __init__(self, settings="", options=(), environment=None, acl="", files=None):
+        self.files = files
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.socket, self.config = f"{self.directory}/node.sock", self.directory / "node.conf"
         self.port = free_port()
@@ -33,7 +35,8 @@ class Node:
     def __enter__(self):
         self.log = open(self.directory / "log", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen([CONCLAVE, "node", "--config", str(self.config), *self.options],
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment)
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment,
+                                        preexec_fn=self.limit_files if self.files else None)
         assert "ready" in self.process.stdout.readline(), self.said()
         return self
 
@@ -45,6 +48,9 @@ class Node:
         self.log.close()
         shutil.rmtree(self.directory, ignore_errors=True)
         assert code == 0, (code, said)
+
+    def limit_files(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.files, self.files))
 
     def said(self):
         return (self.directory / "log").read_text(encoding="utf-8", errors="replace")
@@ -301,6 +307,28 @@ def start_in(directory):
         return node.wait(PATIENCE), node.stderr.read()
 
 
+def descriptors_are_kept():
+    """More connections than the system allows: the node keeps what its journal, members and an operator need."""
+    limit = 200
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        with Node(f"directory = {place}/data\nclients = 1000\n", files=limit) as node:
+            assert "may open 200 files" in node.said() and "clients = 1000" in node.said(), node.said()
+            crowd = []
+            for _ in range(2 * limit):
+                connection = socket.create_connection(("127.0.0.1", node.port), PATIENCE)
+                connection.sendall(b"*2\r\n$4\r\nLOCK\r\n$4")
+                crowd.append(connection)
+            operator = await_true(lambda: node.client())
+            assert operator.ask("VIEW")["mode"] == "raft"
+            assert int(node.info()["maxclients"]) <= limit // 2
+            used = len(list(pathlib.Path(f"/proc/{node.process.pid}/fd").iterdir()))
+            assert used <= limit - 40, used
+            operator.close()
+            for connection in crowd:
+                connection.close()
+            await_true(lambda: node.client().ask("LOCK", "a") > 0)
+
+
 def links_are_not_followed():
     """A directory that others can write to is refused; a link in it never has the node write elsewhere."""
     with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
@@ -425,7 +453,7 @@ def commands_have_to_end():
 
 
 TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
-         commands_have_to_end, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         commands_have_to_end, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":
