@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
@@ -16,8 +17,9 @@
 #include "service/http.h"
 #include "service/numbers.h"
 
-#define OWN_DESCRIPTORS 256u /* files, listeners, members by two connections each, 64 pages of /metrics, kept places   \
-                              */
+#define OWN_DESCRIPTORS                                                                                                \
+    256u /* files, listeners, members by two connections each, 64 pages of /metrics, kept places                       \
+          */
 
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"
@@ -311,6 +313,10 @@ int command_node(int argc, char **argv)
     if (code == EXIT_HELD)
         code = serve(node);
     record_close(&node->record);
+    if (node->member.loop.lookups) { /* a thread that waits for a name server has the loop yet */
+        fflush(NULL);
+        _exit(code < 0 ? EXIT_HELD : code);
+    }
     cv_settings_free(&node->settings);
     if (node->reread)
         cv_settings_free(node->reread);

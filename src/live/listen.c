@@ -29,21 +29,42 @@ bool cv_address_host(const char *text, char host[CV_HOST_BYTES])
     return true;
 }
 
-int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
-                     struct cv_complaint *complaint)
+/* 0 if it was found; `flags` as getaddrinfo has them. */
+static int look_up(const char *host, const char *port, int flags, struct sockaddr_storage *address)
+{
+    const char *name = !*host ? "127.0.0.1" : strcmp(host, "*") == 0 ? "0.0.0.0" : host;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found = NULL;
+    if (getaddrinfo(name, port, &hints, &found) || !found)
+        return CV_EINPUT;
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return 0;
+}
+
+int cv_address_read(const char *text, struct sockaddr_storage *address, bool *known, const char *what,
+                    struct cv_complaint *complaint)
 {
     const char *colon = strrchr(text, ':');
     uint64_t port;
     char host[CV_HOST_BYTES];
     if (!cv_address_host(text, host) || !cv_parse_number(cv_text(colon + 1), 65535, &port) || !port)
         return cv_complain(complaint, "%s %s: expected host:port, the port 1..65535", what, cv_brief(text).text);
-    const char *name = !*host ? "127.0.0.1" : strcmp(host, "*") == 0 ? "0.0.0.0" : host;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    if (getaddrinfo(name, colon + 1, &hints, &found) || !found)
-        return cv_complain(complaint, "%s %s: no such host", what, cv_brief(text).text);
-    memcpy(address, found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
+    *known = look_up(host, colon + 1, AI_NUMERICHOST | AI_NUMERICSERV, address) == 0;
     return 0;
+}
+
+int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
+                     struct cv_complaint *complaint)
+{
+    char host[CV_HOST_BYTES];
+    bool known = false;
+    const int error = cv_address_read(text, address, &known, what, complaint);
+    if (error || known)
+        return error;
+    cv_address_host(text, host);
+    return look_up(host, strrchr(text, ':') + 1, 0, address)
+               ? cv_complain(complaint, "%s %s: no such host", what, cv_brief(text).text)
+               : 0;
 }
 
 bool cv_address_is_loopback(const struct sockaddr_storage *address)

@@ -49,6 +49,8 @@ struct cv_loop {
     uv_idle_t closer;                      /* does not let the loop wait while there are some */
     bool ending;                           /* then all are closed at once */
     bool open;
+    bool running;
+    uint32_t lookups;             /* of names, on their way */
     bool measures;                /* how much of the processor each turn takes: a system call for each */
     uint64_t turn_ns;             /* what this thread had taken when the last turn ended */
     uint64_t longest_turn_us;     /* since INFO server was asked */
@@ -208,7 +210,11 @@ int cv_address_exposed(const char *address, const char *what, struct cv_complain
 /* The part before the port, without brackets. False if there is none. */
 #define CV_HOST_BYTES 256u
 bool cv_address_host(const char *text, char host[CV_HOST_BYTES]);
-/* "host:port"; an empty host is 127.0.0.1, * is any. */
+/* "host:port"; an empty host is 127.0.0.1, * is any. A name is not looked up, so this never waits: `known` tells
+ * whether it was an address. */
+int cv_address_read(const char *text, struct sockaddr_storage *address, bool *known, const char *what,
+                    struct cv_complaint *complaint);
+/* The same, and a name is looked up, which may take seconds: not while the loop runs. */
 int cv_address_parse(const char *text, struct sockaddr_storage *address, const char *what,
                      struct cv_complaint *complaint);
 

@@ -6,6 +6,8 @@
  *
  * Who does not dial ends a connection that has fallen silent. If the way back is not cut, the other learns it by that.
  */
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,22 +18,96 @@
 
 #define MOST_DOUBLINGS 5u
 
+/* ---- names of hosts ---- */
+
+/* A thread of libuv's asks, so that the loop goes on; whoever asked may be gone by then. */
+struct lookup {
+    uv_getaddrinfo_t request;
+    struct cv_peers *peers;
+    cv_id id;
+    char text[sizeof((struct cv_path *)0)->text];
+};
+
+static bool may_go_to(const struct cv_peers *peers, const struct sockaddr_storage *address)
+{
+    return peers->security->members || peers->security->settings->plaintext || cv_address_is_loopback(address);
+}
+
+static void take_address(struct cv_peer *peer, struct cv_path *path, const struct addrinfo *found)
+{
+    struct sockaddr_storage address = {0};
+    path->looking = false;
+    if (found)
+        memcpy(&address, found->ai_addr, found->ai_addrlen);
+    if (!found || !may_go_to(peer->peers, &address)) {
+        snprintf(peer->trouble, sizeof peer->trouble, "%s: %s", cv_brief(path->text).text,
+                 found ? "an address off loopback takes a key or certificates" : "no such host");
+        return;
+    }
+    path->address = address;
+    path->found = true;
+    if (!peer->wire && cv_peer_dials(peer))
+        cv_loop_set(peer->peers->loop, &peer->redial, 0);
+}
+
+static void looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    struct lookup *lookup = request->data;
+    struct cv_peers *peers = lookup->peers;
+    peers->loop->lookups--;
+    for (cv_node node = 0; peers->loop->running && peers->list && node < peers->roster->count; node++) {
+        struct cv_peer *peer = peers->list[node];
+        for (uint32_t i = 0; peer && peer->id == lookup->id && i < peer->path_count; i++)
+            if (peer->paths[i].looking && strcmp(peer->paths[i].text, lookup->text) == 0)
+                take_address(peer, &peer->paths[i], status ? NULL : found);
+    }
+    uv_freeaddrinfo(found);
+    free(lookup);
+}
+
+static void find(struct cv_peer *peer, struct cv_path *path)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct cv_loop *loop = peer->peers->loop;
+    struct lookup *lookup = path->looking || !loop->running ? NULL : calloc(1, sizeof *lookup);
+    if (!lookup)
+        return;
+    lookup->request.data = lookup;
+    lookup->peers = peer->peers;
+    lookup->id = peer->id;
+    memcpy(lookup->text, path->text, sizeof lookup->text);
+    if (uv_getaddrinfo(&loop->uv, &lookup->request, looked_up, path->host, strrchr(path->text, ':') + 1, &hints)) {
+        free(lookup);
+        return;
+    }
+    path->looking = true;
+    loop->lookups++;
+}
+
+/* ---- paths ---- */
+
 static int add_path(struct cv_peer *peer, struct cv_text word, struct cv_complaint *complaint)
 {
-    const struct cv_security *security = peer->peers->security;
     struct cv_path *path = &peer->paths[peer->path_count];
     if (peer->path_count == CV_MOST_PATHS || word.length >= sizeof path->text)
         return cv_complain(complaint, "peer %.*s...: expected host:port, at most %u of them", 64, word.start,
                            CV_MOST_PATHS);
     memcpy(path->text, word.start, word.length);
     path->text[word.length] = '\0';
-    const int error = cv_address_parse(path->text, &path->address, "peer", complaint);
+    path->looking = false;
+    int error = cv_address_read(path->text, &path->address, &path->found, "peer", complaint);
+    if (!error && !path->found && !peer->peers->loop->running) {
+        error = cv_address_parse(path->text, &path->address, "peer", complaint);
+        path->found = !error;
+    }
     if (error)
         return error;
-    if (!security->members && !security->settings->plaintext && !cv_address_is_loopback(&path->address))
+    if (path->found && !may_go_to(peer->peers, &path->address))
         return cv_address_exposed(path->text, "peer", complaint);
     cv_address_host(path->text, path->host);
     peer->path_count++;
+    if (!path->found)
+        find(peer, path);
     return 0;
 }
 
@@ -100,10 +176,16 @@ struct cv_wire *cv_peer_connect(struct cv_peer *peer, uint32_t path)
 {
     struct cv_peers *peers = peer->peers;
     struct cv_tls_context *tls = peers->security->members;
+    struct cv_path *way = &peer->paths[path];
+    if (!way->found) {
+        find(peer, way);
+        if (!peer->wire) /* another way may be known */
+            cv_peer_next_path(peer);
+        return NULL;
+    }
     struct cv_wire *wire = cv_wire_new(peers);
     if (!wire)
         return NULL;
-    const struct cv_path *way = &peer->paths[path];
     wire->peer = peer;
     wire->path = path;
     wire->at = way->text;

@@ -27,6 +27,8 @@ struct cv_path {
     struct sockaddr_storage address;
     char text[CV_HOST_BYTES + 8];
     char host[CV_HOST_BYTES];
+    bool found;   /* the address is known */
+    bool looking; /* a name that is being looked up */
 };
 
 struct cv_peer {

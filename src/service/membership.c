@@ -40,7 +40,8 @@ static bool take_addresses(struct cv_text word, char place[CV_ADDRESS_BYTES])
         char *text = place + used + (count > 0);
         used += (size_t)snprintf(place + used, CV_ADDRESS_BYTES - used, "%s%.*s", count ? " " : "", (int)one.length,
                                  one.start);
-        if (count == CV_MOST_ADDRESSES || cv_address_parse(text, &address, "JOIN", &complaint))
+        bool known; /* a name is looked up later, by every member for itself */
+        if (count == CV_MOST_ADDRESSES || cv_address_read(text, &address, &known, "JOIN", &complaint))
             return false;
     }
     return true;

@@ -254,9 +254,10 @@ void *calloc(size_t count, size_t size)
 """
 
 
-def failing_library(directory):
-    source, library = directory / "failing.c", directory / "failing.so"
-    source.write_text(FAILING)
+def library_of(directory, text):
+    """For LD_PRELOAD."""
+    source, library = directory / "preload.c", directory / "preload.so"
+    source.write_text(text)
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
     return library
 
@@ -272,7 +273,7 @@ def a_listener_survives_a_failed_allocation():
     with tempfile.TemporaryDirectory(prefix="conclave-test-") as directory:
         directory = pathlib.Path(directory)
         fail, http, peers = directory / "fail", free_port(), free_port()
-        environment = {"LD_PRELOAD": str(failing_library(directory)), "FAILING": str(fail)}
+        environment = {"LD_PRELOAD": str(library_of(directory, FAILING)), "FAILING": str(fail)}
         settings = (f"id = 1\nhttp = 127.0.0.1:{http}\n[members]\n1 = 127.0.0.1:{peers}\n"
                     f"2 = 127.0.0.1:{free_port()}\n[group]\nmode = static\n")
         with Node(settings, environment=environment) as node:
@@ -352,6 +353,52 @@ def links_are_not_followed():
             for path in directory.iterdir():
                 path.unlink()
         assert start_in(directory)[0] == 0
+
+
+# ---- names of hosts ----
+
+SLOW_NAMES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+/* A name server that takes its time. Addresses need none. */
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+        (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+    if (host && strstr(host, "slow.example") && !(hints && hints->ai_flags & AI_NUMERICHOST)) {
+        sleep(4);
+        return EAI_NONAME;
+    }
+    return real(host, port, hints, found);
+}
+"""
+
+
+def names_are_looked_up_elsewhere():
+    """JOIN with a name that takes seconds to look up: the node serves on meanwhile, and ends when it is told to."""
+    if is_sanitized():
+        return
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        library = library_of(pathlib.Path(place), SLOW_NAMES)
+        settings = (f"id = 1\ndirectory = {place}/data\n[members]\n1 = 127.0.0.1:{free_port()}\n[group]\nmode = raft\n")
+        with Node(settings, environment={"LD_PRELOAD": str(library)}) as node:
+            await_true(lambda: node.info()["serves"] == "1")
+            operator, client = node.client(), node.client()
+            fence = client.ask("LOCK", "a")
+            begun = time.monotonic()
+            assert operator.ask("JOIN", 9, "slow.example:7800", "STANDBY") == "OK"
+            await_true(lambda: any(member["id"] == 9 for member in operator.ask("VIEW")["members"]))
+            assert client.ask("RENEW", "a", fence) is not None and client.ask("UNLOCK", "a", fence) == 1
+            taken = time.monotonic() - begun
+            assert taken < 3.5 and int(node.info()["loop_late_ms"]) < 2000, (taken, node.info()["loop_late_ms"])
+            assert "ERR JOIN" in refusal(operator, "JOIN", 10, "slow.example:0")
+            operator.close()
+            client.close()
+            node.process.terminate()
+            node.process.wait(PATIENCE)
 
 
 # ---- limits ----
@@ -453,7 +500,7 @@ def commands_have_to_end():
 
 
 TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
-         commands_have_to_end, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         commands_have_to_end, names_are_looked_up_elsewhere, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":
