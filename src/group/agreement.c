@@ -80,7 +80,8 @@ static void tell_failure(struct cv_agreement *agreement)
 void cv_agreement_fail(struct cv_agreement *agreement, const char *why)
 {
     if (!agreement->failed)
-        snprintf(agreement->complaint.text, sizeof agreement->complaint.text, "%s", why);
+        snprintf(agreement->complaint.text, sizeof agreement->complaint.text, "%s",
+                 *why ? why : "the log cannot go on, and libraft does not say why");
     agreement->failed = true;
 }
 
@@ -259,20 +260,43 @@ bool cv_agreement_work(struct cv_agreement *agreement)
 
 /* ---- opening and closing ---- */
 
-/* The journal's checks hold, so only a program that is not ours, or another version of it, can have written nonsense.
- */
-static bool readable(const struct cv_journal *mirror)
+static bool is_readable(const struct cv_agreement *agreement, size_t i)
 {
-    for (size_t i = 0; i < mirror->count; i++) {
-        const struct cv_entry *entry = &mirror->entries[i];
-        const bool change = entry->type == RAFT_CHANGE;
-        if (entry->size == 0 || entry->term == 0 || entry->term > mirror->term ||
-            (!change && entry->type != RAFT_COMMAND && entry->type != RAFT_BARRIER) ||
-            (change && cv_raft_configuration(entry->bytes, entry->size, NULL) != 0) ||
-            (!change && mirror->first + i == 1))
-            return false;
-    }
-    return true;
+    const struct cv_journal *mirror = &agreement->mirror;
+    const struct cv_entry *entry = &mirror->entries[i];
+    const uint64_t before = i > 0 ? entry[-1].term : 1;
+    return entry->term >= before && entry->term <= mirror->term &&
+           cv_agreement_entry_fits(agreement, entry->type, entry->bytes, entry->size) &&
+           (entry->type == RAFT_CHANGE || mirror->first + i != 1);
+}
+
+/*
+ * The journal's checks hold, so nonsense in it was written: by another version, or by one that believed what somebody
+ * sent it. No member stores an entry that makes no sense, so neither that nor anything after it was ever agreed on, and
+ * it can be cut off; but not what a snapshot is made of.
+ */
+static int cut_nonsense(struct cv_agreement *agreement, struct cv_complaint *complaint)
+{
+    struct cv_journal *mirror = &agreement->mirror;
+    const char *directory = agreement->options.directory;
+    size_t good = 0;
+    while (good < mirror->count && is_readable(agreement, good))
+        good++;
+    const uint64_t index = mirror->first + good;
+    if (!cv_agreement_io_snapshot_fits(agreement) || (good < mirror->count && index <= mirror->snapshot_index))
+        return cv_complain(complaint,
+                           "%.300s/journal: holds what was agreed on, and makes no sense; take the node out of the "
+                           "group, empty the directory, and let it join again",
+                           directory);
+    if (good == mirror->count)
+        return 0;
+    struct cv_complaint line;
+    cv_complain(&line, "%.300s/journal: entry %llu makes no sense; it is cut off, with %zu after it", directory,
+                (unsigned long long)index, mirror->count - good - 1);
+    if (agreement->calls.warn)
+        agreement->calls.warn(agreement->calls.context, line.text);
+    cv_agreement_io_cut(agreement, index);
+    return agreement->failed ? cv_complain(complaint, "%.300s/journal: cannot be cut", directory) : 0;
 }
 
 static int open_disk(struct cv_agreement *agreement, struct cv_complaint *complaint)
@@ -291,8 +315,9 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
     if (error != 0)
         return error;
     mirror->id = options->id;
-    if (!readable(mirror))
-        return cv_complain(complaint, "%.300s/journal: holds entries that make no sense", options->directory);
+    const int nonsense = cut_nonsense(agreement, complaint);
+    if (nonsense != 0)
+        return nonsense;
     /* Also if a crash has left the beginning half done. */
     const bool new = mirror->count == 0 && mirror->snapshot_index == 0 && mirror->term <= 1 && mirror->vote == 0;
     if (!new)

@@ -75,6 +75,11 @@ struct cv_agreement_calls {
     void (*wake)(void *context); /* from another thread: call cv_agreement_settle soon */
     uint64_t (*now_ms)(void *context);
     void *context;
+    /* Can these bytes have been proposed? NULL: any can. No entry that does not fit is stored, wherever it comes from.
+     */
+    bool (*fits)(void *context, const void *bytes, size_t length);
+    /* Something that an operator should know, in one line; or NULL. */
+    void (*warn)(void *context, const char *line);
 };
 
 /* 0, CV_ENOMEM, CV_EFILE, or CV_EINPUT for what is on disk, and a line that says why. The calls may begin at once. */

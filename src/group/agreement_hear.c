@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What others say, and what libraft had better not be told of it. */
+/* What others say, and how libraft had better be told of it. */
 #include <stdio.h>
 
 #include "group/agreement_parts.h"
@@ -15,26 +15,6 @@ struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
     struct peer *peer = &agreement->peers[agreement->peer_count++];
     *peer = (struct peer){.id = id};
     return peer;
-}
-
-/* Is there a reason not to show libraft this message? */
-static bool unwelcome(const struct cv_agreement *agreement, uint64_t from, const struct raft_message *message)
-{
-    const struct raft *raft = &agreement->raft;
-    if (agreement->installing)
-        return true;
-    switch (message->type) {
-    case RAFT_IO_APPEND_ENTRIES:
-    case RAFT_IO_INSTALL_SNAPSHOT:
-        /* A second leader in one term cannot be, and libraft does not check. */
-        return raft->state == RAFT_LEADER && cv_raft_term(message) == raft->current_term;
-    case RAFT_IO_REQUEST_VOTE:
-        return message->request_vote.candidate_id != from ||
-               (!message->request_vote.disrupt_leader &&
-                agreement->calls.now_ms(agreement->calls.context) < agreement->quiet_until_ms);
-    default:
-        return false;
-    }
 }
 
 /*
@@ -171,12 +151,26 @@ static bool skip_known(const struct cv_agreement *agreement, struct raft_append_
     return true;
 }
 
+/* A leader was heard, and its log up to there: is this member's the same? One equal entry says that of all before. */
+static void note_agreed(struct cv_agreement *agreement, uint64_t leader, raft_term term, raft_index last,
+                        raft_term last_term)
+{
+    if (agreement->agreed_term != term || agreement->agreed_with != leader)
+        agreement->agreed_most = 0;
+    agreement->agreed_term = term;
+    agreement->agreed_with = leader;
+    if (last > agreement->agreed_most && last_term != 0 && term_at(&agreement->mirror, last) == last_term)
+        agreement->agreed_most = last;
+}
+
 static void receive(struct cv_agreement *agreement, struct peer *peer, const struct envelope *envelope,
                     struct raft_message *message)
 {
     struct raft *raft = &agreement->raft;
     const raft_term term = cv_raft_term(message);
     const unsigned short type = message->type;
+    raft_index last = 0;
+    raft_term last_term = 0;
     if (type == RAFT_IO_APPEND_ENTRIES) {
         if (!skip_known(agreement, &message->append_entries)) {
             cv_raft_discard(message);
@@ -187,8 +181,11 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
             cv_agreement_io_cut(agreement, lost);
             cv_agreement_begin_anew(agreement);
         }
+        const struct raft_append_entries *append = &message->append_entries;
         limit_commit(raft, &message->append_entries);
-        agreement->agreed_index = message->append_entries.prev_log_index + message->append_entries.n_entries;
+        last = append->prev_log_index + append->n_entries;
+        last_term = append->n_entries > 0 ? append->entries[append->n_entries - 1].term : append->prev_log_term;
+        agreement->agreed_index = last;
     } else if (type == RAFT_IO_APPEND_ENTRIES_RESULT && raft->state == RAFT_LEADER && term == raft->current_term) {
         count_contact(agreement, peer, envelope->echo);
     }
@@ -206,6 +203,7 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
     if (raft->state != RAFT_FOLLOWER || raft->follower_state.current_leader.id != peer->id ||
         raft->current_term != term || (type != RAFT_IO_APPEND_ENTRIES && type != RAFT_IO_INSTALL_SNAPSHOT))
         return;
+    note_agreed(agreement, peer->id, term, last, last_term);
     agreement->heard_term = term;
     agreement->heard_ms = agreement->calls.now_ms(agreement->calls.context);
     if (envelope->stamp >= peer->heard_stamp) {
@@ -231,12 +229,13 @@ int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void 
     const int error = cv_raft_decode(cursor.at, cursor.left, &message);
     if (error != 0)
         return error;
-    struct peer *peer = cv_agreement_peer(agreement, from);
     if (message.type == RAFT_IO_REQUEST_VOTE)
         message.request_vote.disrupt_leader &= leader_yields(agreement);
-    if (!peer || unwelcome(agreement, from, &message)) {
+    const enum guard guard = cv_agreement_guard(agreement, from, &envelope, &message);
+    struct peer *peer = guard == GUARD_WELCOME ? cv_agreement_peer(agreement, from) : NULL;
+    if (!peer) {
         cv_raft_discard(&message);
-        return 0;
+        return guard == GUARD_FORGED ? CV_EINPUT : 0;
     }
     char address[ADDRESS_BYTES];
     snprintf(address, sizeof address, "%llu", (unsigned long long)from);

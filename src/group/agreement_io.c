@@ -40,10 +40,25 @@ static int read_snapshot(struct cv_cursor cursor, struct raft_snapshot *snapshot
     return 0;
 }
 
+bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement)
+{
+    const struct cv_journal *mirror = &agreement->mirror;
+    struct cv_cursor cursor = cv_cursor(mirror->snapshot, mirror->snapshot_size);
+    if (mirror->snapshot_index == 0)
+        return true;
+    const uint64_t members_index = cv_take_64(&cursor);
+    const size_t length = cv_take_32(&cursor);
+    const unsigned char *members = cv_take_bytes(&cursor, length);
+    return members && members_index > 0 && members_index <= mirror->snapshot_index &&
+           cv_raft_configuration(members, length, NULL) == 0 &&
+           cv_agreement_state_fits(agreement, mirror->snapshot_index, cursor.at, cursor.left);
+}
+
 static void write_snapshot(struct cv_buffer *body, const struct raft_snapshot *snapshot)
 {
     struct raft_buffer members = {0};
     body->broken |= raft_configuration_encode(&snapshot->configuration, &members) != 0;
+    cv_raft_clear_padding(members.base, members.len);
     cv_put_64(body, snapshot->configuration_index);
     cv_put_32(body, (uint32_t)members.len);
     cv_put_bytes(body, members.base, members.len);
@@ -170,6 +185,8 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
     flight->appended = cb;
     for (unsigned i = 0; i < count; i++) {
         flight->changes_members |= entries[i].type == RAFT_CHANGE;
+        if (entries[i].type == RAFT_CHANGE)
+            cv_raft_clear_padding(entries[i].buf.base, entries[i].buf.len);
         copies[i] = (struct cv_entry){.term = entries[i].term,
                                       .type = entries[i].type,
                                       .size = (uint32_t)entries[i].buf.len,
@@ -242,6 +259,7 @@ int cv_agreement_io_begin(struct cv_agreement *agreement)
     }
     if (error == 0)
         error = raft_configuration_encode(&members, &encoded);
+    cv_raft_clear_padding(encoded.base, encoded.len);
     raft_configuration_close(&members);
     if (error != 0)
         return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;

@@ -99,7 +99,9 @@ struct cv_agreement {
     struct flight *flights, **flights_end;
     uint32_t installing;
     bool answers_muted;
-    uint64_t agreed_index; /* up to here the log is that of the leader who is being answered */
+    uint64_t agreed_index;             /* up to here the log is that of the leader who is being answered */
+    uint64_t agreed_term, agreed_with; /* the last term in which a leader was heard, and that leader; */
+    uint64_t agreed_most;              /* up to here the log has been found, or made, to be that leader's */
     struct wish *wishes;
 
     /* Messages */
@@ -152,6 +154,21 @@ void cv_agreement_yield(struct cv_agreement *agreement);
 /* Starts libraft again, from the mirror, as after a crash. */
 void cv_agreement_begin_anew(struct cv_agreement *agreement);
 
+/* ---- agreement_guard.c: what libraft is not told ---- */
+
+enum guard {
+    GUARD_WELCOME,
+    GUARD_UNWELCOME, /* it comes at a bad moment */
+    GUARD_FORGED     /* nobody who keeps to Raft sends that */
+};
+
+enum guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t from, const struct envelope *envelope,
+                              const struct raft_message *message);
+/* Can that be an entry; can that be the state in a snapshot up to that index? */
+bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length);
+bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes,
+                             size_t length);
+
 /* ---- agreement_io.c: what libraft asks of the world ---- */
 
 void cv_agreement_io_init(struct cv_agreement *agreement);
@@ -161,6 +178,8 @@ int cv_agreement_io_begin(struct cv_agreement *agreement);
 void cv_agreement_io_stand(struct cv_agreement *agreement);
 /* The entry of that index and all behind it are gone. */
 void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
+/* Can the snapshot be one, if there is any? */
+bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement);
 void cv_agreement_io_settle(struct cv_agreement *agreement);
 /* Tells libraft what has become of its requests. True if there was anything to tell. */
 bool cv_agreement_io_answer(struct cv_agreement *agreement);

@@ -23,7 +23,7 @@ static bool known(const raft_id *ids, size_t count, raft_id id)
     return false;
 }
 
-static int take_server(struct cv_cursor *cursor, raft_id *id, struct raft_configuration *configuration)
+static int take_server(struct cv_cursor *cursor, raft_id *id, struct raft_configuration *configuration, bool *votes)
 {
     *id = cv_take_64(cursor);
     const unsigned char *end = cursor->left > 0 ? memchr(cursor->at, 0, cursor->left) : NULL;
@@ -32,6 +32,7 @@ static int take_server(struct cv_cursor *cursor, raft_id *id, struct raft_config
     const uint8_t role = cv_take_8(cursor);
     if (cursor->broken || *id == 0 || length == 0 || length > MAX_ADDRESS || role > RAFT_SPARE)
         return CV_EINPUT;
+    *votes |= role == RAFT_VOTER;
     if (!configuration)
         return 0;
     switch (raft_configuration_add(configuration, *id, address, role)) {
@@ -47,18 +48,19 @@ static int take_server(struct cv_cursor *cursor, raft_id *id, struct raft_config
 static int take_configuration(struct cv_cursor cursor, struct raft_configuration *configuration)
 {
     raft_id ids[CV_RAFT_MAX_SERVERS];
+    bool votes = false;
     const uint8_t format = cv_take_8(&cursor);
     const uint64_t count = cv_take_64(&cursor);
     if (cursor.broken || format != CONFIGURATION_FORMAT || count == 0 || count > CV_RAFT_MAX_SERVERS)
         return CV_EINPUT;
     for (size_t i = 0; i < count; i++) {
-        const int error = take_server(&cursor, &ids[i], configuration);
+        const int error = take_server(&cursor, &ids[i], configuration, &votes);
         if (error != 0)
             return error;
         if (known(ids, i, ids[i]))
             return CV_EINPUT;
     }
-    return cursor.left < 8 ? 0 : CV_EINPUT;
+    return cursor.left < 8 && votes ? 0 : CV_EINPUT; /* a group in which nobody votes agrees on nothing */
 }
 
 int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration)
@@ -69,6 +71,21 @@ int cv_raft_configuration(const void *bytes, size_t length, struct raft_configur
     if (error != 0 && configuration)
         raft_configuration_close(configuration);
     return error;
+}
+
+/* libraft leaves there what it found in its memory. */
+void cv_raft_clear_padding(void *bytes, size_t length)
+{
+    struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
+    raft_id id;
+    bool votes = false;
+    cv_take_8(&cursor);
+    const uint64_t count = cv_take_64(&cursor);
+    for (uint64_t i = 0; i < count && !cursor.broken; i++)
+        if (take_server(&cursor, &id, NULL, &votes) != 0)
+            return;
+    if (!cursor.broken && cursor.left > 0)
+        memset((unsigned char *)bytes + (length - cursor.left), 0, cursor.left);
 }
 
 /* ---- parts of messages ---- */
@@ -287,6 +304,7 @@ static void put_snapshot(struct cv_buffer *bytes, const struct raft_install_snap
 {
     struct raft_buffer members = {0};
     bytes->broken |= raft_configuration_encode(&install->conf, &members) != 0;
+    cv_raft_clear_padding(members.base, members.len);
     cv_put_64(bytes, install->term);
     cv_put_64(bytes, install->last_index);
     cv_put_64(bytes, install->last_term);

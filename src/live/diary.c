@@ -28,6 +28,7 @@ static const struct {
     [CV_DIARY_PEER_REFUSED] = {"peer-refused", CV_DIARY_WARNING},
     [CV_DIARY_PEER_CUT_OFF] = {"peer-cut-off", CV_DIARY_WARNING},
     [CV_DIARY_CLIENT_REFUSED] = {"client-refused", CV_DIARY_WARNING},
+    [CV_DIARY_LOG_CUT] = {"log-cut", CV_DIARY_WARNING},
     [CV_DIARY_DISK_FAILED] = {"disk-failed", CV_DIARY_ERROR},
     [CV_DIARY_TIE_BREAKER] = {"tie-breaker", CV_DIARY_WARNING},
     [CV_DIARY_EXPOSED] = {"exposed", CV_DIARY_WARNING},

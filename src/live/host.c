@@ -361,9 +361,6 @@ static enum cv_validity judge(struct cv_host *host, const struct cv_parcel *parc
     *why = "a message with a time that cannot be";
     if (!times_fit(me->group, &algorithm->kinds[message->kind], message))
         return CV_FORGED;
-    *why = "a message that has gone round too often";
-    if (algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS)
-        return CV_STRAY;
     if (!(algorithm->answers & 1ull << message->kind))
         return CV_VALID;
     *why = "a second answer to one request";
@@ -401,19 +398,23 @@ static uint64_t rest_ticks(const struct cv_host *host, const struct cv_parcel *p
     return !rounds ? 0 : rounds > 5 ? LONGEST_REST_TICKS : 1ull << (rounds - 1);
 }
 
+static void end_rest(struct cv_host *host, struct cv_instance *instance)
+{
+    struct cv_parcel *parcel = instance->resting;
+    const char *why;
+    cv_alarm_cancel(host->alarms, &instance->rest.alarm);
+    instance->resting = NULL;
+    if (judge(host, parcel, &why) == CV_VALID) /* it was when it came, but that was a while ago */
+        receive(host, parcel);
+    free(parcel);
+}
+
 void cv_host_wake(struct cv_alarm *alarm)
 {
     const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
     struct cv_instance *instance = timer->instance;
-    struct cv_host *host = instance->host;
-    struct cv_parcel *parcel = instance->resting;
-    cv_alarm_cancel(host->alarms, alarm);
-    instance->resting = NULL;
-    const char *why;
-    if (judge(host, parcel, &why) == CV_VALID) /* it was when it came, but that was a while ago */
-        receive(host, parcel);
-    free(parcel);
-    cv_host_settle(host);
+    end_rest(instance->host, instance);
+    cv_host_settle(instance->host);
 }
 
 /* False if there is no memory to remember it by: then it goes on at once. */
@@ -421,9 +422,11 @@ static bool lay_down(struct cv_host *host, const struct cv_parcel *parcel, uint6
 {
     struct cv_instance *instance = parcel->instance;
     const size_t bytes = cv_message_bytes(parcel->message);
-    struct cv_parcel *copy = instance->resting ? NULL : malloc(sizeof *copy + bytes);
+    struct cv_parcel *copy = malloc(sizeof *copy + bytes);
     if (!copy)
         return false;
+    if (instance->resting) /* the later one rests, and the earlier goes first */
+        end_rest(host, instance);
     *copy = *parcel;
     copy->message = memcpy(copy + 1, parcel->message, bytes);
     instance->resting = copy;
@@ -431,8 +434,16 @@ static bool lay_down(struct cv_host *host, const struct cv_parcel *parcel, uint6
     return true;
 }
 
+/* A ballot that nobody takes for its own would go round for ever. */
+static bool is_lost(const struct cv_parcel *parcel)
+{
+    return parcel->instance->policy->algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS;
+}
+
 static void handle(struct cv_host *host, const struct cv_parcel *parcel)
 {
+    if (is_lost(parcel))
+        return;
     const uint64_t ticks = rest_ticks(host, parcel);
     if (!ticks || !lay_down(host, parcel, ticks))
         receive(host, parcel);

@@ -54,21 +54,35 @@ static void fail(struct cv_raft *raft, const char *why)
     uv_stop(&raft->member->loop.uv);
 }
 
+/* Is it all of a proposal, and the addresses of who is in it? */
+static bool fits(void *context, const void *bytes, size_t length)
+{
+    struct cv_cursor cursor = cv_cursor(bytes, length);
+    struct cv_proposal proposal;
+    (void)context;
+    return cv_proposal_read(&cursor, &proposal) && cv_roster_addresses_fit(cursor);
+}
+
+static void warn(void *context, const char *line)
+{
+    (void)context;
+    cv_diary_say(CV_DIARY_LOG_CUT, "%s", line);
+}
+
+/* Every entry is the whole of what is agreed: when there are too many the last one counts. */
 static void committed(void *context, uint64_t index, const void *bytes, size_t length)
 {
     struct cv_raft *raft = context;
-    struct cv_backlog *entry = &raft->backlog[raft->backlog_count];
+    struct cv_proposal proposal;
     struct cv_cursor cursor = cv_cursor(bytes, length);
-    if (raft->backlog_count == CV_RAFT_BACKLOG) {
-        fail(raft, "the disk does not keep up with the log");
-    } else if (!cv_proposal_read(&cursor, &entry->proposal)) {
-        fail(raft, "the log holds an entry that makes no sense");
-    } else {
-        entry->epoch = index;
-        entry->rest = cursor.left;
-        memcpy(entry->bytes, cursor.at, cursor.left);
-        raft->backlog_count++;
-    }
+    if (!cv_proposal_read(&cursor, &proposal) || cursor.left > CV_AGREEMENT_ENTRY_BYTES)
+        return; /* it was looked at before it was stored */
+    raft->backlog_count -= raft->backlog_count == CV_RAFT_BACKLOG;
+    struct cv_backlog *entry = &raft->backlog[raft->backlog_count++];
+    entry->epoch = index;
+    entry->proposal = proposal;
+    entry->rest = cursor.left;
+    memcpy(entry->bytes, cursor.at, cursor.left);
 }
 
 static void leader_changed(void *context, uint64_t leader, uint64_t term)
@@ -218,6 +232,8 @@ int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, s
                                              .failed = failed,
                                              .wake = wake,
                                              .now_ms = now_ms,
+                                             .fits = fits,
+                                             .warn = warn,
                                              .context = raft};
     raft->wake.data = raft;
     if (uv_async_init(&raft->member->loop.uv, &raft->wake, woken))

@@ -72,6 +72,17 @@ static void take_text(struct cv_cursor *bytes, char place[CV_ADDRESS_BYTES])
         snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)length, (const char *)text);
 }
 
+bool cv_roster_addresses_fit(struct cv_cursor bytes)
+{
+    bool fit = true;
+    while (bytes.left && !bytes.broken) {
+        fit &= cv_take_8(&bytes) < CV_MAX_MEMBERS;
+        cv_take_bytes(&bytes, cv_take_8(&bytes));
+        cv_take_bytes(&bytes, cv_take_8(&bytes));
+    }
+    return fit && !bytes.broken;
+}
+
 static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresses[CV_MAX_MEMBERS])
 {
     memset(addresses, 0, CV_MAX_MEMBERS * sizeof *addresses);

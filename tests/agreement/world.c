@@ -243,8 +243,8 @@ void world_start(struct world *world, uint32_t number)
         .heartbeat_ms = world->heartbeat_ms,
         .seed = world->seed * 1000 + ++node->incarnation,
     };
-    const struct cv_agreement_calls calls = {on_send,   on_committed, on_leader, on_decided,
-                                             on_failed, on_wake,      on_now,    node};
+    const struct cv_agreement_calls calls = {on_send, on_committed, on_leader, on_decided,  on_failed,
+                                             on_wake, on_now,       node,      .fits = NULL};
     struct cv_complaint complaint = {{0}};
     node->last_index = 0;
     node->failed = false;

@@ -110,12 +110,6 @@ def append(term, prev_index, prev_term, commit, *entries):
     return struct.pack("<BBQQQQI", 1, APPEND, term, prev_index, prev_term, commit, len(entries)) + b"".join(entries)
 
 
-def proposal(generation=0, group=0, places=((0, 1), (1, 2), (2, 3)), coordinator=2, proposer=2, version=2):
-    members = sum(1 << place for place, _ in places)
-    head = struct.pack("<BBBBIQQQQQ", version, 0, coordinator, proposer, generation, group, members, 0, members, members)
-    return head + b"".join(struct.pack("<BII", place, number, number) for place, number in places) + b"\xff"
-
-
 def agreement(sequence, message, term=0):
     data = envelope(term) + message
     return numbered(AGREEMENT, sequence, clock=len(data), body=data)

@@ -207,6 +207,31 @@ def forged_letters():
     cluster.check()
 
 
+def forged_entries():
+    """
+    Somebody takes a member's place, says that it leads the log, and sends entries that are none: too long, or nonsense. They
+    are not stored, so that nobody is kept from starting again, and the member is cut off.
+    """
+    cluster = start()
+    try:
+        for node, sender, data in ((2, 1, b"\3" * 3000), (3, 1, b"nonsense"), (3, 2, b"\3" + bytes(60) + b"\xff")):
+            cluster.await_view([1, 2, 3], patience=60)
+            address = peer_address(cluster, node)
+            group, mode = forge.learn(address, sender, node)
+            before, stored = info(cluster, node, "cut_off"), info(cluster, node, "raft_stored")
+            with socket.create_connection(address, 5) as connection:
+                message = forge.append(1000, 1, 1, 1, forge.entry(1000, forge.COMMAND, data))
+                connection.sendall(hello(group=group, sender=sender, to=node, stream=3000 << 32 | 1, mode=mode) +
+                                   forge.agreement(1, message, 1000))
+                hang_up(connection)
+            until(lambda node=node, before=before: info(cluster, node, "cut_off") > before, f"cut off for {data[:10]}")
+            assert info(cluster, node, "raft_stored") >= stored
+        cluster.await_view([1, 2, 3], patience=60)
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
 def forged_dismissal():
     """A member says that another does not belong to the group any more. One alone is not believed."""
     cluster = start()
@@ -226,4 +251,4 @@ def forged_dismissal():
 
 
 if __name__ == "__main__":
-    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_dismissal]))
+    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_entries, forged_dismissal]))
