@@ -174,6 +174,39 @@ static void check_links(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "links", DOCTOR_WELL, NULL, "all that answer hear each other");
 }
 
+/* ---- who is refused ---- */
+
+/* Lines `refuses_ID:why` of the peers' section; one line for each who is refused. */
+static void check_identity(const struct doctor_group *group, const struct doctor_limits *limits,
+                           struct doctor_report *report)
+{
+    static const char mark[] = "refuses_";
+    struct words told = {.length = 0};
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct cv_text rest = doctor_section(&group->members[i], "Peers"), line, peer, why;
+        while (doctor_line(&rest, &line)) {
+            char name[64];
+            if (line.length < sizeof mark || memcmp(line.start, mark, sizeof mark - 1) != 0 ||
+                !cv_text_split(line, ':', &peer, &why))
+                continue;
+            snprintf(name, sizeof name, "[%.*s]", (int)(peer.length - sizeof mark + 1), peer.start + sizeof mark - 1);
+            if (strstr(told.text, name))
+                continue;
+            list(&told, "", "%s", name);
+            doctor_find(report, "identity", DOCTOR_PROBLEM,
+                        memmem(why.start, why.length, "two processes", 13)
+                            ? "find the two processes, and end the one that should not be"
+                            : "start it with an empty directory, and say conclave replace and its id to a member that "
+                              "serves",
+                        "node %lld refuses node %.*s: %.*s", (long long)group->members[i].id,
+                        (int)(peer.length - sizeof mark + 1), peer.start + sizeof mark - 1, (int)why.length, why.start);
+        }
+    }
+    if (!told.length)
+        doctor_find(report, "identity", DOCTOR_WELL, NULL, "nobody is refused");
+}
+
 /* ---- views ---- */
 
 static void check_views(const struct doctor_group *group, const struct doctor_limits *limits,
@@ -332,5 +365,6 @@ static void check_versions(const struct doctor_group *group, const struct doctor
                     "not the same: %s", words.text);
 }
 
-doctor_check *const doctor_group_checks[] = {check_majority, check_members,       check_links,    check_views,
-                                             check_leases,   check_configuration, check_versions, NULL};
+doctor_check *const doctor_group_checks[] = {check_majority,      check_members,  check_links,
+                                             check_identity,      check_views,    check_leases,
+                                             check_configuration, check_versions, NULL};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave join` and `conclave leave`: change who belongs to a running group, and wait until it is so. */
+/* `conclave join`, `leave` and `replace`: change who belongs to a running group, and wait until it is so. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +33,20 @@ static const char leave_help[] =
     "  --server ADDRESS   a member, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
     "  --help             this page\n";
 
+static const char replace_help[] =
+    "usage: conclave replace [OPTION...] ID\n\n"
+    "Makes a machine whose directory is lost, or an old copy, a new member of a running group raft, under the same "
+    "id:\n"
+    "the old one leaves, a new one joins. Start the node there with an empty directory, before or after. What the old\n"
+    "one had promised counts no more, so be sure that its directory does not come back.\n\n"
+    "  --server ADDRESS   a member that serves, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
+    "  --help             this page\n";
+
 struct request {
     const char *name, *help;
     const char *servers, *client;
-    bool joins, standby, has_id;
+    bool joins, replaces, standby, has_id;
+    int64_t directory; /* that is replaced */
     uint64_t id, attribute;
     const char *address;
 };
@@ -99,8 +109,11 @@ static int read_options(struct request *request, int argc, char **argv)
         }
     }
     request->servers = ask_servers(request->servers);
-    if (argc - optind > 1 || (request->joins && optind == argc))
-        return command_refuse("expected %s; see conclave %s --help", request->joins ? "ID=ADDRESS" : "one ID at most",
+    if (argc - optind > 1 || ((request->joins || request->replaces) && optind == argc))
+        return command_refuse("expected %s; see conclave %s --help",
+                              request->joins      ? "ID=ADDRESS"
+                              : request->replaces ? "one ID"
+                                                  : "one ID at most",
                               request->name);
     return optind < argc ? read_member(request, argv[optind]) : EXIT_HELD;
 }
@@ -108,7 +121,7 @@ static int read_options(struct request *request, int argc, char **argv)
 enum answer { NO, YES, NOT_YET, SILENCE };
 
 /* Is it a member? All others know what the node knows if a view of it has begun. */
-static enum answer is_member(struct ask *ask, uint64_t id)
+static enum answer is_member(struct ask *ask, uint64_t id, int64_t *directory)
 {
     struct cv_text view, members, member;
     uint64_t left = UINT64_MAX;
@@ -118,8 +131,10 @@ static enum answer is_member(struct ask *ask, uint64_t id)
         return NOT_YET;
     members = ask_value(view, "members");
     while (ask_each(&members, &left, &member))
-        if (ask_number(ask_value(member, "id")) == (int64_t)id)
+        if (ask_number(ask_value(member, "id")) == (int64_t)id) {
+            *directory = ask_number(ask_value(member, "directory"));
             return YES;
+        }
     return NO;
 }
 
@@ -127,7 +142,7 @@ static int write_line(const struct request *request, char *line, size_t room)
 {
     char attribute[32] = "";
     if (!request->joins)
-        return snprintf(line, room, "LEAVE %llu", (unsigned long long)request->id);
+        return snprintf(line, room, request->replaces ? "REPLACE %llu" : "LEAVE %llu", (unsigned long long)request->id);
     if (request->attribute != UINT64_MAX)
         snprintf(attribute, sizeof attribute, " ATTRIBUTE %llu", (unsigned long long)request->attribute);
     return snprintf(line, room, "JOIN %llu %s%s%s%s%s", (unsigned long long)request->id, request->address,
@@ -137,7 +152,11 @@ static int write_line(const struct request *request, char *line, size_t room)
 
 static int succeed(const struct request *request)
 {
-    printf("node %llu %s the group\n", (unsigned long long)request->id, request->joins ? "belongs to" : "has left");
+    if (request->replaces)
+        printf("node %llu is replaced: start it with an empty directory, if it does not run yet\n",
+               (unsigned long long)request->id);
+    else
+        printf("node %llu %s the group\n", (unsigned long long)request->id, request->joins ? "belongs to" : "has left");
     return EXIT_HELD;
 }
 
@@ -151,16 +170,20 @@ static int change(struct ask *ask, struct request *request)
     const int64_t answers = ask_number(ask_value(reply, "id"));
     if (!request->joins && !request->has_id)
         request->id = (uint64_t)answers;
-    own = !request->joins && (int64_t)request->id == answers;
+    own = !request->joins && !request->replaces && (int64_t)request->id == answers;
     if ((size_t)write_line(request, line, sizeof line) >= sizeof line)
         return command_refuse("%s: too long an address", cv_brief(request->address).text);
     if (!ask_command(ask, line, ANSWER_MS, &reply))
         return command_refuse("%s: the node does not answer", request->servers);
     if (reply.length && *reply.start == '-')
         return command_refuse("%.*s", (int)(reply.length - 3), reply.start + 1);
+    request->directory = request->replaces ? ask_number(reply) : -1;
     for (int i = 0; i < PATIENCE_POLLS; i++) {
-        const enum answer member = is_member(ask, request->id);
-        if (member == (request->joins ? YES : NO) || (member == SILENCE && own)) /* a node that has left ends */
+        int64_t directory = 0;
+        const enum answer member = is_member(ask, request->id, &directory);
+        const bool done = request->replaces ? member == YES && directory != request->directory
+                                            : member == (request->joins ? YES : NO);
+        if (done || (member == SILENCE && own)) /* a node that has left ends */
             return succeed(request);
         if (member == SILENCE)
             break;
@@ -191,5 +214,11 @@ int command_join(int argc, char **argv)
 int command_leave(int argc, char **argv)
 {
     struct request request = {.name = "leave", .help = leave_help};
+    return run(&request, argc, argv);
+}
+
+int command_replace(int argc, char **argv)
+{
+    struct request request = {.name = "replace", .help = replace_help, .replaces = true};
     return run(&request, argc, argv);
 }

@@ -32,6 +32,7 @@ static const char help[] =
     "  --set SECTION.KEY=VALUE one setting, as if it stood in the configuration; may be repeated\n"
     "  --http ADDRESS          serves /metrics and /healthz there\n"
     "  --log text|json         a line on standard error for all that happens; otherwise for what is wrong alone\n"
+    "  --found                 founds the group without those who are missing, if a majority is there\n"
     "  --record FILE           writes down what happens, for conclave judge\n"
     "  --help                  this page\n";
 
@@ -69,13 +70,18 @@ static int set_option(struct cv_settings *settings, const char *text, struct cv_
     return cv_settings_set(settings, names[0], names[1], names[2], cv_algorithm_find, complaint);
 }
 
-enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, HELP };
+enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, FOUND, HELP };
 
 static const struct option options[] = {
-    {"config", required_argument, NULL, CONFIG}, {"listen", required_argument, NULL, LISTEN},
-    {"set", required_argument, NULL, SET},       {"http", required_argument, NULL, HTTP},
-    {"log", required_argument, NULL, LOG},       {"record", required_argument, NULL, RECORD},
-    {"help", no_argument, NULL, HELP},           {0},
+    {"config", required_argument, NULL, CONFIG},
+    {"listen", required_argument, NULL, LISTEN},
+    {"set", required_argument, NULL, SET},
+    {"http", required_argument, NULL, HTTP},
+    {"log", required_argument, NULL, LOG},
+    {"record", required_argument, NULL, RECORD},
+    {"found", no_argument, NULL, FOUND},
+    {"help", no_argument, NULL, HELP},
+    {0},
 };
 
 enum { HELP_TOLD = 1 };
@@ -104,6 +110,9 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
             break;
         case SET:
             error = set_option(settings, optarg, complaint);
+            break;
+        case FOUND:
+            settings->founds = true;
             break;
         case RECORD:
             *record = optarg;

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#define SNAPSHOT_THRESHOLD 32u /* entries until the log is shortened */
-#define SNAPSHOT_TRAILING 16u  /* entries it keeps for members that are a little behind */
+#define SNAPSHOT_THRESHOLD 16u /* entries until the log is shortened */
+#define SNAPSHOT_TRAILING 10u  /* entries it keeps for members that are a little behind */
 
 /* ---- what there is to tell ---- */
 
@@ -258,6 +258,59 @@ bool cv_agreement_work(struct cv_agreement *agreement)
     return cv_disk_work(agreement->disk);
 }
 
+/* ---- whose directory it is ---- */
+
+const struct cv_identity *cv_agreement_identity(const struct cv_agreement *agreement)
+{
+    return &agreement->mirror.identity;
+}
+
+int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const struct cv_founder *founders,
+                       const struct cv_seat *seats, size_t count)
+{
+    struct cv_identity identity = agreement->mirror.identity;
+    if (agreement->failed || identity.group || agreement->mirror.count > 0 || agreement->mirror.snapshot_index > 0 ||
+        count > CV_MOST_FOUNDERS)
+        return CV_EINPUT;
+    identity.group = group;
+    identity.founder_count = founders ? (uint32_t)count : 0;
+    if (founders)
+        memcpy(identity.founders, founders, count * sizeof *founders);
+    agreement->options.seats = seats;
+    agreement->options.seat_count = count;
+    cv_agreement_io_identify(agreement, &identity);
+    const int error = cv_agreement_io_begin(agreement);
+    agreement->options.seats = NULL;
+    agreement->options.seat_count = 0;
+    if (error == 0) {
+        cv_agreement_begin_anew(agreement);
+        agreement->quiet_until_ms = 0; /* there was nobody to promise silence to */
+        cv_agreement_finish(agreement);
+    }
+    return error;
+}
+
+void cv_agreement_belong(struct cv_agreement *agreement, uint64_t group)
+{
+    struct cv_identity identity = agreement->mirror.identity;
+    if (agreement->failed || identity.group)
+        return;
+    identity.group = group;
+    cv_agreement_io_identify(agreement, &identity);
+    agreement->vote_ticket = agreement->last_ticket;
+    cv_agreement_finish(agreement);
+}
+
+void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index)
+{
+    struct cv_identity identity = agreement->mirror.identity;
+    if (agreement->failed || !identity.directory || index <= identity.agreed)
+        return;
+    identity.agreed = index;
+    identity.founder_count = 0;
+    cv_agreement_io_identify(agreement, &identity);
+}
+
 /* ---- opening and closing ---- */
 
 static bool is_readable(const struct cv_agreement *agreement, size_t i)
@@ -306,6 +359,7 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
         .id = options->id,
         .directory = options->directory,
         .files = options->files,
+        .fresh = options->fresh,
         .threaded = options->threaded,
         .wake = agreement->calls.wake,
         .wake_data = agreement->calls.context,

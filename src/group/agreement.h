@@ -33,8 +33,10 @@
 struct cv_agreement;
 struct cv_disk_times;
 struct cv_files;
+struct cv_founder;
+struct cv_identity;
 
-#define CV_AGREEMENT_ENTRY_BYTES 1024u /* at most */
+#define CV_AGREEMENT_ENTRY_BYTES 1792u /* at most */
 #define CV_AGREEMENT_ELECTION_MS 150u  /* unless told otherwise */
 #define CV_AGREEMENT_HEARTBEAT_MS 30u
 
@@ -58,6 +60,7 @@ struct cv_agreement_options {
      * counts more. A member that has lost its directory must come back under another id: it may have voted. */
     const struct cv_seat *seats;
     size_t seat_count;
+    uint32_t fresh;                     /* the number of a directory that is new; 0: starts are not counted */
     uint32_t election_ms, heartbeat_ms; /* 0: the default. The timeout is drawn from 1..2 times election_ms */
     uint64_t seed;                      /* for that */
 };
@@ -101,6 +104,18 @@ void cv_agreement_pace(struct cv_agreement *agreement, uint32_t election_ms, uin
 void cv_agreement_settle(struct cv_agreement *agreement);
 /* Without a thread: one piece of the disk's work. */
 bool cv_agreement_work(struct cv_agreement *agreement);
+
+/* ---- whose directory it is ---- */
+
+const struct cv_identity *cv_agreement_identity(const struct cv_agreement *agreement);
+/* Begins the log of a new group, in a directory that belongs to none. These have seats in it, and,
+ * if that is known, these directories. */
+int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const struct cv_founder *founders,
+                       const struct cv_seat *seats, size_t count);
+/* The directory, which belongs to no group yet, belongs to this one. Nothing is said before that is on disk. */
+void cv_agreement_belong(struct cv_agreement *agreement, uint64_t group);
+/* The entry of that index is agreed: a leader that wants to take it back is none, and this member fails then. */
+void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index);
 
 /* Requests. 0 and a number that `decided` repeats, CV_ENOTLEADER, CV_EBUSY, CV_EINPUT, CV_ENOMEM or CV_EFILE. */
 int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size_t length, uint64_t *number);

@@ -200,9 +200,32 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
     return 0;
 }
 
+void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity)
+{
+    struct cv_buffer body = {0};
+    cv_journal_put_identity(&body, identity);
+    submit(agreement, CV_RECORD_IDENTITY, &body, NULL);
+}
+
+/* What was agreed is agreed: whoever leads has lost its log, or is of another group. */
+static bool goes_back(struct cv_agreement *agreement, uint64_t index)
+{
+    char why[160];
+    if (index > agreement->mirror.identity.agreed)
+        return false;
+    snprintf(
+        why, sizeof why,
+        "the group goes back: its log is to lose entry %llu, and entry %llu was agreed; a member has lost its disk",
+        (unsigned long long)index, (unsigned long long)agreement->mirror.identity.agreed);
+    cv_agreement_fail(agreement, why);
+    return true;
+}
+
 void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index)
 {
     struct cv_buffer body = {0};
+    if (goes_back(agreement, index))
+        return;
     cv_journal_put_cut(&body, index);
     submit(agreement, CV_RECORD_CUT, &body, NULL);
 }
@@ -210,7 +233,7 @@ void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index)
 static int truncate_log(struct raft_io *io, raft_index index)
 {
     cv_agreement_io_cut(agreement_of(io), index);
-    return 0;
+    return agreement_of(io)->failed ? RAFT_IOERR : 0;
 }
 
 static int snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io_snapshot_put *request,

@@ -176,6 +176,8 @@ void cv_agreement_io_init(struct cv_agreement *agreement);
 int cv_agreement_io_begin(struct cv_agreement *agreement);
 /* A new term, in which this member votes for itself. */
 void cv_agreement_io_stand(struct cv_agreement *agreement);
+/* What the directory is from now on. */
+void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
 /* The entry of that index and all behind it are gone. */
 void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
 /* Can the snapshot be one, if there is any? */

@@ -30,7 +30,9 @@ enum cv_motion {
     CV_MOTION_RENEW,
     CV_MOTION_STEP_DOWN, /* `group raft`: to the leader; somebody else is to coordinate */
     CV_MOTION_LEAVE,     /* the same: I go, nobody holds anything here, and my lease is nobody's concern */
-    CV_MOTION_CHANGE     /* the same: somebody is to join the group, or to leave it for good */
+    CV_MOTION_CHANGE,    /* the same: somebody is to join the group, or to leave it for good */
+    CV_MOTION_FOUND,     /* a group is founded, with these members */
+    CV_MOTION_WELCOME    /* who belongs to the group, for somebody who has no log yet */
 };
 
 struct cv_council_calls {

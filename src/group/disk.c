@@ -241,8 +241,8 @@ static int understand(struct cv_disk *disk, struct cv_journal *found, const unsi
     if (error == 0)
         error = cv_journal_read(&disk->journal, file, sound, &sound, &wrong);
     if (error == 0 && found->id != disk->options.id)
-        error = cv_complain(&wrong, "is the memory of member %llu, not of %llu", (unsigned long long)found->id,
-                            (unsigned long long)disk->options.id);
+        error = cv_complain(&wrong, "is that of node %llu, and not of node %llu, which this is: see [node] directory",
+                            (unsigned long long)found->id - 1, (unsigned long long)disk->options.id - 1);
     if (error != 0)
         complain(disk, JOURNAL, error == CV_EINPUT ? wrong.text : cv_error_text(error));
     disk->length = disk->least_length = sound;
@@ -270,6 +270,19 @@ static int load(struct cv_disk *disk, struct cv_journal *found)
     }
     free(file);
     return error;
+}
+
+/* Others remember the count, so it must not be told before it is on disk. */
+static int count_start(struct cv_disk *disk, struct cv_journal *found)
+{
+    struct cv_identity *identity = &disk->journal.identity;
+    if (!disk->options.fresh)
+        return 0;
+    if (!identity->directory)
+        identity->directory = disk->options.fresh;
+    identity->starts++;
+    found->identity = *identity;
+    return write_anew(disk);
 }
 
 static void free_disk(struct cv_disk *disk)
@@ -302,6 +315,8 @@ int cv_disk_open(struct cv_disk **opened, const struct cv_disk_options *options,
     int error = disk->files ? 0 : cv_files_open(&disk->files, options->directory, &disk->complaint);
     if (error == 0)
         error = load(disk, found);
+    if (error == 0)
+        error = count_start(disk, found);
     if (error == 0 && options->threaded) {
         const int failed = pthread_create(&disk->thread, NULL, run, disk);
         if (failed != 0)

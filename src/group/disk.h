@@ -14,6 +14,7 @@ struct cv_disk_options {
     uint64_t id;              /* whose memory it is */
     const char *directory;    /* for complaints, and where files are if `files` is NULL */
     struct cv_files *files;   /* the disk's from now on, also if it cannot be opened */
+    uint32_t fresh;           /* the number of a directory that has none yet; 0: starts are not counted */
     bool threaded;            /* or else cv_disk_work does the work */
     void (*wake)(void *data); /* from the thread: there is something to take */
     void *wake_data;
@@ -35,7 +36,7 @@ struct cv_disk;
 
 /*
  * 0, CV_ENOMEM, CV_EFILE or, for what cannot be trusted, CV_EINPUT; and a line that names the file. `found` is what the
- * journal says, the caller's to free; it is new if its id is 0.
+ * journal says, the caller's to free; it is new if its id is 0. If starts are counted, this one is, and on disk.
  */
 int cv_disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
                  struct cv_complaint *complaint);

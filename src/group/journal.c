@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-#define VERSION 1u
+#define VERSION 2u
 #define HEAD_BYTES 24u
 #define SECTOR_BYTES 512u /* what a disk writes whole or not at all */
 #define MAX_INDEX (UINT64_MAX / 4)
@@ -62,7 +62,42 @@ void cv_journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t te
     cv_put_bytes(body, bytes, size);
 }
 
+void cv_journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity)
+{
+    cv_put_64(body, identity->group);
+    cv_put_64(body, identity->former);
+    cv_put_32(body, identity->directory);
+    cv_put_32(body, identity->starts);
+    cv_put_64(body, identity->agreed);
+    for (uint32_t i = 0; i < identity->founder_count; i++) {
+        cv_put_32(body, identity->founders[i].id);
+        cv_put_32(body, identity->founders[i].directory);
+    }
+}
+
 /* ---- what they do ---- */
+
+/* A directory stays the same one, belongs to one group, and only counts up. */
+static int play_identity(struct cv_journal *journal, struct cv_cursor body)
+{
+    const struct cv_identity *before = &journal->identity;
+    struct cv_identity identity = {.group = cv_take_64(&body), .former = cv_take_64(&body)};
+    identity.directory = cv_take_32(&body);
+    identity.starts = cv_take_32(&body);
+    identity.agreed = cv_take_64(&body);
+    while (body.left && !body.broken && identity.founder_count < CV_MOST_FOUNDERS) {
+        struct cv_founder *founder = &identity.founders[identity.founder_count++];
+        founder->id = cv_take_32(&body);
+        founder->directory = cv_take_32(&body);
+    }
+    if (!cv_cursor_done(&body) || identity.directory == 0 ||
+        (before->directory && before->directory != identity.directory) ||
+        (before->group && before->group != identity.group) || identity.starts < before->starts ||
+        identity.agreed < before->agreed || identity.agreed > MAX_INDEX)
+        return CV_EINPUT;
+    journal->identity = identity;
+    return 0;
+}
 
 static int play_header(struct cv_journal *journal, struct cv_cursor body)
 {
@@ -186,6 +221,8 @@ int cv_journal_play(struct cv_journal *journal, enum cv_record kind, const void 
         return play_cut(journal, cursor);
     case CV_RECORD_SNAPSHOT:
         return play_snapshot(journal, cursor);
+    case CV_RECORD_IDENTITY:
+        return play_identity(journal, cursor);
     }
     return CV_EINPUT;
 }
@@ -222,6 +259,10 @@ void cv_journal_write(struct cv_buffer *file, const struct cv_journal *journal)
     cv_put_64(&body, VERSION);
     cv_put_64(&body, journal->id);
     add_record(file, CV_RECORD_HEADER, &body);
+    if (journal->identity.directory) {
+        cv_journal_put_identity(&body, &journal->identity);
+        add_record(file, CV_RECORD_IDENTITY, &body);
+    }
     cv_journal_put_vote(&body, journal->term, journal->vote);
     add_record(file, CV_RECORD_VOTE, &body);
     if (journal->snapshot_index > 0) {

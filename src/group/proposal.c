@@ -2,14 +2,14 @@
 /*
  * What is agreed on, as bytes: version 1, flags 1, coordinator 1, proposer 1, generation 4, group 8, members 8,
  * standbys 8, voters 8, former 8, each of the terms 4, the former lease in milliseconds 4, the former drift 4, then for
- * each who is present: place 1, id 4, attribute 4; and 255.
+ * each who is present: place 1, id 4, attribute 4, directory 4, starts 4, kept 4; and 255.
  */
 #include <string.h>
 
 #include "group/assembly.h"
 #include "group/bytes.h"
 
-#define VERSION 3u
+#define VERSION 4u
 #define PINNED 1u
 #define END 255u
 
@@ -35,6 +35,9 @@ void cv_proposal_write(const struct cv_proposal *proposal, struct cv_buffer *byt
             cv_put_8(bytes, (uint8_t)node);
             cv_put_32(bytes, seating->ids[node]);
             cv_put_32(bytes, seating->attributes[node]);
+            cv_put_32(bytes, seating->known[node].directory);
+            cv_put_32(bytes, seating->known[node].starts);
+            cv_put_32(bytes, seating->known[node].kept);
         }
     cv_put_8(bytes, END);
 }
@@ -43,13 +46,15 @@ static bool take_places(struct cv_cursor *bytes, struct cv_seating *seating)
 {
     for (uint8_t place; (place = cv_take_8(bytes)) != END && !bytes->broken;) {
         const cv_id id = cv_take_32(bytes);
-        const uint32_t attribute = cv_take_32(bytes);
+        const uint32_t attribute = cv_take_32(bytes), directory = cv_take_32(bytes), starts = cv_take_32(bytes);
+        const uint32_t kept = cv_take_32(bytes);
         if (place >= CV_MAX_MEMBERS || cv_set_has(seating->present, place) || id == CV_NO_ID ||
             cv_seating_place(seating, id) != CV_NOBODY)
             return false;
         seating->present |= cv_set_of(place);
         seating->ids[place] = id;
         seating->attributes[place] = attribute;
+        seating->known[place] = (struct cv_attendance){directory, starts, kept};
     }
     return !bytes->broken;
 }

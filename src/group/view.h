@@ -34,6 +34,13 @@ static inline uint32_t cv_set_count(cv_set set)
 
 #define CV_NO_ID UINT32_MAX /* of a place where nobody is */
 
+/* What a group remembers of a member's directory, so that it notices another one, or an old copy. */
+struct cv_attendance {
+    uint32_t directory; /* its number; 0: it was never there */
+    uint32_t starts;    /* how often a node was started with it, when it was last taken into a view */
+    uint32_t kept;      /* the last entry that it was known to have on disk then */
+};
+
 enum cv_mode { CV_MODE_STATIC = 1, CV_MODE_RAFT, CV_MODE_TIE }; /* how views are made */
 
 /*
@@ -45,12 +52,15 @@ struct cv_roster {
     uint32_t count; /* places; some may be empty */
     cv_node me;
     uint64_t group;      /* whose it is; 0: not known yet */
+    uint64_t former;     /* the group that it was recovered from, or 0 */
+    bool vouches;        /* it knows who belongs to the group, and what is remembered of them */
     uint32_t generation; /* how often it has changed */
     cv_id ids[CV_MAX_MEMBERS];
     uint32_t attributes[CV_MAX_MEMBERS];
-    const char *addresses[CV_MAX_MEMBERS]; /* where peers connect; NULL in a group of one */
-    const char *clients[CV_MAX_MEMBERS];   /* where clients do, or NULL: not told */
-    cv_set voters, standbys;               /* `group raft`: who votes first, and who never shall */
+    const char *addresses[CV_MAX_MEMBERS];      /* where peers connect; NULL in a group of one */
+    const char *clients[CV_MAX_MEMBERS];        /* where clients do, or NULL: not told */
+    cv_set voters, standbys;                    /* `group raft`: who votes, and who never shall */
+    struct cv_attendance known[CV_MAX_MEMBERS]; /* the same: what is remembered of them */
 };
 
 /*

@@ -40,6 +40,7 @@ static const struct {
     [CV_DIARY_NOT_WRITTEN] = {"not-written", CV_DIARY_ERROR},
     [CV_DIARY_REMOVED] = {"removed", CV_DIARY_ERROR},
     [CV_DIARY_MEMBERS] = {"members", CV_DIARY_WARNING},
+    [CV_DIARY_FOUNDING] = {"founding", CV_DIARY_WARNING},
     [CV_DIARY_TERMS] = {"terms", CV_DIARY_WARNING},
 };
 

@@ -44,6 +44,7 @@ enum cv_diary_event {
     CV_DIARY_NOT_WRITTEN, /* a file that the node can do without */
     CV_DIARY_REMOVED,     /* the node has no place in the group, or none any more, and ends */
     CV_DIARY_MEMBERS,     /* the file lists others than belong to the group */
+    CV_DIARY_FOUNDING,    /* a node without a group waits, and what for */
     CV_DIARY_TERMS,       /* the group's settings count, and not the file's */
     CV_DIARY_LIMITED,     /* the system allows less than the settings do */
     CV_DIARY_EVENTS

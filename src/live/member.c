@@ -237,6 +237,13 @@ static void peer_renewed(void *context, cv_node node)
     peer_changed(member, node, false);
 }
 
+static void peer_greeted(void *context, cv_node node)
+{
+    struct cv_member *member = context;
+    if (member->raft)
+        cv_founding_greeted(member->raft, node);
+}
+
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
 {
     struct cv_member *member = context;
@@ -319,6 +326,18 @@ static bool is_dismissed(struct cv_member *member, const struct cv_frame *hello)
            (cv_set_count(member->dismissers) >= enough || cv_loop_now() - member->dismissed_us >= DISMISSED_US);
 }
 
+static const char *refusal_of_self(uint32_t refusal)
+{
+    if (refusal == CV_REFUSAL_DUPLICATE)
+        return "another process runs with the id";
+    if (refusal == CV_REFUSAL_RECOVERED)
+        return "the group was recovered without it; empty its directory, start it and say conclave replace";
+    if (refusal == CV_REFUSAL_RESTORED)
+        return "its directory is an old copy, which has forgotten promises; empty it, start the node and say conclave "
+               "replace";
+    return "its directory is not the one it had; empty it, start the node and say conclave replace";
+}
+
 /* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
 static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
@@ -326,6 +345,13 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
     const struct cv_roster *roster = &member->roster;
     if (hello->refusal == CV_REFUSAL_MODE)
         other_mode(member, hello);
+    if (hello->refusal == CV_REFUSAL_EMPTY && member->raft)
+        cv_founding_refused(member->raft, hello->from);
+    const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
+                       hello->refusal == CV_REFUSAL_RECOVERED || hello->refusal == CV_REFUSAL_DUPLICATE;
+    if (final && is_dismissed(member, hello))
+        cv_member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
+                      refusal_of_self(hello->refusal), roster->ids[roster->me]);
     if (hello->refusal == CV_REFUSAL_DISMISSED && member->raft && hello->group && hello->group == roster->group &&
         cv_roster_believes(member->raft, hello->stream - 1, was_known) && is_dismissed(member, hello))
         cv_member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
@@ -335,7 +361,14 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
 static void objected(void *context, const struct cv_frame *hello, enum cv_refusal why)
 {
     struct cv_member *member = context;
-    if (why == CV_REFUSAL_DISMISSED)
+    struct cv_peer *peer = cv_peers_of(&member->peers, hello->from);
+    if (!peer || why == CV_REFUSAL_DISMISSED)
+        return;
+    peer->objected_us = cv_loop_now();
+    if (why == peer->objection)
+        return;
+    peer->objection = why;
+    if (why == CV_REFUSAL_UNDECIDED)
         return;
     cv_note(CV_DIARY_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
     if (why == CV_REFUSAL_MODE)
@@ -414,6 +447,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     struct cv_peers *peers = &member->peers;
     peers->calls = (struct cv_peers_calls){.changed = peer_changed,
                                            .renewed = peer_renewed,
+                                           .greeted = peer_greeted,
                                            .beat = peer_beat,
                                            .beats = beats,
                                            .frame = cv_mail_frame,

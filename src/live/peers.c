@@ -243,6 +243,7 @@ static void time_to_dial(struct cv_alarm *alarm)
 
 struct cv_frame cv_peer_hello(const struct cv_peer *peer)
 {
+    const struct cv_stranger *self = &peer->peers->self;
     const struct cv_roster *roster = peer->peers->roster;
     return (struct cv_frame){.type = CV_FRAME_HELLO,
                              .group = roster->group,
@@ -252,7 +253,12 @@ struct cv_frame cv_peer_hello(const struct cv_peer *peer)
                              .heard = peer->link.heard,
                              .expects = peer->link.expects,
                              .hung = hung_us(peer->peers),
-                             .mode = roster->mode};
+                             .mode = roster->mode,
+                             .founds = self->founds,
+                             .directory = self->directory,
+                             .starts = self->starts,
+                             .members = self->members,
+                             .stored = self->stored};
 }
 
 /* The connection is gone; who refuses a new one is dead, or as good as dead. */
@@ -291,13 +297,28 @@ bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello)
     return forgotten;
 }
 
+static void note_stranger(struct cv_peer *peer, const struct cv_frame *hello)
+{
+    const uint32_t process = (uint32_t)(hello->stream >> 32);
+    if (process != peer->process)
+        peer->before = peer->process;
+    peer->process = process;
+    peer->objection = CV_REFUSAL_NONE;
+    peer->told = (struct cv_stranger){.group = hello->group,
+                                      .members = hello->members,
+                                      .stored = hello->stored,
+                                      .directory = hello->directory,
+                                      .starts = hello->starts,
+                                      .founds = hello->founds};
+}
+
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
 {
     struct cv_peers *peers = peer->peers;
     const uint64_t heard = peer->link.heard, now = cv_loop_now();
     const bool fresh = cv_link_greeted(&peer->link, hello), was_suspected = peer->suspected;
     peer->greeted = true;
-    peer->akin |= hello->group == peers->roster->group;
+    note_stranger(peer, hello);
     peer->redial_us = 0;
     cv_peer_note_path(peer);
     *peer->trouble = '\0';
@@ -313,6 +334,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     } else if (fresh && heard) {
         peers->calls.renewed(peers->calls.context, peer->node);
     }
+    peers->calls.greeted(peers->calls.context, peer->node);
 }
 
 /* False if the peer says what it cannot say. */
@@ -339,13 +361,7 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     return !gap;
 }
 
-bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello)
-{
-    const uint64_t group = peer->peers->roster->group;
-    return hello->group == group || !group || (!hello->group && !peer->akin);
-}
-
-static struct cv_peer *peer_of(const struct cv_peers *peers, cv_id id)
+struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id)
 {
     for (cv_node node = 0; node < peers->roster->count; node++)
         if (peers->list[node] && peers->list[node]->id == id)
@@ -356,48 +372,10 @@ static struct cv_peer *peer_of(const struct cv_peers *peers, cv_id id)
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello)
 {
     const cv_id me = peers->roster->ids[peers->roster->me];
-    return hello->to == me && hello->from < me ? peer_of(peers, hello->from) : NULL;
+    return hello->to == me && hello->from < me ? cv_peers_of(peers, hello->from) : NULL;
 }
 
 /* ---- who does not belong here any more ---- */
-
-const char *cv_refusal_text(enum cv_refusal why)
-{
-    static const char *const texts[CV_REFUSALS] = {
-        [CV_REFUSAL_DISMISSED] = "it does not belong to the group any more",
-        [CV_REFUSAL_MODE] = "its [group] mode is another one",
-    };
-    return why < CV_REFUSALS && texts[why] ? texts[why] : "nobody knows why";
-}
-
-struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why)
-{
-    const struct cv_roster *roster = peers->roster;
-    return (struct cv_frame){.type = CV_FRAME_HELLO,
-                             .group = roster->group,
-                             .from = roster->ids[roster->me],
-                             .to = to,
-                             .stream = (uint64_t)roster->generation + 1,
-                             .mode = roster->mode,
-                             .refusal = why};
-}
-
-static bool is_dismissed(const struct cv_peers *peers, const struct cv_frame *hello)
-{
-    const struct cv_roster *roster = peers->roster;
-    return roster->generation && hello->group == roster->group && !peer_of(peers, hello->from);
-}
-
-enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)
-{
-    const struct cv_roster *roster = peers->roster;
-    const cv_id me = roster->ids[roster->me];
-    if (hello->to != me || hello->from == me)
-        return CV_REFUSAL_NONE; /* it means somebody else, and is refused for that */
-    if (is_dismissed(peers, hello))
-        return CV_REFUSAL_DISMISSED;
-    return hello->mode != roster->mode && peer_of(peers, hello->from) ? CV_REFUSAL_MODE : CV_REFUSAL_NONE;
-}
 
 /* It is told once; whatever was on its way is of no use to it. */
 static void retire(struct cv_peer *peer)

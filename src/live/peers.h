@@ -23,6 +23,30 @@ struct cv_wire;
 
 #define CV_MOST_PATHS CV_MOST_ADDRESSES
 
+/* Why a member does not speak with another, as it tells it. */
+enum cv_refusal {
+    CV_REFUSAL_NONE,
+    CV_REFUSAL_DISMISSED, /* it does not belong to the group any more; `stream` is the generation of the roster, and 1
+                           */
+    CV_REFUSAL_MODE,      /* its group makes views in another way */
+    CV_REFUSAL_GROUP,     /* it belongs to another group */
+    CV_REFUSAL_RECOVERED, /* it belongs to the group that this one was recovered from, without it */
+    CV_REFUSAL_EMPTY,     /* its directory is empty, and the member of its id had another one */
+    CV_REFUSAL_DIRECTORY, /* its directory is not the one that the member of its id had */
+    CV_REFUSAL_RESTORED,  /* its directory is an old copy */
+    CV_REFUSAL_DUPLICATE, /* another process says that it is this member */
+    CV_REFUSAL_MEMBERS,   /* neither belongs to a group, and they do not list the same members */
+    CV_REFUSAL_UNDECIDED, /* its directory is empty, and whether that may be this node does not know yet */
+    CV_REFUSALS
+};
+
+/* What a member says of its group and its directory. */
+struct cv_stranger {
+    uint64_t group, members, stored;
+    uint32_t directory, starts;
+    bool founds;
+};
+
 struct cv_path {
     struct sockaddr_storage address;
     char text[CV_HOST_BYTES + 8];
@@ -50,26 +74,21 @@ struct cv_peer {
     uint64_t cut_us, cut_until_us; /* it has said what no member says: for how long it was cut off, and until when */
     uint64_t behind_us;            /* how late its last heartbeat came, by its own clock and ours */
     struct cv_peer *next;          /* of those who are gone for good, until they are freed */
+    struct cv_stranger told;       /* what it said of itself when it was last greeted */
+    uint32_t process, before;      /* which process that was, and which one before it; 0: none */
+    enum cv_refusal objection;     /* why somebody of its id was last refused, as it was told to the operator */
+    uint64_t objected_us;          /* and when */
     cv_id id;
     cv_node node;
     bool suspected;
     bool overdue; /* its deadline has passed; what lies unread in its connection is looked at first */
     bool greeted; /* the connection is made, and both have said who they are */
-    bool akin;    /* it has known which group this is */
-};
-
-/* Why a member does not speak with another, as it tells it. */
-enum cv_refusal {
-    CV_REFUSAL_NONE,
-    CV_REFUSAL_DISMISSED, /* it does not belong to the group any more; `stream` is the generation of the roster, and 1
-                           */
-    CV_REFUSAL_MODE,      /* its group makes views in another way */
-    CV_REFUSALS
 };
 
 struct cv_peers_calls {
     void (*changed)(void *context, cv_node node, bool gone);
     void (*renewed)(void *context, cv_node node); /* not suspected, but some of what was on its way is lost */
+    void (*greeted)(void *context, cv_node node);
     void (*beat)(void *context, cv_node node, const struct cv_frame *beat);
     void (*beats)(void *context); /* this node itself is about to send its heartbeats */
     void (*frame)(void *context, cv_node node, const struct cv_frame *frame);
@@ -91,7 +110,8 @@ struct cv_peers {
     uint32_t listener_count;
     struct cv_alarm beat;
     uint64_t heartbeat_us, least_us, most_us;
-    uint64_t incarnation; /* this process's: the upper half of its streams */
+    struct cv_stranger self; /* what this node says of itself, but for the group, which is the roster's */
+    uint64_t incarnation;    /* this process's: the upper half of its streams */
     uint64_t streams;
     uint64_t term, epoch;         /* told with every heartbeat */
     uint32_t lease_ms, drift_ppm; /* the same: what this node counts its lease by */
@@ -129,6 +149,8 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
 /* Sends a frame that is not numbered, and may be lost. */
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
+/* Why somebody of its id was refused of late, or NULL. */
+const char *cv_peer_objection(const struct cv_peer *peer);
 /* Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
  */
 const char *cv_peer_at(const struct cv_peer *peer);

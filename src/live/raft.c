@@ -152,6 +152,7 @@ void cv_raft_refresh(struct cv_raft *raft)
 void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *beat)
 {
     const bool was_ready = cv_set_has(raft->ready, from);
+    cv_founding_accepted(raft, from);
     cv_assembly_beat(&raft->assembly, from, beat->epoch);
     const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
     if (beat->epoch && grants(raft, from, beat->epoch, asked)) {
@@ -266,7 +267,7 @@ static void come_back(struct cv_raft *raft, uint64_t *away_us)
 {
     const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
     const struct cv_lease_terms *longest = &raft->assembly.grants.terms;
-    const bool returns = raft->breaker || status.stored > 1 || status.term > 1 || raft->settings->joins;
+    const bool returns = raft->breaker || status.stored > 1 || status.term > 1 || raft->joining;
     raft->floor = status.stored;
     *away_us = returns ? cv_lease_long(longest, longest->length_us) : 0;
 }
@@ -289,6 +290,7 @@ int cv_raft_open(struct cv_raft **opening, struct cv_member *member, const struc
     come_back(raft, away_us);
     cv_roster_compare(raft);
     cv_raft_take_entries(raft);
+    cv_founding_consider(raft); /* one alone need not wait */
     cv_raft_begin_time(raft);
     return 0;
 }

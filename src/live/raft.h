@@ -26,6 +26,8 @@ struct cv_addresses {
 struct cv_petition {
     struct cv_change change;
     struct cv_addresses addresses; /* of who joins */
+    bool replaces;                 /* JOIN: whoever has that id, with this directory, leaves first */
+    uint32_t directory;
     uint64_t until_us;
 };
 
@@ -73,6 +75,12 @@ struct cv_raft {
 
     /* roster.c */
     const struct cv_settings *settings; /* as they were read last */
+    bool founding;                      /* its directory belongs to no group, and it may found one (founding.c) */
+    bool joining;                       /* it belongs to a group, and only the log can tell its place */
+    cv_set founded;                     /* it has founded the group, with these */
+    cv_set told_missing;                /* the operator knows that these are waited for */
+    uint64_t tell_us;                   /* those who are missing are told then */
+    char waits[160], refused[256];      /* why there is no group yet; why it may not belong to the one there is */
     bool seated;                        /* the roster is the log's */
     bool recalls;                       /* there was a log at the start */
     uint64_t recalled;                  /* up to this index the log is what it was at the start */
@@ -134,10 +142,32 @@ void cv_raft_began(struct cv_raft *raft);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_raft_step_down(struct cv_raft *raft, cv_node to);
 
+/* ---- founding.c ---- */
+
+/* A number for a directory that is new. */
+uint32_t cv_founding_draw(void);
+/* What the directory says of the group. */
+int cv_founding_open(struct cv_raft *raft, struct cv_complaint *complaint);
+/* Founds a group, if it is time to. */
+void cv_founding_consider(struct cv_raft *raft);
+void cv_founding_greeted(struct cv_raft *raft, cv_node node);
+/* That member speaks with this node, knowing who it is. */
+void cv_founding_accepted(struct cv_raft *raft, cv_node node);
+/* That member does not, since this node's directory is empty. */
+void cv_founding_refused(struct cv_raft *raft, cv_id by);
+/* Somebody tells who belongs to the group. */
+void cv_founding_welcome(struct cv_raft *raft, const struct cv_frame *frame);
+void cv_founding_hear(struct cv_raft *raft, cv_node from, const struct cv_frame *frame);
+
 /* ---- roster.c ---- */
 
 struct cv_buffer;
 struct cv_cursor;
+/* What every member of a group that is being founded can tell from its configuration. */
+uint64_t cv_roster_fingerprint(const struct cv_roster *roster);
+/* Somebody whom the configuration lists is asked for. */
+struct cv_member_setting;
+void cv_roster_invite(struct cv_raft *raft, const struct cv_member_setting *setting);
 void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
 void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes);
 /* Are these addresses of members, all of them whole? */
@@ -153,6 +183,8 @@ bool cv_roster_is_seated(const struct cv_raft *raft);
 bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known);
 /* Asks for a change, until it has come true; a patient petition for ever. False if there are too many. */
 bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition, bool patient);
+/* A new member is to take the place of that one, of which the directory is lost. */
+bool cv_roster_replace(struct cv_raft *raft, cv_node node);
 /* This node leads the log, and somebody wants that. */
 void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *petition);
 void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame);

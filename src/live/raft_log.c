@@ -25,33 +25,40 @@ cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat)
 
 /* ---- entries ---- */
 
+static void fail(struct cv_raft *raft, const char *why)
+{
+    cv_diary_say(CV_DIARY_DISK_FAILED, "%s", why);
+    raft->member->failed = true;
+    uv_stop(&raft->member->loop.uv);
+}
+
 /* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */
 void cv_raft_take_entries(struct cv_raft *raft)
 {
     uint32_t done = 0;
+    if (raft->agreement)
+        raft->member->peers.self.stored = cv_agreement_status(raft->agreement).stored;
     if (raft->taking)
         return; /* what an entry brings about may bring more */
     raft->taking = true;
     while (done < raft->backlog_count && cv_agreement_status(raft->agreement).stored >= raft->backlog[done].epoch) {
         struct cv_backlog *entry = &raft->backlog[done++];
+        if (entry->proposal.seating.group != raft->member->roster.group && raft->member->roster.group) {
+            fail(raft, "the log holds an entry of another group");
+            break;
+        }
         const bool news = entry->epoch > raft->assembly.epoch;
         struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
         cv_raft_look(raft);
         if (news && !cv_roster_follow(raft, entry->epoch, &entry->proposal.seating, &rest))
             entry->proposal.members &= ~cv_set_of(raft->member->roster.me); /* somebody else stands there */
         cv_assembly_agreed(&raft->assembly, entry->epoch, &entry->proposal, cv_loop_boot());
+        cv_agreement_keep(raft->agreement, entry->epoch);
         cv_roster_notice(raft);
     }
     raft->backlog_count -= done;
     memmove(raft->backlog, raft->backlog + done, raft->backlog_count * sizeof *raft->backlog);
     raft->taking = false;
-}
-
-static void fail(struct cv_raft *raft, const char *why)
-{
-    cv_diary_say(CV_DIARY_DISK_FAILED, "%s", why);
-    raft->member->failed = true;
-    uv_stop(&raft->member->loop.uv);
 }
 
 /* Is it all of a proposal, and the addresses of who is in it? */
@@ -191,15 +198,35 @@ void cv_raft_arrange_seats(struct cv_raft *raft)
 
 /* ---- opening ---- */
 
+/* What is remembered of the members of the next view: the directory each has, and which entry it surely keeps there. */
+static void attend(const struct cv_raft *raft, struct cv_proposal *proposal)
+{
+    const struct cv_member *member = raft->member;
+    const struct cv_roster *roster = &member->roster;
+    for (cv_node node = 0; node < roster->count; node++) {
+        struct cv_attendance *known = &proposal->seating.known[node];
+        const struct cv_peer *peer = member->peers.list ? member->peers.list[node] : NULL;
+        const struct cv_stranger *told = node == roster->me ? &member->peers.self : peer ? &peer->told : NULL;
+        const uint64_t kept = node == roster->me ? raft->assembly.epoch : raft->assembly.begun[node];
+        if (!cv_set_has(proposal->members, node) || !told || proposal->seating.ids[node] != roster->ids[node])
+            continue;
+        known->directory = told->directory;
+        known->starts = told->starts > known->starts ? told->starts : known->starts;
+        known->kept = kept > known->kept && kept < UINT32_MAX ? (uint32_t)kept : known->kept;
+    }
+}
+
 bool cv_raft_propose(void *context, const struct cv_proposal *proposal)
 {
     const struct cv_raft *raft = ((const struct cv_member *)context)->raft;
+    struct cv_proposal attended = *proposal;
     struct cv_buffer bytes = {0};
     uint64_t number;
     if (raft->backlog_count)
         return false; /* there is a later entry than the one this follows on */
-    cv_proposal_write(proposal, &bytes);
-    cv_roster_write_addresses(raft, &proposal->seating, &bytes);
+    attend(raft, &attended);
+    cv_proposal_write(&attended, &bytes);
+    cv_roster_write_addresses(raft, &attended.seating, &bytes);
     const bool done = !bytes.broken && cv_agreement_propose(raft->agreement, bytes.bytes, bytes.length, &number) == 0;
     free(bytes.bytes);
     return done;
@@ -208,19 +235,14 @@ bool cv_raft_propose(void *context, const struct cv_proposal *proposal)
 int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = &raft->member->roster;
-    struct cv_seat seats[CV_MAX_MEMBERS];
     if (!(raft->directory = strdup(settings->directory)))
         return CV_ENOMEM;
-    for (cv_node node = 0; node < roster->count; node++)
-        seats[node] = (struct cv_seat){cv_raft_seat(raft, node),
-                                       cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
     const uint32_t election_ms = cv_raft_election_ms(&raft->assembly.agreed.seating.terms);
     const struct cv_agreement_options options = {
         .id = cv_raft_seat(raft, roster->me),
         .directory = raft->directory,
         .threaded = true,
-        .seats = seats,
-        .seat_count = settings->joins ? 0 : roster->count,
+        .fresh = cv_founding_draw(),
         .election_ms = election_ms,
         .heartbeat_ms = election_ms / 5,
         .seed = cv_random_next(&raft->member->host.random),
@@ -239,5 +261,6 @@ int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, s
     if (uv_async_init(&raft->member->loop.uv, &raft->wake, woken))
         return CV_ENOMEM;
     raft->tick_us = (uint64_t)options.heartbeat_ms * 250;
-    return cv_agreement_open(&raft->agreement, &options, &calls, complaint);
+    const int error = cv_agreement_open(&raft->agreement, &options, &calls, complaint);
+    return error ? error : cv_founding_open(raft, complaint);
 }

@@ -59,6 +59,7 @@ void cv_raft_pass_time(struct cv_raft *raft)
         cv_raft_arrange_seats(raft);
     }
     cv_roster_pursue(raft);
+    cv_founding_consider(raft);
     if (!raft->leased && !raft->without && cv_loop_boot() >= raft->patience_us) {
         raft->without = true;
         member->user.hopeless(member->user.context);

@@ -97,10 +97,9 @@ static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresse
 
 /* ---- the roster ---- */
 
-/* What every member of a group that is being founded can tell from its configuration. */
-static uint64_t fingerprint(const struct cv_roster *roster, bool tied)
+uint64_t cv_roster_fingerprint(const struct cv_roster *roster)
 {
-    uint64_t hash = XXH3_64bits_withSeed(roster->ids, roster->count * sizeof *roster->ids, tied);
+    uint64_t hash = XXH3_64bits_withSeed(roster->ids, roster->count * sizeof *roster->ids, roster->mode == CV_MODE_TIE);
     hash = XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
     return hash ? hash : 1;
 }
@@ -120,7 +119,7 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
         if (roster->ids[i] == settings->id)
             roster->me = i;
     }
-    roster->group = settings->joins ? 0 : fingerprint(roster, settings->tie_breaker);
+    roster->group = roster->mode == CV_MODE_RAFT ? 0 : cv_roster_fingerprint(roster);
 }
 
 static void point_at(struct cv_roster *roster, cv_node node, const struct cv_addresses *known)
@@ -180,6 +179,11 @@ bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seat
     if (me == CV_NOBODY)
         return false; /* from before it joined, or after it left */
     /* After a restart entries are told again that are older than the last on disk. */
+    if (!raft->seated || epoch == 0 || epoch > raft->recalled || seating->generation >= roster->generation) {
+        memcpy(roster->known, seating->known, sizeof roster->known);
+        roster->voters = seating->voters;
+        roster->vouches = true;
+    }
     if (raft->seated &&
         (is_same(roster, seating) || (seating->generation < roster->generation && epoch <= raft->recalled)))
         return true;
@@ -226,12 +230,12 @@ bool cv_roster_is_seated(const struct cv_raft *raft)
 {
     if (raft->breaker)
         return cv_breaker_is_rested(raft->breaker);
-    return raft->assembly.epoch ? raft->seated : !raft->settings->joins && !raft->recalls;
+    return raft->assembly.epoch ? raft->seated : !raft->joining && !raft->recalls && !raft->founding;
 }
 
 bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known)
 {
-    if (!raft->seated && raft->settings->joins) /* or it is only not known yet */
+    if (!raft->seated && raft->joining) /* or it is only not known yet */
         return was_known || (raft->expelled && generation + 1 >= raft->expelled);
     return generation > raft->member->roster.generation;
 }
@@ -288,8 +292,38 @@ void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *petition)
     }
 }
 
-static void put_forward(struct cv_raft *raft, const struct cv_petition *petition)
+/* Whose directory is to be replaced, and still belongs to the group. */
+static bool is_occupied(const struct cv_raft *raft, const struct cv_petition *petition)
 {
+    const struct cv_seating *seating = &raft->assembly.agreed.seating;
+    const cv_node place = cv_seating_place(seating, petition->change.id);
+    return petition->replaces && place != CV_NOBODY && petition->directory &&
+           seating->known[place].directory == petition->directory;
+}
+
+static bool is_due(const struct cv_raft *raft, const struct cv_petition *petition)
+{
+    return is_occupied(raft, petition) || cv_seating_needs(&raft->assembly.agreed.seating, &petition->change);
+}
+
+bool cv_roster_replace(struct cv_raft *raft, cv_node node)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_petition petition = {.change = {.kind = CV_CHANGE_JOIN,
+                                                    .id = roster->ids[node],
+                                                    .attribute = roster->attributes[node],
+                                                    .standby = cv_set_has(roster->standbys, node)},
+                                         .addresses = raft->addresses[node],
+                                         .replaces = true,
+                                         .directory = roster->known[node].directory};
+    return cv_roster_petition(raft, &petition, false);
+}
+
+static void put_forward(struct cv_raft *raft, const struct cv_petition *wanted)
+{
+    struct cv_petition step = *wanted, *petition = &step;
+    if (is_occupied(raft, wanted))
+        step.change.kind = CV_CHANGE_LEAVE;
     struct cv_member *member = raft->member;
     const cv_node leader = cv_raft_node(raft, raft->leader);
     char text[2 * CV_ADDRESS_BYTES];
@@ -299,7 +333,7 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *petition
     }
     if (leader == CV_NOBODY)
         return;
-    snprintf(text, sizeof text, "%s\n%s", petition->addresses.peers, petition->addresses.clients);
+    snprintf(text, sizeof text, "%.255s\n%.255s", petition->addresses.peers, petition->addresses.clients);
     const uint64_t body[3] = {petition->change.id, petition->change.attribute,
                               (uint64_t)petition->change.kind << 1 | petition->change.standby};
     struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
@@ -335,7 +369,7 @@ void cv_roster_notice(struct cv_raft *raft)
     const uint64_t now = cv_loop_boot();
     for (uint32_t i = 0; i < raft->petition_count; i++) {
         const struct cv_petition *petition = &raft->petitions[i];
-        if (now >= petition->until_us || !cv_seating_needs(&raft->assembly.agreed.seating, &petition->change))
+        if (now >= petition->until_us || !is_due(raft, petition))
             forget_petition(raft, i--);
     }
 }
@@ -370,6 +404,11 @@ static void petition_for(struct cv_raft *raft, const struct cv_member_setting *s
     copy(petition.addresses.peers, setting->address);
     copy(petition.addresses.clients, setting->client);
     cv_roster_petition(raft, &petition, true);
+}
+
+void cv_roster_invite(struct cv_raft *raft, const struct cv_member_setting *setting)
+{
+    petition_for(raft, setting, CV_CHANGE_JOIN);
 }
 
 /* Where it is found is each node's own affair. */

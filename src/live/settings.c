@@ -156,6 +156,12 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
                    ? 0
                    : cv_complain(complaint, "[node] join = %s: expected yes or no", cv_brief(value).text);
     }
+    if (strcmp(key, "found") == 0) {
+        settings->founds = strcmp(value, "yes") == 0;
+        return settings->founds || strcmp(value, "no") == 0
+                   ? 0
+                   : cv_complain(complaint, "[node] found = %s: expected yes or no", cv_brief(value).text);
+    }
     if (strcmp(key, "directory") == 0)
         return set_text(&settings->directory, value);
     if (strcmp(key, "names") == 0)
@@ -169,7 +175,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return cv_operations_settings_set(&settings->operations, key, value, complaint);
     return cv_complain(
         complaint,
-        "[node] %s: expected id, listen, peers, directory, join, names, clients, client-timeout, http, log, "
+        "[node] %s: expected id, listen, peers, directory, join, found, names, clients, client-timeout, http, log, "
         "log-level or measure-turns",
         cv_brief(key).text);
 }

@@ -74,6 +74,7 @@ struct cv_settings {
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
     uint32_t listen_count;
     bool joins;      /* a group that is there already */
+    bool founds;     /* a group without those who are missing */
     char *directory; /* what has to outlast the process; NULL: nothing */
     char *peers;     /* where the other members connect, a list like that; by default what [members] has for this id */
     uint32_t member_count;

@@ -243,6 +243,10 @@ static void on_assembly(struct cv_member *member, cv_node from, const struct cv_
     const uint64_t number = cv_frame_number(frame, 0);
     if (motion == CV_MOTION_STEP_DOWN)
         cv_assembly_step_down(assembly, cv_raft_node(member->raft, number + 1), cv_loop_boot());
+    else if (motion == CV_MOTION_WELCOME)
+        cv_founding_welcome(member->raft, frame);
+    else if (motion == CV_MOTION_FOUND)
+        cv_founding_hear(member->raft, from, frame);
     else if (motion == CV_MOTION_CHANGE)
         cv_roster_hear(member->raft, frame);
     else if (motion == CV_MOTION_LEAVE)

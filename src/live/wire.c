@@ -82,6 +82,7 @@ static void object(struct cv_wire *wire, const struct cv_frame *hello, enum cv_r
     const struct cv_frame answer = cv_peers_refusal(peers, hello->from, why);
     peers->refused += why != CV_REFUSAL_DISMISSED;
     cv_wire_say(wire, &answer);
+    wire->objected = true;
     peers->calls.objected(peers->calls.context, hello, why);
 }
 
@@ -95,6 +96,10 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         refuse(wire, "it was cut off for what it said");
         return;
     }
+    if (peer && wire->stream.tls && !cv_peer_is_host(peer, wire->stream.tls)) {
+        refuse(wire, "not a member, or of another configuration");
+        return;
+    }
     if (hello->refusal && peer) {
         peers->calls.refused(peers->calls.context, hello, peer->wire == wire && peer->greeted);
         refuse(wire, "it refuses to speak with this node");
@@ -106,8 +111,7 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
         return;
     }
     if (!peer || (peer->wire == wire && peer->greeted) || hello->from != peer->id ||
-        hello->to != roster->ids[roster->me] || !cv_peer_is_kin(peer, hello) ||
-        (wire->stream.tls && !cv_peer_is_host(peer, wire->stream.tls))) {
+        hello->to != roster->ids[roster->me]) {
         refuse(wire, "not a member, or of another configuration");
         return;
     }
@@ -149,6 +153,8 @@ static void received(struct cv_stream *stream)
             return;
         }
         at += (size_t)size;
+        if (wire->objected)
+            continue; /* it hangs up when it has heard why */
         if (frame.type == CV_FRAME_HELLO)
             meet(wire, &frame);
         else if (!wire->peer || !wire->peer->greeted || wire->peer->wire != wire || !cv_peer_hear(wire->peer, &frame))

@@ -15,7 +15,8 @@ struct cv_wire {
     struct cv_visitor visitor;
     unsigned char *out;
     size_t used, room;
-    bool refused; /* nobody listens there */
+    bool refused;  /* nobody listens there */
+    bool objected; /* the other end was told that it is not spoken with, and why; nothing it says counts */
 };
 
 /* NULL if there is no memory. */
@@ -28,14 +29,8 @@ void cv_wire_say(struct cv_wire *wire, const struct cv_frame *frame);
 
 /* ---- peers.c: what the wire tells ---- */
 
-/* Is it of this group, or new and does not know yet which group it is? */
-bool cv_peer_is_kin(const struct cv_peer *peer, const struct cv_frame *hello);
-/* Is there a reason not to speak with whoever greets? */
-enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello);
-/* A greeting that says so, to that id. */
-struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why);
-/* The reason in words. */
-const char *cv_refusal_text(enum cv_refusal why);
+struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id);
+
 struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
 /* Begins a new stream if the peer has forgotten this one; was that necessary? */
 bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);
@@ -43,6 +38,15 @@ struct cv_frame cv_peer_hello(const struct cv_peer *peer);
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello);
 bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame);
 void cv_peer_hung_up(struct cv_peer *peer, bool refused);
+
+/* ---- objection.c ---- */
+
+/* Is there a reason not to speak with whoever greets? */
+enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello);
+/* A greeting that says so, to that id. */
+struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why);
+/* The reason in words. */
+const char *cv_refusal_text(enum cv_refusal why);
 
 /* ---- path.c ---- */
 

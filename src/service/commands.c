@@ -464,6 +464,7 @@ static const struct {
     {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
     {"TERMS", 1, 3, cv_membership_terms, false, CV_MAY_ADMIN, false},
+    {"REPLACE", 2, 2, cv_membership_replace, false, CV_MAY_ADMIN, false},
     {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN, false},
     {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN, false},
     {"PING", 1, 2, run_ping, true, CV_MAY_TALK, true},

@@ -91,12 +91,14 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
     const struct cv_peer *peer = peer_of(member, node);
-    cv_resp_map(out, member->raft ? 7 : 6);
+    cv_resp_map(out, member->raft ? 8 : 6);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
     if (member->raft) {
         cv_resp_word(out, "voter");
         cv_resp_integer(out, cv_set_has(member->raft->assembly.agreed.seating.voters, node));
+        cv_resp_word(out, "directory");
+        cv_resp_integer(out, roster->known[node].directory);
     }
     cv_resp_word(out, "at");
     cv_resp_word(out, peer ? cv_peer_at(peer) : "");
@@ -226,6 +228,11 @@ static void write_peers(const struct page *page)
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (peers->list[node] && *peers->list[node]->trouble)
             fprintf(page->file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node]->trouble);
+    for (cv_node node = 0; peers->list && node < roster->count; node++) {
+        const char *objection = peers->list[node] ? cv_peer_objection(peers->list[node]) : NULL;
+        if (objection)
+            fprintf(page->file, "refuses_%u:%s\r\n", roster->ids[node], objection);
+    }
     write_numbers(page, "tls");
 }
 

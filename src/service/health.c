@@ -29,6 +29,8 @@ static const char *trouble_of(const struct cv_member *member)
         return "the disk has failed";
     if (raft && raft->gone)
         return "the node is leaving";
+    if (raft && raft->founding && (*raft->refused || *raft->waits))
+        return *raft->refused ? raft->refused : raft->waits;
     if (!member->begun)
         return raft ? "the node has just started, and listens for the length of a lease first"
                     : "the node has just started, and waits for the others";

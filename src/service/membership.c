@@ -116,6 +116,34 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
         ask_for(session, raft, &petition);
 }
 
+/* ---- REPLACE ---- */
+
+/* Whoever is there has its directory, and is not to be replaced by mistake. */
+void cv_membership_replace(struct cv_session *session, const struct cv_resp_command *command)
+{
+    struct cv_raft *raft = raft_of(session, "REPLACE");
+    const struct cv_member *member = session->service->member;
+    uint64_t id = 0;
+    if (!raft)
+        return;
+    const bool number = cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
+    const cv_node node = number ? cv_raft_node(raft, id + 1) : CV_NOBODY;
+    if (node == CV_NOBODY)
+        cv_resp_error(&session->out, "ERR REPLACE '%s': expected the id of a member; conclave join adds a new one",
+                      cv_brief_text(command->word[1]).text);
+    else if (node == member->roster.me || !cv_set_has(member->peers.suspected, node))
+        cv_resp_error(&session->out,
+                      "ERR REPLACE: node %llu is there, with the directory it had; there is nothing to "
+                      "replace",
+                      (unsigned long long)id);
+    else if (!cv_raft_leased(raft))
+        cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
+    else if (!cv_roster_replace(raft, node))
+        cv_resp_error(&session->out, "BUSY too many changes at once");
+    else
+        cv_resp_integer(&session->out, member->roster.known[node].directory);
+}
+
 /* ---- TERMS ---- */
 
 static void tell_terms(struct cv_session *session, const struct cv_raft *raft)

@@ -171,6 +171,7 @@ void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text na
 
 void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command);
 void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command);
+void cv_membership_replace(struct cv_session *session, const struct cv_resp_command *command);
 void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command);
 
 /* ---- listing.c: LOCKS ---- */

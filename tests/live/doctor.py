@@ -16,8 +16,8 @@ from group import Group
 from harness import CONCLAVE, PATIENCE, Client, main
 from secured import Secured, World
 
-CHECKS = ["majority", "members", "links", "view", "lease", "configuration", "version", "loop", "detector", "disk", "tls",
-          "waiting", "holds"]
+CHECKS = ["majority", "members", "links", "identity", "view", "lease", "configuration", "version", "loop", "detector",
+          "disk", "tls", "waiting", "holds"]
 
 
 def doctor(*words):
@@ -149,14 +149,14 @@ def one_is_cut_off():
 def configurations_differ():
     with Group(3) as group:
         path = group.directory / "2.conf"
-        path.write_text(path.read_text() + "[group]\nlease = 400\n[lock a*]\nalgorithm = lamport\n", encoding="utf-8")
+        path.write_text(path.read_text() + "[group]\nlease = 400\nhold-off = 1500\n[lock a*]\nalgorithm = lamport\n", encoding="utf-8")
         group.kill(2, which=signal.SIGTERM)
         group.start(2)
         group.await_view()
         code, findings = examine(all_of(group))
         assert code == 1 and troubles(findings) == {("configuration", "problem")}, findings
         told = words_of(findings, "configuration")
-        assert "lease is 300 at node 1 and 400 at node 2" in told and "lock_of_a* is" in told, told
+        assert "hold_off is 2000 at node 1 and 1500 at node 2" in told and "lease is" not in told and "lock_of_a* is" in told, told
 
 
 def directory_removed():

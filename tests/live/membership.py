@@ -118,6 +118,28 @@ def joined():
         assert lock_everywhere(group, last) > last
 
 
+def joined_by_a_follower():
+    """A newcomer that lists one member, which does not lead the log, gets in all the same; then the doctor is content."""
+    with Room(3) as group:
+        view = group.await_view()
+        follower = next(node for node in (1, 2, 3) if node not in (view["raft_leader"], view["coordinator"]))
+        group.ports[4] = free_port()
+        result = group.run(follower, "join", f"4=127.0.0.1:{group.ports[4]}")
+        assert result.returncode == 0, result
+        group.members = [follower, 4]
+        group.configure(4, group.ports, True)
+        group.members = [1, 2, 3, 4]
+        group.start(4)
+        group.await_view([1, 2, 3, 4])
+        group.await_votes([1, 2, 3, 4])
+        lock_everywhere(group)
+        connect = [word for node in group.members for word in ("--connect", group.address(node))]
+        end = time.monotonic() + PATIENCE
+        while (result := group.run(1, "doctor", *connect)).returncode != 0:
+            assert time.monotonic() < end, result.stdout
+            time.sleep(0.2)
+
+
 def joined_by_the_second_address():
     """Whoever joins may have several; the others find it at the one that answers, also after a restart."""
     with Room(2) as group:
@@ -584,7 +606,7 @@ def refused():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main([joined, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
+        sys.exit(main([joined, joined_by_a_follower, joined_by_the_second_address, left, leader_left, returned, returned_as_it_was, replaced, reloaded, moved, grown_from_one,
                        nine_with_five_votes, vote_given_back, with_keys, stranger, flapping, churned, truncated, majority_kept, refused]))
     except Gone:
         sys.exit("a node ended")

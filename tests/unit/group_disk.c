@@ -405,7 +405,7 @@ static void a_directory_has_one_owner(void **state)
     struct cv_complaint complaint;
     struct cv_journal found;
     struct cv_disk *disk, *other;
-    char expected[128];
+    char expected[192];
     assert_int_equal(cv_disk_open(&disk, &options, &found, &complaint), 0);
     cv_journal_free(&found);
     assert_int_equal(cv_disk_open(&other, &options, &found, &complaint), CV_EFILE);
@@ -414,9 +414,59 @@ static void a_directory_has_one_owner(void **state)
     cv_disk_close(disk);
     options.id = 8;
     assert_int_equal(cv_disk_open(&other, &options, &found, &complaint), CV_EINPUT);
-    snprintf(expected, sizeof expected, "%s/journal: is the memory of member 7, not of 8", place.path);
+    snprintf(expected, sizeof expected,
+             "%s/journal: is that of node 6, and not of node 7, which this is: see [node] directory", place.path);
     assert_string_equal(complaint.text, expected);
     remove_place(&place);
+}
+
+/* A directory has a number for as long as it lives, and every start is counted before it is told. */
+static void a_directory_counts_its_starts(void **state)
+{
+    (void)state;
+    const struct place place = some_place();
+    struct cv_complaint complaint;
+    struct cv_journal found;
+    struct cv_disk *disk;
+    for (uint32_t start = 1; start <= 3; start++) {
+        const struct cv_disk_options options = {.id = 7, .directory = place.path, .fresh = 40 + start};
+        assert_int_equal(cv_disk_open(&disk, &options, &found, &complaint), 0);
+        assert_int_equal(found.identity.directory, 41);
+        assert_int_equal(found.identity.starts, start);
+        assert_true(found.identity.group == (start > 1 ? 99 : 0) && found.identity.agreed == (start > 1 ? 5 : 0));
+        struct cv_identity identity = found.identity;
+        struct cv_buffer body = {0};
+        identity.group = 99;
+        identity.agreed = 5;
+        cv_journal_put_identity(&body, &identity);
+        cv_disk_submit(disk, CV_RECORD_IDENTITY, &body, NULL);
+        assert_true(cv_disk_work(disk));
+        cv_disk_close(disk);
+        cv_journal_free(&found);
+    }
+    remove_place(&place);
+}
+
+/* Another number, another group, or a count that falls: that is no record of this directory. */
+static void an_identity_does_not_change(void **state)
+{
+    (void)state;
+    const struct cv_identity first = {.group = 9, .directory = 3, .starts = 2, .agreed = 7};
+    const struct cv_identity wrong[] = {{.group = 8, .directory = 3, .starts = 2, .agreed = 7},
+                                        {.group = 9, .directory = 4, .starts = 2, .agreed = 7},
+                                        {.group = 9, .directory = 3, .starts = 1, .agreed = 7},
+                                        {.group = 9, .directory = 3, .starts = 2, .agreed = 6}};
+    struct cv_journal journal = {.id = 7};
+    struct cv_buffer body = {0};
+    cv_journal_put_identity(&body, &first);
+    assert_int_equal(cv_journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        body.length = 0;
+        cv_journal_put_identity(&body, &wrong[i]);
+        assert_int_equal(cv_journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), CV_EINPUT);
+    }
+    free(body.bytes);
+    cv_journal_free(&journal);
 }
 
 static void what_is_wrong_with_a_path_is_told(void **state)
@@ -452,6 +502,8 @@ int main(void)
         cmocka_unit_test(a_long_journal_is_written_anew),
         cmocka_unit_test(a_thread_writes_in_order),
         cmocka_unit_test(a_directory_has_one_owner),
+        cmocka_unit_test(a_directory_counts_its_starts),
+        cmocka_unit_test(an_identity_does_not_change),
         cmocka_unit_test(what_is_wrong_with_a_path_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

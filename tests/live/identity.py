@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""A group has an identity: lost, restored, swapped and foreign directories are noticed, and no fence falls."""
+
+import shutil
+import signal
+import sys
+import time
+
+from harness import PATIENCE, Gone, Refused, free_port, main
+from membership import Room, lock_everywhere
+
+
+class House(Room):
+    """A group whose members' directories can be lost, saved and put back."""
+
+    def lose(self, node):
+        shutil.rmtree(self.directory / str(node))
+
+    def save(self, node):
+        shutil.rmtree(self.directory / f"{node}.saved", ignore_errors=True)
+        shutil.copytree(self.directory / str(node), self.directory / f"{node}.saved")
+
+    def restore(self, node):
+        self.lose(node)
+        shutil.copytree(self.directory / f"{node}.saved", self.directory / str(node))
+
+    def log(self, node):
+        return (self.directory / f"{node}.log").read_text(encoding="utf-8")
+
+    def await_log(self, node, text):
+        end = time.monotonic() + PATIENCE
+        while text not in self.log(node):
+            assert time.monotonic() < end, (node, text, self.log(node))
+            time.sleep(0.02)
+
+    def refused(self, node, *words):
+        """It ends by itself, with exit code 3 and one line that says why and what to do."""
+        code = self.processes.pop(node).wait(PATIENCE)
+        assert code == 3, (code, self.log(node))
+        last = self.log(node).splitlines()[-1]
+        for word in words:
+            assert word in last, (word, last)
+
+    def fence(self, node):
+        client = self.client(node)
+        try:
+            fence = client.ask("LOCK", "own", "WAIT", 10000)
+            assert client.ask("UNLOCK", "own", fence) == 1
+            return fence
+        finally:
+            client.close()
+
+    def grants(self, node):
+        """Does it grant anything now?"""
+        try:
+            client = self.client(node, timeout=3)
+            fence = client.ask("LOCK", "other", "WAIT", 500)
+            client.close()
+            return fence is not None
+        except (Refused, Gone, OSError):
+            return False
+
+    def replace(self, node, by):
+        result = self.run(by, "replace", str(node))
+        assert result.returncode == 0 and f"node {node} is replaced" in result.stdout, result
+
+
+def lost_disk():
+    """Node 3 is down and misses views; 2 loses its directory, 1 stops: 2 and 3 are no group, and fences do not fall."""
+    with House(3) as group:
+        group.kill(3)
+        group.await_view([1, 2])
+        for _ in range(3):  # views that 3 knows nothing of
+            group.kill(2)
+            group.start(2)
+            group.await_view([1, 2])
+        last = group.fence(1)
+        group.kill(2)
+        group.lose(2)
+        group.kill(1)
+        group.start(2, 3)
+        group.await_log(2, "conclave replace 2")
+        time.sleep(1.5)
+        assert not group.grants(2) and not group.grants(3), (group.view(2), group.view(3))
+        group.start(1)
+        group.await_view([1, 3])
+        fence = group.fence(3)
+        assert fence > last, (fence, last)
+        group.replace(2, by=1)
+        group.await_view([1, 2, 3])
+        group.await_votes([1, 2, 3])
+        assert group.log(2).count("conclave replace 2") == 1, group.log(2)
+        group.members = [1, 2, 3]
+        assert lock_everywhere(group, fence) > fence
+
+
+def lost_journal():
+    """The same if only the journal is gone."""
+    with House(3) as group:
+        last = group.fence(1)
+        group.kill(2)
+        (group.directory / "2" / "journal").unlink()
+        group.start(2)
+        group.await_log(2, "conclave replace 2")
+        group.await_view([1, 3])
+        time.sleep(1)
+        assert not group.grants(2)
+        result = group.run(1, "doctor")
+        assert result.returncode == 1 and "conclave replace" in result.stdout, result.stdout
+        group.replace(2, by=3)
+        group.await_view([1, 2, 3])
+        assert group.fence(2) > last
+        result = group.run(1, "doctor")
+        assert "conclave replace" not in result.stdout, result.stdout
+
+
+def restored():
+    """A directory that is put back from a copy has forgotten promises: it is refused by all, and ends."""
+    with House(3) as group:
+        group.save(2)  # while it runs, as backups are made
+        last = lock_everywhere(group)
+        for _ in range(2):
+            group.kill(3)
+            group.await_view([1, 2])
+            group.start(3)
+            group.await_view([1, 2, 3])
+        group.kill(2)
+        group.await_view([1, 3])
+        group.restore(2)
+        group.start(2)
+        group.refused(2, "old copy", "conclave replace 2")
+        group.await_view([1, 3])
+        last = max(last, group.fence(1))
+        group.lose(2)
+        group.start(2)
+        group.await_log(2, "conclave replace 2")
+        group.replace(2, by=1)
+        group.await_view([1, 2, 3])
+        assert group.fence(2) > last
+
+
+def started_since():
+    """Even if nothing else has happened but that it was started once more."""
+    with House(3) as group:
+        group.kill(2)
+        group.await_view([1, 3])
+        group.save(2)
+        group.start(2)
+        group.await_view([1, 2, 3])
+        group.kill(2)
+        group.await_view([1, 3])
+        group.restore(2)
+        group.start(2)
+        group.refused(2, "old copy", "conclave replace 2")
+
+
+def two_wiped():
+    """Two of three lose their directories: they found no group beside the one that lives."""
+    with House(3) as group:
+        last = group.fence(1)
+        group.kill(1, 2, 3)
+        group.lose(2)
+        group.lose(3)
+        group.start(2, 3)
+        group.await_log(2, "missing: 1")
+        time.sleep(1)
+        assert not group.grants(2) and not group.grants(3)
+        group.start(1)
+        group.await_log(2, "conclave replace 2")
+        group.await_log(3, "conclave replace 3")
+        assert not any(group.grants(node) for node in (1, 2, 3)) and last
+
+
+def swapped():
+    """Two nodes with each other's directories say whose those are, and end."""
+    with House(3) as group:
+        group.kill(2, 3)
+        (group.directory / "2").rename(group.directory / "x")
+        (group.directory / "3").rename(group.directory / "2")
+        (group.directory / "x").rename(group.directory / "3")
+        group.start(2, 3)
+        for node, other in ((2, 3), (3, 2)):
+            code = group.processes.pop(node).wait(PATIENCE)
+            assert code == 2, code
+            assert f"is that of node {other}, and not of node {node}" in group.log(node), group.log(node)
+
+
+def founded_by_all():
+    """A group is founded when all are there; until then whoever waits says for whom."""
+    group = House(3)
+    try:
+        group.start(1, 3)
+        group.await_log(1, "missing: 2")
+        time.sleep(1)
+        assert not group.grants(1)
+        group.start(2)
+        group.await_view([1, 2, 3])
+        lock_everywhere(group)
+    finally:
+        group.__exit__()
+
+
+def founded_by_a_majority():
+    """`found = yes` does it without those who are missing; they join when they come."""
+    group = House(3)
+    try:
+        path = group.directory / "3.conf"
+        path.write_text(path.read_text(encoding="utf-8").replace("join = no", "found = yes"), encoding="utf-8")
+        group.start(3)
+        time.sleep(1)
+        assert not group.grants(3)  # alone it is no majority
+        group.start(2)
+        group.await_view([2, 3])
+        last = group.fence(2)
+        group.start(1)
+        group.await_view([1, 2, 3])
+        group.await_votes([1, 2, 3])
+        assert lock_everywhere(group, last) > last
+        group.kill(3)
+        group.await_view([1, 2])
+    finally:
+        group.__exit__()
+
+
+def different_lists():
+    """Nodes that do not list the same members found nothing together."""
+    group = House(3)
+    try:
+        path = group.directory / "3.conf"
+        path.write_text(path.read_text(encoding="utf-8").replace("[group]", f"4 = 127.0.0.1:{free_port()}\n[group]"),
+                        encoding="utf-8")
+        group.start()
+        group.await_log(1, "it lists other [members]")
+        assert not group.grants(1)
+    finally:
+        group.__exit__()
+
+
+def two_groups():
+    """Members of two groups do not mix, though their ids and addresses fit."""
+    with House(3) as group:
+        group.kill(2)
+        group.lose(2)
+        # A directory of another group: node 2 alone has founded one.
+        conf = group.directory / "2.conf"
+        text = conf.read_text(encoding="utf-8")
+        conf.write_text("\n".join(line for line in text.splitlines() if line[:4] not in ("1 = ", "3 = ")) + "\n",
+                        encoding="utf-8")
+        group.start(2)
+        end = time.monotonic() + PATIENCE
+        while not group.grants(2):
+            assert time.monotonic() < end, group.log(2)
+        group.kill(2)
+        conf.write_text(text, encoding="utf-8")
+        group.start(2)
+        group.await_log(1, "it belongs to another group")
+        time.sleep(1)
+        group.await_view([1, 3])
+
+
+def duplicate():
+    """A second process with a member's id is named, in one line, by those it speaks with and by the doctor."""
+    with House(3) as group:
+        group.await_votes([1, 2, 3])
+        fence = group.fence(1)
+        before = group.view(1)["epoch"]
+        text = (group.directory / "3.conf").read_text(encoding="utf-8")
+        port = free_port()
+        text = text.replace(f"{group.directory}/3\n", f"{group.directory}/twin\n").replace(
+            f"{group.directory}/3.sock", f"{group.directory}/twin.sock")
+        text = text.replace(f"peers = 127.0.0.1:{group.ports[3]}", f"peers = 127.0.0.1:{port}")
+        (group.directory / "9.conf").write_text(text, encoding="utf-8")
+        group.start(9)
+        group.await_log(9, "conclave replace 3")
+        time.sleep(2)
+        connect = [word for node in (1, 2, 3) for word in ("--connect", group.address(node))]
+        result = group.run(1, "doctor", *connect)
+        assert result.returncode == 1 and "refuses node 3" in result.stdout, result.stdout
+        assert any("peer=3" in line and "conclave replace" in line
+                   for node in (1, 2) for line in group.log(node).splitlines()), (group.log(1), group.log(2))
+        view = group.await_view([1, 2, 3])
+        assert view["epoch"] <= before + 2, (before, view)
+        assert group.fence(2) > fence
+        group.kill(9, which=signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main([lost_disk, lost_journal, restored, started_since, two_wiped, swapped, founded_by_all,
+                   founded_by_a_majority, different_lists, two_groups, duplicate]))
