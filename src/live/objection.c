@@ -44,25 +44,21 @@ struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv
                              .refusal = why};
 }
 
-/* A process that another one has taken the place of is back: both live. */
+/* A process that another one has taken the place of is back, and the other one is there: both live. */
 static bool is_duplicate(const struct cv_peer *peer, const struct cv_frame *hello)
 {
     const uint32_t process = (uint32_t)(hello->stream >> 32);
-    return process != peer->process && process == peer->before;
+    return process != peer->process && process == peer->before && peer->greeted;
 }
 
 /* Of the same group: is it the directory that is remembered, and has it lost nothing since? */
-static enum cv_refusal judge_directory(const struct cv_peer *peer, const struct cv_attendance *known,
-                                       const struct cv_frame *hello)
+static enum cv_refusal judge_directory(const struct cv_attendance *known, const struct cv_frame *hello)
 {
-    const bool another = peer->process && peer->process != (uint32_t)(hello->stream >> 32);
     if (!known->directory)
         return CV_REFUSAL_NONE;
     if (known->directory != hello->directory)
         return CV_REFUSAL_DIRECTORY;
     if (hello->starts < known->starts || hello->stored < known->kept)
-        return CV_REFUSAL_RESTORED;
-    if (another && peer->told.directory == hello->directory && hello->starts <= peer->told.starts)
         return CV_REFUSAL_RESTORED;
     return CV_REFUSAL_NONE;
 }
@@ -83,7 +79,7 @@ static enum cv_refusal judge_group(const struct cv_peers *peers, const struct cv
         return known->directory && known->directory != hello->directory ? CV_REFUSAL_EMPTY : CV_REFUSAL_NONE;
     if (hello->group != roster->group)
         return hello->group == roster->former ? CV_REFUSAL_RECOVERED : CV_REFUSAL_GROUP;
-    return judge_directory(peer, known, hello);
+    return judge_directory(known, hello);
 }
 
 enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)

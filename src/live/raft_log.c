@@ -198,7 +198,7 @@ void cv_raft_arrange_seats(struct cv_raft *raft)
 
 /* ---- opening ---- */
 
-/* What is remembered of the members of the next view: the directory each has, and which entry it surely keeps there. */
+/* What is remembered of each: the directory, of those in the next view, and which entry it surely keeps there. */
 static void attend(const struct cv_raft *raft, struct cv_proposal *proposal)
 {
     const struct cv_member *member = raft->member;
@@ -207,12 +207,15 @@ static void attend(const struct cv_raft *raft, struct cv_proposal *proposal)
         struct cv_attendance *known = &proposal->seating.known[node];
         const struct cv_peer *peer = member->peers.list ? member->peers.list[node] : NULL;
         const struct cv_stranger *told = node == roster->me ? &member->peers.self : peer ? &peer->told : NULL;
-        const uint64_t kept = node == roster->me ? raft->assembly.epoch : raft->assembly.begun[node];
-        if (!cv_set_has(proposal->members, node) || !told || proposal->seating.ids[node] != roster->ids[node])
+        const uint64_t epoch = raft->assembly.epoch, kept = node == roster->me ? epoch : raft->assembly.begun[node];
+        if (!told || proposal->seating.ids[node] != roster->ids[node])
             continue;
-        known->directory = told->directory;
-        known->starts = told->starts > known->starts ? told->starts : known->starts;
-        known->kept = kept > known->kept && kept < UINT32_MAX ? (uint32_t)kept : known->kept;
+        if (cv_set_has(proposal->members, node)) {
+            known->directory = told->directory;
+            known->starts = told->starts > known->starts ? told->starts : known->starts;
+        }
+        if (known->directory == told->directory && kept > known->kept && kept <= epoch && kept < UINT32_MAX)
+            known->kept = (uint32_t)kept;
     }
 }
 

@@ -16,9 +16,10 @@ def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
-def hello(group=0, sender=1, to=3, magic=MAGIC, version=VERSION, stream=77, mode=RAFT, refusal=0, heard=0, expects=1):
+def hello(group=0, sender=1, to=3, magic=MAGIC, version=VERSION, stream=77, mode=RAFT, refusal=0, heard=0, expects=1,
+          directory=1):
     return frame(HELLO, struct.pack("<IIQIIQQQQBBBBIIQQ", magic, version, group, sender, to, stream, heard, expects, 0, mode,
-                                    refusal, 0, 0, 1, 1, 0, 0))
+                                    refusal, 0, 0, directory, 1, 0, 1 << 30))
 
 
 def beat(term=1, epoch=0, expects=1, sent_at=0, lease_ms=300, drift_ppm=0):

@@ -158,6 +158,14 @@ def info(cluster, node, key):
     return int(re.search(rf"^{key}:(\d+)", text, re.MULTILINE)[1])
 
 
+def directory_of(cluster, member, node):
+    """The number of the member's directory, as that node remembers it."""
+    client = cluster.client(node)
+    view = client.ask("VIEW")
+    client.close()
+    return next(it["directory"] for it in view["members"] if it["id"] == member)
+
+
 def until(true, what, patience=60):
     end = time.monotonic() + patience
     while time.monotonic() < end:
@@ -188,7 +196,8 @@ def forged_letters():
             epoch = cluster.await_view([1, 2, 3], patience=60)[0]
             before = info(cluster, node, "cut_off")
             with socket.create_connection(peer_address(cluster, node), 5) as connection:
-                offer = hello(group=group, sender=sender, to=node, stream=1000 << 32 | 1, mode=mode)
+                offer = hello(group=group, sender=sender, to=node, stream=1000 << 32 | 1, mode=mode,
+                              directory=directory_of(cluster, sender, node))
                 for sequence, (kind, body) in enumerate(messages, 1):
                     offer += forge.numbered(LETTER, sequence, forge.LOCK, kind, b"forged", epoch, 5, central, body)
                 connection.sendall(offer)
@@ -238,9 +247,11 @@ def forged_dismissal():
     try:
         address = peer_address(cluster, 3)
         group, mode = forge.learn(address, 1, 3)
+        directory = directory_of(cluster, 1, 3)
         for attempt in range(3):
             with socket.create_connection(address, 5) as connection:
-                connection.sendall(hello(group=group, sender=1, to=3, stream=(2000 + attempt) << 32 | 1, mode=mode) +
+                connection.sendall(hello(group=group, sender=1, to=3, stream=(2000 + attempt) << 32 | 1, mode=mode,
+                                         directory=directory) +
                                    hello(group=group, sender=1, to=3, stream=1000, mode=mode, refusal=forge.DISMISSED))
                 hang_up(connection)
         cluster.await_view([1, 2, 3], patience=60)
