@@ -46,6 +46,7 @@ struct node {
     struct cv_http http;
     struct cv_pulse pulse;
     bool supervised;
+    char priority[CV_PRIORITY_BYTES];
     char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
     struct record record;
 };
@@ -169,6 +170,13 @@ static void tune_memory(void)
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
 }
 
+/* Before the threads begin, and before there is much memory. */
+static void take_priority(const struct cv_operations_settings *operations, struct node *node)
+{
+    if (!cv_priority_set(operations->priority, node->priority))
+        cv_diary_say(CV_DIARY_PRIORITY, "[node] priority = realtime: not allowed here; it is %s", node->priority);
+}
+
 static void say_ready(const struct node *node)
 {
     const struct cv_settings *settings = &node->settings;
@@ -179,7 +187,8 @@ static void say_ready(const struct node *node)
     fflush(stdout);
     cv_note(CV_DIARY_STARTED, {"version", .text = CONCLAVE_VERSION}, {"mode", .text = cv_member_mode(&node->member)},
             {"members", .number = settings->member_count}, {"listen", .text = settings->listen[0]},
-            {"http", .text = settings->operations.http ? settings->operations.http : "off"});
+            {"http", .text = settings->operations.http ? settings->operations.http : "off"},
+            {"priority", .text = node->priority});
     cv_supervisor_tell("READY=1");
 }
 
@@ -270,6 +279,7 @@ static int serve(struct node *node)
     tune_memory();
     cv_diary_open(operations->log_json, operations->level, node->settings.id);
     share_descriptors(&node->settings);
+    take_priority(operations, node);
     cv_service_init(&node->service, &node->member, &node->settings);
     int error = cv_member_open(&node->member, &node->settings, &complaint);
     for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)

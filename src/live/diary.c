@@ -36,6 +36,7 @@ static const struct {
     [CV_DIARY_NOT_RELOADED] = {"not-reloaded", CV_DIARY_ERROR},
     [CV_DIARY_LIMITED] = {"limited", CV_DIARY_WARNING},
     [CV_DIARY_STALLED] = {"stalled", CV_DIARY_INFO},
+    [CV_DIARY_PRIORITY] = {"priority", CV_DIARY_WARNING},
     [CV_DIARY_ADDRESS] = {"bad-address", CV_DIARY_ERROR},
     [CV_DIARY_NOT_WRITTEN] = {"not-written", CV_DIARY_ERROR},
     [CV_DIARY_REMOVED] = {"removed", CV_DIARY_ERROR},

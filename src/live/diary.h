@@ -40,6 +40,7 @@ enum cv_diary_event {
     CV_DIARY_RELOADED,
     CV_DIARY_NOT_RELOADED,
     CV_DIARY_STALLED,     /* the loop did not turn for long */
+    CV_DIARY_PRIORITY,    /* is lower than wanted */
     CV_DIARY_ADDRESS,     /* of a member, that cannot be used */
     CV_DIARY_NOT_WRITTEN, /* a file that the node can do without */
     CV_DIARY_REMOVED,     /* the node has no place in the group, or none any more, and ends */

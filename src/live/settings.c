@@ -176,7 +176,7 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
     return cv_complain(
         complaint,
         "[node] %s: expected id, listen, peers, directory, join, found, names, clients, client-timeout, http, log, "
-        "log-level or measure-turns",
+        "log-level, measure-turns or priority",
         cv_brief(key).text);
 }
 

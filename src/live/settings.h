@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "group/terms.h"
 #include "live/diary.h"
+#include "live/priority.h"
 #include "secure/acl.h"
 
 #define CV_MOST_LISTENERS 4u
@@ -57,6 +58,7 @@ struct cv_operations_settings {
     bool level_given;
     bool measures; /* how much of the processor the longest turn of the loop takes */
     enum cv_diary_level level;
+    enum cv_priority priority;
 };
 
 /* [limits]: of what clients can make a node keep. */

@@ -5,6 +5,7 @@
  *     log = json                         ; or text
  *     log-level = info                   ; or warning, or error
  *     measure-turns = yes                ; of the loop, for INFO
+ *     priority = auto                    ; or normal, or realtime
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +59,24 @@ static int set_measures(struct cv_operations_settings *operations, const char *v
                : cv_complain(complaint, "[node] measure-turns = %s: expected yes or no", cv_brief(value).text);
 }
 
+static int set_priority(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint)
+{
+    static const char *const names[] = {
+        [CV_PRIORITY_AUTO] = "auto", [CV_PRIORITY_NORMAL] = "normal", [CV_PRIORITY_REALTIME] = "realtime"};
+    for (operations->priority = CV_PRIORITY_AUTO; operations->priority <= CV_PRIORITY_REALTIME; operations->priority++)
+        if (strcmp(value, names[operations->priority]) == 0)
+            return 0;
+    return cv_complain(complaint, "[node] priority = %s: expected auto, normal or realtime", cv_brief(value).text);
+}
+
 static const struct {
     const char *key;
     int (*set)(struct cv_operations_settings *operations, const char *value, struct cv_complaint *complaint);
-} keys[] = {{"http", set_http}, {"log", set_log}, {"log-level", set_level}, {"measure-turns", set_measures}};
+} keys[] = {{"http", set_http},
+            {"log", set_log},
+            {"log-level", set_level},
+            {"measure-turns", set_measures},
+            {"priority", set_priority}};
 
 bool cv_operations_settings_has(const char *key)
 {

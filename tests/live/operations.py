@@ -397,6 +397,39 @@ def errors_have_time_and_level():
             assert all(line.match(each) for each in said.splitlines()), said
 
 
+def has_priority():
+    """Where it is allowed; where not, the node runs all the same, and says so if it was asked for."""
+    def run(priority, check, **options):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o777)
+            node = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", "--set", f"node.priority={priority}"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+            assert "ready" in node.stdout.readline()
+            client = Client(f"{directory}/s")
+            assert client.ask("LOCK", "x") > 0
+            client.close()
+            seen = check(node.pid)
+            node.terminate()
+            said = node.communicate(timeout=PATIENCE)[1]
+            assert node.returncode == 0, said
+            return seen, said
+
+    def rank(pid):
+        return os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert run("normal", rank) == ((os.SCHED_OTHER, before), "")
+    if os.getuid() == 0:
+        assert run("auto", rank) == ((os.SCHED_OTHER, min(before, -10)), "")
+        assert run("realtime", rank)[0][0] == os.SCHED_RR
+        nobody = {"user": 65534, "group": 65534}
+        assert run("auto", rank, **nobody) == ((os.SCHED_OTHER, before), "")
+        seen, said = run("realtime", rank, **nobody)
+        assert seen == (os.SCHED_OTHER, before) and "event=priority" in said and len(said.splitlines()) == 1, said
+    wrong = subprocess.run([CONCLAVE, "node", "--set", "node.priority=high"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and "expected auto, normal or realtime" in wrong.stderr, wrong
+
+
 def logs_are_bounded():
     """Ten thousand strangers, a few dozen lines; and who does not read the log does not stop the node."""
     with Watched(2, log="text") as group:
@@ -431,4 +464,4 @@ if __name__ == "__main__":
     sys.exit(main([metrics_tell, health_tells, requests_are_judged, strangers_take_nothing, addresses_are_guarded,
                    others_need_certificates,
                    example_is_sound, full_disk_is_told, refusals_are_told, logs_tell, logs_by_default,
-                   errors_have_time_and_level, logs_are_bounded]))
+                   errors_have_time_and_level, has_priority, logs_are_bounded]))
