@@ -111,7 +111,7 @@ CASES = [
     ("sim bully --ids 1,2,3 -n 4", "--ids 1,2,3", "3 ids for 4 nodes"),
     ("sim bully --ids RANDOM", "--ids RANDOM", "expected"),
     (f"sim bully --ids {LONG}", "--ids 0,1,2,3", "7 stands twice"),
-    ("sim bully --ids '1\n2'", "--ids 1?2", "expected"),
+    ("sim bully --ids '1\n2'", "--ids 1\\x0a2", "expected"),
     ("sim bully -n 3 --attr 1,2", "--attr 1,2", "2 numbers for 3 nodes"),
     ("sim bully -n 3 --attr 1,2,3,4", "--attr 1,2,3,4", "4 numbers for 3 nodes"),
     ("sim bully -n 2 --attr a,b", "--attr a,b", "expected numbers"),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/parse.h"
+#include "core/show.h"
 
 volatile sig_atomic_t command_interrupted;
 
@@ -18,13 +19,14 @@ static bool refused; /* one line on stderr is enough */
 int command_refuse(const char *format, ...)
 {
     va_list arguments;
+    char sentence[2048], shown[sizeof sentence];
     va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    cv_show_line(shown, sizeof shown, cv_text(sentence)); /* a server may have put in what it likes */
     refused = true;
     fflush(stdout);
-    fputs("conclave: ", stderr);
-    vfprintf(stderr, format, arguments);
-    putc('\n', stderr);
-    va_end(arguments);
+    fprintf(stderr, "conclave: %s\n", shown);
     return EXIT_UNKNOWN;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/hold.h"
 #include "cli/options.h"
+#include "core/show.h"
 #include "view/json.h"
 
 #define SECOND_LOOK_NS 700000000L /* long enough for a view to begin */
@@ -190,8 +191,10 @@ static void show(const struct doctor_group *group, const struct doctor_report *r
     puts(report->healthy ? "healthy" : "not healthy");
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *it = &report->findings[i];
+        char text[4096]; /* with words of nodes in it */
+        cv_show_line(text, sizeof text, cv_text(it->text));
         printf("%s%-8s%s %s: %s\n", colour ? colours[it->severity] : "", names[it->severity], colour ? "\033[0m" : "",
-               it->check, it->text);
+               it->check, text);
         if (it->remedy)
             printf("         what to do: %s\n", it->remedy);
     }

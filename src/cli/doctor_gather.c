@@ -7,12 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "core/show.h"
 
 #define ANSWER_MS 1000
 
 static void copy(char *to, size_t room, struct cv_text text)
 {
-    snprintf(to, room, "%.*s", (int)text.length, text.start);
+    cv_show(to, room, text);
 }
 
 /* ---- INFO ---- */
@@ -172,7 +173,7 @@ static int64_t now_ms(void)
 static void show_progress(const char *address)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K%s%s%s", *address ? "asking " : "", address, *address ? " ..." : "");
+        fprintf(stderr, "\r\033[K%s%s%s", *address ? "asking " : "", cv_brief(address).text, *address ? " ..." : "");
 }
 
 /* Who answers there, or NULL; `silent`: somebody took the call, and said nothing. */

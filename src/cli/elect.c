@@ -43,7 +43,7 @@ static bool show(const struct hold *hold, const char *leader, uint64_t fence)
         cv_json_close(&json, '}');
         putchar('\n');
     } else if (*leader) {
-        printf("%s leads (fence %llu)\n", leader, (unsigned long long)fence);
+        printf("%s leads (fence %llu)\n", cv_brief(leader).text, (unsigned long long)fence);
     } else {
         puts("nobody leads");
     }

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/replay.h"
 #include "core/parse.h"
+#include "core/show.h"
 #include "view/diagram.h"
 #include "view/history.h"
 #include "view/json.h"
@@ -127,7 +128,9 @@ static void write_line(const struct replay_story *story, const struct cv_judgeme
     const bool election = story->algorithm->problem == CV_ELECTION;
     const struct cv_expectation *expected = &judgement->messages;
     char *what = NULL;
-    if (asprintf(&what, "%s%s%.40s", story->subject, *story->name ? " " : "", story->name) < 0)
+    char name[48] = "";
+    cv_show_line(name, sizeof name, cv_text(story->name));
+    if (asprintf(&what, "%s%s%s", story->subject, *name ? " " : "", name) < 0)
         return;
     printf("%-10s %-28s %-16s", cv_verdict_name(judgement->verdict), what,
            clients ? "its clients" : story->algorithm->name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "core/show.h"
 #include "core/validity.h"
 #include "view/json.h"
 
@@ -51,7 +52,9 @@ static void write_message(struct record *record, struct cv_json *json, const str
 static void write_subject(struct cv_json *json, const struct cv_instance *instance)
 {
     cv_json_text(json, "subject", subject_name(instance));
-    cv_json_text(json, "name", instance->name);
+    char name[4 * CV_NAME_BYTES + 1]; /* whatever bytes it has, the line is text, and no other name looks the same */
+    cv_show(name, sizeof name, cv_instance_name(instance));
+    cv_json_text(json, "name", name);
     cv_json_text(json, "algorithm", instance->policy->algorithm->name);
     cv_json_count(json, "round", instance->round);
 }

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "cli/status.h"
+#include "core/show.h"
 
 #define ANSWER_MS 1000
+#define LONGEST_NAME 2304u /* as it is shown: each byte may become four */
 
 static void copy(char *to, size_t room, struct cv_text text)
 {
-    snprintf(to, room, "%.*s", (int)text.length, text.start);
+    cv_show(to, room, text);
 }
 
 /* ---- members ---- */
@@ -51,8 +53,9 @@ static bool add_lock(struct status *status, struct cv_text lock)
         return false;
     status->locks = locks;
     struct status_lock *it = &locks[status->lock_count];
-    const struct cv_text name = ask_text(ask_value(lock, "name"));
-    *it = (struct status_lock){.name = strndup(name.start, name.length),
+    char name[LONGEST_NAME];
+    copy(name, sizeof name, ask_text(ask_value(lock, "name")));
+    *it = (struct status_lock){.name = strdup(name),
                                .fence = ask_number(ask_value(lock, "fence")),
                                .waiters = (uint64_t)ask_number(ask_value(lock, "waiters")),
                                .shared = (uint64_t)ask_number(ask_value(lock, "shared"))};

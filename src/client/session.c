@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "client/session.h"
+#include "core/show.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -320,7 +321,9 @@ static int understand_error(struct conclave *session, struct cv_text text)
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (cv_text_is(word, errors[i].word))
             error = errors[i].error;
-    return cv_client_fail(session, error, "%.*s", (int)text.length, text.start);
+    char shown[sizeof session->why];
+    cv_show_line(shown, sizeof shown, text); /* whoever prints it need not trust the server */
+    return cv_client_fail(session, error, "%s", shown);
 }
 
 /* Says that nothing more will come, and reads to the end: an answer that was on its way is not lost. */

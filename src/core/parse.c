@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/show.h"
+
 struct cv_text cv_text(const char *string)
 {
     return (struct cv_text){string, strlen(string)};
@@ -56,19 +58,8 @@ struct cv_brief cv_brief(const char *value)
 
 struct cv_brief cv_brief_text(struct cv_text value)
 {
-    static const char more[] = "…";
-    struct cv_brief brief = {{0}};
-    size_t length = value.length;
-    if (length >= sizeof brief.text) {
-        length = sizeof brief.text - sizeof more;
-        while (length && ((unsigned char)value.start[length] & 0xc0) == 0x80)
-            length--; /* not in the middle of a character */
-        memcpy(brief.text + length, more, sizeof more);
-    }
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)value.start[i];
-        brief.text[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
-    }
+    struct cv_brief brief;
+    cv_show(brief.text, sizeof brief.text, value);
     return brief;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/show.h"
 #include "service/numbers.h"
 #include "service/service.h"
 
@@ -209,6 +210,14 @@ static void write_limits(const struct page *page)
     }
 }
 
+/* What another member, or whoever made it join, has said: it stays in its line. */
+static void write_foreign(FILE *file, const char *key, cv_id id, const char *text)
+{
+    char shown[4 * CV_ADDRESS_BYTES];
+    cv_show_line(shown, sizeof shown, cv_text(text));
+    fprintf(file, "%s_%u:%s\r\n", key, id, shown);
+}
+
 static void write_peers(const struct page *page)
 {
     const struct cv_peers *peers = &page->service->member->peers;
@@ -223,15 +232,15 @@ static void write_peers(const struct page *page)
                     (number)peers->list[node]->moves);
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->clients[node])
-            fprintf(page->file, "client_of_%u:%s\r\n", roster->ids[node], roster->clients[node]);
+            write_foreign(page->file, "client_of", roster->ids[node], roster->clients[node]);
     fprintf(page->file, "tls:%s\r\n", peers->security->members ? "yes" : "no");
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (peers->list[node] && *peers->list[node]->trouble)
-            fprintf(page->file, "trouble_with_%u:%s\r\n", roster->ids[node], peers->list[node]->trouble);
+            write_foreign(page->file, "trouble_with", roster->ids[node], peers->list[node]->trouble);
     for (cv_node node = 0; peers->list && node < roster->count; node++) {
         const char *objection = peers->list[node] ? cv_peer_objection(peers->list[node]) : NULL;
         if (objection)
-            fprintf(page->file, "refuses_%u:%s\r\n", roster->ids[node], objection);
+            write_foreign(page->file, "refuses", roster->ids[node], objection);
     }
     write_numbers(page, "tls");
 }

@@ -47,6 +47,15 @@ static bool take_addresses(struct cv_text word, char place[CV_ADDRESS_BYTES])
     return true;
 }
 
+/* An address for clients is a host and port or a path: nothing that a line, a list or a terminal would take amiss. */
+static bool is_plain(struct cv_text address)
+{
+    for (size_t i = 0; i < address.length; i++)
+        if (address.start[i] <= ' ' || address.start[i] >= 0x7f || address.start[i] == ',')
+            return false;
+    return address.length && address.length < CV_ADDRESS_BYTES;
+}
+
 /* CLIENT address, ATTRIBUTE number, STANDBY. */
 static bool read_rest(const struct cv_resp_command *command, struct cv_petition *petition)
 {
@@ -60,7 +69,7 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
         } else if (cv_resp_is(word, "ATTRIBUTE") && cv_parse_number(command->word[i + 1], UINT32_MAX, &attribute)) {
             petition->change.attribute = (uint32_t)attribute;
             i++;
-        } else if (cv_resp_is(word, "CLIENT") && command->word[i + 1].length < CV_ADDRESS_BYTES) {
+        } else if (cv_resp_is(word, "CLIENT") && is_plain(command->word[i + 1])) {
             snprintf(petition->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
                      command->word[i + 1].start);
             i++;

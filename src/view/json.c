@@ -4,17 +4,25 @@
 #include <assert.h>
 #include <math.h>
 
+#include "core/show.h"
+
 static void write_text(FILE *out, const char *text)
 {
+    struct cv_text rest = cv_text(text);
     putc('"', out);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
+    while (rest.length) {
+        uint32_t character = 0;
+        const size_t length = cv_utf8_character(rest, &character);
+        if (!length)
+            fprintf(out, "\\\\x%02x", (unsigned char)*rest.start); /* JSON is UTF-8, whatever somebody has said */
+        else if (character == '"' || character == '\\')
+            fprintf(out, "\\%c", (char)character);
+        else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
+            fprintf(out, "\\u%04x", character);
         else
-            putc(c, out);
+            fwrite(rest.start, 1, length, out);
+        rest.start += length ? length : 1;
+        rest.length -= length ? length : 1;
     }
     putc('"', out);
 }

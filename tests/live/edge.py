@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The edge of a node: what a client, a file or a name may do to it at worst."""
 
+import json
 import os
 import pathlib
 import resource
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -401,6 +403,78 @@ def names_are_looked_up_elsewhere():
             node.process.wait(PATIENCE)
 
 
+# ---- foreign text ----
+
+
+def harmless(text):
+    """Nothing in it that a terminal obeys."""
+    return all(letter >= " " and not "\x7f" <= letter < "\xa0" and not "\u2028" <= letter <= "\u202e" or letter == "\n"
+               for letter in text)
+
+
+def names_of_any_bytes():
+    """Names that are no UTF-8, or turn text around: what is shown and recorded of them is text, and tells them apart."""
+    names = [b"\xff\xfe", b"\\xff\\xfe", b"\xff\xff", "\u202egnp.exe".encode(), b"\xc2\x9b2J", b"\x9b2J", "grün".encode()]
+    record = pathlib.Path(tempfile.gettempdir()) / f"conclave-test-{os.getpid()}.jsonl"
+    with Node(options=("--record", str(record))) as node:
+        client = node.client()
+        for name in names:
+            assert client.ask("LOCK", name) > 0
+        done = subprocess.run([CONCLAVE, "status", "--json", "--server", node.socket], capture_output=True, check=True)
+        shown = {lock["name"] for lock in json.loads(done.stdout.decode())["locks"]}
+        assert len(shown) == len(names) and {"grün", "\\xff\\xfe", "\\\\xff\\\\xfe", "\\u202egnp.exe"} <= shown, shown
+        assert all(map(harmless, shown))
+        for command in (("status",), ("doctor",)):
+            done = subprocess.run([CONCLAVE, *command, "--server", node.socket], capture_output=True, check=False)
+            assert harmless(done.stdout.decode() + done.stderr.decode()), done
+        client.close()
+    try:
+        lines = [json.loads(line) for line in record.read_bytes().decode().splitlines()]
+        assert {line["name"] for line in lines if line.get("event") == "grant"} == shown
+        done = subprocess.run([CONCLAVE, "judge", "--json", str(record)], capture_output=True, check=False)
+        assert {name["name"] for name in json.loads(done.stdout.decode())["names"]} >= shown, done
+        done = subprocess.run([CONCLAVE, "judge", str(record)], capture_output=True, check=False)
+        assert harmless(done.stdout.decode()), done.stdout
+    finally:
+        record.unlink()
+
+
+def servers_are_not_obeyed():
+    """A server that is not ours answers with escapes: commands show them, and a member's address has none."""
+    server = socket.create_server(("127.0.0.1", 0))
+    said = b"-ERR \x1b[2J\x1b]0;owned\x07 \xe2\x80\xaedne \x9b\xff\r\n"
+
+    def serve():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            connection.recv(4096)
+            connection.sendall(said)
+            connection.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    address = f"127.0.0.1:{server.getsockname()[1]}"
+    for command in (("lock", "x", "--wait", "1", "--", "true"), ("status",), ("doctor",), ("elect", "--observe", "x"),
+                    ("leave", "3"), ("step-down",)):
+        words = [CONCLAVE, command[0], "--server", address, *command[1:]]
+        done = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE)
+        text = done.stdout.decode() + done.stderr.decode()
+        assert done.returncode and harmless(text), (command, text)
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    with tempfile.TemporaryDirectory(prefix="conclave-test-") as place:
+        settings = f"id = 1\ndirectory = {place}/data\n[members]\n1 = 127.0.0.1:{free_port()}\n[group]\nmode = raft\n"
+        with Node(settings) as node:
+            await_true(lambda: node.info()["serves"] == "1")
+            operator = node.client()
+            for client in (b"\x1b[2J", b"h:1\r\nserves:0", b"\x9b", "\u202e".encode(), b"a,b", b"", b"a b"):
+                assert "ERR JOIN" in refusal(operator, "JOIN", 9, "127.0.0.1:9", "CLIENT", client, "STANDBY"), client
+            operator.close()
+
+
 # ---- limits ----
 
 
@@ -500,7 +574,7 @@ def commands_have_to_end():
 
 
 TESTS = [settings_lines, what_clients_observe_is_bounded, what_clients_hold_is_bounded, answers_together_are_bounded,
-         commands_have_to_end, names_are_looked_up_elsewhere, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
+         commands_have_to_end, names_of_any_bytes, servers_are_not_obeyed, names_are_looked_up_elsewhere, descriptors_are_kept, links_are_not_followed, renewing_takes_the_right_for_it, a_right_that_is_gone_grants_nothing, http_requests_end_at_once,
          typed_by_hand, a_listener_survives_a_failed_allocation]
 
 if __name__ == "__main__":
