@@ -35,6 +35,7 @@ int command_lock(int argc, char **argv);
 int command_node(int argc, char **argv);
 int command_set(int argc, char **argv);
 int command_sim(int argc, char **argv);
+int command_recover(int argc, char **argv);
 int command_replace(int argc, char **argv);
 int command_scenario(int argc, char **argv);
 int command_status(int argc, char **argv);

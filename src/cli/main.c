@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"doctor", "explain what is wrong with a cluster, and what to do", command_doctor},
     {"join", "add a member to a running group", command_join},
     {"leave", "take a member out of a running group", command_leave},
+    {"recover", "go on with one member of a group that has lost its majority", command_recover},
     {"replace", "make a machine that has lost its directory a new member", command_replace},
     {"set", "change what a running group has agreed on", command_set},
     {"step-down", "have another node coordinate", command_step_down},
