@@ -85,7 +85,8 @@ static int tell(const struct cv_group_recovery *recovery)
 
 static int ask_for_word(const struct cv_group_recovery *recovery)
 {
-    fprintf(stderr, "conclave: nothing is changed: node %u would go on without node ", recovery->id);
+    fprintf(stderr, "conclave: nothing is changed: node %u, which knows epoch %llu, would go on without node ",
+            recovery->id, (unsigned long long)recovery->last_epoch);
     list_others(recovery, stderr);
     fprintf(stderr, "; --the-others-are-lost is your word that a majority of them runs no more and never will\n");
     return EXIT_UNKNOWN;
