@@ -10,9 +10,11 @@
  *     }
  *     conclave_close(session);
  *
- * What a session holds ends with the session: when it is closed, when the process dies, when the server is lost. A lock
- * with a time to live (`ttl_ms`) instead ends when that has run out, and is renewed by conclave_next_event() until
- * then, with another server if need be. Either way the holder is told: see conclave_next_event().
+ * What a session holds has a time to live, ten seconds unless you want another: the servers promise it for so long from
+ * when it was asked for or renewed last, even if some of them die or all are restarted. conclave_next_event() renews
+ * it, with another server if need be. **So call that, or conclave_renew(), every few seconds while you hold
+ * something**; otherwise it ends when its time is over, and conclave_unlock() tells (CONCLAVE_LOST). What is wanted to
+ * end with the session (`ends_with_session`) needs no renewal, and is lost with its server.
  *
  * Functions return 0 or one of the errors below. A session belongs to one thread at a time. No function uses signals,
  * threads or global state. libconclave(3) tells all of it.
@@ -31,6 +33,7 @@ extern "C" {
 #define CONCLAVE_API __attribute__((visibility("default")))
 
 #define CONCLAVE_NAME_BYTES 512 /* of a lock's or an election's name, at most */
+#define CONCLAVE_TTL_MS 10000   /* the time to live of a lock or a leadership, unless another is wanted */
 
 #define CONCLAVE_ERRORS(X)                                                                                             \
     X(CONCLAVE_TIMEOUT, -1, "waited too long")                                                                         \
@@ -86,10 +89,11 @@ CONCLAVE_API void conclave_interrupt(struct conclave *session);
 /* ---- locks ---- */
 
 struct conclave_want {
-    uint64_t wait_ms; /* give up after so long; 0: wait for as long as it takes */
-    uint64_t ttl_ms;  /* the lock outlives the session by so much; 0: it ends with the session */
-    bool try_once;    /* do not wait at all */
-    bool shared;      /* beside other shared holders */
+    uint64_t wait_ms;       /* give up after so long; 0: wait for as long as it takes */
+    uint64_t ttl_ms;        /* it lasts so long unless it is renewed; 0: CONCLAVE_TTL_MS */
+    bool try_once;          /* do not wait at all */
+    bool shared;            /* beside other shared holders */
+    bool ends_with_session; /* or with its server: it has no time to live */
 };
 
 /* Waits for the lock. `want` may be NULL: exclusive, for as long as it takes. The fence is above every earlier one. */
@@ -114,6 +118,8 @@ struct conclave_candidate {
     uint64_t wait_ms;  /* give up after so long; 0: wait for as long as it takes */
     uint32_t priority; /* the highest of the candidates is preferred */
     bool try_once;     /* do not wait at all */
+    uint64_t ttl_ms;   /* as of a lock */
+    bool ends_with_session;
 };
 
 struct conclave_leader {
@@ -146,8 +152,8 @@ struct conclave_event {
 
 /*
  * Waits up to `timeout_ms` (-1: for ever, 0: not at all) for an event. 1: *event is one; 0: there was none. Meanwhile
- * it renews what runs out. If the server is lost, another is sought: what the session held is lost then, but locks with
- * a time to live are renewed there, and elections observed there.
+ * it renews what runs out. If the server is lost, or has no majority, another is sought: what has a time to live is
+ * renewed there, elections are observed there, and what should end with the session is lost.
  */
 CONCLAVE_API int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms);
 

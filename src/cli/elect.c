@@ -17,6 +17,8 @@ static const char usage[] =
     "Stands for the election NAME and runs COMMAND while this process leads; or prints who leads, and every change.\n\n"
     "  --priority P     the highest of the candidates is preferred (0)\n"
     "  --wait T         give up after this time (wait for as long as it takes)\n"
+    "  --ttl T          the leadership lasts so long without a server, as it is renewed all the time; 0: it ends with\n"
+    "                   the session, and with the server (10s)\n"
     "  --observe        print a line for the leader of now and one for every later leader\n"
     "  --json           as JSON, a line each\n" HOLD_SERVER_HELP "  --help           this page\n\n"
     "T is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
@@ -25,6 +27,7 @@ static const char usage[] =
 static const struct option options[] = {
     {"priority", required_argument, NULL, HOLD_PRIORITY},
     {"wait", required_argument, NULL, HOLD_WAIT},
+    {"ttl", required_argument, NULL, HOLD_TTL},
     {"observe", no_argument, NULL, HOLD_OBSERVE},
     {"json", no_argument, NULL, HOLD_JSON},
     HOLD_SERVER_OPTIONS,

@@ -213,7 +213,7 @@ static void keep_watch(struct watch *watch)
     report(watch, GUARD_ENDED, watch->status);
 }
 
-static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mask)
+static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mask, const struct guard_heir *heir)
 {
     struct watch watch = {.fd = fd, .term_ms = GUARD_NEVER, .kill_ms = GUARD_NEVER, .leftover_ms = GUARD_NEVER};
     sigset_t all, child;
@@ -231,6 +231,8 @@ static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mas
     if (watch.command) {
         report(&watch, GUARD_STARTED, watch.command);
         keep_watch(&watch);
+        if (watch.fd < 0 || watch.overdue)
+            heir->let_go(heir->context);
     } else {
         report(&watch, GUARD_FAILED, errno);
     }
@@ -239,7 +241,7 @@ static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mas
 
 /* ---- the conclave process's side ---- */
 
-bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask)
+bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask, const struct guard_heir *heir)
 {
     int fd[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
@@ -250,7 +252,7 @@ bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask
     guard->pid = fork();
     if (guard->pid == 0) {
         close(fd[0]);
-        be_guard(fd[1], command, mask);
+        be_guard(fd[1], command, mask, heir);
     }
     const int error = errno;
     close(fd[1]);

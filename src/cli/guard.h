@@ -42,8 +42,14 @@ struct guard_report {
 /* Of a clock that no one sets and that goes on while the machine sleeps. */
 int64_t guard_now_ms(void);
 
+/* What the guard does when everything has ended and the conclave process cannot do it, since it is gone or stopped. */
+struct guard_heir {
+    void (*let_go)(void *context);
+    void *context;
+};
+
 /* Starts the command with this signal mask. False, with errno set, if there can be no guard. */
-bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask);
+bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask, const struct guard_heir *heir);
 
 /* A signal for the whole process group. */
 void guard_signal(const struct guard *guard, int signal);

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "client/line.h"
+#include "client/session.h"
 #include "core/parse.h"
 #include "secure/key.h"
 
@@ -137,20 +139,31 @@ int hold_open(struct conclave **session, const struct hold *hold)
     return error ? hold_explain(*session, "server", error) : 0;
 }
 
+static int give_up(const struct run *run)
+{
+    const struct hold *hold = run->hold;
+    return hold->campaign ? conclave_resign(run->session, hold->name)
+                          : conclave_unlock(run->session, hold->name, run->fence);
+}
+
 static int acquire(struct run *run)
 {
     const struct hold *hold = run->hold;
-    const struct conclave_candidate candidate = {hold->want.wait_ms, hold->priority, hold->want.try_once};
+    const struct conclave_candidate candidate = {.wait_ms = hold->want.wait_ms,
+                                                 .priority = hold->priority,
+                                                 .try_once = hold->want.try_once,
+                                                 .ttl_ms = hold->want.ttl_ms,
+                                                 .ends_with_session = hold->want.ends_with_session};
     expect_a_wait(hold);
     int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
                                : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
-    if (!error)
+    if (!error && hold->want.ends_with_session)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
     expect_no_wait();
     if (error && interrupted_by) {
         /* The session's end gives up the wait, but not a lock with a time to live that was just granted. */
-        if (run->fence && hold->want.ttl_ms)
-            conclave_unlock(run->session, hold->name, run->fence);
+        if (run->fence && !hold->want.ends_with_session)
+            give_up(run);
         return HOLD_SIGNAL + interrupted_by;
     }
     if (error == CONCLAVE_TIMEOUT) {
@@ -179,7 +192,7 @@ static void tell_limit(struct run *run)
 /* Only a session's own lock with a lease leaves time to end in peace: others have promised to wait for the lease. */
 static void lose(struct run *run)
 {
-    const bool in_peace = !run->hold->want.ttl_ms && run->kill_ms != GUARD_NEVER;
+    const bool in_peace = run->hold->want.ends_with_session && run->kill_ms != GUARD_NEVER;
     if (run->lost)
         return;
     run->lost = true;
@@ -241,8 +254,10 @@ static sigset_t collect_signals(struct run *run)
 /* After a stop: was the lock lost meanwhile? A command that may no longer run does not go on. */
 static void resume(struct run *run)
 {
+    const bool ends_with_session = run->hold->want.ends_with_session;
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
-    if (left_ms >= 0 && !run->lost && conclave_renew(run->session, run->hold->name, run->fence, NULL) != 0)
+    const int error = left_ms >= 0 && !run->lost ? conclave_renew(run->session, run->hold->name, run->fence, NULL) : 0;
+    if (error == CONCLAVE_LOST || (error && (ends_with_session || left_ms == 0)))
         lose(run);
     attend_session(run);
     if (!run->lost)
@@ -299,6 +314,19 @@ static void attend_guard(struct run *run)
     }
 }
 
+/* In the guard, which has a copy of the session. Its connection is still the conclave process's, or nobody's: what ends
+   with the session ends with that, and for the rest there is the secret. */
+static void let_go(void *context)
+{
+    struct run *run = context;
+    if (run->hold->want.ends_with_session) {
+        shutdown(conclave_fd(run->session), SHUT_RDWR);
+        return;
+    }
+    cv_client_disconnect(run->session);
+    give_up(run);
+}
+
 static void run_command(struct run *run)
 {
     const sigset_t before = collect_signals(run);
@@ -310,7 +338,8 @@ static void run_command(struct run *run)
         return;
     }
     describe_to_command(run);
-    if (run->signals < 0 || !guard_start(&run->guard, run->hold->command, &before)) {
+    const struct guard_heir heir = {let_go, run};
+    if (run->signals < 0 || !guard_start(&run->guard, run->hold->command, &before, &heir)) {
         command_refuse("cannot run anything: %s", strerror(errno));
         run->code = HOLD_TROUBLE;
         return;
@@ -346,8 +375,7 @@ static void give_back(struct run *run)
     const struct hold *hold = run->hold;
     if (run->lost)
         return;
-    const int error = hold->campaign ? conclave_resign(run->session, hold->name)
-                                     : conclave_unlock(run->session, hold->name, run->fence);
+    const int error = give_up(run);
     if (error != CONCLAVE_LOST)
         return;
     command_refuse("%s %s: had been lost before the command ended", what(hold), cv_brief(hold->name).text);

@@ -73,7 +73,8 @@ static int read_option(struct hold *hold, int option, const char *usage)
         hold->want.try_once = hold->want.wait_ms == 0;
         break;
     case HOLD_TTL:
-        code = read_time("--ttl", 1, &hold->want.ttl_ms);
+        code = read_time("--ttl", 0, &hold->want.ttl_ms);
+        hold->want.ends_with_session = hold->want.ttl_ms == 0;
         break;
     case HOLD_SHARED:
         hold->want.shared = true;

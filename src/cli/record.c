@@ -108,19 +108,23 @@ static void write_view(void *context, const struct cv_view *view)
 }
 
 static void write_grant(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session,
-                        bool shared, bool begins)
+                        bool shared, enum cv_grant_event event, uint64_t ttl_ms)
 {
+    static const char *const names[] = {
+        [CV_GRANT_BEGINS] = "grant", [CV_GRANT_RENEWED] = "renew", [CV_GRANT_ENDS] = "end"};
     struct record *record = context;
     struct cv_json json = {.out = record->file};
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "time", cv_loop_now());
-    cv_json_text(&json, "event", begins ? "grant" : "end");
+    cv_json_text(&json, "event", names[event]);
     cv_json_count(&json, "node", record->settings->id);
     write_subject(&json, instance);
     cv_json_count(&json, "session", session);
     cv_json_count(&json, "fence", fence);
     if (shared)
         cv_json_truth(&json, "shared", true);
+    if (ttl_ms)
+        cv_json_count(&json, "ttl", ttl_ms);
     end_line(record, &json);
 }
 

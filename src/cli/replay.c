@@ -218,9 +218,23 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
     return read_message(reading, line, story->algorithm, event);
 }
 
-static int read_grant(struct reading *reading, const json_t *line, struct replay_story *story, bool begins)
+static int read_renewal(const struct reading *reading, const json_t *line, struct replay_story *story)
+{
+    struct replay_renewal *renewal =
+        add((void **)&story->renewals, &story->renewal_count, &story->renewal_room, sizeof *renewal);
+    if (renewal)
+        *renewal = (struct replay_renewal){.fence = number_of(line, "fence"),
+                                           .time = reading->last,
+                                           .ends = strcmp(text_of(line, "event"), "end") == 0};
+    return renewal ? 0 : CV_ENOMEM;
+}
+
+static int read_grant(struct reading *reading, const json_t *line, struct replay_story *story)
 {
     const uint64_t fence = number_of(line, "fence");
+    const bool begins = strcmp(text_of(line, "event"), "grant") == 0;
+    if (!begins && json_object_get(line, "ttl"))
+        return read_renewal(reading, line, story);
     if (begins) {
         struct replay_grant *grant =
             add((void **)&story->grants, &story->grant_count, &story->grant_room, sizeof *grant);
@@ -230,6 +244,7 @@ static int read_grant(struct reading *reading, const json_t *line, struct replay
                                            .fence = fence,
                                            .begun = reading->last,
                                            .ended = CV_NEVER,
+                                           .ttl = json_object_get(line, "ttl") ? 1000 * number_of(line, "ttl") : 0,
                                            .shared = json_is_true(json_object_get(line, "shared"))};
         return grant ? 0 : CV_ENOMEM;
     }
@@ -309,8 +324,8 @@ static int read_line(struct reading *reading, const json_t *line)
     struct replay_story *story = story_of(reading->replay, subject, text_of(line, "name"), algorithm);
     if (!story)
         return CV_ENOMEM;
-    if (strcmp(name, "grant") == 0 || strcmp(name, "end") == 0)
-        return read_grant(reading, line, story, *name == 'g');
+    if (strcmp(name, "grant") == 0 || strcmp(name, "renew") == 0 || strcmp(name, "end") == 0)
+        return read_grant(reading, line, story);
     if (!find_type(name, &event))
         return complain(reading, "expected a known event");
     return read_event(reading, line, story, event);
@@ -419,6 +434,7 @@ void replay_free(struct replay *replay)
             free((void *)(uintptr_t)story->events[j].content);
         free(story->events);
         free(story->grants);
+        free(story->renewals);
         free(story->subject);
         free(story->name);
         free(story);

@@ -16,7 +16,14 @@ struct replay_grant {
     cv_node node;
     uint64_t session, fence;
     uint64_t begun, ended; /* CV_NEVER: not yet */
+    uint64_t ttl; /* it lasts so long from when it was renewed last, whatever becomes of its node; 0: no longer */
     bool shared, died;
+};
+
+/* Something with a time to live was renewed, or has ended, at whichever node. */
+struct replay_renewal {
+    uint64_t fence, time;
+    bool ends;
 };
 
 /* One name. */
@@ -27,6 +34,8 @@ struct replay_story {
     size_t count, room;
     struct replay_grant *grants;
     size_t grant_count, grant_room;
+    struct replay_renewal *renewals; /* in the order of fences and times once it is told */
+    size_t renewal_count, renewal_room;
 
     /* Filled in by replay_tell(). */
     struct cv_scenario scenario;

@@ -365,9 +365,41 @@ static int tell_nodes(const struct replay *replay, struct replay_story *story)
     return fits ? 0 : CV_ENOMEM;
 }
 
-/* Of those who held it, whatever the nodes did meanwhile. What a dead node had granted is over with it. */
+static int by_renewal(const void *left, const void *right)
+{
+    const struct replay_renewal *x = left, *y = right;
+    return x->fence != y->fence ? (x->fence < y->fence ? -1 : 1)
+           : x->time != y->time ? (x->time < y->time ? -1 : 1)
+                                : 0;
+}
+
+/* What has a time to live outlasts its node, until it is ended by any, or its time is over. */
+static uint64_t end_of_promise(const struct replay_story *story, const struct replay_grant *grant)
+{
+    size_t low = 0, high = story->renewal_count;
+    uint64_t until = grant->begun + grant->ttl;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (story->renewals[middle].fence < grant->fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < story->renewal_count && story->renewals[low].fence == grant->fence; low++) {
+        const struct replay_renewal *it = &story->renewals[low];
+        if (it->ends)
+            return it->time < until ? it->time : until;
+        until = it->time + grant->ttl;
+    }
+    return until;
+}
+
+/* Of those who held it, whatever the nodes did meanwhile. What a dead node had granted is over with it, but for what
+ * has a time to live. */
 static void tell_clients(const struct replay *replay, struct replay_story *story)
 {
+    if (story->renewal_count)
+        qsort(story->renewals, story->renewal_count, sizeof *story->renewals, by_renewal);
     for (size_t i = 0; i < story->grant_count; i++) {
         const struct replay_grant *grant = &story->grants[i];
         if (grant->begun > replay->curtain)
@@ -375,10 +407,10 @@ static void tell_clients(const struct replay *replay, struct replay_story *story
         struct cv_entry entry = {.node = grant->node,
                                  .requested = grant->begun,
                                  .entered = grant->begun,
-                                 .left = grant->ended,
+                                 .left = grant->ttl ? end_of_promise(story, grant) : grant->ended,
                                  .fence = grant->fence,
                                  .shared = grant->shared};
-        for (size_t j = 0; j < replay->break_count; j++) {
+        for (size_t j = 0; j < replay->break_count && !grant->ttl; j++) {
             const struct replay_break *it = &replay->breaks[j];
             if (it->node == grant->node && !it->back && it->time >= grant->begun && it->time < entry.left) {
                 entry.left = it->time;

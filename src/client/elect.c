@@ -7,12 +7,16 @@
 int conclave_campaign(struct conclave *session, const char *name, const struct conclave_candidate *candidate,
                       uint64_t *fence)
 {
-    char priority[24];
+    char priority[24], ttl[24];
     int64_t asked_ms;
     int error = cv_client_check_name(session, name);
     if (error)
         return error;
+    const uint64_t wanted_ms = candidate && candidate->ttl_ms ? candidate->ttl_ms : CONCLAVE_TTL_MS;
+    const uint64_t ttl_ms = candidate && candidate->ends_with_session ? 0 : wanted_ms;
     struct cv_client_words words = {2, {"CAMPAIGN", name}};
+    if (ttl_ms)
+        cv_client_want_ttl(session, ttl_ms, ttl, &words);
     if (candidate && candidate->priority) {
         snprintf(priority, sizeof priority, "%" PRIu32, candidate->priority);
         words.word[words.count++] = "PRIORITY";
@@ -21,16 +25,11 @@ int conclave_campaign(struct conclave *session, const char *name, const struct c
     const bool try_once = candidate && candidate->try_once, patient = !candidate || !candidate->wait_ms;
     const uint64_t wait_ms = try_once ? 0 : patient ? UINT64_MAX : candidate->wait_ms;
     error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
-    if (error)
-        return error;
-    struct cv_client_interest *led = cv_client_remember(session, CV_CLIENT_LED, name);
-    if (!led) {
-        cv_client_disconnect(session);
-        return CONCLAVE_NO_MEMORY;
+    if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
+        cv_client_end(session, "RESIGN", name, *fence, true);
+        return cv_client_fail(session, error, "interrupted");
     }
-    led->fence = *fence;
-    led->renew_ms = 0;
-    return 0;
+    return error ? error : cv_client_begin(session, CV_CLIENT_LED, name, *fence, ttl_ms, false, asked_ms);
 }
 
 static int ask_about(struct conclave *session, const char *command, const char *name, struct cv_text *answer)
@@ -45,8 +44,12 @@ int conclave_resign(struct conclave *session, const char *name)
     struct cv_resp_item item;
     struct cv_text answer;
     struct cv_client_interest *led = name ? cv_client_find(session, name, 0) : NULL;
-    if (led && led->kind == CV_CLIENT_LED)
+    if (led && led->kind == CV_CLIENT_LED) {
+        const uint64_t fence = led->fence, ttl_ms = led->ttl_ms;
         cv_client_forget(session, led);
+        if (ttl_ms)
+            return cv_client_end(session, "RESIGN", name, fence, true);
+    }
     const int error = ask_about(session, "RESIGN", name, &answer);
     if (error)
         return error;

@@ -154,8 +154,12 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
     struct conclave_leader leader;
     struct cv_resp_item item;
     struct cv_text rest = answer;
-    if (!about || !cv_resp_next(&rest, &item) || item.kind == CV_RESP_ERROR)
-        return; /* a server in trouble may be better when it is asked again */
+    if (!about || !cv_resp_next(&rest, &item))
+        return;
+    if (item.kind == CV_RESP_ERROR) { /* a server in trouble may be better when it is asked again, or another is */
+        session->forsaken = about->ttl_ms && cv_client_servers(session->servers) > 1;
+        return;
+    }
     if (about->kind == CV_CLIENT_OBSERVED) {
         if (cv_client_read_leader(session, answer, &leader) == 0)
             see_leader(session, about, &leader);
@@ -168,11 +172,27 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
 
 /* ---- what is due ---- */
 
+/* By any server, even after all have forgotten it. */
+void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
+                           struct cv_client_words *words)
+{
+    const char *more[] = {"SECRET", session->secret, "TTL", ttl};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        words->word[words->count++] = more[i];
+    if (interest->shared)
+        words->word[words->count++] = "SHARED";
+    if (interest->kind == CV_CLIENT_LED)
+        words->word[words->count++] = "LEADER";
+}
+
 static int ask_again(struct conclave *session, struct cv_client_interest *interest, int64_t now_ms)
 {
-    char fence[24];
+    char fence[24], ttl[24];
     snprintf(fence, sizeof fence, "%" PRIu64, interest->fence);
-    const struct cv_client_words renew = {3, {"RENEW", interest->name, fence}};
+    snprintf(ttl, sizeof ttl, "%" PRIu64, interest->ttl_ms);
+    struct cv_client_words renew = {3, {"RENEW", interest->name, fence}};
+    if (interest->ttl_ms)
+        cv_client_show_secret(session, interest, ttl, &renew);
     const struct cv_client_words look = {2, {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
     const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
     /* If no answer comes, ask again before it is too late. */
@@ -191,10 +211,10 @@ static bool server_hangs(const struct conclave *session, int64_t now_ms)
     for (const struct cv_client_interest *each = session->interests; each; each = each->next) {
         if (each->kind != CV_CLIENT_OBSERVED && !each->ttl_ms)
             return false;
-        if (each->ttl_ms && (int64_t)each->ttl_ms / 4 < patience_ms)
-            patience_ms = (int64_t)each->ttl_ms / 4;
+        if (each->ttl_ms && (int64_t)each->ttl_ms / 8 < patience_ms)
+            patience_ms = (int64_t)each->ttl_ms / 8;
     }
-    return oldest && now_ms - oldest->asked_ms >= patience_ms;
+    return session->forsaken || (oldest && now_ms - oldest->asked_ms >= patience_ms);
 }
 
 static int do_what_is_due(struct conclave *session)

@@ -88,6 +88,40 @@ int cv_client_acquire(struct conclave *session, const struct cv_client_words *wo
 
 /* ---- locks ---- */
 
+void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char ttl[24], struct cv_client_words *words)
+{
+    snprintf(ttl, 24, "%" PRIu64, ttl_ms);
+    words->word[words->count++] = "TTL";
+    words->word[words->count++] = ttl;
+    words->word[words->count++] = "SECRET";
+    words->word[words->count++] = session->secret;
+}
+
+int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence,
+                    uint64_t ttl_ms, bool shared, int64_t asked_ms)
+{
+    struct cv_client_interest *held = cv_client_remember(session, kind, name);
+    int error = 0;
+    if (!held) {
+        cv_client_disconnect(session);
+        return CONCLAVE_NO_MEMORY;
+    }
+    held->fence = fence;
+    held->ttl_ms = ttl_ms;
+    held->shared = shared;
+    held->renew_ms = 0; /* whether and when a session's own lock runs out has yet to be asked */
+    if (!ttl_ms)
+        return 0;
+    /* Its time began when it was granted, and that is only known to be after it was asked for. */
+    const int64_t took_ms = cv_client_now_ms() - asked_ms;
+    cv_client_extend(held, asked_ms, (int64_t)ttl_ms);
+    if (took_ms > (int64_t)ttl_ms / 10)
+        error = conclave_renew(session, name, fence, NULL);
+    if (error == CONCLAVE_INTERRUPTED)
+        cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
+    return error;
+}
+
 int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want, uint64_t *fence)
 {
     static const struct conclave_want nothing_special = {0};
@@ -97,40 +131,19 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     int error = cv_client_check_name(session, name);
     if (error)
         return error;
+    const uint64_t ttl_ms = want->ends_with_session ? 0 : want->ttl_ms ? want->ttl_ms : CONCLAVE_TTL_MS;
     struct cv_client_words words = {2, {"LOCK", name}};
-    if (want->ttl_ms) {
-        snprintf(ttl, sizeof ttl, "%" PRIu64, want->ttl_ms);
-        words.word[words.count++] = "TTL";
-        words.word[words.count++] = ttl;
-    }
+    if (ttl_ms)
+        cv_client_want_ttl(session, ttl_ms, ttl, &words);
     if (want->shared)
         words.word[words.count++] = "SHARED";
     const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
     error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
-    if (error == CONCLAVE_INTERRUPTED && *fence && want->ttl_ms) {
-        conclave_unlock(session, name, *fence); /* it was granted at that moment, and would outlive the session */
+    if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
+        cv_client_end(session, "UNLOCK", name, *fence, true); /* granted at that moment, it would outlive the session */
         return cv_client_fail(session, error, "interrupted");
     }
-    if (error)
-        return error;
-    struct cv_client_interest *held = cv_client_remember(session, CV_CLIENT_HELD, name);
-    if (!held) {
-        cv_client_disconnect(session);
-        return CONCLAVE_NO_MEMORY;
-    }
-    held->fence = *fence;
-    held->ttl_ms = want->ttl_ms;
-    held->renew_ms = 0; /* whether and when a session's own lock runs out has yet to be asked */
-    if (!want->ttl_ms)
-        return 0;
-    /* Its time began when it was granted, and that is only known to be after it was asked for. */
-    const int64_t took_ms = cv_client_now_ms() - asked_ms;
-    cv_client_extend(held, asked_ms, (int64_t)want->ttl_ms);
-    if (took_ms > (int64_t)want->ttl_ms / 10)
-        error = conclave_renew(session, name, *fence, NULL);
-    if (error == CONCLAVE_INTERRUPTED)
-        conclave_unlock(session, name, *fence);
-    return error;
+    return error ? error : cv_client_begin(session, CV_CLIENT_HELD, name, *fence, ttl_ms, want->shared, asked_ms);
 }
 
 int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence)
@@ -143,30 +156,49 @@ int conclave_timed_lock(struct conclave *session, const char *name, uint64_t wai
     return conclave_lock(session, name, &(struct conclave_want){.wait_ms = wait_ms, .try_once = !wait_ms}, fence);
 }
 
-int conclave_unlock(struct conclave *session, const char *name, uint64_t fence)
+/* If it is not held when it is asked for again, the server that was lost has ended it before. */
+int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret)
 {
     char digits[24];
     struct cv_text answer;
     int64_t released = 0;
-    int error = cv_client_check_name(session, name);
+    snprintf(digits, sizeof digits, "%" PRIu64, fence);
+    struct cv_client_words words = {3, {command, name, digits}};
+    if (secret) {
+        words.word[words.count++] = "SECRET";
+        words.word[words.count++] = session->secret;
+    }
+    const int64_t until_ms = cv_client_now_ms() + PATIENCE_MS;
+    for (bool again = false;; again = true) {
+        int error = cv_client_ask(session, &words, soon(session), &answer);
+        if (!error)
+            error = read_number(session, answer, &released);
+        const bool elsewhere = error == CONCLAVE_NO_SERVER || error == CONCLAVE_NO_QUORUM;
+        if (secret && elsewhere && cv_client_now_ms() < until_ms) {
+            cv_client_disconnect(session);
+            session->turn++;
+            if (cv_client_wait(session, cv_client_now_ms() + PAUSE_MS) == 0)
+                continue;
+        }
+        return error || released || again ? error : cv_client_fail(session, CONCLAVE_LOST, "it was not held any more");
+    }
+}
+
+int conclave_unlock(struct conclave *session, const char *name, uint64_t fence)
+{
+    const int error = cv_client_check_name(session, name);
     if (error)
         return error;
-    snprintf(digits, sizeof digits, "%" PRIu64, fence);
     struct cv_client_interest *held = cv_client_find(session, name, fence);
+    const bool secret = !held || held->ttl_ms;
     if (held)
         cv_client_forget(session, held);
-    const struct cv_client_words words = {3, {"UNLOCK", name, digits}};
-    error = cv_client_ask(session, &words, soon(session), &answer);
-    if (!error)
-        error = read_number(session, answer, &released);
-    if (!error && released == 0)
-        error = cv_client_fail(session, CONCLAVE_LOST, "it was not held any more");
-    return error;
+    return cv_client_end(session, "UNLOCK", name, fence, secret);
 }
 
 int conclave_renew(struct conclave *session, const char *name, uint64_t fence, int64_t *left_ms)
 {
-    char digits[24];
+    char digits[24], ttl[24];
     struct cv_text answer;
     int64_t left = 0;
     int error = cv_client_check_name(session, name);
@@ -174,11 +206,15 @@ int conclave_renew(struct conclave *session, const char *name, uint64_t fence, i
         return error;
     snprintf(digits, sizeof digits, "%" PRIu64, fence);
     const int64_t asked_ms = cv_client_now_ms();
-    const struct cv_client_words words = {3, {"RENEW", name, digits}};
+    struct cv_client_words words = {3, {"RENEW", name, digits}};
+    struct cv_client_interest *held = cv_client_find(session, name, fence);
+    snprintf(ttl, sizeof ttl, "%" PRIu64, held ? held->ttl_ms : 0);
+    if (held && held->ttl_ms)
+        cv_client_show_secret(session, held, ttl, &words);
     error = cv_client_ask(session, &words, soon(session), &answer);
     if (!error)
         error = read_number(session, answer, &left);
-    struct cv_client_interest *held = cv_client_find(session, name, fence);
+    held = cv_client_find(session, name, fence);
     if (error == CONCLAVE_TIMEOUT) {
         if (held)
             cv_client_forget(session, held);

@@ -4,12 +4,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -199,6 +201,7 @@ static void hang_up(struct conclave *session)
     session->scan = (struct cv_resp_scan){0};
     session->out.length = 0;
     session->out.full = false;
+    session->forsaken = false;
     while (session->first_question)
         pop_question(session);
 }
@@ -242,6 +245,17 @@ int cv_client_wait(struct conclave *session, int64_t until_ms)
     return 0;
 }
 
+/* False if there is no randomness, which is a broken system's. */
+static bool choose_secret(char secret[33])
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
 /* A session without a connection. */
 static int begin(struct conclave **session_out, const char *servers, int timeout_ms)
 {
@@ -257,7 +271,7 @@ static int begin(struct conclave **session_out, const char *servers, int timeout
     session->timeout_ms = timeout_ms;
     cv_resp_begin(&session->out, MOST_TO_SEND);
     session->servers = strdup(servers);
-    if (session->wake < 0 || !session->servers)
+    if (session->wake < 0 || !session->servers || !choose_secret(session->secret))
         return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory or descriptors");
     if (!cv_client_servers(servers))
         return cv_client_fail(session, CONCLAVE_INVALID, "the list of servers is empty");
@@ -432,10 +446,30 @@ int conclave_open_with(struct conclave **session, const struct conclave_options 
     return error ? error : cv_client_connect(*session);
 }
 
+/* What has a time to live does not end with the connection. If the server does not answer at once, its time ends it. */
+static void give_up_all(struct conclave *session)
+{
+    int error = 0;
+    for (struct cv_client_interest *each = session->interests; each && !error && session->fd >= 0; each = each->next) {
+        char fence[24];
+        struct cv_text answer;
+        snprintf(fence, sizeof fence, "%" PRIu64, each->fence);
+        const char *command = each->kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK";
+        const struct cv_client_words words = {5, {command, each->name, fence, "SECRET", session->secret}};
+        if (!each->ttl_ms)
+            continue;
+        each->ttl_ms = 0;
+        error = put_question(session, &words, NULL, true);
+        if (!error)
+            error = await(session, cv_client_now_ms() + LAST_WORDS_MS, &answer);
+    }
+}
+
 void conclave_close(struct conclave *session)
 {
     if (!session)
         return;
+    give_up_all(session);
     hang_up(session);
     while (session->interests)
         cv_client_forget(session, session->interests);

@@ -22,7 +22,8 @@ struct cv_client_interest {
     struct cv_client_interest *next;
     enum cv_client_kind kind;
     uint64_t fence;
-    uint64_t ttl_ms;               /* 0: ends with the session */
+    uint64_t ttl_ms; /* 0: ends with the session */
+    bool shared;
     int64_t ends_ms;               /* surely held until then */
     int64_t renew_ms;              /* the server is to be asked then */
     struct conclave_leader leader; /* the one told last, of an observed election */
@@ -46,7 +47,9 @@ struct conclave {
     char *servers;
     size_t turn; /* of the servers: where to look for one next */
     int timeout_ms;
-    int fd, wake; /* the connection, -1 if there is none; what conclave_interrupt() writes to */
+    char secret[33]; /* of what it holds: with it other servers renew and end that, too */
+    bool forsaken;   /* the server has no majority, and another may have one */
+    int fd, wake;    /* the connection, -1 if there is none; what conclave_interrupt() writes to */
     int64_t retry_ms;
     struct cv_tls_context *credentials; /* NULL: plaintext */
     struct cv_tls *tls;                 /* of the connection; NULL: plaintext */
@@ -112,6 +115,9 @@ void cv_client_forget(struct conclave *session, struct cv_client_interest *inter
 /* The interest is held until so much after the moment the server was asked; -1: it does not run out. */
 void cv_client_extend(struct cv_client_interest *interest, int64_t asked_ms, int64_t left_ms);
 
+void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
+                           struct cv_client_words *words);
+
 /* What the connection's end, a push, and the answer to a question asked in passing mean. */
 void cv_client_disconnected(struct conclave *session);
 void cv_client_pushed(struct conclave *session, struct cv_text push);
@@ -123,6 +129,16 @@ int cv_client_read_leader(struct conclave *session, struct cv_text answer, struc
 /* ---- lock.c ---- */
 
 int cv_client_check_name(struct conclave *session, const char *name);
+
+/* The words for a time to live; `ttl` is room for one of them. */
+void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char ttl[24], struct cv_client_words *words);
+
+/* It was granted. If that took long its time is asked for. */
+int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence,
+                    uint64_t ttl_ms, bool shared, int64_t asked_ms);
+
+/* Ends what has that fence, by UNLOCK or RESIGN, with another server if the first is lost meanwhile. */
+int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret);
 
 /* Asks for something worth waiting for, with other servers too if the one that was asked is lost meanwhile. */
 int cv_client_acquire(struct conclave *session, const struct cv_client_words *words, uint64_t wait_ms, uint64_t *fence,

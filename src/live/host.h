@@ -62,30 +62,36 @@ enum cv_instance_flag {
     CV_TOLD = 1u << 7     /* the other members of the view were told that it is in use here */
 };
 
-/* A hold of another node, to be kept here if that node is gone in the next view. */
-struct cv_deposit {
-    struct cv_deposit *next;
-    cv_node node;
+/* A hold with a time to live, as all members of the view know it, so that it outlives the node that granted it. */
+struct cv_promise {
+    struct cv_promise *next;
     uint64_t fence, ttl_ms;
-    uint64_t entry, generation; /* generation 0: it is not shared */
+    uint64_t entry, generation; /* the algorithm's fence; the readers that are inside together, 0: it is not shared */
+    uint64_t digest[2];         /* of its secret */
+    uint64_t owner;             /* the session that it was granted to, */
+    cv_id origin;               /* and that session's node */
+    cv_node keeper;             /* the member that counts its time, renews it and ends it */
+    bool acknowledged;          /* this node has told the keeper that it knows */
+    cv_set known_by;            /* while a view is prepared: members that have reported it, */
+    uint64_t known_in;          /* and the latest view that one of them was in */
 };
 
 struct cv_instance {
     struct cv_host *host;
     struct cv_policy *policy;
-    struct cv_group *group;    /* the policy's; a ballot has its own */
-    uint32_t *attributes;      /* of a ballot: what each node's candidate has, 0 if it has none */
-    struct cv_instance *chain; /* with the same place in the table */
-    size_t place;              /* among all instances */
-    void *user;                /* the service's */
-    struct cv_deposit *deposits;
+    struct cv_group *group;      /* the policy's; a ballot has its own */
+    uint32_t *attributes;        /* of a ballot: what each node's candidate has, 0 if it has none */
+    struct cv_instance *chain;   /* with the same place in the table */
+    size_t place;                /* among all instances */
+    void *user;                  /* the service's */
+    struct cv_promise *promises; /* of this view */
+    struct cv_promise *told;     /* of the next one, while it is prepared */
     uint64_t hash;
     uint64_t clock;
     uint64_t round;
     uint64_t fence;      /* of the last entry */
     uint64_t sharing;    /* the generation of readers whose clients are inside together; 0: they are alone */
     cv_node holder;      /* while a view begins: who is inside, */
-    bool presumed;       /* (by a deposit,) */
     cv_set sharers;      /* who is so together with it, */
     uint64_t generation; /* and with which readers */
     uint32_t flags;      /* enum cv_instance_flag */
@@ -183,8 +189,12 @@ struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject sub
 /* Finds it, or begins it; NULL if there are too many or no memory. */
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
 void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
+/* Adds it, or replaces the one with the same fence; NULL if there is no memory. */
+struct cv_promise *cv_promise_put(struct cv_promise **list, const struct cv_promise *promise);
+struct cv_promise *cv_promise_find(struct cv_promise *list, uint64_t fence);
 /* Frees the one that it points to. */
-void cv_host_drop_deposit(struct cv_deposit **at);
+void cv_promise_drop(struct cv_promise **at);
+void cv_promise_drop_all(struct cv_promise **list);
 /* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
 uint32_t cv_host_policy(const struct cv_host *host, enum cv_subject subject, const char *name);
 

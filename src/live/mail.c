@@ -65,7 +65,8 @@ void cv_mail_opened(void *context, struct cv_instance *instance)
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
                         const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->session, notice->fence, notice->value, notice->generation};
+    const uint64_t body[] = {notice->session,   notice->fence,     notice->value, notice->generation,
+                             notice->digest[0], notice->digest[1], notice->owner};
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
                              .kind = notice->kind,
                              .subject = subject,
@@ -147,7 +148,9 @@ static void on_notice(struct cv_member *member, cv_node from, const struct cv_fr
                                      .session = cv_frame_number(frame, 0),
                                      .fence = cv_frame_number(frame, 1),
                                      .value = cv_frame_number(frame, 2),
-                                     .generation = cv_frame_number(frame, 3)};
+                                     .generation = cv_frame_number(frame, 3),
+                                     .digest = {cv_frame_number(frame, 4), cv_frame_number(frame, 5)},
+                                     .owner = cv_frame_number(frame, 6)};
     if (frame->kind < CV_NOTICE_KINDS)
         member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
 }

@@ -494,6 +494,8 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
     if (!error)
         error = cv_raft_open(&member->raft, member, settings, &away_us, complaint);
+    if (!error)
+        error = cv_ttl_ceiling_open(&member->ceiling, member, settings->raft ? settings->directory : NULL, complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;
@@ -512,5 +514,6 @@ void cv_member_close(struct cv_member *member)
     cv_peers_free(&member->peers);
     cv_security_close(&member->security);
     cv_mail_free(member);
+    cv_ttl_ceiling_close(&member->ceiling);
     cv_raft_free(member->raft);
 }

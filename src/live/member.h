@@ -12,6 +12,7 @@
 #include "live/peers.h"
 #include "live/raft.h"
 #include "live/security.h"
+#include "live/ttl_ceiling.h"
 
 struct cv_settings;
 
@@ -34,8 +35,9 @@ enum cv_notice_kind {
     CV_NOTICE_REFUSE,
     CV_NOTICE_CLOSE,
     CV_NOTICE_RETURN,
-    CV_NOTICE_DEPOSIT, /* keep this hold, `value` is its time to live, `session` its entry, if I am gone */
-    CV_NOTICE_TAKE_BACK,
+    CV_NOTICE_PROMISE,  /* a hold with a time to live, `value`; `session` is its entry, `owner` who has it */
+    CV_NOTICE_PROMISED, /* the sender knows the one of that fence */
+    CV_NOTICE_OVER,     /* the one of that fence has ended */
     CV_NOTICE_KINDS
 };
 
@@ -45,6 +47,8 @@ struct cv_notice {
     uint64_t fence;
     uint64_t value;
     uint64_t generation; /* of readers */
+    uint64_t digest[2];  /* of a secret */
+    uint64_t owner;      /* a session of the sender */
 };
 
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
@@ -57,17 +61,22 @@ struct cv_member_calls {
     size_t (*in_use)(const void *context);      /* names that are not idle, about */
     void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
     void (*hopeless)(void *context);            /* nor is there any use in waiting */
+    void (*began)(void *context);               /* a view; after `resume` of all its names. May be NULL */
+    void (*covered)(void *context);             /* the disk has a longer time to live than before. May be NULL */
     void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                   const struct cv_notice *notice);
     void *context;
 };
 
+enum cv_grant_event { CV_GRANT_BEGINS, CV_GRANT_RENEWED, CV_GRANT_ENDS };
+
 /* Whoever keeps a record. */
 struct cv_recorder {
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event);
     void (*view)(void *context, const struct cv_view *view);
+    /* `ttl_ms`: how long it lasts whatever becomes of its node, unless it is renewed; 0: no longer than that. */
     void (*grant)(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
-                  bool begins);
+                  enum cv_grant_event event, uint64_t ttl_ms);
     void *context;
 };
 
@@ -77,6 +86,21 @@ struct cv_early {
     cv_node from;
     size_t size;
     unsigned char bytes[];
+};
+
+/*
+ * What the members of a view that is prepared remember of promises (view_promises.c). A promise is known to a majority
+ * of the voters. As long as less than that have forgotten what they knew, or are gone, everyone that counts is reported
+ * by somebody. Otherwise there is a time of grace: as long as the longest promise that any disk knows of, names are
+ * given only to those who claim what they were promised.
+ */
+struct cv_recollection {
+    uint64_t epoch[CV_MAX_MEMBERS]; /* the last view that each was in; 0: it has just started */
+    cv_set heard;
+    uint64_t ceiling_ms; /* the highest of their disks' */
+    uint64_t grace_ms;   /* that are left, or begin with the view */
+    bool prepares, settled;
+    uint64_t entry, prior; /* the epochs of the last entry, and of the one before, that this node knows */
 };
 
 struct cv_member {
@@ -113,7 +137,10 @@ struct cv_member {
     uint64_t started_us, began_us; /* when the process started, when the last view began */
     uint64_t lost_us; /* when the last view began of which somebody is missing who may have held anything */
     cv_set anew;      /* while a view begins: members who do not know what they held */
-    uint64_t lapses;  /* of this node's lease, when the last view began */
+    struct cv_recollection recollection;
+    struct cv_ttl_ceiling ceiling;
+    uint64_t grace_until_us; /* what nobody is known to hold is given only to who claims it */
+    uint64_t lapses;         /* of this node's lease, when the last view began */
 };
 
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint. `user` and `recorder` are set before, the rest is zero. */
@@ -125,10 +152,12 @@ cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject su
                         const struct cv_notice *notice);
 
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
-                                          uint64_t fence, uint64_t session, bool shared, bool begins)
+                                          uint64_t fence, uint64_t session, bool shared, enum cv_grant_event event,
+                                          uint64_t ttl_ms)
 {
     if (member->recorder.grant)
-        member->recorder.grant(member->recorder.context, instance, fence, session, shared, begins);
+        member->recorder.grant(member->recorder.context, instance, fence, session, shared, event,
+                               member->raft ? ttl_ms : 0);
 }
 
 /* What a candidate of that node has from now on: a new term of the ballot begins. */
@@ -177,6 +206,23 @@ void cv_views_crowded(void *context);
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* Asks the log's leader for something. */
 void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);
+
+/* ---- view_promises.c ---- */
+
+/* A view is over; does this node prepare the next? */
+void cv_recollection_begin(struct cv_member *member, bool prepares);
+/* A member remembers what happened since that view; its disk's ceiling, and what is left of a grace. */
+void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
+                          uint64_t grace_ms);
+/* A member knows of this promise. */
+void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                         const struct cv_promise *promise);
+/* All have reported: which promises live on, who keeps each, and is there a grace? */
+void cv_recollection_settle(struct cv_member *member);
+/* The view begins with what was told. */
+void cv_recollection_end(struct cv_member *member);
+/* What is left of the grace. */
+uint64_t cv_recollection_grace_ms(const struct cv_member *member);
 
 /* ---- member.c ---- */
 

@@ -5,16 +5,23 @@
 #include "live/diary.h"
 #include "live/member.h"
 
-static void send_motion(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
-                        const struct cv_instance *instance, const uint64_t body[3])
+static void send_numbers(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+                         const struct cv_instance *instance, const uint64_t *body, uint32_t count)
 {
-    struct cv_frame frame = {.type = CV_FRAME_COUNCIL, .kind = motion, .round = epoch, .words = 6, .body = body};
+    struct cv_frame frame = {
+        .type = CV_FRAME_COUNCIL, .kind = motion, .round = epoch, .words = 2 * count, .body = body};
     if (instance) {
         frame.subject = instance->subject;
         frame.fingerprint = instance->policy->fingerprint;
         frame.name = cv_instance_name(instance);
     }
     cv_peers_send(&member->peers, to, &frame);
+}
+
+static void send_motion(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+                        const struct cv_instance *instance, const uint64_t body[3])
+{
+    send_numbers(member, to, motion, epoch, instance, body, 3);
 }
 
 static void put_forward(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view)
@@ -40,12 +47,13 @@ static bool is_anew(const struct cv_member *member)
     return !member->host.view.epoch || (member->raft && member->raft->lapses != member->lapses);
 }
 
-enum { BORROWED, INSIDE, DEPOSITED }; /* how a member that says HOLDING does so; behind DEPOSITED whose it was */
+/* How a member that says HOLDING does so, or that the frame is about a promise; behind PROMISED, who keeps it. */
+enum { BORROWED, INSIDE, PROMISED = 1000 };
 
 /*
  * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
  * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
- * one; and who is inside knows better than who keeps a deposit, which may be over.
+ * one.
  */
 static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
 {
@@ -53,37 +61,31 @@ static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how
         instance->sharers |= cv_set_of(from);
         if (how == INSIDE)
             instance->holder = from;
-    } else if (instance->holder == CV_NOBODY || instance->fence < fence ||
-               (instance->fence == fence && instance->presumed)) {
+    } else if (instance->holder == CV_NOBODY || instance->fence < fence) {
         instance->holder = from;
-        instance->presumed = how >= DEPOSITED;
         instance->fence = fence;
         instance->generation = sharing;
         instance->sharers = sharing ? cv_set_of(from) : 0;
     }
 }
 
-static cv_set next_members(const struct cv_member *member)
-{
-    return member->raft ? member->raft->assembly.agreed.members : member->council.next.members;
-}
-
 /* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
 static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
+    const cv_node me = member->roster.me;
     cv_host_freeze(&member->host);
-    member->anew = prepares && is_anew(member) ? cv_set_of(member->roster.me) : 0;
+    member->anew = prepares && is_anew(member) ? cv_set_of(me) : 0;
+    cv_recollection_begin(member, prepares);
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
         const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
-        instance->holder = holds ? member->roster.me : CV_NOBODY;
-        instance->presumed = false;
+        instance->holder = holds ? me : CV_NOBODY;
         instance->generation = holds ? instance->sharing : 0;
-        instance->sharers = instance->generation ? cv_set_of(member->roster.me) : 0;
-        for (const struct cv_deposit *it = prepares ? instance->deposits : NULL; it; it = it->next)
-            if (!cv_set_has(next_members(member), it->node))
-                find_holder(instance, member->roster.me, DEPOSITED, it->entry, it->generation);
+        instance->sharers = instance->generation ? cv_set_of(me) : 0;
+        cv_promise_drop_all(&instance->told);
+        for (const struct cv_promise *it = prepares ? instance->promises : NULL; it; it = it->next)
+            cv_recollection_add(member, instance, me, it);
     }
 }
 
@@ -93,56 +95,85 @@ static void freeze(void *context)
     end_view(context, member->council.promised_to == member->roster.me);
 }
 
-/* What is deposited here counts if that node is not in the next view. */
-static void report_deposits(struct cv_member *member, cv_node to, uint64_t epoch, const struct cv_instance *instance)
+/* HOLDING or HELD. */
+static void send_promise(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+                         const struct cv_instance *instance, const struct cv_promise *promise)
 {
-    for (const struct cv_deposit *it = instance->deposits; it; it = it->next) {
-        const uint64_t body[3] = {DEPOSITED + (uint64_t)it->node, it->entry, it->generation};
-        send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
-    }
+    const uint64_t body[] = {PROMISED + (uint64_t)promise->keeper,
+                             promise->entry,
+                             promise->generation,
+                             promise->fence,
+                             promise->ttl_ms,
+                             promise->digest[0],
+                             promise->digest[1],
+                             promise->origin,
+                             promise->owner};
+    send_numbers(member, to, motion, epoch, instance, body, sizeof body / sizeof *body);
+}
+
+static struct cv_promise read_promise(const struct cv_frame *frame)
+{
+    return (struct cv_promise){.keeper = (cv_node)(cv_frame_number(frame, 0) - PROMISED),
+                               .entry = cv_frame_number(frame, 1),
+                               .generation = cv_frame_number(frame, 2),
+                               .fence = cv_frame_number(frame, 3),
+                               .ttl_ms = cv_frame_number(frame, 4),
+                               .digest = {cv_frame_number(frame, 5), cv_frame_number(frame, 6)},
+                               .origin = (cv_id)cv_frame_number(frame, 7),
+                               .owner = cv_frame_number(frame, 8)};
 }
 
 static void report(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
-    if (is_anew(member))
-        send_motion(member, to, CV_MOTION_HOLDING, epoch, NULL, (const uint64_t[3]){0});
+    const uint64_t memory[] = {is_anew(member), member->host.view.epoch, cv_ttl_ceiling_found_ms(&member->ceiling),
+                               cv_recollection_grace_ms(member)};
+    send_numbers(member, to, CV_MOTION_HOLDING, epoch, NULL, memory, sizeof memory / sizeof *memory);
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : BORROWED;
         const uint64_t body[3] = {how, instance->fence, instance->sharing};
         if (cv_instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
             send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
-        report_deposits(member, to, epoch, instance);
+        for (const struct cv_promise *it = instance->promises; it; it = it->next)
+            send_promise(member, to, CV_MOTION_HOLDING, epoch, instance, it);
     }
 }
 
 static void tell(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
-    if (member->anew)
-        send_motion(member, to, CV_MOTION_HELD, epoch, NULL, (const uint64_t[3]){member->anew});
+    cv_recollection_settle(member);
+    const uint64_t memory[3] = {member->anew, member->recollection.grace_ms};
+    send_motion(member, to, CV_MOTION_HELD, epoch, NULL, memory);
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {instance->holder, instance->fence, instance->sharers};
         if (instance->holder != CV_NOBODY)
             send_motion(member, to, CV_MOTION_HELD, epoch, instance, body);
+        for (const struct cv_promise *it = instance->told; it; it = it->next)
+            send_promise(member, to, CV_MOTION_HELD, epoch, instance, it);
     }
 }
 
-static void on_holding(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+static void on_holding(struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_frame *frame)
 {
     const uint64_t how = cv_frame_number(frame, 0);
-    if (how < DEPOSITED ||
-        (how - DEPOSITED < member->roster.count && !cv_set_has(next_members(member), (cv_node)(how - DEPOSITED))))
+    const struct cv_promise promise = read_promise(frame);
+    if (how <= INSIDE)
         find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
+    else if (how >= PROMISED && how - PROMISED < member->roster.count)
+        cv_recollection_add(member, instance, from, &promise);
 }
 
 /* The same as it was found by whoever prepared the view. */
 static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
 {
     const uint64_t holder = cv_frame_number(frame, 0);
+    const struct cv_promise promise = read_promise(frame);
+    if (holder >= PROMISED && holder - PROMISED < member->roster.count)
+        cv_promise_put(&instance->told, &promise);
     if (holder >= member->roster.count)
         return;
     instance->holder = (cv_node)holder;
@@ -150,10 +181,22 @@ static void on_held(const struct cv_member *member, struct cv_instance *instance
     instance->sharers = cv_frame_number(frame, 2) & cv_set_first(member->roster.count);
 }
 
+static void on_memory(struct cv_member *member, const struct cv_frame *frame, cv_node from)
+{
+    if (frame->kind == CV_MOTION_HELD) {
+        member->anew = cv_frame_number(frame, 0);
+        member->recollection.grace_ms = cv_frame_number(frame, 1);
+        return;
+    }
+    if (cv_frame_number(frame, 0))
+        member->anew |= cv_set_of(from);
+    cv_recollection_hear(member, from, cv_frame_number(frame, 1), cv_frame_number(frame, 2), cv_frame_number(frame, 3));
+}
+
 static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)
 {
     if (!frame->name.length)
-        member->anew |= frame->kind == CV_MOTION_HOLDING ? cv_set_of(from) : cv_frame_number(frame, 0);
+        on_memory(member, frame, from);
     if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
@@ -169,6 +212,8 @@ static void install(void *context, const struct cv_view *view)
     struct cv_host *host = &member->host;
     const cv_set missing = host->view.members & (~view->members | member->anew);
     const bool lost = missing || is_anew(member);
+    cv_recollection_settle(member);
+    cv_recollection_end(member);
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
     const cv_set expected = cv_peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
@@ -196,6 +241,8 @@ static void install(void *context, const struct cv_view *view)
         if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
     cv_mail_catch_up(member);
+    if (member->user.began)
+        member->user.began(member->user.context);
     cv_member_trust(member, expected);
     cv_peers_beat(&member->peers);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* What clients may say. */
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "service/service.h"
 
 #define LONGEST_MS ((uint64_t)1 << 40)
+#define CV_SECRET_BYTES 128u
 
 typedef const struct cv_resp_command *words;
 
@@ -66,9 +68,33 @@ static bool is_priority(struct cv_session *session, struct cv_text text, int64_t
 
 struct wish {
     uint64_t wait_ms, ttl_ms;
+    uint64_t digest[2]; /* of the secret */
     int64_t priority;
-    bool waits_for_ever, shared;
+    bool waits_for_ever, shared, deadline;
 };
+
+static bool is_ttl(struct cv_session *session, struct cv_text text, uint64_t *ttl_ms)
+{
+    if (!is_number(session, "TTL", text, ttl_ms))
+        return false;
+    if (!*ttl_ms)
+        cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
+    return *ttl_ms;
+}
+
+/* Only its digest is kept, and told to other members: nobody can ask for that. */
+static bool is_secret(struct cv_session *session, struct cv_text text, uint64_t digest[2])
+{
+    if (text.length < 1 || text.length > CV_SECRET_BYTES) {
+        cv_resp_error(&session->out, "ERR SECRET of %zu bytes: expected 1 to %u that nobody can guess", text.length,
+                      CV_SECRET_BYTES);
+        return false;
+    }
+    const XXH128_hash_t hash = XXH3_128bits(text.start, text.length);
+    digest[0] = hash.low64 | 1; /* 0 is none */
+    digest[1] = hash.high64;
+    return true;
+}
 
 /* Options stand behind the name in any order. */
 static bool read_wish(struct cv_session *session, words command, bool leads, struct wish *wish)
@@ -77,26 +103,27 @@ static bool read_wish(struct cv_session *session, words command, bool leads, str
     for (uint32_t i = 2; i < command->count; i++) {
         const struct cv_text option = command->word[i];
         const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
-        bool good;
+        bool good = true;
         if (cv_resp_is(option, "WAIT")) {
             good = is_number(session, "WAIT", value, &wish->wait_ms);
             wish->waits_for_ever = false;
             i++;
-        } else if (!leads && cv_resp_is(option, "TTL")) {
-            good = is_number(session, "TTL", value, &wish->ttl_ms);
-            if (good && !wish->ttl_ms) {
-                cv_resp_error(&session->out, "ERR TTL '0': expected at least 1 millisecond");
-                return false;
-            }
+        } else if (cv_resp_is(option, "TTL")) {
+            good = is_ttl(session, value, &wish->ttl_ms);
             i++;
+        } else if (cv_resp_is(option, "SECRET")) {
+            good = is_secret(session, value, wish->digest);
+            i++;
+        } else if (cv_resp_is(option, "DEADLINE")) {
+            wish->deadline = true;
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
             good = is_priority(session, value, &wish->priority);
             i++;
         } else if (!leads && cv_resp_is(option, "SHARED")) {
-            good = wish->shared = true;
+            wish->shared = true;
         } else {
-            cv_resp_error(&session->out, "ERR '%s': expected %s", brief(option).text,
-                          leads ? "PRIORITY number or WAIT ms" : "WAIT ms, TTL ms or SHARED");
+            cv_resp_error(&session->out, "ERR '%s': expected %s, WAIT ms, TTL ms, SECRET secret or DEADLINE",
+                          brief(option).text, leads ? "PRIORITY number" : "SHARED");
             return false;
         }
         if (!good)
@@ -171,6 +198,10 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
     wait->shared = wish.shared;
     wait->tries = tries;
     wait->priority = wish.priority;
+    wait->digest[0] = wish.digest[0];
+    wait->digest[1] = wish.digest[1];
+    wait->deadline = wish.deadline;
+    wait->claimed = 0;
     cv_lock_wait(lock, wait);
     if (wait->lock && !wish.waits_for_ever)
         limit_wait(session, &wish);
@@ -188,7 +219,6 @@ static void run_campaign(struct cv_session *session, words command)
 
 /* ---- UNLOCK, RENEW, RESIGN ---- */
 
-/* A leadership lasts as long as its session: renewing it tells whether it lasts. */
 struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds)
 {
     const struct cv_lock *lock = kinds & CV_HOLD_LOCK ? cv_lock_find(service, CV_SUBJECT_LOCK, name) : NULL;
@@ -205,7 +235,7 @@ int64_t cv_command_end(struct cv_hold *hold)
     return 1;
 }
 
-/* How long it surely lasts: as this node's lease does, where it has one, and no longer than its own time to live.
+/* How long it surely lasts: its time to live, which begins anew; otherwise as this node's lease does, where it has one.
  * Without either it has no end: INT64_MAX milliseconds. */
 int64_t cv_command_renew(struct cv_hold *hold)
 {
@@ -213,46 +243,97 @@ int64_t cv_command_renew(struct cv_hold *hold)
         return -1;
     const struct cv_service *service = hold->lock->service;
     const struct cv_raft *raft = service->member->raft;
-    const int64_t lease_ms = raft ? cv_raft_left_ms(raft) : INT64_MAX;
+    if (hold->ttl_ms) {
+        cv_lock_extend(hold);
+        cv_member_record_grant(service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
+                               CV_GRANT_RENEWED, hold->ttl_ms);
+        return (int64_t)hold->ttl_ms;
+    }
     if (raft)
         hold->promised_us = service->host->calls.now() + cv_raft_left_us(raft);
-    if (!hold->ttl_ms)
-        return lease_ms;
-    cv_lock_extend(hold);
-    return (int64_t)hold->ttl_ms < lease_ms ? (int64_t)hold->ttl_ms : lease_ms;
+    return raft ? cv_raft_left_ms(raft) : INT64_MAX;
 }
 
-/* Whoever knows the fence may end or renew the hold, by whichever member. */
-static void run_on_hold(struct cv_session *session, words command, bool renews, uint64_t kinds)
+void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order)
 {
-    uint64_t fence;
-    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &fence))
+    struct cv_service *service = session->service;
+    struct cv_wait *wait = &session->wait;
+    const enum cv_subject subject = order->kinds & CV_HOLD_LOCK ? CV_SUBJECT_LOCK : CV_SUBJECT_LEADER;
+    struct cv_lock *lock = cv_lock_open(service, subject, name);
+    cv_errand_drop(session);
+    if (!lock || order->fence >= service->host->view.base) {
+        cv_errand_answer(session, true, -1); /* of a view that has yet to begin */
         return;
-    struct cv_hold *hold = cv_command_find(session->service, command->word[1], fence, kinds);
-    if (hold)
-        cv_errand_answer(session, renews, renews ? cv_command_renew(hold) : cv_command_end(hold));
-    else
-        cv_errand_run(session, command->word[1], fence, renews, kinds);
+    }
+    *wait = (struct cv_wait){.alarm = wait->alarm,
+                             .session = session,
+                             .ttl_ms = order->ttl_ms,
+                             .priority = INT64_MAX, /* before those who claim nothing */
+                             .digest = {order->digest[0], order->digest[1]},
+                             .claimed = order->fence,
+                             .shared = order->shared};
+    cv_lock_wait(lock, wait);
+    if (wait->lock || session->granting)
+        cv_alarm_set(service->alarms, &wait->alarm, service->member->grace_until_us);
+}
+
+/* The granting session may end or renew it by its fence alone, everybody else who shows the secret, by any member. */
+static bool read_order(struct cv_session *session, words command, struct cv_errand_order *order)
+{
+    if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
+        return false;
+    for (uint32_t i = 3; i < command->count; i++) {
+        const struct cv_text option = command->word[i];
+        const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
+        bool good = true;
+        if (cv_resp_is(option, "SECRET")) {
+            good = is_secret(session, value, order->digest);
+            i++;
+        } else if (order->renews && cv_resp_is(option, "TTL")) {
+            good = is_ttl(session, value, &order->ttl_ms);
+            i++;
+        } else if (order->renews && cv_resp_is(option, "SHARED")) {
+            order->shared = true;
+        } else if (order->renews && cv_resp_is(option, "LEADER")) {
+            order->kinds &= CV_HOLD_LEADER;
+        } else {
+            cv_resp_error(&session->out, "ERR '%s': expected SECRET secret%s", brief(option).text,
+                          order->renews ? ", TTL ms, SHARED or LEADER" : "");
+            return false;
+        }
+        if (!good)
+            return false;
+    }
+    return true;
 }
 
 static void run_unlock(struct cv_session *session, words command)
 {
-    run_on_hold(session, command, false, CV_HOLD_LOCK);
+    struct cv_errand_order order = {.kinds = CV_HOLD_LOCK};
+    if (read_order(session, command, &order))
+        cv_errand_run(session, command->word[1], &order);
 }
 
 static void run_renew(struct cv_session *session, words command)
 {
-    uint64_t kinds = 0;
+    struct cv_errand_order order = {.renews = true};
     if (cv_acl_allows(session->acl, CV_MAY_LOCK, command->word[1]))
-        kinds |= CV_HOLD_LOCK;
+        order.kinds |= CV_HOLD_LOCK;
     if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]))
-        kinds |= CV_HOLD_LEADER;
-    if (kinds || cv_access_allowed(session, CV_MAY_LOCK, command->word[1]))
-        run_on_hold(session, command, true, kinds);
+        order.kinds |= CV_HOLD_LEADER;
+    if ((order.kinds || cv_access_allowed(session, CV_MAY_LOCK, command->word[1])) &&
+        read_order(session, command, &order))
+        cv_errand_run(session, command->word[1], &order);
 }
 
 static void run_resign(struct cv_session *session, words command)
 {
+    struct cv_errand_order order = {.kinds = CV_HOLD_LEADER};
+    if (command->count > 2) {
+        if (read_order(session, command, &order))
+            cv_errand_run(session, command->word[1], &order);
+        return;
+    }
     if (!is_name(session, command->word[1]))
         return;
     const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
@@ -451,11 +532,11 @@ static const struct {
     enum cv_right needs;  /* for the name that is its first argument */
     bool by_hand;         /* may be a line of words: it changes nothing, whoever was made to send it */
 } commands[] = {
-    {"LOCK", 2, 7, run_lock, false, CV_MAY_LOCK, false},
-    {"UNLOCK", 3, 3, run_unlock, false, CV_MAY_LOCK, false},
-    {"RENEW", 3, 3, run_renew, false, CV_MAY_TALK, false},
-    {"CAMPAIGN", 2, 6, run_campaign, false, CV_MAY_ELECT, false},
-    {"RESIGN", 2, 2, run_resign, false, CV_MAY_ELECT, false},
+    {"LOCK", 2, 10, run_lock, false, CV_MAY_LOCK, false},
+    {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},
+    {"RENEW", 3, 9, run_renew, false, CV_MAY_TALK, false},
+    {"CAMPAIGN", 2, 11, run_campaign, false, CV_MAY_ELECT, false},
+    {"RESIGN", 2, 5, run_resign, false, CV_MAY_ELECT, false},
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
     {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Between the members' services: who leads, and holds that a client ends or renews by another member than it got them.
  */
+#include <stdlib.h>
+
 #include "service/service.h"
+
+#define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */
 
 void cv_errand_answer(struct cv_session *session, bool renews, int64_t value)
 {
@@ -14,73 +18,193 @@ void cv_errand_answer(struct cv_session *session, bool renews, int64_t value)
     cv_stream_mark(&session->stream);
 }
 
+static struct cv_text name_of(const struct cv_errand *errand)
+{
+    return (struct cv_text){errand->name, errand->name_length};
+}
+
+void cv_errand_drop(struct cv_session *session)
+{
+    struct cv_service *service = session->service;
+    struct cv_errand *errand = &session->errand;
+    if (!errand->name)
+        return;
+    *(errand->previous ? &errand->previous->next : &service->pending) = errand->next;
+    if (errand->next)
+        errand->next->previous = errand->previous;
+    cv_alarm_cancel(service->alarms, &errand->alarm);
+    free(errand->name);
+    *errand = (struct cv_errand){.alarm.ring = cv_errand_again};
+}
+
+/* ---- this node's own holds ---- */
+
+/* A hold with a time to live is the group's as long as this node's lease does not tell otherwise. */
+static bool can_say(const struct cv_service *service, const struct cv_hold *hold)
+{
+    return !hold->ttl_ms || cv_member_serves(service->member);
+}
+
+static int64_t carry_out(struct cv_hold *hold, bool renews)
+{
+    return renews ? cv_command_renew(hold) : cv_command_end(hold);
+}
+
+/* Was it this session's before another member came to keep it? */
+static void show_own_secret(const struct cv_session *session, struct cv_text name, struct cv_errand_order *order)
+{
+    const struct cv_proof *proof = session->proofs;
+    while (proof && (proof->fence != order->fence || proof->name_length != name.length ||
+                     memcmp(proof->name, name.start, name.length) != 0))
+        proof = proof->next;
+    if (!proof || order->digest[0] | order->digest[1])
+        return;
+    order->digest[0] = proof->digest[0];
+    order->digest[1] = proof->digest[1];
+}
+
+/* ---- asking the others ---- */
+
 /* Somebody was not asked, or has not answered: neither yes nor no would be true. */
 static void nobody_knows(struct cv_session *session)
 {
+    cv_errand_drop(session);
     cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
     cv_stream_mark(&session->stream);
 }
 
 static void conclude(struct cv_session *session, int64_t value)
 {
-    if (value < 0 && session->errand.in_part)
+    const struct cv_errand_order order = session->errand.order;
+    if (value < 0 && order.renews && order.ttl_ms && cv_ttl_in_grace(session->service)) {
+        cv_command_claim(session, name_of(&session->errand), &order);
+        return;
+    }
+    if (value < 0 && session->errand.in_part) {
         nobody_knows(session);
-    else
-        cv_errand_answer(session, session->errand.renews, value);
+        return;
+    }
+    cv_errand_drop(session);
+    cv_errand_answer(session, order.renews, value);
 }
 
-/* Asks everybody else in the view, if there is anybody. */
-void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews, uint64_t kinds)
+/* Everybody else in the view, if there is anybody. */
+static void ask(struct cv_session *session)
 {
     struct cv_service *service = session->service;
     struct cv_errand *errand = &session->errand;
-    const struct cv_notice question = {.kind = renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
+    const struct cv_errand_order *order = &errand->order;
+    const struct cv_notice question = {.kind = order->renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
                                        .session = ++service->errands,
-                                       .fence = fence,
-                                       .value = kinds};
-    if (service->member->raft && !cv_raft_leased(service->member->raft)) {
-        cv_resp_error(&session->out, CV_NO_QUORUM);
-        return;
-    }
+                                       .fence = order->fence,
+                                       .value = order->kinds,
+                                       .digest = {order->digest[0], order->digest[1]}};
+    errand->in_part |= errand->awaited != 0 && !order->renews;
     errand->ticket = question.session;
-    errand->renews = renews;
-    errand->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name, &question);
-    errand->in_part = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != errand->awaited;
-    if (errand->awaited)
-        cv_alarm_set(service->alarms, &errand->alarm, service->host->calls.now() + service->member->peers.most_us);
-    else
+    errand->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name_of(errand), &question);
+    errand->in_part |= (service->host->view.members & ~cv_set_of(service->host->roster->me)) != errand->awaited;
+    if (!errand->awaited)
         conclude(session, -1);
 }
 
-void cv_errand_in_vain(struct cv_alarm *alarm)
+/* Does what can be done now. */
+static void try(struct cv_session *session)
+{
+    struct cv_service *service = session->service;
+    struct cv_errand *errand = &session->errand;
+    show_own_secret(session, name_of(errand), &errand->order);
+    const struct cv_errand_order order = errand->order;
+    struct cv_hold *hold = cv_command_find(service, name_of(errand), order.fence, order.kinds);
+    const uint64_t now = service->host->calls.now();
+    cv_alarm_set(service->alarms, &errand->alarm,
+                 now + AGAIN_US < errand->until_us ? now + AGAIN_US : errand->until_us);
+    if (hold && !cv_hold_obeys(hold, session, order.digest)) {
+        cv_errand_drop(session);
+        cv_resp_error(&session->out,
+                      "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
+                      (unsigned long long)order.fence);
+        cv_stream_mark(&session->stream);
+    } else if (hold && can_say(service, hold)) {
+        const int64_t value = carry_out(hold, order.renews);
+        cv_errand_drop(session);
+        cv_errand_answer(session, order.renews, value);
+    } else if (!hold && cv_member_serves(service->member)) {
+        ask(session);
+    }
+}
+
+void cv_errand_run(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order)
+{
+    struct cv_service *service = session->service;
+    struct cv_errand *errand = &session->errand;
+    errand->name = malloc(name.length + 1);
+    if (!errand->name) {
+        cv_resp_error(&session->out, "BUSY out of memory");
+        return;
+    }
+    memcpy(errand->name, name.start, name.length);
+    errand->name_length = name.length;
+    errand->order = *order;
+    errand->until_us = service->host->calls.now() + service->member->peers.most_us;
+    errand->next = service->pending;
+    if (errand->next)
+        errand->next->previous = errand;
+    service->pending = errand;
+    try(session);
+    const bool hopeless = errand->name && service->member->raft && service->member->raft->without;
+    if (hopeless) {
+        cv_errand_drop(session);
+        cv_resp_error(&session->out, CV_NO_QUORUM);
+    }
+}
+
+static struct cv_session *session_of(struct cv_errand *errand)
+{
+    return (struct cv_session *)(void *)((char *)errand - offsetof(struct cv_session, errand));
+}
+
+void cv_errand_again(struct cv_alarm *alarm)
 {
     struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, errand.alarm);
-    session->errand.awaited = 0;
-    nobody_knows(session);
+    if (session->service->host->calls.now() >= session->errand.until_us)
+        nobody_knows(session);
+    else
+        try(session);
+}
+
+void cv_errand_resume(void *context)
+{
+    const struct cv_service *service = context;
+    for (struct cv_errand *errand = service->pending, *next; errand; errand = next) {
+        next = errand->next;
+        try(session_of(errand));
+    }
 }
 
 static void on_answer(struct cv_service *service, cv_node from, const struct cv_notice *notice)
 {
-    struct cv_session *session = service->sessions;
-    while (session && (session->errand.ticket != notice->session || !cv_set_has(session->errand.awaited, from)))
-        session = session->next;
-    if (!session)
+    struct cv_errand *errand = service->pending;
+    while (errand && (errand->ticket != notice->session || !cv_set_has(errand->awaited, from)))
+        errand = errand->next;
+    if (!errand)
         return;
-    struct cv_errand *errand = &session->errand;
     errand->awaited &= ~cv_set_of(from);
     if ((int64_t)notice->value >= 0)
         errand->awaited = 0;
-    if (errand->awaited)
-        return;
-    cv_alarm_cancel(service->alarms, &errand->alarm);
-    conclude(session, (int64_t)notice->value);
+    if (!errand->awaited)
+        conclude(session_of(errand), (int64_t)notice->value);
 }
 
+/* Whoever cannot say does not answer, and is asked again. */
 static void on_question(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
 {
     const bool renews = notice->kind == CV_NOTICE_RENEW;
     struct cv_hold *hold = cv_command_find(service, name, notice->fence, notice->value);
-    const int64_t value = renews ? cv_command_renew(hold) : cv_command_end(hold);
+    int64_t value = -1;
+    if (!cv_member_serves(service->member))
+        return;
+    if (hold && !hold->confirming && cv_hold_obeys(hold, NULL, notice->digest))
+        value = carry_out(hold, renews);
     cv_member_notify(
         service->member, from, CV_SUBJECT_LOCK, name,
         &(struct cv_notice){.kind = CV_NOTICE_ANSWER, .session = notice->session, .value = (uint64_t)value});
@@ -117,10 +241,8 @@ void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struc
         struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LEADER, name);
         if (lock)
             cv_leader_known(lock, from, notice->fence);
-    } else if (notice->kind == CV_NOTICE_DEPOSIT || notice->kind == CV_NOTICE_TAKE_BACK) {
-        struct cv_lock *lock = cv_lock_open(service, subject, name);
-        if (lock)
-            cv_deposit_heard(lock, from, notice);
+    } else if (notice->kind >= CV_NOTICE_PROMISE) {
+        cv_ttl_heard(service, from, subject, name, notice);
     } else if (notice->kind >= CV_NOTICE_SHARES) {
         hear_of_readers(service, from, subject, name, notice);
     } else if (subject == CV_SUBJECT_LEADER) {

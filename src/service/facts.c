@@ -10,32 +10,30 @@
 
 typedef unsigned long long number; /* as printf wants it */
 
-static void write_session(struct cv_resp_writer *out, const struct cv_host *host, cv_node node, uint64_t session)
+static void write_session(struct cv_resp_writer *out, cv_id node, uint64_t session)
 {
     char name[48];
-    snprintf(name, sizeof name, "%u/%llu", host->roster->ids[node], (number)session);
+    snprintf(name, sizeof name, "%u/%llu", node, (number)session);
     cv_resp_word(out, name);
 }
 
 void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock)
 {
     struct cv_resp_writer *out = &session->out;
-    const struct cv_host *host = session->service->host;
     if (!lock || !lock->leader.leads) {
         cv_resp_nil(out);
         return;
     }
     cv_resp_array(out, 3);
-    write_session(out, host, lock->leader.node, lock->leader.session);
+    write_session(out, lock->leader.id, lock->leader.session);
     cv_resp_integer(out, (int64_t)lock->leader.fence);
-    cv_resp_integer(out, host->roster->ids[lock->leader.node]);
+    cv_resp_integer(out, lock->leader.id);
 }
 
 /* ---- LOCKS ---- */
 
 void cv_facts_lock(struct cv_resp_writer *out, const struct cv_lock *lock)
 {
-    const struct cv_host *host = lock->service->host;
     const struct cv_instance *instance = lock->instance;
     const struct cv_hold *hold = lock->holds;
     cv_resp_map(out, 8);
@@ -47,7 +45,7 @@ void cv_facts_lock(struct cv_resp_writer *out, const struct cv_lock *lock)
     cv_resp_word(out, (lock->balloted && lock->ballot ? lock->ballot : instance)->policy->algorithm->name);
     cv_resp_word(out, "holder");
     if (hold)
-        write_session(out, host, host->roster->me, hold->owner);
+        write_session(out, hold->origin, hold->owner);
     else
         cv_resp_nil(out);
     cv_resp_word(out, "fence");

@@ -12,14 +12,14 @@ static cv_set tell_all(const struct cv_lock *lock, const struct cv_leader *leade
     return cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
                             &(struct cv_notice){.kind = leader->leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
                                                 .session = leader->session,
-                                                .fence = leader->fence});
+                                                .fence = leader->fence,
+                                                .owner = leader->id});
 }
 
 void cv_leader_announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads)
 {
-    const struct cv_leader leader = {
-        .node = lock->service->host->roster->me, .leads = leads, .session = hold->owner, .fence = hold->fence};
-    if (lock->instance->subject != CV_SUBJECT_LEADER)
+    const struct cv_leader leader = {.id = hold->origin, .leads = leads, .session = hold->owner, .fence = hold->fence};
+    if (lock->instance->subject != CV_SUBJECT_LEADER || hold->confirming)
         return;
     cv_leader_learn(lock, &leader);
     const cv_set told = tell_all(lock, &leader);
@@ -37,8 +37,10 @@ void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader)
 
 void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
 {
-    const struct cv_leader leader = {
-        .node = from, .leads = notice->kind == CV_NOTICE_LEADS, .session = notice->session, .fence = notice->fence};
+    const struct cv_leader leader = {.id = (cv_id)notice->owner,
+                                     .leads = notice->kind == CV_NOTICE_LEADS,
+                                     .session = notice->session,
+                                     .fence = notice->fence};
     struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
     if (lock)
         cv_leader_learn(lock, &leader);
@@ -60,13 +62,16 @@ void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence)
 void cv_leader_resume(struct cv_lock *lock)
 {
     struct cv_leader *leader = &lock->leader;
-    const bool mine = leader->node == lock->service->host->roster->me;
+    const struct cv_roster *roster = lock->service->host->roster;
+    const cv_node holder = lock->instance->holder;
+    const bool mine = leader->id == roster->ids[roster->me];
+    const bool inside = holder != CV_NOBODY && roster->ids[holder] == leader->id;
     const bool untold = lock->unaware && lock->instance->flags & CV_INSIDE;
     lock->unaware = 0;
     if (lock->holds)
         cv_leader_announce(lock, lock->holds, true);
-    else if (leader->leads && lock->instance->holder != leader->node)
-        cv_leader_learn(lock, &(struct cv_leader){.node = leader->node, .fence = leader->fence});
+    else if (leader->leads && !inside && !cv_ttl_find(lock, leader->fence))
+        cv_leader_learn(lock, &(struct cv_leader){.id = leader->id, .fence = leader->fence});
     else if (mine && untold)
         lock->unaware = tell_all(lock, leader);
 }

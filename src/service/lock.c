@@ -93,8 +93,19 @@ static void dequeue(struct cv_wait *wait)
 static void expired(struct cv_alarm *alarm)
 {
     struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
+    if (hold->confirming) {
+        cv_lock_extend(hold); /* its time begins when enough members know it */
+        return;
+    }
     cv_session_lost(hold);
     cv_lock_lose(hold);
+}
+
+bool cv_hold_obeys(const struct cv_hold *hold, const struct cv_session *session, const uint64_t digest[2])
+{
+    if (session && hold->session == session)
+        return true;
+    return (digest[0] | digest[1]) && digest[0] == hold->digest[0] && digest[1] == hold->digest[1];
 }
 
 static struct cv_hold *new_hold(struct cv_service *service)
@@ -177,24 +188,58 @@ static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
         cv_lock_extend(hold);
 }
 
-void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared)
+void cv_lock_inherit(struct cv_lock *lock, const struct cv_promise *promise)
 {
     struct cv_hold *hold = new_hold(lock->service);
     if (!hold)
         return;
-    *hold = (struct cv_hold){.fence = fence, .ttl_ms = ttl_ms, .shared = shared, .inherited = true};
+    *hold = (struct cv_hold){.fence = promise->fence,
+                             .ttl_ms = promise->ttl_ms,
+                             .digest = {promise->digest[0], promise->digest[1]},
+                             .owner = promise->owner,
+                             .origin = promise->origin,
+                             .shared = promise->generation,
+                             .ends_here = true};
     add_hold(lock, hold);
+}
+
+void cv_lock_confirm(struct cv_hold *hold)
+{
+    if (hold->ttl_ms)
+        cv_lock_extend(hold);
+    hold->confirming = false;
+    cv_session_granted(hold);
+    cv_leader_announce(hold->lock, hold, true);
+}
+
+/* Who shows no secret has one all the same, which its own node knows. */
+static void choose_digest(struct cv_service *service, const struct cv_wait *wait, uint64_t digest[2])
+{
+    struct cv_random *random = &service->host->random;
+    const bool chosen = wait->digest[0] | wait->digest[1];
+    for (int i = 0; i < 2; i++)
+        digest[i] = chosen ? wait->digest[i] : wait->ttl_ms ? cv_random_next(random) | 1 : 0;
 }
 
 static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
 {
+    const struct cv_roster *roster = lock->service->host->roster;
     dequeue(wait);
-    *hold = (struct cv_hold){.session = wait->session, .fence = fence, .ttl_ms = wait->ttl_ms, .shared = wait->shared};
+    *hold = (struct cv_hold){.session = wait->session,
+                             .owner = wait->session->number,
+                             .origin = roster->ids[roster->me],
+                             .fence = wait->claimed ? wait->claimed : fence,
+                             .ttl_ms = wait->ttl_ms,
+                             .shared = wait->shared,
+                             .confirming = true};
+    choose_digest(lock->service, wait, hold->digest);
     add_hold(lock, hold);
     cv_tally_grant(&lock->service->tally, hold->since_ms - wait->since_ms);
-    cv_deposit_make(hold);
-    cv_session_granted(wait, hold);
-    cv_leader_announce(lock, hold, true);
+    cv_session_take(wait->session, hold);
+    if (hold->ttl_ms)
+        cv_ttl_promise(hold);
+    else
+        cv_lock_confirm(hold);
 }
 
 /* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
@@ -209,6 +254,8 @@ static struct cv_queue queue_of(const struct cv_lock *lock)
     const bool detained = is_detained(lock);
     const bool serves = cv_member_serves(lock->service->member) && !detained;
     const struct cv_wait *first = serves && lock->first && !cv_delay_holds_off(lock) ? lock->first : NULL;
+    if (first && !first->claimed && cv_ttl_in_grace(lock->service))
+        first = NULL;
     return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
                              .wants = lock->instance->flags & CV_WANTS,
                              .waits = first && cv_ballot_won(lock),
@@ -299,7 +346,7 @@ void cv_lock_end(struct cv_hold *hold)
 {
     struct cv_lock *lock = hold->lock;
     cv_leader_announce(lock, hold, false);
-    cv_deposit_take_back(hold);
+    cv_ttl_end(hold);
     forget(hold);
     cv_lock_serve(lock);
 }
@@ -310,16 +357,22 @@ void cv_lock_lose(struct cv_hold *hold)
     cv_lock_end(hold);
 }
 
-static void lose_all(struct cv_lock *lock)
+static void lose(struct cv_lock *lock, struct cv_hold *hold)
 {
-    if (lock->holds)
-        cv_delay_begin(lock);
-    while (lock->holds) {
-        struct cv_hold *hold = lock->holds;
-        cv_session_lost(hold);
-        cv_leader_announce(lock, hold, false);
-        cv_deposit_take_back(hold);
-        forget(hold);
+    cv_delay_begin(lock);
+    cv_session_lost(hold);
+    cv_leader_announce(lock, hold, false);
+    cv_ttl_end(hold);
+    forget(hold);
+}
+
+/* What has a time to live does not depend on this node's lease. */
+static void lose_unpromised(struct cv_lock *lock)
+{
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        next = hold->next;
+        if (!hold->ttl_ms)
+            lose(lock, hold);
     }
 }
 
@@ -330,11 +383,13 @@ static void lose_all(struct cv_lock *lock)
 void cv_lock_abandon(struct cv_lock *lock)
 {
     struct cv_instance *instance = lock->instance;
-    lose_all(lock);
+    lose_unpromised(lock);
     if (cv_host_ready(instance->host)) {
         cv_lock_serve(lock);
         return;
     }
+    if (lock->holds)
+        return;
     cv_lending_forget(&lock->lending);
     note_sharing(lock);
     instance->flags &= ~(uint32_t)CV_INSIDE;
@@ -342,6 +397,13 @@ void cv_lock_abandon(struct cv_lock *lock)
 
 void cv_lock_disperse(struct cv_lock *lock)
 {
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        next = hold->next;
+        if (hold->confirming) {
+            cv_session_no_quorum(&hold->session->wait);
+            cv_lock_end(hold);
+        }
+    }
     while (lock->first) {
         struct cv_wait *wait = lock->first;
         dequeue(wait);
@@ -349,20 +411,64 @@ void cv_lock_disperse(struct cv_lock *lock)
     }
 }
 
-/* A holder that the new view does not know of has lost what it held. */
+/* Its client has not been told, and another member may keep it: it waits again, from the beginning. */
+static void withdraw(struct cv_lock *lock, struct cv_hold *hold)
+{
+    struct cv_wait *wait = &hold->session->wait;
+    cv_ttl_take_back(hold);
+    forget(hold);
+    if (!wait->session->stream.closing)
+        enqueue(lock, wait);
+}
+
+/* A holder that the new view does not know of has lost what it held; what another member keeps is not lost. */
+static void find_losses(struct cv_lock *lock)
+{
+    const struct cv_instance *instance = lock->instance;
+    const cv_node me = instance->host->roster->me;
+    if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
+        lose_unpromised(lock);
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        const struct cv_promise *promise = cv_ttl_find(lock, hold->fence);
+        next = hold->next;
+        if (!hold->ttl_ms || (promise && promise->keeper == me))
+            continue;
+        if (hold->confirming) {
+            withdraw(lock, hold);
+        } else if (promise) {
+            cv_session_hand_over(hold);
+            forget(hold);
+        } else {
+            lose(lock, hold);
+        }
+    }
+}
+
+/* Names that this node was only told of have no lock yet. */
+static struct cv_lock *lock_of_promises(struct cv_instance *instance)
+{
+    const struct cv_member *member = instance->host->calls.context;
+    return lock_of(instance) || !instance->promises
+               ? lock_of(instance)
+               : cv_lock_open(member->user.context, instance->subject, cv_instance_name(instance));
+}
+
 void cv_lock_resume(struct cv_instance *instance)
 {
-    struct cv_lock *lock = lock_of(instance);
+    struct cv_lock *lock = lock_of_promises(instance);
     if (!lock)
         return;
     lock->ballot = NULL; /* it ended with its view */
-    if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
-        lose_all(lock);
-    cv_deposit_inherit(lock);
+    find_losses(lock);
+    cv_ttl_inherit(lock);
     const struct cv_queue queue = queue_of(lock);
     cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
                       cv_view_fence(&instance->host->view, 0, 0), instance->fence);
     cv_leader_resume(lock);
-    cv_deposit_resume(lock);
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        next = hold->next;
+        if (hold->confirming)
+            cv_ttl_promise(hold);
+    }
     cv_lock_serve(lock);
 }

@@ -31,10 +31,13 @@ struct cv_wait {
     struct cv_wait *next, *previous;
     uint64_t ttl_ms; /* 0: as long as the session lasts */
     int64_t priority;
-    uint64_t since_ms; /* by cv_loop_coarse_ms() */
-    uint64_t ticket;   /* of a try */
+    uint64_t since_ms;  /* by cv_loop_coarse_ms() */
+    uint64_t ticket;    /* of a try */
+    uint64_t digest[2]; /* of the secret */
+    uint64_t claimed;   /* the fence that it was promised before everybody forgot; 0: it claims nothing */
     bool shared;
-    bool tries; /* it does not want to wait, and nobody need make room for it */
+    bool tries;    /* it does not want to wait, and nobody need make room for it */
+    bool deadline; /* it wants to know how long it lasts, too */
 };
 
 /* A client that has been let in. */
@@ -47,10 +50,14 @@ struct cv_hold {
     uint64_t ttl_ms;
     uint64_t since_ms;               /* by cv_loop_coarse_ms() */
     uint64_t promised_us;            /* a renewal has told its client that it lasts until then */
+    uint64_t digest[2];              /* whoever shows this may renew and end it, by any member */
+    cv_id origin;                    /* the node that granted it */
+    cv_set aware;                    /* members that know its time to live */
     struct cv_hold *next, *previous; /* with the same lock */
     struct cv_hold *more, *less;     /* of the same session */
     bool shared;
-    bool inherited; /* another node granted it, and has recorded that */
+    bool confirming; /* its client is told once enough members know it */
+    bool ends_here;  /* its end is for this node to record */
 };
 
 /* Somebody who wants to know who leads. */
@@ -63,7 +70,7 @@ struct cv_watch {
 
 /* Who leads, or has led. */
 struct cv_leader {
-    cv_node node;
+    cv_id id; /* of the node that granted it */
     bool leads;
     uint64_t session;
     uint64_t fence;
@@ -101,8 +108,12 @@ void cv_lock_serve(struct cv_lock *lock);
 void cv_lock_end(struct cv_hold *hold);
 /* The same, but it was not released by its client. */
 void cv_lock_lose(struct cv_hold *hold);
-/* Another node granted it, and is gone. */
-void cv_lock_inherit(struct cv_lock *lock, uint64_t fence, uint64_t ttl_ms, bool shared);
+/* Another node granted it, and this one keeps it from now on. */
+void cv_lock_inherit(struct cv_lock *lock, const struct cv_promise *promise);
+/* Enough members know it: its client is told. */
+void cv_lock_confirm(struct cv_hold *hold);
+/* Was it asked for by this session, or is the secret shown? */
+bool cv_hold_obeys(const struct cv_hold *hold, const struct cv_session *session, const uint64_t digest[2]);
 /* Its time to live begins anew. */
 void cv_lock_extend(struct cv_hold *hold);
 struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
@@ -138,14 +149,17 @@ void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader);
 void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence);
 void cv_leader_resume(struct cv_lock *lock); /* in a new view */
 
-/* ---- deposit.c ---- */
+/* ---- ttl_promise.c ---- */
 
 /* It has a time to live, or not; it has begun, or is over. */
-void cv_deposit_make(const struct cv_hold *hold);
-void cv_deposit_take_back(const struct cv_hold *hold);
-/* In a new view: what was deposited here is this node's now, or nobody's; its own holds have to be deposited again. */
-void cv_deposit_inherit(struct cv_lock *lock);
-void cv_deposit_resume(const struct cv_lock *lock);
+void cv_ttl_promise(struct cv_hold *hold);
+void cv_ttl_end(const struct cv_hold *hold);
+/* The promise of that fence as this view knows it, or NULL. */
+struct cv_promise *cv_ttl_find(const struct cv_lock *lock, uint64_t fence);
+/* In a new view: this node keeps some promises of others from now on. */
+void cv_ttl_inherit(struct cv_lock *lock);
+/* The client of this one was not told yet, and does not wait any more. */
+void cv_ttl_take_back(struct cv_hold *hold);
 
 /* ---- delay.c ---- */
 

@@ -14,13 +14,38 @@
 #define CV_SESSION_HIGH_WATER ((size_t)256 << 10)
 #define CV_NEWS_BYTES 2048u /* of what an observer is told, at most */
 
-/* A question to the other members about a hold that is not here: the command waits for the first yes or the last no. */
-struct cv_errand {
-    struct cv_alarm alarm;
-    uint64_t ticket;
-    cv_set awaited; /* 0: there is none */
-    bool in_part;   /* a member could not be asked */
+/* UNLOCK, RENEW or RESIGN by fence, as it was asked for. */
+struct cv_errand_order {
+    uint64_t fence;
+    uint64_t digest[2]; /* of the secret; 0: none is shown */
+    uint64_t kinds;     /* enum cv_hold_kinds: what it may be about */
+    uint64_t ttl_ms;    /* with a secret, RENEW claims what everybody has forgotten; 0: it does not */
+    bool shared;
     bool renews;
+};
+
+/*
+ * Such an order about a hold that is not here, or while this node cannot say: the command waits. All other members are
+ * asked; the first yes or the last no is the answer. In a new view they are asked again.
+ */
+struct cv_errand {
+    struct cv_alarm alarm; /* asks again, or gives up */
+    struct cv_errand *next, *previous;
+    struct cv_errand_order order;
+    char *name; /* NULL: there is none */
+    size_t name_length;
+    uint64_t ticket;
+    uint64_t until_us;
+    cv_set awaited; /* members that have yet to answer */
+    bool in_part;   /* somebody who may have known could not be asked, or did not answer */
+};
+
+/* What a session holds, though another member keeps it now. */
+struct cv_proof {
+    struct cv_proof *next;
+    uint64_t fence, digest[2];
+    size_t name_length;
+    char name[];
 };
 
 struct cv_session {
@@ -30,7 +55,9 @@ struct cv_session {
     struct cv_resp_writer out;
     struct cv_wait wait;
     struct cv_errand errand;
+    struct cv_hold *granting; /* enough members have yet to know it */
     struct cv_hold *holds;
+    struct cv_proof *proofs;
     struct cv_watch *watches;
     uint64_t holding, observing; /* how many those are */
     struct cv_listing *listing;  /* LOCKS that is being answered, or NULL */
@@ -61,8 +88,10 @@ struct cv_service {
     uint64_t rejected;          /* for want of a place */
     uint64_t client_timeout_ms; /* of a TCP connection whose other end does not answer */
     uint64_t commands, errands;
-    struct cv_alarm delay; /* a lock-delay is over, the first of them at */
-    uint64_t delay_due_us; /* 0: there is none */
+    struct cv_errand *pending; /* the first of those that wait */
+    struct cv_alarm grace;     /* is over */
+    struct cv_alarm delay;     /* a lock-delay is over, the first of them at */
+    uint64_t delay_due_us;     /* 0: there is none */
     uint64_t dropped_observers;
     uint64_t dropped_unfinished; /* whose command did not end in time */
     uint64_t refused_output;     /* answers that were too long, or too many */
@@ -95,7 +124,11 @@ void cv_service_free(struct cv_service *service);
 
 /* ---- session.c ---- */
 
-void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold);
+/* It has a hold, of which its client is told now or later. */
+void cv_session_take(struct cv_session *session, struct cv_hold *hold);
+void cv_session_granted(struct cv_hold *hold);
+/* Another member keeps it now. */
+void cv_session_hand_over(struct cv_hold *hold);
 void cv_session_lost(struct cv_hold *hold);
 /* Nothing is to be waited for now. */
 void cv_session_no_quorum(struct cv_wait *wait);
@@ -140,14 +173,19 @@ int64_t cv_command_end(struct cv_hold *hold);
 int64_t cv_command_renew(struct cv_hold *hold);
 /* What a client may end or renew: its rights for locks and for elections are not the same. */
 enum cv_hold_kinds { CV_HOLD_LOCK = 1, CV_HOLD_LEADER = 2 };
+/* Claims what it was promised before everybody forgot. */
+void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order);
 struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds);
 
 /* ---- errand.c ---- */
 
-/* What UNLOCK or RENEW came to. */
+void cv_errand_run(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order);
+/* What it came to. */
 void cv_errand_answer(struct cv_session *session, bool renews, int64_t value);
-void cv_errand_run(struct cv_session *session, struct cv_text name, uint64_t fence, bool renews, uint64_t kinds);
-void cv_errand_in_vain(struct cv_alarm *alarm);
+void cv_errand_again(struct cv_alarm *alarm);
+/* This node can say again what it could not, or others can be asked. */
+void cv_errand_resume(void *context);
+void cv_errand_drop(struct cv_session *session);
 void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
                      const struct cv_notice *notice);
 
@@ -160,9 +198,14 @@ bool cv_attempt_is_hopeless(const struct cv_lock *lock, bool shares);
 void cv_attempt_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
                       const struct cv_notice *notice);
 
-/* ---- deposit.c ---- */
+/* ---- ttl_promise.c ---- */
 
-void cv_deposit_heard(struct cv_lock *lock, cv_node from, const struct cv_notice *notice);
+void cv_ttl_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
+                  const struct cv_notice *notice);
+/* The disk covers longer times to live than before. */
+void cv_ttl_covered(void *context);
+/* Is a time of grace on, in which names are given only to those who claim them? */
+bool cv_ttl_in_grace(const struct cv_service *service);
 
 /* ---- leader.c ---- */
 

@@ -28,10 +28,16 @@ static struct cv_session *session_of_chore(struct cv_chore *chore)
 
 /* ---- input ---- */
 
+/* Does a command of it wait for something? */
+static bool is_busy(const struct cv_session *session)
+{
+    return session->wait.lock || session->granting || session->errand.name;
+}
+
 static bool may_go_on(const struct cv_session *session)
 {
-    return !session->wait.lock && !session->errand.awaited && !session->leaving && !session->crowded &&
-           !session->stream.closing && !session->listing && !session->chore.deferred;
+    return !is_busy(session) && !session->leaving && !session->crowded && !session->stream.closing &&
+           !session->listing && !session->chore.deferred;
 }
 
 static void took_too_long(struct cv_alarm *alarm)
@@ -104,7 +110,7 @@ static void listen_to(struct cv_session *session)
         cv_stream_take(stream, session->read);
         session->read = 0;
     }
-    if ((session->wait.lock || session->errand.awaited) && stream->in_used == CV_SESSION_INPUT_BYTES) {
+    if (is_busy(session) && stream->in_used == CV_SESSION_INPUT_BYTES) {
         cv_resp_error(&session->out, "BUSY too much behind a command that waits");
         session->leaving = true;
     }
@@ -174,20 +180,62 @@ static void flush(struct cv_stream *stream)
     }
 }
 
-void cv_session_granted(struct cv_wait *wait, struct cv_hold *hold)
+void cv_session_take(struct cv_session *session, struct cv_hold *hold)
 {
-    struct cv_session *session = wait->session;
-    hold->owner = session->number;
     hold->more = session->holds;
     hold->less = NULL;
     if (session->holds)
         session->holds->less = hold;
     session->holds = hold;
     session->holding++;
-    cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
-                           true);
+    session->granting = hold;
+}
+
+/* How long it surely lasts from when LOCK came, and so from when it was sent. */
+static void tell_deadline(struct cv_session *session, struct cv_hold *hold)
+{
+    const struct cv_service *service = session->service;
+    const uint64_t waited_ms = cv_loop_coarse_ms(service->loop) - session->wait.since_ms;
+    const int64_t left_ms = cv_command_renew(hold);
+    cv_resp_array(&session->out, 2);
     cv_resp_integer(&session->out, (int64_t)hold->fence);
+    cv_resp_integer(&session->out, left_ms == INT64_MAX ? -1 : left_ms + (int64_t)waited_ms);
+}
+
+void cv_session_granted(struct cv_hold *hold)
+{
+    struct cv_session *session = hold->session;
+    const struct cv_wait *wait = &session->wait;
+    session->granting = NULL;
+    cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
+    hold->ends_here = true;
+    if (!wait->claimed)
+        cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
+                               CV_GRANT_BEGINS, hold->ttl_ms);
+    if (wait->claimed)
+        cv_errand_answer(session, true, cv_command_renew(hold));
+    else if (wait->deadline)
+        tell_deadline(session, hold);
+    else
+        cv_resp_integer(&session->out, (int64_t)hold->fence);
     cv_stream_mark(&session->stream);
+}
+
+/* Its client may go on renewing it here: this node shows the secret for it. Without memory it has to show its own. */
+void cv_session_hand_over(struct cv_hold *hold)
+{
+    struct cv_session *session = hold->session;
+    const struct cv_text name = cv_instance_name(hold->lock->instance);
+    struct cv_proof *proof = session ? malloc(sizeof *proof + name.length) : NULL;
+    hold->ends_here = false;
+    if (!proof)
+        return;
+    *proof = (struct cv_proof){.next = session->proofs,
+                               .fence = hold->fence,
+                               .digest = {hold->digest[0], hold->digest[1]},
+                               .name_length = name.length};
+    memcpy(proof->name, name.start, name.length);
+    session->proofs = proof;
 }
 
 void cv_session_lost(struct cv_hold *hold)
@@ -209,11 +257,13 @@ void cv_session_lost(struct cv_hold *hold)
 
 void cv_session_drop(struct cv_hold *hold)
 {
-    if (!hold->inherited)
+    if (hold->ends_here)
         cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
-                               hold->shared, false);
+                               hold->shared, CV_GRANT_ENDS, hold->ttl_ms);
     if (!hold->session)
         return;
+    if (hold->session->granting == hold)
+        hold->session->granting = NULL;
     *(hold->less ? &hold->less->more : &hold->session->holds) = hold->more;
     if (hold->more)
         hold->more->less = hold->less;
@@ -224,8 +274,7 @@ void cv_session_drop(struct cv_hold *hold)
 static void write_news(struct cv_resp_writer *out, const struct cv_lock *lock)
 {
     char name[48];
-    snprintf(name, sizeof name, "%u/%llu", lock->instance->host->roster->ids[lock->leader.node],
-             (unsigned long long)lock->leader.session);
+    snprintf(name, sizeof name, "%u/%llu", lock->leader.id, (unsigned long long)lock->leader.session);
     cv_resp_push(out, 4);
     cv_resp_word(out, "leader");
     cv_resp_bulk(out, cv_instance_name(lock->instance));
@@ -286,7 +335,10 @@ static void waited_too_long(struct cv_alarm *alarm)
 void cv_session_in_vain(struct cv_wait *wait)
 {
     struct cv_session *session = wait->session;
-    cv_lock_give_up(wait);
+    if (wait->lock)
+        cv_lock_give_up(wait);
+    else if (session->granting)
+        cv_lock_end(session->granting);
     cv_resp_nil(&session->out);
     cv_stream_mark(&session->stream);
 }
@@ -313,7 +365,7 @@ static void let_go_some(struct cv_session *session)
     const uint64_t now = session->service->host->calls.now();
     for (uint32_t left = HOLDS_EACH_TIME; session->holds && left; left--) {
         struct cv_hold *hold = session->holds;
-        if (hold->ttl_ms) {
+        if (hold->ttl_ms && !hold->confirming) {
             orphan(hold);
         } else if (hold->promised_us > now) {
             orphan(hold);
@@ -328,7 +380,13 @@ static void let_go(struct cv_session *session)
 {
     if (session->wait.lock)
         cv_lock_give_up(&session->wait);
-    cv_alarm_cancel(session->service->alarms, &session->errand.alarm);
+    cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
+    cv_errand_drop(session);
+    while (session->proofs) {
+        struct cv_proof *proof = session->proofs;
+        session->proofs = proof->next;
+        free(proof);
+    }
     for (struct cv_watch *watch = session->watches, *more; watch; watch = more) {
         more = watch->more;
         cv_session_unobserve(watch);
@@ -457,7 +515,7 @@ static void knock(struct cv_listener *listener)
     session->service = service;
     session->number = ++service->session_total;
     session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
-    session->errand.alarm.ring = cv_errand_in_vain;
+    session->errand.alarm.ring = cv_errand_again;
     session->unfinished.ring = took_too_long;
     session->chore.run = catch_up;
     cv_resp_begin(&session->out, service->limits->output_each);
@@ -481,11 +539,24 @@ static void knock(struct cv_listener *listener)
 
 int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
 {
+    if (!service->listener_count && cv_alarms_reserve(service->alarms, 1)) /* for the grace */
+        return CV_ENOMEM;
     struct cv_listener *listener = &service->listeners[service->listener_count++];
     listener->knock = knock;
     listener->context = service;
     cv_security_guard(&service->member->security, listener, false);
     return cv_listen(listener, service->loop, what, address, complaint);
+}
+
+/* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
+static void serve_again(struct cv_lock *lock)
+{
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        next = hold->next;
+        if (hold->confirming && cv_host_ready(lock->service->host))
+            cv_ttl_promise(hold);
+    }
+    cv_lock_serve(lock);
 }
 
 /* The lease has come, or has run out; then what clients have is over before anything else happens. */
@@ -495,10 +566,35 @@ static void leased(void *context, bool leased)
     for (size_t i = 0; i < service->host->count; i++) {
         struct cv_lock *lock = service->host->all[i]->user;
         if (lock && leased)
-            cv_lock_serve(lock);
+            serve_again(lock);
         else if (lock)
             cv_lock_abandon(lock);
     }
+    if (leased)
+        cv_errand_resume(context);
+}
+
+static void serve_all(const struct cv_service *service)
+{
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            cv_lock_serve(service->host->all[i]->user);
+}
+
+static void grace_ends(struct cv_alarm *alarm)
+{
+    serve_all(cv_alarm_owner(alarm, struct cv_service, grace));
+}
+
+/* A view has begun. */
+static void began(void *context)
+{
+    struct cv_service *service = context;
+    cv_errand_resume(service);
+    if (cv_ttl_in_grace(service))
+        cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
+    else
+        cv_alarm_cancel(service->alarms, &service->grace);
 }
 
 static size_t names_in_use(const void *context)
@@ -534,6 +630,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->limits = &settings->limits;
     service->output.most = settings->limits.output;
     member->loop.measures = settings->operations.measures;
+    service->grace.ring = grace_ends;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
@@ -542,6 +639,8 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .in_use = names_in_use,
                                             .leased = leased,
                                             .hopeless = hopeless,
+                                            .began = began,
+                                            .covered = cv_ttl_covered,
                                             .heard = cv_errand_heard,
                                             .context = service};
 }
@@ -569,19 +668,21 @@ void cv_service_reconsider(struct cv_service *service)
             reconsider_wait(session);
 }
 
-static bool anybody_holds(const struct cv_service *service)
+/* What has a time to live the others keep. */
+static bool anybody_relies_on_lease(const struct cv_service *service)
 {
     for (size_t i = 0; i < service->host->count; i++) {
         const struct cv_lock *lock = service->host->all[i]->user;
-        if (lock && lock->holds)
-            return true;
+        for (const struct cv_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
+            if (!hold->ttl_ms)
+                return true;
     }
     return false;
 }
 
 /*
- * What the clients hold is given back while there is still somebody to tell. Who was promised something may go on until
- * the node's lease is over, so that is given up only if nobody was.
+ * What the clients hold is given back while there is still somebody to tell. Who was promised something without a time
+ * to live may go on until the node's lease is over, so that is given up only if nobody was.
  */
 void cv_service_close(struct cv_service *service)
 {
@@ -592,7 +693,7 @@ void cv_service_close(struct cv_service *service)
         cv_stream_close(&session->stream);
     while (service->sessions)
         cv_loop_turn(service->loop);
-    if (raft && (raft->agreement || raft->breaker) && !anybody_holds(service))
+    if (raft && (raft->agreement || raft->breaker) && !anybody_relies_on_lease(service))
         cv_raft_leave(raft);
 }
 

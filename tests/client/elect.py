@@ -74,7 +74,7 @@ def check_usage(server):
                              (["boss", "--priority", "x", "--", "true"], ["--priority x", "whole number"]),
                              (["boss", "--priority", "99999999999", "--", "true"], ["--priority 99999999999"]),
                              (["boss", "--priority", "-1", "--", "true"], ["--priority -1"]),
-                             (["boss", "--ttl", "3", "--", "true"], ["--ttl"])):
+                             (["boss", "--ttl", "x", "--", "true"], ["--ttl"])):
         code, out, err = finish(elect(server, *arguments))
         expect(f"{arguments}: {err}", (code, out, err.count("\n"), [word for word in words if word not in err]),
                (125, "", 1, []))

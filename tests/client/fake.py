@@ -266,13 +266,13 @@ class Fake:
     def on_lock(self, session, name, *options):
         self.want(session, name, list(options))
 
-    def on_unlock(self, session, name, fence):
+    def on_unlock(self, session, name, fence, *_secret):
         held = self.locks[name].holders.pop(int(fence), None)
         session.send(1 if held else 0)
         self.grant(name)
         self.tell_leader(name)
 
-    def on_renew(self, session, name, fence):
+    def on_renew(self, session, name, fence, *_secret):
         holder = self.locks[name].holders.get(int(fence))
         if not holder or self.refuse_renewal:
             session.send(None)
@@ -299,9 +299,9 @@ class Fake:
     def on_campaign(self, session, name, *options):
         self.want(session, name, list(options))
 
-    def on_resign(self, session, name):
+    def on_resign(self, session, name, fence=0, *_secret):
         lock = self.locks[name]
-        mine = [fence for fence, (holder, *_) in lock.holders.items() if holder is session]
+        mine = [held for held, (holder, *_) in lock.holders.items() if (held == int(fence) if fence else holder is session)]
         for fence in mine:
             del lock.holders[fence]
         session.send(len(mine))

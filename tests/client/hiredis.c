@@ -67,12 +67,12 @@ static void check_locks(redisContext *one, redisContext *two)
         expect("a wrong fence unlocks nothing", 0, NULL);
     if (number("UNLOCK", ask(one, "UNLOCK %b %lld", name, sizeof name - 1, fence)) != 1)
         expect("unlocked", 0, NULL);
-    const long long next = number("the next", ask(two, "LOCK %b WAIT 1000 TTL 5000", name, sizeof name - 1));
+    const long long next = number("the next", ask(two, "LOCK %b WAIT 1000 TTL 5000 SECRET shh", name, sizeof name - 1));
     if (next <= fence)
         expect("its fence is higher", 0, NULL);
-    if (number("RENEW", ask(one, "RENEW %b %lld", name, sizeof name - 1, next)) != 5000)
+    if (number("RENEW", ask(one, "RENEW %b %lld SECRET shh", name, sizeof name - 1, next)) != 5000)
         expect("renewed by another connection", 0, NULL);
-    if (number("UNLOCK by another", ask(one, "UNLOCK %b %lld", name, sizeof name - 1, next)) != 1)
+    if (number("UNLOCK by another", ask(one, "UNLOCK %b %lld SECRET shh", name, sizeof name - 1, next)) != 1)
         expect("unlocked by another connection", 0, NULL);
     check_type("LOCKS", ask(one, "LOCKS"), REDIS_REPLY_ARRAY);
     check_type("VIEW", ask(one, "VIEW"), REDIS_REPLY_ARRAY);

@@ -26,11 +26,12 @@ library.conclave_left_ms.restype = ctypes.c_int64
 
 class Want(ctypes.Structure):
     _fields_ = [("wait_ms", ctypes.c_uint64), ("ttl_ms", ctypes.c_uint64), ("try_once", ctypes.c_bool),
-                ("shared", ctypes.c_bool)]
+                ("shared", ctypes.c_bool), ("ends_with_session", ctypes.c_bool)]
 
 
 class Candidate(ctypes.Structure):
-    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_uint32), ("try_once", ctypes.c_bool)]
+    _fields_ = [("wait_ms", ctypes.c_uint64), ("priority", ctypes.c_uint32), ("try_once", ctypes.c_bool),
+                ("ttl_ms", ctypes.c_uint64), ("ends_with_session", ctypes.c_bool)]
 
 
 class Leader(ctypes.Structure):
@@ -68,7 +69,12 @@ class Session:
         return error or fence.value
 
     def lock(self, name=b"a", **want):
-        return self.acquire(library.conclave_lock, name, ctypes.byref(Want(**want)) if want else None)
+        """Ends with the session, unless a time to live is given."""
+        want = Want(**want, ends_with_session=not want.get("ttl_ms"))
+        return self.acquire(library.conclave_lock, name, ctypes.byref(want))
+
+    def lock_by_default(self, name=b"a"):
+        return self.acquire(library.conclave_lock, name, None)
 
     def try_lock(self, name=b"a"):
         return self.acquire(library.conclave_try_lock, name)
@@ -77,7 +83,11 @@ class Session:
         return self.acquire(library.conclave_timed_lock, name, ctypes.c_uint64(wait_ms))
 
     def campaign(self, name=b"a", **candidate):
-        return self.acquire(library.conclave_campaign, name, ctypes.byref(Candidate(**candidate)) if candidate else None)
+        candidate = Candidate(**candidate, ends_with_session=not candidate.get("ttl_ms"))
+        return self.acquire(library.conclave_campaign, name, ctypes.byref(candidate))
+
+    def campaign_by_default(self, name=b"a"):
+        return self.acquire(library.conclave_campaign, name, None)
 
     def unlock(self, fence, name=b"a"):
         return library.conclave_unlock(self.pointer, name, ctypes.c_uint64(fence))
@@ -282,6 +292,22 @@ def check_ttl():
         timer.join()
 
 
+def check_defaults():
+    """Without a word about it, locks and leaderships have a time to live and a secret, and closing gives them up."""
+    with Fake() as server:
+        with Session(server.address) as one:
+            expect("lock", one.lock_by_default(), 1)
+            expect("lead", one.campaign_by_default(b"b"), 1)
+            within("left", one.left(), 9000, 10000)
+            (_, _, words), (_, _, leads) = server.asked("LOCK")[0], server.asked("CAMPAIGN")[0]
+            expect("its words", words[:4] + words[4:5], ["LOCK", "a", "TTL", "10000", "SECRET"])
+            expect("the same secret", (len(words[5]), leads[3:]), (32, ["10000", "SECRET", words[5]]))
+            server.drop()
+            expect("nothing is lost", one.event(200), 0)
+            expect("renewed by the secret", server.asked("RENEW")[-1][2][3:5], ["SECRET", words[5]])
+        expect("given up", until(lambda: not server.holders("a") and not server.holders("b")), True)
+
+
 def check_waiting_through_a_failure():
     """The server dies while one waits: the wait goes on with another server."""
     with Fake() as first, Fake() as second:
@@ -369,7 +395,7 @@ def check_own_loop():
 
 
 def main(wanted):
-    for check in (check_locks, check_waiting, check_arguments, check_servers, check_losing, check_ttl,
+    for check in (check_locks, check_waiting, check_arguments, check_servers, check_losing, check_ttl, check_defaults,
                   check_waiting_through_a_failure, check_hanging, check_elections, check_own_loop):
         if not wanted or check.__name__ in wanted:
             starvation.run(check, failures=failures)

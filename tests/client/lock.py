@@ -136,7 +136,7 @@ def check_usage(server):
             (["--wait", "", "--", "true"], ["--wait"]), (["--wait", "nan", "--", "true"], ["--wait nan"]),
             (["--wait", "1e99", "--", "true"], ["--wait 1e99"]), (["--wait", "0x1", "--", "true"], ["--wait 0x1"]),
             (["--wait", "1.2.3", "--", "true"], ["--wait 1.2.3"]), (["--wait", ".", "--", "true"], ["--wait ."]),
-            (["--wait", "9999999999h", "--", "true"], ["--wait 9999999999h"]), (["--wait", "5 s", "--", "true"], ["--wait 5 s"]), (["--ttl", "0", "--", "true"], ["--ttl 0", "time"]),
+            (["--wait", "9999999999h", "--", "true"], ["--wait 9999999999h"]), (["--wait", "5 s", "--", "true"], ["--wait 5 s"]), (["--ttl", "-1", "--", "true"], ["--ttl -1", "time"]),
             (["--nonsense", "--", "true"], ["--nonsense"]), (["--ttl"], ["--ttl"]),
             (["--server", "", "--", "true"], ["list of servers is empty"])):
         code, out, err = finish(lock(server, *arguments))
@@ -216,7 +216,7 @@ def check_environment(server):
     name, fence, deadline = out.split()
     expect("the name and the fence", (code, name, int(fence)), (0, "a", server.locks["a"].fence))
     within("the deadline", int(deadline), before + 6500, time.time() * 1000 + 7000)
-    _, out, _ = finish(lock(server, "--", "sh", "-c", "echo $CONCLAVE_DEADLINE"))
+    _, out, _ = finish(lock(server, "--ttl", "0", "--", "sh", "-c", "echo $CONCLAVE_DEADLINE"))
     expect("no deadline is the largest number", int(out), 2**63 - 1)
     expect("stdin is passed", finish(lock(server, "--", "cat", stdin=subprocess.PIPE), "words\n"), (0, "words\n", ""))
     signals = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
@@ -224,7 +224,7 @@ def check_environment(server):
     expect("signals are blocked and ignored as before", finish(lock(server, "--", *signals))[1], plain)
     out = finish(lock(server, "--", "ls", "/proc/self/fd"))[1].split()
     expect("no descriptor is left open", out, ["0", "1", "2", "3"])  # 3 is the directory itself
-    expect("UNLOCK with the fence", server.asked("UNLOCK")[-1][2], ["UNLOCK", "a", str(server.locks["a"].fence)])
+    expect("UNLOCK with the fence", server.asked("UNLOCK")[-1][2][:4], ["UNLOCK", "a", str(server.locks["a"].fence), "SECRET"])
 
 
 def check_shared(server):
@@ -408,7 +408,7 @@ def check_closed(server):
     process = lock(server, "--", "./no-such-command", stdin=None, stdout=None, stderr=None, preexec_fn=close_all)
     expect("not found", process.wait(PATIENCE), 127)
     expect("the server was asked this", [words[0] for _, _, words in server.commands[before:]],
-           ["HELLO", "LOCK", "RENEW", "UNLOCK"] * 2)
+           ["HELLO", "LOCK", "UNLOCK"] * 2)
 
 
 def check_lost(server):
@@ -416,7 +416,7 @@ def check_lost(server):
     for how in ("push", "connection", "renewal"):
         with tempfile.TemporaryDirectory() as directory:
             family = Family(directory, trap="trap '' TERM INT")
-            process = lock(server, *(["--ttl", "1.2"] if how == "renewal" else []), *family.command)
+            process = lock(server, *{"renewal": ["--ttl", "1.2"], "connection": ["--ttl", "0"], "push": []}[how], *family.command)
             pids = family.pids()
             if how == "push":
                 server.lose("a")
@@ -438,7 +438,7 @@ LEASE = 2.0
 def run_out(how):
     """Nothing is renewed any more; when was the command's last sign of life?"""
     with Fake(lease=int(LEASE * 1000)) as server, tempfile.NamedTemporaryFile() as beats:
-        ttl = ["--ttl", str(LEASE)] if how != "server hangs" else []
+        ttl = ["--ttl", str(LEASE) if how != "server hangs" else "0"]
         process = lock(server, *ttl, "--", "sh", "-c", BEAT, stdout=beats)
         time.sleep(LEASE * 1.25)
         expect(f"{how}: held", len(server.holders("a")), 1)
@@ -472,7 +472,7 @@ def check_in_time(_):
 def check_graceful(_):
     """With a lease there is time: TERM first, and a command that ends at once may tidy up."""
     with Fake(lease=2000) as server, tempfile.TemporaryDirectory() as directory:
-        process = lock(server, "--", "sh", "-c", f"trap 'touch {directory}/tidied; exit 0' TERM; echo ready; "
+        process = lock(server, "--ttl", "0", "--", "sh", "-c", f"trap 'touch {directory}/tidied; exit 0' TERM; echo ready; "
                        "i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.01; done")
         process.stdout.readline()
         began = time.monotonic()

@@ -151,11 +151,11 @@ def renewing_takes_the_right_for_it():
         await_true(lambda: {node.info()["view_members"] for node in (one, two)} == {"2"})
         holder, leader, stranger = one.client(), one.client(), two.stranger()
         holder.ask("UNLOCK", "job", holder.ask("LOCK", "job"))  # so that the fences differ
-        fence, led = holder.ask("LOCK", "job", "TTL", 60000), leader.ask("CAMPAIGN", "job")
+        fence, led = holder.ask("LOCK", "job", "TTL", 60000, "SECRET", "s"), leader.ask("CAMPAIGN", "job", "SECRET", "s")
         assert fence != led
-        assert stranger.ask("RENEW", "job", fence) is None
-        assert stranger.ask("RENEW", "job", led) is not None
-        assert two.client().ask("RENEW", "job", fence) > 0
+        assert stranger.ask("RENEW", "job", fence, "SECRET", "s") is None
+        assert stranger.ask("RENEW", "job", led, "SECRET", "s") is not None
+        assert two.client().ask("RENEW", "job", fence, "SECRET", "s") > 0
         for client in (holder, leader, stranger):
             client.close()
 

@@ -245,15 +245,15 @@ def two_hundred_names():
 
 
 def released_by_another_member():
-    """Whoever knows the fence may renew and release, by any member."""
+    """Whoever shows the secret may renew and release, by any member."""
     with Cluster(3, "--group", "static") as cluster:
         one, two = cluster.client(1), cluster.client(2)
-        fence = one.ask("LOCK", "x", "TTL", 60000)
+        fence = one.ask("LOCK", "x", "TTL", 60000, "SECRET", "s")
         one.close()
-        assert two.ask("RENEW", "x", fence) == 60000
-        assert two.ask("RENEW", "x", fence + 1) is None and two.ask("UNLOCK", "x", fence + 1) == 0
-        assert two.ask("UNLOCK", "y", fence) == 0
-        two.say("UNLOCK", "x", fence)
+        assert two.ask("RENEW", "x", fence, "SECRET", "s") == 60000
+        assert two.ask("RENEW", "x", fence + 1) is None and two.ask("UNLOCK", "x", fence + 1, "SECRET", "s") == 0
+        assert two.ask("UNLOCK", "y", fence, "SECRET", "s") == 0
+        two.say("UNLOCK", "x", fence, "SECRET", "s")
         two.say("PING", "behind")
         assert two.hear() == 1 and two.hear() == "behind"
         assert two.ask("LOCK", "x") > fence

@@ -238,6 +238,8 @@ def lock_delay_outlasts_nodes():
 
 # ---- time to live ----
 
+SECRET = ("SECRET", "of the grant")
+
 def patiently(client, *words):
     """Until all members can be asked: in a new view."""
     while True:
@@ -252,33 +254,33 @@ def renewed_by_any_member():
         cluster.await_view([1, 2, 3])
         one, two, three = (cluster.client(node) for node in (1, 2, 3))
         ttl = 400 * stretch()
-        fence = one.ask("LOCK", "a", "TTL", ttl)
-        shared = [client.ask("LOCK", "b", "TTL", ttl, "SHARED") for client in (one, two)]
+        fence = one.ask("LOCK", "a", "TTL", ttl, *SECRET)
+        shared = [client.ask("LOCK", "b", "TTL", ttl, "SHARED", *SECRET) for client in (one, two)]
         one.close()
         end = time.monotonic() + 3 * ttl / 1000
         while time.monotonic() < end:  # three times as long as it would last
             for name, number in (("a", fence), *(("b", reader) for reader in shared)):
-                left = three.ask("RENEW", name, number)
+                left = three.ask("RENEW", name, number, *SECRET)
                 assert left is not None and 0 < left <= ttl, (name, left)
             time.sleep(0.1)
         assert two.ask("LOCK", "a", "WAIT", 0) is None
         assert two.ask("LOCK", "a") > fence, "not renewed any more"
-        assert three.ask("RENEW", "a", fence) is None
+        assert three.ask("RENEW", "a", fence, *SECRET) is None
         other = cluster.client(1)
-        gone = other.ask("LOCK", "c", "TTL", 60000)
-        readers = [client.ask("LOCK", "d", "TTL", 60000, "SHARED") for client in (other, three)]
+        gone = other.ask("LOCK", "c", "TTL", 60000, *SECRET)
+        readers = [client.ask("LOCK", "d", "TTL", 60000, "SHARED", *SECRET) for client in (other, three)]
         plain = other.ask("LOCK", "e")
-        assert three.ask("RENEW", "c", gone) > 0
+        assert three.ask("RENEW", "c", gone, *SECRET) > 0
         cluster.kill(1)
         cluster.await_view([2, 3])
         for client in (two, three):
-            assert patiently(client, "RENEW", "c", gone) > 0, "it outlasts its node"
-            assert all(client.ask("RENEW", "d", reader) > 0 for reader in readers)
-            assert client.ask("RENEW", "e", plain) is None, "what has no time to live does not"
+            assert patiently(client, "RENEW", "c", gone, *SECRET) > 0, "it outlasts its node"
+            assert all(client.ask("RENEW", "d", reader, *SECRET) > 0 for reader in readers)
+            assert client.ask("RENEW", "e", plain, *SECRET) is None, "what has no time to live does not"
         assert two.ask("LOCK", "c", "WAIT", 100) is None and two.ask("LOCK", "d", "WAIT", 100) is None
-        assert three.ask("UNLOCK", "c", gone) == 1 and three.ask("UNLOCK", "c", gone) == 0
+        assert three.ask("UNLOCK", "c", gone, *SECRET) == 1 and three.ask("UNLOCK", "c", gone, *SECRET) == 0
         assert two.ask("LOCK", "c", "WAIT", 5000) > gone
-        assert all(two.ask("UNLOCK", "d", reader) == 1 for reader in readers)
+        assert all(two.ask("UNLOCK", "d", reader, *SECRET) == 1 for reader in readers)
         assert two.ask("LOCK", "d", "WAIT", 5000) > max(readers) and two.ask("LOCK", "e", "WAIT", 5000) > plain
     cluster.check()
     cluster.judge()

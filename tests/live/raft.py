@@ -130,7 +130,7 @@ while True:
 
 def command(group, node, name, *words):
     environment = dict(os.environ, CONCLAVE_SERVER=group.address(node))
-    return subprocess.Popen([CONCLAVE, "lock", name, "--", *words], env=environment, stderr=subprocess.DEVNULL)
+    return subprocess.Popen([CONCLAVE, "lock", name, "--ttl", "0", "--", *words], env=environment, stderr=subprocess.DEVNULL)
 
 
 def cut_off(cut, node):

@@ -66,9 +66,9 @@ def order():
 def time_to_live():
     with Node() as node:
         one, two = node.client(), node.client()
-        fence = one.ask("LOCK", "a", "TTL", 150)
+        fence = one.ask("LOCK", "a", "TTL", 150, "SECRET", "s")
         one.close()
-        assert two.ask("RENEW", "a", fence) == 150, "it outlasts its connection"
+        assert two.ask("RENEW", "a", fence, "SECRET", "s") == 150, "it outlasts its connection"
         begun = time.monotonic()
         assert two.ask("LOCK", "a") > fence
         assert 0.1 <= time.monotonic() - begun < 5
@@ -76,8 +76,8 @@ def time_to_live():
         fence = three.ask("LOCK", "b", "TTL", 60)
         assert three.push() == ["lost", "b", fence]
         assert three.ask("UNLOCK", "b", fence) == 0
-        fence = three.ask("LOCK", "b", "TTL", 60000)
-        assert two.ask("UNLOCK", "b", fence) == 1, "whoever knows the fence may release it"
+        fence = three.ask("LOCK", "b", "TTL", 60000, "SECRET", "s")
+        assert two.ask("UNLOCK", "b", fence, "SECRET", "s") == 1, "whoever shows the secret may release it"
         two.close()
         three.close()
 
@@ -145,7 +145,7 @@ def wrong():
                 (["LOCK", "a", "TTL", "0"], "ERR TTL '0'"),
                 (["LOCK", "a", "NICELY"], "ERR 'NICELY'"),
                 (["UNLOCK", "a", "x"], "ERR fence 'x'"),
-                (["CAMPAIGN", "a", "TTL", "1"], "ERR 'TTL'"),
+                (["CAMPAIGN", "a", "TTL", "0"], "ERR TTL '0'"),
                 (["CAMPAIGN", "a", "PRIORITY", "--1"], "ERR PRIORITY '--1'"),
                 (["CAMPAIGN", "a", "PRIORITY"], "ERR PRIORITY ''"),
                 (["HELLO", "4"], "NOPROTO"),
@@ -349,8 +349,8 @@ def redis_cli():
                 return subprocess.run(["redis-cli", *version, "-p", str(port), *words], capture_output=True, text=True,
                                       check=True).stdout.strip()
             assert cli("PING") == "PONG"
-            fence = cli("LOCK", "a", "TTL", "60000")
-            assert fence.isdigit() and cli("LOCK", "a", "WAIT", "0") == "" and cli("UNLOCK", "a", fence) == "1"
+            fence = cli("LOCK", "a", "TTL", "60000", "SECRET", "s")
+            assert fence.isdigit() and cli("LOCK", "a", "WAIT", "0") == "" and cli("UNLOCK", "a", fence, "SECRET", "s") == "1"
             assert "# Server" in cli("INFO")
 
 

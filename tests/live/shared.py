@@ -25,6 +25,9 @@ def waits(client):
     raise AssertionError(f"answered {answer}")
 
 
+SECRET = ("SECRET", "of the grant")
+
+
 def together(algorithm):
     with Cluster(3, "--algorithm", algorithm) as cluster:
         readers = [cluster.client(node) for node in (1, 2, 3, 1, 2, 3)]
@@ -34,7 +37,7 @@ def together(algorithm):
         writer.say("LOCK", "a")
         assert waits(writer)
         for reader in late:
-            reader.say("LOCK", "a", "SHARED")
+            reader.say("LOCK", "a", "SHARED", *SECRET)
         for reader in late:
             assert waits(reader), "who comes after a waiting writer waits behind it"
         for reader, fence in zip(readers, fences):
@@ -47,7 +50,7 @@ def together(algorithm):
         later = [reader.hear() for reader in late]
         assert min(later) > written and len(set(later)) == 3
         # By another member than the one that granted it.
-        assert readers[1].ask("UNLOCK", "a", later[2]) == 1 and readers[0].ask("UNLOCK", "a", later[1]) == 1
+        assert readers[1].ask("UNLOCK", "a", later[2], *SECRET) == 1 and readers[0].ask("UNLOCK", "a", later[1], *SECRET) == 1
         for client in [*readers, writer, *late]:
             client.close()
     cluster.check()
@@ -102,7 +105,7 @@ def gone(which, victim, *options):
     with Cluster(3, *options) as cluster:
         cluster.await_view([1, 2, 3])
         lender, borrowers = cluster.client(1), [cluster.client(2), cluster.client(2)]
-        fences = [client.ask("LOCK", "a", "SHARED") for client in [lender, *borrowers]]
+        fences = [client.ask("LOCK", "a", "SHARED", *SECRET) for client in [lender, *borrowers]]
         writer = cluster.client(3)
         writer.say("LOCK", "a")
         assert waits(writer)
@@ -117,7 +120,7 @@ def gone(which, victim, *options):
         late.say("LOCK", "a", "SHARED")
         assert waits(late), "in the new view, too, readers wait behind a writer"
         for fence in [fences[0]] if survivor == 1 else fences[1:]:
-            assert client.ask("UNLOCK", "a", fence) == 1
+            assert client.ask("UNLOCK", "a", fence, *SECRET) == 1
         written = writer.hear()
         assert written > max(fences)
         if which == signal.SIGSTOP:

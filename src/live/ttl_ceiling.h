@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The longest time to live that this node has taken part in promising, on disk: if a majority forgets what it promised,
+ * since all were restarted, it is known how long to wait for those who were promised something. Rounded up (1, 2, 5,
+ * 10, 20, ... seconds), so that it is written a few times in a node's life, and before the first promise above it.
+ */
+#ifndef CONCLAVE_LIVE_TTL_CEILING_H
+#define CONCLAVE_LIVE_TTL_CEILING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "core/error.h"
+
+struct cv_member;
+
+struct cv_ttl_ceiling {
+    struct cv_member *member;
+    char *directory;     /* NULL: nothing outlasts the process */
+    uint64_t ms;         /* on disk */
+    uint64_t wanted_ms;  /* at least this has to be */
+    uint64_t writing_ms; /* what is being written, while `writing` */
+    uint64_t high_us;    /* when the last promise above the next lower step was made */
+    bool writing;
+    int error; /* an errno of the last write */
+    uv_work_t work;
+};
+
+int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
+                        struct cv_complaint *complaint);
+void cv_ttl_ceiling_close(struct cv_ttl_ceiling *ceiling); /* after the loop */
+
+/* May a promise of that length be made, or be confirmed to another? If not, the member's `covered` tells when. */
+bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms);
+/* These are all promises there are, the longest of them; the ceiling may come down to it. */
+void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms);
+
+static inline uint64_t cv_ttl_ceiling_found_ms(const struct cv_ttl_ceiling *ceiling)
+{
+    return ceiling->ms;
+}
+
+#endif

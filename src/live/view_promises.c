@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/* Which promises outlive a view, and who keeps them in the next: struct cv_recollection. */
+#include "live/member.h"
+
+static cv_set next_members(const struct cv_member *member)
+{
+    return member->raft ? member->raft->assembly.agreed.members : member->council.next.members;
+}
+
+uint64_t cv_recollection_grace_ms(const struct cv_member *member)
+{
+    const uint64_t now = cv_loop_now();
+    return member->grace_until_us > now ? (member->grace_until_us - now + 999) / 1000 : 0;
+}
+
+void cv_recollection_begin(struct cv_member *member, bool prepares)
+{
+    struct cv_recollection *it = &member->recollection;
+    const uint64_t entry = member->raft ? member->raft->assembly.epoch : 0;
+    const uint64_t prior = entry == it->entry ? it->prior : it->entry;
+    *it = (struct cv_recollection){.prepares = prepares, .entry = entry, .prior = prior};
+    if (prepares)
+        cv_recollection_hear(member, member->roster.me, member->host.view.epoch,
+                             cv_ttl_ceiling_found_ms(&member->ceiling), cv_recollection_grace_ms(member));
+}
+
+void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
+                          uint64_t grace_ms)
+{
+    struct cv_recollection *it = &member->recollection;
+    it->heard |= cv_set_of(from);
+    it->epoch[from] = epoch;
+    it->ceiling_ms = ceiling_ms > it->ceiling_ms ? ceiling_ms : it->ceiling_ms;
+    it->grace_ms = grace_ms > it->grace_ms ? grace_ms : it->grace_ms;
+}
+
+/* Who keeps it, those know best who were in the latest view. */
+void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                         const struct cv_promise *promise)
+{
+    const uint64_t epoch = member->recollection.epoch[from];
+    const struct cv_promise *known = cv_promise_find(instance->told, promise->fence);
+    struct cv_promise merged = known && known->known_in > epoch ? *known : *promise;
+    merged.known_by = (known ? known->known_by : 0) | cv_set_of(from);
+    merged.known_in = known && known->known_in > epoch ? known->known_in : epoch;
+    merged.acknowledged = false;
+    cv_promise_put(&instance->told, &merged);
+}
+
+/* ---- who remembers ---- */
+
+/* Members that were in that view, or in any if it is 0, and have forgotten nothing since. */
+static cv_set who_remembers(const struct cv_recollection *it, uint64_t epoch)
+{
+    cv_set who = 0;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        if (cv_set_has(it->heard, node) && it->epoch[node] && (!epoch || it->epoch[node] == epoch))
+            who |= cv_set_of(node);
+    return who;
+}
+
+static bool meets_every_majority(cv_set who, cv_set voters)
+{
+    return cv_set_count(voters & ~who) <= cv_set_count(voters) / 2;
+}
+
+/*
+ * Is there one of them in every majority that may have known a promise? With a tie-breaker's file in place of a third
+ * member, which remembers no promises, all members of a view have to know: then one does who was in the last.
+ */
+static bool is_enough(const struct cv_member *member, cv_set who)
+{
+    const struct cv_recollection *it = &member->recollection;
+    if (!member->raft)
+        return true;
+    const struct cv_seating *seating = &member->raft->assembly.agreed.seating;
+    for (cv_node node = 0; member->raft->breaker && node < member->roster.count; node++)
+        if (cv_set_has(who, node) && it->epoch[node] == it->prior)
+            return true;
+    return !member->raft->breaker && meets_every_majority(who, seating->voters) &&
+           meets_every_majority(who, seating->former);
+}
+
+/* ---- what lives on ---- */
+
+/* What its keeper does not know any more has ended; and what none of those knows who must. */
+static bool has_ended(const struct cv_promise *promise, const struct cv_instance *instance, cv_set latest,
+                      cv_set decisive)
+{
+    if (cv_set_has(latest, promise->keeper) && !cv_set_has(promise->known_by, promise->keeper))
+        return true;
+    if (decisive && !(promise->known_by & decisive))
+        return true;
+    return instance->holder != CV_NOBODY && instance->fence > promise->entry;
+}
+
+/* Whoever is let in alone is let in after all others have ended; so is a new generation of readers. */
+static bool is_outdated(const struct cv_promise *promise, const struct cv_promise *all)
+{
+    for (const struct cv_promise *it = all; it; it = it->next)
+        if (it->fence > promise->fence && (!promise->generation || it->generation != promise->generation))
+            return true;
+    return false;
+}
+
+static void drop_ended(struct cv_instance *instance, cv_set latest, cv_set decisive)
+{
+    for (struct cv_promise **at = &instance->told; *at;)
+        if (has_ended(*at, instance, latest, decisive))
+            cv_promise_drop(at);
+        else
+            at = &(*at)->next;
+    for (struct cv_promise **at = &instance->told; *at;)
+        if (is_outdated(*at, instance->told))
+            cv_promise_drop(at);
+        else
+            at = &(*at)->next;
+}
+
+static cv_node next_after(cv_node node, cv_set members)
+{
+    do
+        node = (node + 1) % CV_MAX_MEMBERS;
+    while (!cv_set_has(members, node));
+    return node;
+}
+
+/* A keeper that is gone, or has forgotten, is followed by another member; who keeps a promise is inside. */
+static void find_keeper(struct cv_instance *instance, struct cv_promise *promise, cv_set fit, cv_set members)
+{
+    const bool together =
+        promise->generation && instance->holder != CV_NOBODY && instance->generation == promise->generation;
+    if (!cv_set_has(fit, promise->keeper))
+        promise->keeper = together ? instance->holder : next_after(promise->keeper, members);
+    if (together) {
+        instance->sharers |= cv_set_of(promise->keeper);
+        return;
+    }
+    instance->holder = promise->keeper;
+    instance->fence = promise->entry;
+    instance->generation = promise->generation;
+    instance->sharers = promise->generation ? cv_set_of(promise->keeper) : 0;
+}
+
+void cv_recollection_settle(struct cv_member *member)
+{
+    struct cv_recollection *it = &member->recollection;
+    uint64_t last = 0;
+    if (!it->prepares || it->settled)
+        return;
+    it->settled = true;
+    for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
+        last = cv_set_has(it->heard, node) && it->epoch[node] > last ? it->epoch[node] : last;
+    const cv_set all = who_remembers(it, 0), latest = last ? who_remembers(it, last) : 0;
+    const cv_set decisive = latest && is_enough(member, latest) ? latest : 0;
+    if (!is_enough(member, all) && it->ceiling_ms > it->grace_ms)
+        it->grace_ms = it->ceiling_ms;
+    for (size_t i = 0; i < member->host.count; i++) {
+        struct cv_instance *instance = member->host.all[i];
+        drop_ended(instance, latest, decisive);
+        for (struct cv_promise *promise = instance->told; promise; promise = promise->next)
+            find_keeper(instance, promise, all & next_members(member), next_members(member));
+    }
+}
+
+void cv_recollection_end(struct cv_member *member)
+{
+    struct cv_recollection *it = &member->recollection;
+    const uint64_t grace_us = it->grace_ms * 1000;
+    uint64_t longest_ms = 0;
+    for (size_t i = 0; i < member->host.count; i++) {
+        struct cv_instance *instance = member->host.all[i];
+        cv_promise_drop_all(&instance->promises);
+        instance->promises = instance->told;
+        instance->told = NULL;
+        for (const struct cv_promise *promise = instance->promises; promise; promise = promise->next)
+            longest_ms = promise->ttl_ms > longest_ms ? promise->ttl_ms : longest_ms;
+    }
+    if (!grace_us)
+        cv_ttl_ceiling_settle(&member->ceiling, longest_ms);
+    member->grace_until_us = 0;
+    if (grace_us && member->raft)
+        member->grace_until_us = cv_loop_now() + cv_lease_long(&member->raft->lease.terms,
+                                                               cv_lease_long(&member->raft->lease.terms, grace_us));
+    it->grace_ms = 0;
+}

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Times to live: what they promise outlives the node that granted it, the view, and a restart of all nodes.
+
+    python3 tests/live/ttl.py --rolling NODES COMMANDS    a rolling restart under so many commands, as `make test` does with few
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+# pylint: disable=wrong-import-position
+from group import Group
+from harness import CONCLAVE, PATIENCE, Gone, Refused, main
+
+SECRET = "a secret of the grant"
+
+
+class Command:
+    """`conclave lock` around a command that runs until its input ends."""
+
+    def __init__(self, group, name, *options, first=1, kind="lock"):
+        nodes = group.members[first - 1:] + group.members[:first - 1]
+        servers = ",".join(group.address(node) for node in nodes)
+        self.name = name
+        self.process = subprocess.Popen([CONCLAVE, kind, name, *options, "--", "sh", "-c", "echo $CONCLAVE_FENCE; exec cat"],
+                                        env={**os.environ, "CONCLAVE_SERVER": servers}, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def fence(self):
+        line = self.process.stdout.readline()
+        assert line.strip().isdigit(), (self.name, line, self.process.poll(), self.process.stderr.read())
+        return int(line)
+
+    def goes_on(self):
+        assert self.process.poll() is None, (self.name, self.process.returncode, self.process.stderr.read())
+
+    def end(self):
+        """Gives the lock back, which was held to the end."""
+        _, complaint = self.process.communicate("", timeout=PATIENCE)
+        assert self.process.returncode == 0, (self.name, self.process.returncode, complaint)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+def patiently(client, *words):
+    """Asks again while the group has no majority for it."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return client.ask(*words)
+        except Refused as refused:
+            assert str(refused).startswith("NOQUORUM") and time.monotonic() < end, refused
+            time.sleep(0.02)
+
+
+def free_again(group, node, name, fence, wait_ms=30000):
+    client = group.client(node, timeout=60)
+    later = client.ask("LOCK", name, "WAIT", wait_ms)
+    assert later is not None and later > fence, (name, fence, later)
+    client.close()
+
+
+# ---- restarts ----
+
+
+def roll(group, commands, which=signal.SIGTERM):
+    """Every node in turn, once the one before is back."""
+    for node in list(group.members):
+        group.kill(node, which=which)
+        group.start(node)
+        group.await_view()
+        for command in commands:
+            command.goes_on()
+
+
+def rolling(nodes, count, which=signal.SIGTERM):
+    with Group(nodes) as group:
+        commands = [Command(group, f"job-{i}", first=i % nodes + 1, kind="elect" if i % 5 == 4 else "lock") for i in range(count)]
+        try:
+            fences = [command.fence() for command in commands]
+            begun = time.monotonic()
+            roll(group, commands, which)
+            print(f"{nodes} nodes restarted under {count} commands in {time.monotonic() - begun:.1f} s", flush=True)
+            client = group.client(1)
+            for command in commands[:10]:
+                kind = "CAMPAIGN" if command.process.args[1] == "elect" else "LOCK"
+                assert client.ask(kind, command.name, "WAIT", 0) is None, f"{command.name} is held"
+            for command in commands:
+                command.goes_on()
+                command.end()
+            for i, fence in enumerate(fences[:10]):
+                free_again(group, i % nodes + 1, f"job-{i}", fence if i % 5 != 4 else 0)
+        finally:
+            for command in commands:
+                command.kill()
+
+
+def rolling_restart():
+    """TERM to each of three and of five nodes, in turn: no command ends, no fence falls."""
+    rolling(3, 20)
+    rolling(5, 10)
+
+
+def rolling_kill():
+    rolling(3, 10, signal.SIGKILL)
+
+
+def all_restarted():
+    """All nodes are killed and started again: whoever was promised something claims it, others wait until that is sure."""
+    with Group(3) as group:
+        commands = [Command(group, f"job-{i}", first=i % 3 + 1, kind="elect" if i == 3 else "lock") for i in range(4)]
+        readers = [Command(group, "table", "--shared", first=i + 1) for i in range(2)]
+        plain = group.client(1)
+        try:
+            fences = [command.fence() for command in commands + readers]
+            unused = plain.ask("LOCK", "unused")
+            group.kill(1, 2, 3)
+            begun = time.monotonic()
+            group.start()
+            group.await_view()
+            rival = group.client(2, timeout=60)
+            rival.say("LOCK", "unused")
+            others = [group.client(i % 3 + 1, timeout=60) for i in range(3)]
+            for i, other in enumerate(others):
+                other.say("LOCK", f"job-{i}", "WAIT", 15000)
+            assert rival.hear() > unused
+            took = time.monotonic() - begun
+            print(f"all restarted: a name that nobody claimed was granted after {took:.1f} s")
+            assert took > 5, "a name was granted while somebody might have claimed it"
+            for other in others:
+                assert other.hear() is None, "it was claimed"
+            for command in commands + readers:
+                command.goes_on()
+                command.end()
+            for i, fence in enumerate(fences[:3]):
+                free_again(group, 1, f"job-{i}", fence)
+            free_again(group, 1, "table", max(fences[4:]))
+        finally:
+            for command in commands + readers:
+                command.kill()
+
+
+# ---- single faults ----
+
+
+def one_fault(which, ttl, pause=None):
+    """A command whose node suffers goes on; its lock is nobody else's meanwhile, and free when it ends."""
+    with Group(3) as group:
+        command = Command(group, "job", "--ttl", str(ttl))
+        try:
+            fence = command.fence()
+            group.kill(1, which=which)
+            if pause:
+                time.sleep(pause)
+                group.kill(1, which=signal.SIGCONT)
+            rival = group.client(2)
+            end = time.monotonic() + min(1.6 * ttl, 12)
+            while time.monotonic() < end:
+                assert patiently(rival, "LOCK", "job", "WAIT", 300) is None, "two hold it"
+                command.goes_on()
+            command.end()
+            free_again(group, 2, "job", fence)
+        finally:
+            command.kill()
+
+
+def faults():
+    for which, ttl, pause in ((signal.SIGKILL, 5, None), (signal.SIGTERM, 5, None), (signal.SIGSTOP, 8, 0.25),
+                              (signal.SIGSTOP, 8, 2), (signal.SIGSTOP, 30, 0.4)):
+        one_fault(which, ttl, pause)
+
+
+def hangs():
+    """A node that does not wake up again: the command goes on with another server."""
+    one_fault(signal.SIGSTOP, 10, None)
+
+
+def stalled_session():
+    """A node that slept through a view: whoever is connected there renews by its fence alone, and was not told `lost`."""
+    with Group(3) as group:
+        holder, short = group.client(1), group.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", 20000)
+        lost = short.ask("LOCK", "short", "TTL", 700)
+        group.kill(1, which=signal.SIGSTOP)
+        group.await_view([2, 3])
+        rival = group.client(2)
+        assert rival.ask("LOCK", "job", "WAIT", 100) is None
+        assert rival.ask("LOCK", "short", "WAIT", 10000) > lost
+        group.kill(1, which=signal.SIGCONT)
+        assert patiently(holder, "RENEW", "job", fence) == 20000
+        assert not holder.pushes, holder.pushes
+        assert patiently(short, "RENEW", "short", lost) is None
+        group.await_view()
+        assert patiently(holder, "UNLOCK", "job", fence) == 1
+        assert rival.ask("LOCK", "job", "WAIT", 10000) > fence
+
+
+def keepers_follow_keepers():
+    """A hold goes from node to node as these die, and every new node knows it again."""
+    with Group(5) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", 60000, "SECRET", SECRET)
+        for node in (1, 2, 3, 4, 5):
+            group.kill(node)
+            other = group.client(node % 5 + 1)
+            assert patiently(other, "RENEW", "job", fence, "SECRET", SECRET) == 60000
+            assert other.ask("LOCK", "job", "WAIT", 50) is None
+            group.start(node)
+            group.await_view()
+        client = group.client(3)
+        assert client.ask("UNLOCK", "job", fence, "SECRET", SECRET) == 1
+        free_again(group, 1, "job", fence)
+
+
+# ---- whose it is ----
+
+
+def secrets():
+    """Without the secret of the grant nobody but the granting session ends or renews it, here or elsewhere."""
+    with Group(3) as group:
+        holder, near, far = group.client(1), group.client(1), group.client(2)
+        for options in ((), ("TTL", 60000), ("SECRET", SECRET), ("TTL", 60000, "SECRET", SECRET)):
+            fence = holder.ask("LOCK", "job", *options)
+            for stranger in (near, far):
+                for words in (("UNLOCK", "job", fence), ("RENEW", "job", fence), ("UNLOCK", "job", fence, "SECRET", "guess"),
+                              ("RENEW", "job", fence, "SECRET", "guess", "TTL", 60000)):
+                    try:
+                        assert not stranger.ask(*words), (options, words)
+                    except Refused as refused:
+                        assert str(refused).startswith("NOPERM"), refused
+            assert holder.ask("RENEW", "job", fence)
+            if "SECRET" in options:
+                assert far.ask("RENEW", "job", fence, "SECRET", SECRET)
+                assert far.ask("UNLOCK", "job", fence, "SECRET", SECRET) == 1
+            else:
+                assert holder.ask("UNLOCK", "job", fence) == 1
+
+
+def deadlines():
+    """DEADLINE tells how long it lasts from when it was asked for."""
+    with Group(3) as group:
+        one, two = group.client(1), group.client(2)
+        fence, left = one.ask("LOCK", "job", "TTL", 5000, "DEADLINE")
+        assert 5000 <= left < 6000, left
+        begun = time.monotonic()
+        two.say("LOCK", "job", "TTL", 3000, "DEADLINE")
+        time.sleep(0.5)
+        assert one.ask("UNLOCK", "job", fence) == 1
+        later, left = two.hear()
+        assert later > fence and 3400 < left <= 3001 + (time.monotonic() - begun) * 1000, left
+        assert two.ask("UNLOCK", "job", later) == 1
+        _, left = one.ask("CAMPAIGN", "boss", "DEADLINE")
+        assert 0 < left < 300, "that of the node's lease"
+
+
+def asked_elsewhere_in_a_failover():
+    """RENEW and UNLOCK at another member while the keeper's death is found out: answered by the new view, not after 3 s."""
+    with Group(3) as group:
+        holder, other = group.client(1), group.client(2)
+        for turn, words in enumerate((("RENEW",), ("UNLOCK",))):
+            fence = holder.ask("LOCK", f"job-{turn}", "TTL", 60000, "SECRET", SECRET)
+            group.kill(1)
+            begun = time.monotonic()
+            answer = other.ask(*words, f"job-{turn}", fence, "SECRET", SECRET)
+            took = time.monotonic() - begun
+            print(f"{words[0]} in a failover: {answer} after {took * 1000:.0f} ms")
+            assert answer and took < 2.5, (answer, took)
+            group.start(1)
+            group.await_view()
+            holder = group.client(1)
+
+
+TESTS = [secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, keepers_follow_keepers, faults, hangs,
+         rolling_restart, rolling_kill, all_restarted]
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--rolling"]:
+        rolling(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        sys.exit(main(TESTS))
