@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* The service as a whole: what the member tells it, how it begins and ends. */
+#include "service/service.h"
+
+#include <stdlib.h>
+
+#include "live/diary.h"
+#include "live/settings.h"
+
+/* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
+static void serve_again(struct cv_lock *lock)
+{
+    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+        next = hold->next;
+        if (hold->confirming && cv_host_ready(lock->service->host))
+            cv_ttl_promise(hold);
+    }
+    cv_lock_serve(lock);
+}
+
+/* The lease has come, or has run out; then what clients have is over before anything else happens. */
+static void leased(void *context, bool leased)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++) {
+        struct cv_lock *lock = service->host->all[i]->user;
+        if (lock && leased)
+            serve_again(lock);
+        else if (lock)
+            cv_lock_abandon(lock);
+    }
+    if (leased)
+        cv_errand_resume(context);
+}
+
+static void serve_all(const struct cv_service *service)
+{
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            cv_lock_serve(service->host->all[i]->user);
+}
+
+static void grace_ends(struct cv_alarm *alarm)
+{
+    serve_all(cv_alarm_owner(alarm, struct cv_service, grace));
+}
+
+/* A view has begun. */
+static void began(void *context)
+{
+    struct cv_service *service = context;
+    cv_errand_resume(service);
+    if (cv_ttl_in_grace(service))
+        cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
+    else
+        cv_alarm_cancel(service->alarms, &service->grace);
+}
+
+static size_t names_in_use(const void *context)
+{
+    const struct cv_service *service = context;
+    return service->tally.held + service->tally.waiting + service->observing;
+}
+
+static void hopeless(void *context)
+{
+    const struct cv_service *service = context;
+    for (size_t i = 0; i < service->host->count; i++)
+        if (service->host->all[i]->user)
+            cv_lock_disperse(service->host->all[i]->user);
+}
+
+void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)
+{
+    const struct cv_security_settings *security = &settings->security;
+    service->door = (struct cv_door){.loop = &member->loop,
+                                     .most = security->most_strangers,
+                                     .most_each = security->most_strangers_each,
+                                     .patience_us = security->handshake_ms * 1000};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    service->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    service->member = member;
+    service->host = &member->host;
+    service->loop = &member->loop;
+    service->alarms = &member->loop.alarms;
+    service->most_sessions = settings->most_sessions;
+    service->client_timeout_ms = settings->client_timeout_ms;
+    service->limits = &settings->limits;
+    service->output.most = settings->limits.output;
+    member->loop.measures = settings->operations.measures;
+    service->grace.ring = grace_ends;
+    member->user = (struct cv_member_calls){.entered = cv_lock_entered,
+                                            .elected = cv_ballot_elected,
+                                            .resume = cv_lock_resume,
+                                            .keep = cv_lock_keep,
+                                            .destroyed = cv_lock_destroyed,
+                                            .in_use = names_in_use,
+                                            .leased = leased,
+                                            .hopeless = hopeless,
+                                            .began = began,
+                                            .covered = cv_ttl_covered,
+                                            .heard = cv_errand_heard,
+                                            .context = service};
+}
+
+/* What it waits for must not come if it may not have it any more. */
+static void reconsider_wait(struct cv_session *session)
+{
+    const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
+    if (!instance || cv_access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
+                                       cv_instance_name(instance)))
+        return;
+    cv_lock_give_up(&session->wait);
+    cv_stream_mark(&session->stream);
+}
+
+/* All ACLs are exchanged before anything is granted by them. */
+void cv_service_reconsider(struct cv_service *service)
+{
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        if (!session->visitor.door && ((session->stream.tls && !cv_tls_still_good(session->stream.tls)) ||
+                                       !cv_session_become(session, session->identity)))
+            cv_stream_close(&session->stream);
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        if (!session->stream.closing)
+            reconsider_wait(session);
+}
+
+/* What has a time to live the others keep. */
+static bool anybody_relies_on_lease(const struct cv_service *service)
+{
+    for (size_t i = 0; i < service->host->count; i++) {
+        const struct cv_lock *lock = service->host->all[i]->user;
+        for (const struct cv_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
+            if (!hold->ttl_ms)
+                return true;
+    }
+    return false;
+}
+
+/*
+ * What the clients hold is given back while there is still somebody to tell. Who was promised something without a time
+ * to live may go on until the node's lease is over, so that is given up only if nobody was.
+ */
+void cv_service_close(struct cv_service *service)
+{
+    struct cv_raft *raft = service->member->raft;
+    for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
+        cv_listener_close(&service->listeners[i]);
+    for (struct cv_session *session = service->sessions; session; session = session->next)
+        cv_stream_close(&session->stream);
+    while (service->sessions)
+        cv_loop_turn(service->loop);
+    if (raft && (raft->agreement || raft->breaker) && !anybody_relies_on_lease(service))
+        cv_raft_leave(raft);
+}
+
+void cv_service_free(struct cv_service *service)
+{
+    while (service->waste)
+        cv_listing_clean(&service->waste_chore);
+    while (service->spare) {
+        struct cv_hold *hold = service->spare;
+        service->spare = hold->next;
+        free(hold);
+    }
+}
