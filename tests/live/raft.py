@@ -10,7 +10,7 @@ import threading
 import time
 
 from group import Group
-from harness import CONCLAVE, Gone, Refused, main
+from harness import CONCLAVE, PATIENCE, Gone, Refused, main
 
 LEASE = 0.3  # seconds, by default
 SLACK = 1.0  # what a busy machine may add
@@ -283,6 +283,14 @@ def other_members():
         group.await_view([3, 7, 9])
         higher, _ = lock_once(group, 7)
         assert higher > fence
+        for gone in (1, 2):  # a file without them would not take them out
+            client = group.client(3)
+            assert client.ask("LEAVE", gone) == "OK"
+            client.close()
+            end = time.monotonic() + PATIENCE
+            while gone in {member["id"] for member in group.view(3)["members"]}:
+                assert time.monotonic() < end, group.view(3)
+                time.sleep(0.02)
         group.kill(3, 7, 9)
         group.reconfigure([3, 7, 9])
         group.start()
