@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A group has an identity: lost, restored, swapped and foreign directories are noticed, and no fence falls."""
 
+import os
+import random
 import shutil
 import signal
 import sys
@@ -222,6 +224,24 @@ def founded_by_a_majority():
         group.__exit__()
 
 
+def founded_with_crashes():
+    """Nodes are killed while the group is being founded, and started again: it is founded all the same."""
+    dice = random.Random(int(os.environ.get("CONCLAVE_TEST_SEED", "1")))
+    for _ in range(8):
+        group = House(3)
+        try:
+            group.start()
+            for _ in range(2):
+                time.sleep(dice.random() * 0.25)
+                victim = dice.choice([1, 2, 3])
+                group.kill(victim)
+                group.start(victim)
+            group.await_view([1, 2, 3])
+            lock_everywhere(group)
+        finally:
+            group.__exit__()
+
+
 def different_lists():
     """Nodes that do not list the same members found nothing together."""
     group = House(3)
@@ -286,4 +306,4 @@ def duplicate():
 
 if __name__ == "__main__":
     sys.exit(main([lost_disk, lost_journal, restored, started_since, two_wiped, swapped, founded_by_all,
-                   founded_by_a_majority, different_lists, two_groups, duplicate]))
+                   founded_by_a_majority, founded_with_crashes, different_lists, two_groups, duplicate]))
