@@ -81,9 +81,9 @@ static const struct cv_kind kinds[] = {
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY)
 
 static const struct cv_cost costs[] = {
-    {"always", "a(n − 1)", CV_MESSAGES, true, CV_STEADY, 0},
-    {"all call", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, 0},
-    {"some call", "min(2, 2(a − 1))", CV_DELAY, true, ON_TIME, 0},
+    {"always", "a(n − 1)", CV_MESSAGES, true, CV_STEADY, CV_DERIVED, NULL},
+    {"all call", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, CV_DERIVED, NULL},
+    {"some call", "min(2, 2(a − 1))", CV_DELAY, true, ON_TIME, CV_DERIVED, NULL},
     {0},
 };
 

@@ -83,6 +83,23 @@ GADGET = {
     ("on beta", "updates"): lambda k: k + 1,
 }
 
+# Formulas that stand in the texts (CS677's and Tanenbaum's tables, Ghosh's synchronizers);
+# every other one is ours, and where a text has another number the row says which.
+OF_THE_TEXTS = {
+    ("central", "one", "messages"), ("central-deny", "one", "messages"), ("central", "one", "delay"),
+    ("central-deny", "one", "delay"), ("token-ring", "one", "delay"), ("ricart-agrawala", "one", "messages"),
+    ("ricart-agrawala", "all", "messages"), ("abd", "round", "time"), ("alpha", "round", "time"),
+    ("beta", "round", "control"),
+}
+OTHERWISE_IN_THE_TEXTS = {
+    ("ricart-agrawala", "one", "delay"): "2(n − 1)",
+    ("voting", "one", "delay"): "2m",
+    ("voting", "one", "messages"): "3mk",
+    ("token-ring", "one", "messages"): "1 to ∞",
+    ("token-ring", "one", "delay"): "0 to n − 1",
+    ("beta", "round", "time"): "the depth of the tree",
+}
+
 BAD = [
     [],
     ["locks"],
@@ -133,6 +150,22 @@ def check_numbers(problem, formulas, sizes):
             assert math.isclose(row["measured"], formula(nodes), rel_tol=1e-9), row
             assert math.isclose(row["expected"], formula(nodes), rel_tol=1e-9), row
             assert row["relation"] == "=" and row["holds"] is True, row
+
+
+def check_sources():
+    """A formula is called the text's only if a text has it."""
+    for problem, sizes in (("mutex", [4, 9]), ("election", [5]), ("synchronizers", [9])):
+        _, rows = measured(problem, sizes)
+        for (algorithm, load, quantity, _), row in rows.items():
+            key = algorithm, load, quantity
+            if row["formula"] is None:
+                assert row["source"] is None and row["where"] is None, row
+                continue
+            wanted = "text" if key in OF_THE_TEXTS else "derived"
+            if problem == "election" and quantity == "time" and row["relation"] == "<=":
+                wanted = row["source"]
+            assert row["source"] == wanted and row["where"], row
+            assert OTHERWISE_IN_THE_TEXTS.get(key, "") in (row["remark"] or ""), row
 
 
 def check_complete(problem, quantities):
@@ -285,6 +318,7 @@ def main():
     check_commands()
     check_csv()
     check_text()
+    check_sources()
     with tempfile.TemporaryDirectory() as name:
         check_plots(pathlib.Path(name))
     with tempfile.TemporaryDirectory() as name:

@@ -30,7 +30,7 @@
 #include <conclave/field.h>
 
 /* Changes whenever the layout of a structure in this file does. */
-#define CV_ABI 4u
+#define CV_ABI 5u
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 

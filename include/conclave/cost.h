@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the texts say an algorithm costs, and when. */
+/* What an algorithm costs, when, and who says so. */
 #ifndef CONCLAVE_COST_H
 #define CONCLAVE_COST_H
 
@@ -26,17 +26,25 @@ enum cv_condition {
 
 enum cv_measure { CV_MESSAGES, CV_DELAY };
 
+/* Whose formula it is. */
+enum cv_source {
+    CV_DERIVED, /* the author's: `where` is the page with the proof */
+    CV_TEXT,    /* one of the five texts (docs/compare.md): `where` quotes it */
+    CV_PAPER    /* the paper's: `where` names it */
+};
+
 /*
- * A textbook cost. The formula is evaluated as written (core/formula.h): "2n + δ". Besides the variables of
+ * A cost. The formula is evaluated as written (core/formula.h): "2n + δ". Besides the variables of
  * core/theory.h it may name the algorithm's own parameters.
  */
 struct cv_cost {
     const char *label; /* "best", "worst", "one caller" */
     const char *formula;
-    uint32_t measure; /* enum cv_measure */
-    uint32_t exact;   /* "=", otherwise "<=" */
-    uint32_t when;    /* enum cv_condition, or'ed */
-    uint32_t unused;
+    uint32_t measure;  /* enum cv_measure */
+    uint32_t exact;    /* "=", otherwise "<=" */
+    uint32_t when;     /* enum cv_condition, or'ed */
+    uint32_t source;   /* enum cv_source */
+    const char *where; /* or NULL */
 };
 
 #endif

@@ -13,8 +13,8 @@
 static const char help[] =
     "usage: conclave compare mutex|election|synchronizers [OPTION...]\n"
     "\n"
-    "Measures every algorithm in the simulator beside the formulas of the texts. The same seed and options print\n"
-    "the same bytes.\n"
+    "Measures every algorithm in the simulator beside formulas: of the texts, of papers, or derived here. The same\n"
+    "seed and options print the same bytes.\n"
     "\n"
     "  mutex           messages and delay of an entry, synchronization delay; and the problems the texts name\n"
     "  election        messages and time\n"

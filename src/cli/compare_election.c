@@ -61,6 +61,28 @@ static const char *simplified(const char *algorithm, const char *formula)
     return formula;
 }
 
+/* What a text has where the formula is not its own. */
+static const struct {
+    const char *algorithm, *quantity, *load, *remark;
+} remarks[] = {
+    {"bully", "messages", "one", "CS677 has O(n²). If the best lives the worst is (n + 2)(n − 1)"},
+    {"ring-basic", "messages", "one", "CS425 has 2n to 3n − 1, which are δ = 0 and δ = n − 1"},
+    {"chang-roberts", "messages", "one", "CS425 has 2n to 3n − 1, which are δ = 0 and δ = n − 1"},
+    {"chang-roberts", "messages", "all", "CS425 has 3n − 1 at best and O(n²) at worst"},
+    {"chang-roberts-token", "messages", "all", "Ghosh has O(n²); a of them tell everybody, of which the text has none"},
+    {"franklin", "messages", "all", "Ghosh has O(n log n); a of them tell everybody, of which the text has none"},
+    {"peterson", "messages", "all", "Ghosh has O(n log n); a of them tell everybody, of which the text has none"},
+};
+
+static const char *remark_on(const struct cv_measurement *row)
+{
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (strcmp(remarks[i].algorithm, row->algorithm) == 0 && strcmp(remarks[i].quantity, row->quantity) == 0 &&
+            strcmp(remarks[i].load, row->load) == 0)
+            return remarks[i].remark;
+    return NULL;
+}
+
 static int put_row(struct cv_comparison *comparison, const struct compare_play *play, const char *quantity,
                    uint64_t measured, const struct cv_expectation *expected)
 {
@@ -77,8 +99,11 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
         row->formula = simplified(row->algorithm, expected->cost->formula);
         row->expected = expected->value;
         row->exact = expected->cost->exact;
+        row->source = expected->cost->source;
+        row->where = expected->cost->where;
         row->holds = compare_agrees(row);
     }
+    row->remark = remark_on(row);
     row->command = sim_command(&play->request, play->request.plan.seed);
     return row->command ? 0 : CV_ENOMEM;
 }
@@ -108,7 +133,7 @@ static int measure(struct cv_comparison *comparison, const struct cv_algorithm *
 int compare_election(struct cv_comparison *comparison, struct cv_complaint *complaint)
 {
     int error = 0;
-    comparison->title = "Elections, measured in the simulator beside the formulas of the texts";
+    comparison->title = "Elections, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
     for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++)

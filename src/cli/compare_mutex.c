@@ -11,24 +11,84 @@
 
 #define ENTRIES 3
 
+/* A formula, whose it is, and what a text has instead. */
+struct claim {
+    const char *formula;
+    uint32_t source; /* enum cv_source */
+    const char *remark;
+};
+
+#define ONE_BY_ONE ": it counts messages one after another, here they travel at once"
+
 /*
- * The texts' costs of an entry and its exit. Variables: n nodes; K the size of a voting set, its owner included; m the
- * votes it takes; k the attempts an entry took; r how often each node enters. What a node tells itself is no message.
+ * What an entry and its exit cost. Variables: n nodes; K the size of a voting set, its owner included; m the votes it
+ * takes; k the attempts an entry took; r how often each node enters. What a node tells itself is no message.
  */
 static const struct cost {
-    const char *algorithm;
-    const char *alone, *contended; /* messages when one asks, when all do */
-    const char *delay, *synchronization;
+    const char *algorithm, *page;
+    struct claim alone, contended; /* messages when one asks, when all do */
+    struct claim delay, synchronization;
     bool bound; /* `contended` is an upper bound */
 } costs[] = {
-    {"central", "3", "3(n − 1)/n", "2", "2", false},
-    {"central-deny", "3", "4(n − 1)/n", "2", "2", false},
-    {"token-ring", "n − 1", "(rn − 1)/(rn)", "n − 1", "1", false},
-    {"ricart-agrawala", "2(n − 1)", "2(n − 1)", "2", "1", false},
-    {"lamport", "3(n − 1)", "3(n − 1)", "2", "1", false},
-    {"maekawa-plain", "3(K − 1)", "3(K − 1)", "2", "2", false},
-    {"maekawa", "3(K − 1)", "7(K − 1)", "2", "2", true},
-    {"voting", "3(m − 1)", "3(m − 1)k", "2", NULL, false},
+    {"central",
+     "docs/mutex/central.md",
+     {"3", CV_TEXT, NULL},
+     {"3(n − 1)/n", CV_DERIVED,
+      "the texts' tables have 3: they count no entry of the coordinator, which costs nothing"},
+     {"2", CV_TEXT, NULL},
+     {"2", CV_DERIVED, "CS425 has O(1)"},
+     false},
+    {"central-deny",
+     "docs/mutex/central-deny.md",
+     {"3", CV_TEXT, NULL},
+     {"4(n − 1)/n", CV_DERIVED, "the texts' tables have 3: they count no denial"},
+     {"2", CV_TEXT, NULL},
+     {"2", CV_DERIVED, NULL},
+     false},
+    {"token-ring",
+     "docs/mutex/token-ring.md",
+     {"n − 1", CV_DERIVED,
+      "the texts' tables have 1 to ∞: ∞ if nobody wants the token; this is the farthest node, once"},
+     {"(rn − 1)/(rn)", CV_DERIVED,
+      "the texts' tables have 1 to ∞: 1 if everybody always wants it; the last exit saves one"},
+     {"n − 1", CV_TEXT, "the texts' tables have 0 to n − 1: this is the far end, and 0 that of the node that has it"},
+     {"1", CV_DERIVED, "CS425 has O(n): that is if only one far away wants it"},
+     false},
+    {"ricart-agrawala",
+     "docs/mutex/ricart-agrawala.md",
+     {"2(n − 1)", CV_TEXT, NULL},
+     {"2(n − 1)", CV_TEXT, NULL},
+     {"2", CV_DERIVED, "the texts' tables have 2(n − 1)" ONE_BY_ONE},
+     {"1", CV_DERIVED, "CS425 has O(1)"},
+     false},
+    {"lamport",
+     "docs/mutex/lamport.md",
+     {"3(n − 1)", CV_DERIVED, NULL},
+     {"3(n − 1)", CV_DERIVED, NULL},
+     {"2", CV_DERIVED, NULL},
+     {"1", CV_DERIVED, NULL},
+     false},
+    {"maekawa-plain",
+     "docs/mutex/maekawa-plain.md",
+     {"3(K − 1)", CV_DERIVED, "CS425 has O(√n)"},
+     {"3(K − 1)", CV_DERIVED, "CS425 has O(√n)"},
+     {"2", CV_DERIVED, "CS425 has O(1)"},
+     {"2", CV_DERIVED, "CS425 has O(1)"},
+     false},
+    {"maekawa",
+     "docs/mutex/maekawa.md",
+     {"3(K − 1)", CV_DERIVED, "CS425 has O(√n)"},
+     {"7(K − 1)", CV_DERIVED, "CS425 has O(√n)"},
+     {"2", CV_DERIVED, "CS425 has O(1)"},
+     {"2", CV_DERIVED, "CS425 has O(1)"},
+     true},
+    {"voting",
+     "docs/mutex/voting.md",
+     {"3(m − 1)", CV_DERIVED, "CS677 has 3mk, here k = 1: it counts the messages of a node to itself"},
+     {"3(m − 1)k", CV_DERIVED, "CS677 has 3mk: it counts the messages of a node to itself"},
+     {"2", CV_DERIVED, "CS677 has 2m" ONE_BY_ONE},
+     {NULL, CV_DERIVED, NULL},
+     false},
 };
 
 static const struct cv_section sections[] = {
@@ -42,9 +102,9 @@ static const struct cv_section sections[] = {
 
 static const char *const notes[] = {
     "n nodes, r = 3 entries each; K the size of a voting set, its owner included (grid: about 2√n − 1);",
-    "m votes of more than half, k attempts an entry (as measured). The texts' 3mk and 3K count a node's",
-    "messages to itself, too. The coordinator's own entries cost nothing. The token is asked for by the",
-    "node farthest from it; when everybody wants it, it saves the pass after the last exit.",
+    "m votes of more than half, k attempts an entry (as measured). What a node tells itself is no",
+    "message. The texts' tables are those of CS677 and of Tanenbaum's slides; docs/compare.md names all",
+    "five texts.",
     NULL,
 };
 
@@ -128,9 +188,17 @@ static int longest_handover(const struct cv_run *run, double *longest)
     return 0;
 }
 
+static const struct cost *cost_of(const char *algorithm)
+{
+    const struct cost *cost = costs;
+    while (strcmp(cost->algorithm, algorithm) != 0)
+        cost++;
+    return cost;
+}
+
 /* Fills in a row; `measured` counts only if every request was served. */
 static int put_row(struct cv_comparison *comparison, const struct compare_play *play, const char *quantity,
-                   const char *formula, bool bound, double measured, struct cv_complaint *complaint)
+                   const struct claim *claim, bool bound, double measured, struct cv_complaint *complaint)
 {
     struct facts facts = {&play->result.run, count_served(&play->result.run)};
     const struct cv_formula_names names = {look_up, &facts};
@@ -144,10 +212,13 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
     row->known = facts.served && facts.served == facts.run->entry_count;
     row->measured = row->known ? measured : 0;
     row->exact = !bound;
-    row->formula = formula;
+    row->formula = claim->formula;
+    row->source = claim->source;
+    row->where = claim->source == CV_TEXT ? "tables of CS677 and Tanenbaum" : cost_of(row->algorithm)->page;
+    row->remark = claim->remark;
     row->command = sim_command(&play->request, play->request.plan.seed);
-    const int error = formula ? cv_formula_evaluate(formula, &names, &row->expected, complaint) : 0;
-    row->holds = formula && compare_agrees(row);
+    const int error = row->formula ? cv_formula_evaluate(row->formula, &names, &row->expected, complaint) : 0;
+    row->holds = row->formula && compare_agrees(row);
     return error ? error : row->command ? 0 : CV_ENOMEM;
 }
 
@@ -162,10 +233,10 @@ static int measure_alone(struct cv_comparison *comparison, const struct cost *co
              ring ? nodes : 1, comparison->seed);
     int error = compare_play(&play, line, complaint);
     if (!error)
-        error = put_row(comparison, &play, "messages", cost->alone, false, (double)play.result.run.total, complaint);
+        error = put_row(comparison, &play, "messages", &cost->alone, false, (double)play.result.run.total, complaint);
     if (!error) {
         const struct cv_entry *entry = &play.result.run.entries[0];
-        error = put_row(comparison, &play, "delay", cost->delay, false, (double)(entry->entered - entry->requested),
+        error = put_row(comparison, &play, "delay", &cost->delay, false, (double)(entry->entered - entry->requested),
                         complaint);
     }
     compare_play_free(&play);
@@ -183,12 +254,12 @@ static int measure_contended(struct cv_comparison *comparison, const struct cost
     int error = compare_play(&play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
-        error = put_row(comparison, &play, "messages", cost->contended, cost->bound,
+        error = put_row(comparison, &play, "messages", &cost->contended, cost->bound,
                         (double)run->total / (double)(run->entry_count ? run->entry_count : 1), complaint);
     if (!error)
         error = longest_handover(run, &longest);
     if (!error)
-        error = put_row(comparison, &play, "synchronization", cost->synchronization, false, longest, complaint);
+        error = put_row(comparison, &play, "synchronization", &cost->synchronization, false, longest, complaint);
     compare_play_free(&play);
     return error;
 }
@@ -196,7 +267,7 @@ static int measure_contended(struct cv_comparison *comparison, const struct cost
 int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complaint)
 {
     int error = 0;
-    comparison->title = "Mutual exclusion, measured in the simulator beside the formulas of the texts";
+    comparison->title = "Mutual exclusion, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
     for (size_t which = 0; which < sizeof costs / sizeof *costs; which++)

@@ -79,6 +79,8 @@ struct finding {
     const char *quantity, *formula;
     bool exact;
     double measured;
+    uint32_t source; /* enum cv_source */
+    const char *remark;
 };
 
 static int put_row(struct cv_comparison *comparison, struct compare_play *play, const char *name, const char *load,
@@ -96,7 +98,10 @@ static int put_row(struct cv_comparison *comparison, struct compare_play *play, 
                                    .known = play->result.judgement.verdict == CV_HELD,
                                    .measured = finding->measured,
                                    .formula = finding->formula,
-                                   .exact = finding->exact};
+                                   .exact = finding->exact,
+                                   .source = finding->source,
+                                   .where = finding->source == CV_TEXT ? "Ghosh" : "docs/compare.md",
+                                   .remark = finding->remark};
     row->command = sim_command(&play->request, play->request.plan.seed);
     const int error = cv_formula_evaluate(row->formula, &names, &row->expected, complaint);
     row->holds = compare_agrees(row);
@@ -112,17 +117,20 @@ static const struct host {
     const char *control, *time;
     uint32_t k; /* by which gamma's clusters grow; AS_MANY: by n; 0: there are none */
     bool bound; /* `time` is an upper bound */
+    uint32_t control_source, time_source;
+    const char *control_remark, *time_remark; /* what the text has */
 } hosts[] = {
-    {"lockstep", "lockstep", "0", "1", 0, false},
-    {"abd", "abd", "0", "2D", 0, true},
-    {"alpha", "alpha", "2E", "3", 0, false},
-    {"beta", "beta", "2(n − 1)", "2h + 2 + h/R", 0, false},
-    {"gamma, k = 1", "gamma", "4(n − c) + 2P", "4h + 3", 1, true},
-    {"gamma, k = 2", "gamma", "4(n − c) + 2P", "4h + 3", 2, true},
-    {"gamma, k = 3", "gamma", "4(n − c) + 2P", "4h + 3", 3, true},
-    {"gamma, k = 4", "gamma", "4(n − c) + 2P", "4h + 3", 4, true},
-    {"gamma, k = 8", "gamma", "4(n − c) + 2P", "4h + 3", 8, true},
-    {"gamma, k = n", "gamma", "4(n − c) + 2P", "4h + 3", AS_MANY, true},
+    {"lockstep", "lockstep", "0", "1", 0, false, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"abd", "abd", "0", "2D", 0, true, CV_DERIVED, CV_TEXT, NULL, NULL},
+    {"alpha", "alpha", "2E", "3", 0, false, CV_DERIVED, CV_TEXT, "Ghosh has O(E)", NULL},
+    {"beta", "beta", "2(n − 1)", "2h + 2 + h/R", 0, false, CV_TEXT, CV_DERIVED, NULL,
+     "Ghosh has h, the depth of the tree: one way, without the way back and the messages"},
+    {"gamma, k = 1", "gamma", "4(n − c) + 2P", "4h + 3", 1, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"gamma, k = 2", "gamma", "4(n − c) + 2P", "4h + 3", 2, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"gamma, k = 3", "gamma", "4(n − c) + 2P", "4h + 3", 3, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"gamma, k = 4", "gamma", "4(n − c) + 2P", "4h + 3", 4, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"gamma, k = 8", "gamma", "4(n − c) + 2P", "4h + 3", 8, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
+    {"gamma, k = n", "gamma", "4(n − c) + 2P", "4h + 3", AS_MANY, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
 };
 
 /* All but the first kind, which carries the app's messages, and what acknowledges them. */
@@ -145,12 +153,15 @@ static int measure_round(struct cv_comparison *comparison, const struct host *ho
     int error = compare_play(&play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
-        error =
-            put_row(comparison, &play, host->name, "round",
-                    &(struct finding){"control", host->control, true, (double)count_control(run) / ROUNDS}, complaint);
+        error = put_row(comparison, &play, host->name, "round",
+                        &(struct finding){"control", host->control, true, (double)count_control(run) / ROUNDS,
+                                          host->control_source, host->control_remark},
+                        complaint);
     if (!error)
         error = put_row(comparison, &play, host->name, "round",
-                        &(struct finding){"time", host->time, !host->bound, (double)run->time / ROUNDS}, complaint);
+                        &(struct finding){"time", host->time, !host->bound, (double)run->time / ROUNDS,
+                                          host->time_source, host->time_remark},
+                        complaint);
     compare_play_free(&play);
     return error;
 }
@@ -160,12 +171,13 @@ static int measure_round(struct cv_comparison *comparison, const struct host *ho
 static const struct climber {
     const char *name, *options;
     const char *messages, *updates;
+    const char *remark; /* what the text has */
 } climbers[] = {
-    {"without rounds", "bellman-ford-async", "3(2^((n − 1)/2) − 1)", "2^((n − 1)/2)"},
-    {"the same, equal delays", "bellman-ford-async --delay unit", "3(n² − 1)/8", "(n + 1)/2"},
-    {"synchronous", "bellman-ford --delay unit", "3(n − 1)²/2", "(n + 1)/2"},
-    {"on alpha", "alpha", "6(n − 1)²", "(n + 1)/2"},
-    {"on beta", "beta", "5(n − 1)²", "(n + 1)/2"},
+    {"without rounds", "bellman-ford-async", "3(2^((n − 1)/2) − 1)", "2^((n − 1)/2)", "Ghosh: exponential in n"},
+    {"the same, equal delays", "bellman-ford-async --delay unit", "3(n² − 1)/8", "(n + 1)/2", NULL},
+    {"synchronous", "bellman-ford --delay unit", "3(n − 1)²/2", "(n + 1)/2", "Ghosh has O(nE)"},
+    {"on alpha", "alpha", "6(n − 1)²", "(n + 1)/2", "Ghosh has O(nE)"},
+    {"on beta", "beta", "5(n − 1)²", "(n + 1)/2", NULL},
 };
 
 static int measure_gadget(struct cv_comparison *comparison, const struct climber *climber, uint32_t nodes,
@@ -178,12 +190,14 @@ static int measure_gadget(struct cv_comparison *comparison, const struct climber
     int error = compare_play(&play, line, complaint);
     const struct cv_run *run = &play.result.run;
     if (!error)
-        error = put_row(comparison, &play, climber->name, "gadget",
-                        &(struct finding){"messages", climber->messages, true, (double)run->total}, complaint);
+        error = put_row(
+            comparison, &play, climber->name, "gadget",
+            &(struct finding){"messages", climber->messages, true, (double)run->total, CV_DERIVED, climber->remark},
+            complaint);
     if (!error) {
         const double updates = run->standing(run->runtime, nodes - 1).updates;
         error = put_row(comparison, &play, climber->name, "gadget",
-                        &(struct finding){"updates", climber->updates, true, updates}, complaint);
+                        &(struct finding){"updates", climber->updates, true, updates, CV_DERIVED, NULL}, complaint);
     }
     compare_play_free(&play);
     return error;
@@ -192,7 +206,7 @@ static int measure_gadget(struct cv_comparison *comparison, const struct climber
 int compare_synchronizers(struct cv_comparison *comparison, struct cv_complaint *complaint)
 {
     int error = 0;
-    comparison->title = "Synchronizers, measured in the simulator beside the formulas of the texts";
+    comparison->title = "Synchronizers, measured in the simulator beside formulas";
     comparison->sections = sections;
     comparison->notes = notes;
     for (size_t which = 0; which < sizeof hosts / sizeof *hosts; which++)

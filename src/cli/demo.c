@@ -167,7 +167,8 @@ static uint64_t messages_of(const struct cluster *cluster, const char *name)
 }
 
 /* What the texts have for one entry of each node. */
-static void show_theory(const struct cv_algorithm *algorithm)
+/* The messages of all entries beside the formula, whose it is, and whether it is met. */
+static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
 {
     struct cv_plan plan = {.algorithm = algorithm, .nodes = "5", .entries = "1", .seed = 1};
     struct cv_scenario scenario = {0};
@@ -175,9 +176,14 @@ static void show_theory(const struct cv_algorithm *algorithm)
     struct cv_complaint complaint;
     if (cv_plan_build(&plan, &scenario, &complaint) == 0 &&
         cv_theory_expect(&scenario, 0, CV_MESSAGES, &expected, &complaint) == 0 && expected.cost)
-        printf("%s%s = %.10g", expected.cost->exact ? "" : "at most ", expected.cost->formula, expected.value);
+        printf("%s: %s%s = %.10g%s", cv_source_phrase(expected.cost), expected.cost->exact ? "" : "at most ",
+               expected.cost->formula, expected.value,
+               expected.cost->exact                 ? (double)messages == expected.value ? " ✓" : ", not met"
+               : (double)messages <= expected.value ? " ✓"
+                                                    : ", not met");
     else if (algorithm->costs && algorithm->costs[0].label)
-        printf("%s each (%s)", algorithm->costs[0].formula, algorithm->costs[0].label);
+        printf("%s: from %s an entry (%s), here %.3g", cv_source_phrase(&algorithm->costs[0]),
+               algorithm->costs[0].formula, algorithm->costs[0].label, (double)messages / NODES);
     cv_scenario_free(&scenario);
     cv_plan_free(&plan);
 }
@@ -192,9 +198,9 @@ static bool show_visits(const char *name, const struct visit *visits, uint32_t c
         if (i && (visits[i].entered < visits[i - 1].left || visits[i].fence <= visits[i - 1].fence))
             good = false;
     }
-    printf("   %6.1f ms   %3llu messages; the text: ", count ? visits[count - 1].left - visits[0].entered : 0,
+    printf("   %6.1f ms   %3llu messages; ", count ? visits[count - 1].left - visits[0].entered : 0,
            (unsigned long long)messages);
-    show_theory(cv_algorithm_find(name));
+    show_theory(cv_algorithm_find(name), messages);
     printf("%s\n", good ? "" : "   NOT ONE AT A TIME");
     fflush(stdout);
     return good;

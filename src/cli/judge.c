@@ -142,8 +142,8 @@ static void write_line(const struct replay_story *story, const struct cv_judgeme
     else
         printf(" %llu entries, %llu messages", (unsigned long long)entered(run), (unsigned long long)run->total);
     if (expected->cost)
-        printf(", the text has %s%s = %.10g", expected->cost->exact ? "" : "at most ", expected->cost->formula,
-               expected->value);
+        printf(", %s: %s%s = %.10g", cv_source_phrase(expected->cost), expected->cost->exact ? "" : "at most ",
+               expected->cost->formula, expected->value);
     if (judgement->verdict != CV_HELD)
         printf("; %s", judgement->reason);
     printf("\n");

@@ -6,6 +6,7 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "core/scenario.h"
+#include "core/theory.h"
 #include "view/json.h"
 
 struct word {
@@ -136,6 +137,18 @@ static void show_parameters(const struct cv_algorithm *algorithm)
         puts("  --set bound=N  D, what its timeouts take for the longest delay (the network's own)");
 }
 
+/* The variables of all formulas, each once. */
+static void show_symbols(const struct cv_algorithm *algorithm)
+{
+    char formulas[1000] = "0", text[1000];
+    size_t used = 1;
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label && used < sizeof formulas; cost++)
+        used += (size_t)snprintf(formulas + used, sizeof formulas - used, " + (%s)", cost->formula);
+    cv_theory_symbols(algorithm, formulas, text, sizeof text);
+    if (*text)
+        printf("  where     n nodes; %s\n", text);
+}
+
 static void show_one(const struct cv_algorithm *algorithm)
 {
     printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
@@ -153,8 +166,10 @@ static void show_one(const struct cv_algorithm *algorithm)
     for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
         printf("  %-8s %s ", cost->measure == CV_MESSAGES ? "messages" : "delay", cost->exact ? " =" : "<=");
         show_padded(cost->formula, 36);
-        printf("%s\n", cost->label);
+        printf("%s; %s%s%s\n", cost->label, cv_source_phrase(cost), cost->where && cost->source ? ", " : "",
+               cost->where && cost->source ? cost->where : "");
     }
+    show_symbols(algorithm);
     if (cv_algorithm_parameters(algorithm) || algorithm->quorums || algorithm->assumes & CV_BOUNDED_DELAY ||
         has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->clocked))
         puts("\nparameters");
@@ -202,6 +217,11 @@ static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
         cv_json_text(json, "case", cost->label);
         cv_json_text(json, "formula", cost->formula);
         cv_json_text(json, "relation", cost->exact ? "=" : "<=");
+        cv_json_text(json, "source", cv_source_name(cost));
+        if (cost->where)
+            cv_json_text(json, "where", cost->where);
+        else
+            cv_json_null(json, "where");
         cv_json_close(json, '}');
     }
     cv_json_close(json, ']');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The textbook's cost of a scenario: which formula applies, and what it gives here.
+ * What a scenario should cost: which formula applies, and what it gives here.
  *
  * Variables a formula may name, besides the algorithm's parameters:
  *   n  nodes            d  dead from the start      a  alive: n - d       k  live callers
@@ -24,9 +24,19 @@
 #include "core/scenario.h"
 
 struct cv_expectation {
-    const struct cv_cost *cost; /* NULL: the texts give no formula for this scenario */
+    const struct cv_cost *cost; /* NULL: there is no formula for this scenario */
     double value;
 };
+
+/* "text", "paper" or "derived"; and as a report says it: "the text", "the paper", "derived". */
+const char *cv_source_name(const struct cv_cost *cost);
+const char *cv_source_phrase(const struct cv_cost *cost);
+
+/*
+ * What the variables of a formula mean, but for n: "q live nodes at least as good as the caller; …". Empty if there are
+ * none to explain.
+ */
+void cv_theory_symbols(const struct cv_algorithm *algorithm, const char *formula, char *text, size_t size);
 
 /* The conditions (enum cv_condition) that hold for a scenario. */
 uint32_t cv_theory_conditions(const struct cv_scenario *scenario);

@@ -59,8 +59,9 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
     const enum cv_verdict verdict = run->ending != CV_QUIET ? CV_UNFINISHED : *holds ? CV_HELD : CV_VIOLATED;
     struct cv_finding *finding =
         cv_find(judgement, measure == CV_MESSAGES ? "textbook-messages" : "textbook-delay", "always", verdict);
-    snprintf(finding->detail, sizeof finding->detail, "%llu, the text has %s%s = %.10g", (unsigned long long)measured,
-             expected->cost->exact ? "" : "at most ", expected->cost->formula, expected->value);
+    snprintf(finding->detail, sizeof finding->detail, "%llu, %s: %s%s = %.10g", (unsigned long long)measured,
+             cv_source_phrase(expected->cost), expected->cost->exact ? "" : "at most ", expected->cost->formula,
+             expected->value);
     return 0;
 }
 

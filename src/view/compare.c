@@ -70,6 +70,11 @@ static int format_number(char *text, size_t size, double number)
     return snprintf(text, size, number == (double)(uint64_t)number ? "%.0f" : "%.2f", number);
 }
 
+static const char *source_of(const struct cv_measurement *row)
+{
+    return row->source == CV_TEXT ? "text" : row->source == CV_PAPER ? "paper" : "derived";
+}
+
 static const char *mark_of(const struct cv_measurement *row)
 {
     return !row->formula ? " " : !row->holds ? "✗" : row->exact ? "✓" : "≤";
@@ -118,8 +123,46 @@ static void show_line(const struct table *table, const struct cv_measurement *fi
     pad(table->out, table->name_width - columns(first->algorithm));
     for (uint32_t i = from; i < to; i++)
         show_cell(table, cv_compare_find(table->comparison, table->section, first->algorithm, sizes[i]));
-    fprintf(table->out, "   %s%s\n", first->exact || !first->formula ? "" : "≤ ",
-            first->formula ? first->formula : "—");
+    if (!first->formula) {
+        fputs("   —\n", table->out);
+        return;
+    }
+    fprintf(table->out, "   %s%s", first->exact ? "" : "≤ ", first->formula);
+    pad(table->out, table->formula_width - 3 - columns(first->formula) - (first->exact ? 0 : 2));
+    fprintf(table->out, "  %s\n", source_of(first));
+}
+
+/* Words in lines of so many columns, all but the first indented. */
+static void show_words(FILE *out, const char *words, int indent, int most)
+{
+    int column = indent;
+    while (*words) {
+        const int length = (int)strcspn(words, " ");
+        char word[80];
+        snprintf(word, sizeof word, "%.*s", length, words);
+        if (column + columns(word) >= most) {
+            putc('\n', out);
+            pad(out, indent);
+            column = indent;
+        }
+        fprintf(out, "%s%s", column > indent ? " " : "", word);
+        column += columns(word) + (column > indent);
+        words += length + (words[length] == ' ');
+    }
+    putc('\n', out);
+}
+
+/* Where a text has another number, what it counts. */
+static void show_remarks(const struct table *table, unsigned width)
+{
+    for (size_t i = 0; i < table->comparison->row_count; i++) {
+        const struct cv_measurement *row = &table->comparison->rows[i];
+        if (!row->remark || !cv_compare_begins(table->comparison, table->section, i))
+            continue;
+        fprintf(table->out, "  %s", row->algorithm);
+        pad(table->out, table->name_width - columns(row->algorithm) + 2);
+        show_words(table->out, row->remark, table->name_width + 4, (int)(width < 60 ? 60 : width > 400 ? 400 : width));
+    }
 }
 
 /* A size that was measured but not met is told in full. */
@@ -134,7 +177,7 @@ static void show_misses(const struct table *table)
             fprintf(table->out, "measured %.10g", row->measured);
         else
             fputs("the run got stuck", table->out);
-        fprintf(table->out, ", the text has %s = %.10g\n    %s\n", row->formula, row->expected, row->command);
+        fprintf(table->out, ", %s: %s = %.10g\n    %s\n", source_of(row), row->formula, row->expected, row->command);
     }
 }
 
@@ -146,7 +189,7 @@ static void show_section(struct table *table, unsigned width)
     while (sizes[count])
         count++;
     measure_widths(table);
-    const int room = (int)(width < 60 ? 60 : width > 400 ? 400 : width) - table->name_width - table->formula_width - 2;
+    const int room = (int)(width < 60 ? 60 : width > 400 ? 400 : width) - table->name_width - table->formula_width - 11;
     const uint32_t fit = room > table->cell_width ? (uint32_t)(room / table->cell_width) : 1;
     fprintf(table->out, "\n%s%s%s\n", table->colour ? "\033[1m" : "", table->section->title,
             table->colour ? "\033[0m" : "");
@@ -158,11 +201,12 @@ static void show_section(struct table *table, unsigned width)
             snprintf(text, sizeof text, i == from ? "n = %" PRIu32 : "%" PRIu32, sizes[i]);
             fprintf(table->out, "%*s ", table->cell_width - 1, text);
         }
-        fputs("  the text\n", table->out);
+        fputs("  formula\n", table->out);
         for (size_t i = 0; i < comparison->row_count; i++)
             if (cv_compare_begins(comparison, table->section, i))
                 show_line(table, &comparison->rows[i], from, to);
     }
+    show_remarks(table, width);
     show_misses(table);
 }
 
@@ -215,14 +259,16 @@ void cv_compare_text(FILE *out, const struct cv_comparison *comparison, bool col
         struct table table = {.out = out, .comparison = comparison, .section = section, .colour = colour};
         show_section(&table, width);
     }
-    fputs("\n  ✓ the text's number   ≤ within the text's bound   ✗ neither   unmarked: the texts give none\n", out);
+    fputs("\n  ✓ the formula's number   ≤ within its bound   ✗ neither   unmarked: there is no formula\n"
+          "  text: a text has the formula   paper: the paper has it   derived: the algorithm's page proves it\n",
+          out);
     for (const char *const *note = comparison->notes; *note; note++)
         fprintf(out, "  %s\n", *note);
     show_demonstrations(out, comparison, colour, width);
     if (comparison->interrupted)
         fputs("\ninterrupted: this is what was known by then\n", out);
     fprintf(out, "\nverdict   %s\n",
-            !cv_compare_holds(comparison) ? "violated: not everything is as the texts have it"
+            !cv_compare_holds(comparison) ? "violated: not every formula was met, or not every run ended as told"
             : comparison->interrupted     ? "unfinished"
                                           : "held: every formula was met");
 }

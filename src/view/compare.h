@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A comparison of algorithms: what was measured beside what the texts' formulas give, and problems shown by runs. */
+/* A comparison of algorithms: what was measured beside what formulas give, and problems shown by runs. */
 #ifndef CONCLAVE_VIEW_COMPARE_H
 #define CONCLAVE_VIEW_COMPARE_H
 
@@ -15,7 +15,10 @@ struct cv_measurement {
     uint32_t nodes;
     bool known; /* otherwise the run got stuck, and there is nothing to measure */
     double measured;
-    const char *formula; /* NULL: the texts give none */
+    const char *formula; /* NULL: there is none */
+    uint32_t source;     /* enum cv_source */
+    const char *where;   /* who has the formula, or the page that proves it */
+    const char *remark;  /* what a text has instead, and why it differs; or NULL */
     double expected;
     bool exact; /* the formula is the number itself, otherwise a bound */
     bool holds;

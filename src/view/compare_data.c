@@ -6,6 +6,11 @@
 #include "view/compare.h"
 #include "view/json.h"
 
+static const char *source_name(const struct cv_measurement *row)
+{
+    return row->source == CV_TEXT ? "text" : row->source == CV_PAPER ? "paper" : "derived";
+}
+
 static void json_row(struct cv_json *json, const struct cv_measurement *row)
 {
     cv_json_open(json, NULL, '{');
@@ -22,12 +27,20 @@ static void json_row(struct cv_json *json, const struct cv_measurement *row)
         cv_json_real(json, "expected", row->expected);
         cv_json_text(json, "relation", row->exact ? "=" : "<=");
         cv_json_truth(json, "holds", row->holds);
+        cv_json_text(json, "source", source_name(row));
+        cv_json_text(json, "where", row->where);
     } else {
         cv_json_null(json, "formula");
         cv_json_null(json, "expected");
         cv_json_null(json, "relation");
         cv_json_null(json, "holds");
+        cv_json_null(json, "source");
+        cv_json_null(json, "where");
     }
+    if (row->remark)
+        cv_json_text(json, "remark", row->remark);
+    else
+        cv_json_null(json, "remark");
     cv_json_text(json, "command", row->command);
     cv_json_close(json, '}');
 }
@@ -83,7 +96,7 @@ static void csv_text(FILE *out, const char *text)
 
 void cv_compare_csv(FILE *out, const struct cv_comparison *comparison)
 {
-    fputs("problem,algorithm,load,nodes,quantity,measured,formula,expected,relation,holds,command\n", out);
+    fputs("problem,algorithm,load,nodes,quantity,measured,formula,expected,relation,holds,source,command\n", out);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct cv_measurement *row = &comparison->rows[i];
         fprintf(out, "%s,", comparison->problem);
@@ -94,9 +107,10 @@ void cv_compare_csv(FILE *out, const struct cv_comparison *comparison)
         putc(',', out);
         if (row->formula) {
             csv_text(out, row->formula);
-            fprintf(out, ",%.10g,%s,%s,", row->expected, row->exact ? "=" : "<=", row->holds ? "yes" : "no");
+            fprintf(out, ",%.10g,%s,%s,%s,", row->expected, row->exact ? "=" : "<=", row->holds ? "yes" : "no",
+                    source_name(row));
         } else {
-            fputs(",,,,", out);
+            fputs(",,,,,", out);
         }
         csv_text(out, row->command);
         putc('\n', out);

@@ -364,7 +364,7 @@ static void draw_legend(FILE *out, double y)
     draw_point(out, 0, LEFT + 22, y - 5);
     fprintf(out, "<text x=\"%.0f\" y=\"%.1f\">measured in the simulator</text>\n", LEFT + 54, y);
     fprintf(out, "<path class=\"formula\" stroke=\"#0072b2\" d=\"M%.0f %.1fh44\"/>\n", LEFT + 260, y - 5);
-    fprintf(out, "<text x=\"%.0f\" y=\"%.1f\">the formula of the text; with ≤, its bound</text>\n", LEFT + 314, y);
+    fprintf(out, "<text x=\"%.0f\" y=\"%.1f\">the formula; with ≤, its bound</text>\n", LEFT + 314, y);
 }
 
 static void draw_head(FILE *out, const struct cv_comparison *comparison, const char *what, double width, double height)

@@ -120,6 +120,11 @@ static void json_expectation(struct cv_json *json, const char *key, const struct
     cv_json_real(json, "value", expected->value);
     cv_json_text(json, "relation", expected->cost->exact ? "=" : "<=");
     cv_json_truth(json, "holds", holds);
+    cv_json_text(json, "source", cv_source_name(expected->cost));
+    if (expected->cost->where)
+        cv_json_text(json, "where", expected->cost->where);
+    else
+        cv_json_null(json, "where");
     cv_json_close(json, '}');
 }
 
@@ -281,9 +286,22 @@ static void text_results(FILE *out, const struct cv_run *run)
 static void text_cost(FILE *out, const struct cv_expectation *expected, bool holds)
 {
     if (expected->cost)
-        fprintf(out, "; the text: %s%s = %.10g (%s)%s", expected->cost->exact ? "" : "at most ",
-                expected->cost->formula, expected->value, expected->cost->label, holds ? "" : ", NOT MET");
+        fprintf(out, "; %s: %s%s = %.10g (%s)%s", cv_source_phrase(expected->cost),
+                expected->cost->exact ? "" : "at most ", expected->cost->formula, expected->value,
+                expected->cost->label, holds ? "" : ", NOT MET");
     putc('\n', out);
+}
+
+/* The variables of the two formulas, each once. */
+static void text_symbols(FILE *out, const struct cv_algorithm *algorithm, const struct cv_judgement *judgement)
+{
+    char formulas[300], text[600];
+    const struct cv_cost *costs[] = {judgement->messages.cost, judgement->delay.cost};
+    snprintf(formulas, sizeof formulas, "(%s) + (%s)", costs[0] ? costs[0]->formula : "0",
+             costs[1] ? costs[1]->formula : "0");
+    cv_theory_symbols(algorithm, formulas, text, sizeof text);
+    if (*text)
+        fprintf(out, "where     %s\n", text);
 }
 
 static void text_properties(FILE *out, const struct cv_report *report)
@@ -319,6 +337,7 @@ void cv_report_text(FILE *out, const struct cv_report *report)
                 (unsigned long long)run->count[kind], algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
     fprintf(out, "time      %llu", (unsigned long long)run->time);
     text_cost(out, &judgement->delay, judgement->delay_holds || run->ending != CV_QUIET);
+    text_symbols(out, algorithm, judgement);
     if (report->transport)
         fprintf(out, "packets   %llu, %llu lost, %llu doubled, %llu sent again\n", (unsigned long long)report->packets,
                 (unsigned long long)report->lost, (unsigned long long)report->duplicated,

@@ -153,7 +153,7 @@ static double write_cost(struct svg *svg, double y, const char *what, const stru
     char text[256];
     if (!expected->cost)
         return y;
-    snprintf(text, sizeof text, "the text, %s: %s%s = %.10g %s", expected->cost->label,
+    snprintf(text, sizeof text, "%s, %s: %s%s = %.10g %s", cv_source_phrase(expected->cost), expected->cost->label,
              expected->cost->exact ? "" : "at most ", expected->cost->formula, expected->value, what);
     return write_lines(svg, y, text);
 }

@@ -283,10 +283,12 @@ static void an_unfinished_run_is_not_violated(void **state)
 static void the_costs_are_compared_with_the_text(void **state)
 {
     (void)state;
-    static const struct cv_cost exact[] = {
-        {"listed", "1", CV_MESSAGES, true, CV_LISTED, 0},      {"not here", "2", CV_MESSAGES, true, CV_TOP_DEAD, 0},
-        {"here", "2n", CV_MESSAGES, true, CV_STEADY, 0},       {"later", "3", CV_MESSAGES, true, CV_ALWAYS, 0},
-        {"time", "2n + 1", CV_DELAY, false, CV_UNIT_DELAY, 0}, {0}};
+    static const struct cv_cost exact[] = {{"listed", "1", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, NULL},
+                                           {"not here", "2", CV_MESSAGES, true, CV_TOP_DEAD, CV_DERIVED, NULL},
+                                           {"here", "2n", CV_MESSAGES, true, CV_STEADY, CV_DERIVED, NULL},
+                                           {"later", "3", CV_MESSAGES, true, CV_ALWAYS, CV_DERIVED, NULL},
+                                           {"time", "2n + 1", CV_DELAY, false, CV_UNIT_DELAY, CV_DERIVED, NULL},
+                                           {0}};
     struct made_up it;
     make_up(&it);
     it.algorithm.costs = exact;

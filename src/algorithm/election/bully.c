@@ -191,21 +191,25 @@ static const struct cv_parameter parameters[] = {
 
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
 
+#define DERIVED CV_DERIVED, "docs/elections/bully.md"
+
 static const struct cv_cost costs[] = {
-    {"best: the next best calls", "n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst: the lowest calls, or all", "n² − n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"every winner dies before it tells", "n(n − 1)²/2", CV_MESSAGES, true, CV_LISTED, 0},
-    {"the best calls", "n − 1", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, 0},
+    {"best: the next best calls", "n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst: all call, the best alive", "(n + 2)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"the best dead, the lowest calls, or all", "n² − n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"every winner dies before it tells", "n(n − 1)²/2", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"the best calls", "n − 1", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
     {"one caller, the best dead", "q² + n − 2 + announce", CV_MESSAGES, true,
-     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
+     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, DERIVED},
     {"all call, the best dead", "n² − n − 1 + announce", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD,
-     0},
+     DERIVED},
     {"one caller, the best alive", "q(q − 1) + n − 1 + max(0, q − 2)", CV_MESSAGES, true,
-     ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
-    {"the best calls", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, 0},
+     ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
+    {"all call, the best alive", "(n + 2)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
+    {"the best calls", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
     {"one caller, the best dead", "min(4, 2 + q) min(1, a − 1)", CV_DELAY, true,
-     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, 0},
-    {"all call, the best dead", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, 0},
+     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, DERIVED},
+    {"all call, the best dead", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, DERIVED},
     {0},
 };
 

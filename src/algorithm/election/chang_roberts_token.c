@@ -97,16 +97,20 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/elections/chang-roberts-token.md"
+
 static const struct cv_cost costs[] = {
-    {"tokens alone, best, all call", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"tokens alone, worst, all call", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
-    {"tokens alone, average, all call", "n·H(n)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one caller", "(2 − announce)a", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
-    {"some call", "Σ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
-    {"some call", "(2 − announce)a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"tokens alone, best, all call", "2n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"tokens alone, worst, all call", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
+     "E. Chang, R. Roberts, CACM 22(5), 1979"},
+    {"tokens alone, average, all call", "n·H(n)", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
+     "E. Chang, R. Roberts, CACM 22(5), 1979"},
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"one caller", "(2 − announce)a", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, DERIVED},
+    {"some call", "Σ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"some call", "(2 − announce)a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -181,14 +181,17 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/elections/franklin.md"
+
 static const struct cv_cost costs[] = {
-    {"probes alone, best", "4n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"probes alone, worst", "2n(⌊log₂ n⌋ + 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"best", "5n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "2n⌊log₂ n⌋ + 3n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"ρ rounds", "2aρ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
-    {"ρ rounds, all call", "1 + (ρ − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
-    {"ρ rounds", "1 + (ρ − announce)a + ⌊a/2⌋", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"probes alone, best", "4n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"probes alone, worst", "2n(⌊log₂ n⌋ + 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"best", "5n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst", "2n⌊log₂ n⌋ + 3n", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
+     "W. R. Franklin, CACM 25(5), 1982: 2N[lg N] + 3N"},
+    {"ρ rounds", "2aρ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"ρ rounds, all call", "1 + (ρ − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"ρ rounds", "1 + (ρ − announce)a + ⌊a/2⌋", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

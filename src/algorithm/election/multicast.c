@@ -224,28 +224,33 @@ static const struct cv_parameter parameters[] = {
 
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
 
+#define DERIVED CV_DERIVED, "docs/elections/multicast.md"
+
 static const struct cv_cost costs[] = {
-    {"best: the best calls", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst: the lowest calls, or all", "(2n + 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one caller", "(2h + 3)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
-    {"all call", "(2n + 1)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, 0},
+    {"best: the best calls", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst: the lowest calls, or all", "(2n + 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"one caller", "(2h + 3)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
+    {"all call", "(2n + 1)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
     {"one caller, some dead", "(h + 1)(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER,
-     0},
-    {"all call, some dead", "a(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, 0},
-    {"one caller", "min(4, 3 + h) min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, 0},
-    {"all call", "3 min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, 0},
-    {"one caller, some dead", "(min(4, 3 + h) − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, 0},
-    {"all call, some dead", "(3 − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, 0},
+     DERIVED},
+    {"all call, some dead", "a(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, DERIVED},
+    {"one caller", "min(4, 3 + h) min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
+    {"all call", "3 min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
+    {"one caller, some dead", "(min(4, 3 + h) − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER,
+     DERIVED},
+    {"all call, some dead", "(3 − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, DERIVED},
     {0},
 };
 
+#define DERIVED_TOO CV_DERIVED, "docs/elections/multicast-lean.md"
+
 static const struct cv_cost lean_costs[] = {
-    {"best: the best calls", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst: the lowest calls, or all", "(n − 1)(3n + 2)/2", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one caller", "(h + 2)(n − 1) + h(h + 1)/2", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER, 0},
-    {"all call", "(a + 1)(n − 1) + a(a − 1)/2", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, 0},
-    {"one caller", "min(4, 3 + h) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, 0},
-    {"all call", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, 0},
+    {"best: the best calls", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
+    {"worst: the lowest calls, or all", "(n − 1)(3n + 2)/2", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
+    {"one caller", "(h + 2)(n − 1) + h(h + 1)/2", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
+    {"all call", "(a + 1)(n − 1) + a(a − 1)/2", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, DERIVED_TOO},
+    {"one caller", "min(4, 3 + h) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
+    {"all call", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, DERIVED_TOO},
     {0},
 };
 

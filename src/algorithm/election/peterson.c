@@ -145,14 +145,16 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/elections/peterson.md"
+
 static const struct cv_cost costs[] = {
-    {"aliases alone, best", "3n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"aliases alone, worst", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"best", "4n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "2n⌊log₂ n⌋ + 2n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"f phases", "2af + (2 − announce)a", CV_MESSAGES, true, CV_STEADY, 0},
-    {"f phases, all call", "2af + (2 − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
-    {"f phases", "2af + (3 − announce)a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"aliases alone, best", "3n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"aliases alone, worst", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"best", "4n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst", "2n⌊log₂ n⌋ + 2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"f phases", "2af + (2 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"f phases, all call", "2af + (2 − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"f phases", "2af + (3 − announce)a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

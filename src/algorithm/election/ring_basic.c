@@ -116,16 +116,24 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/elections/ring-basic.md"
+
 static const struct cv_cost costs[] = {
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, all call", "n(5n − 1)/2", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, 0},
-    {"all call", "a(5a − 1)/2", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, 0},
-    {"some call", "2ka + δ", CV_MESSAGES, true, CV_STEADY, 0},
-    {"one caller", "2a + δ", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, 0},
-    {"all call", "3a − 1", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, 0},
-    {"some call", "3a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, CV_TEXT, "CS425: best case, No. of messages: 2N"},
+    {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "CS425: worst case, No. of messages: (3N-1)"},
+    {"worst, all call", "n(5n − 1)/2", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"the best calls", "2n", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE, CV_TEXT,
+     "CS425: best case, No. of messages: 2N"},
+    {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, DERIVED},
+    {"all call", "a(5a − 1)/2", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, DERIVED},
+    {"some call", "2ka + δ", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"the best calls", "2n", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE,
+     CV_TEXT, "CS425: best case, Turnaround time: 2N message transmission times"},
+    {"one caller", "2a + δ", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, DERIVED},
+    {"all call", "3a − 1", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"some call", "3a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, CV_TEXT,
+     "CS425: Turnaround time: (3N-1) message transmission times"},
     {0},
 };
 

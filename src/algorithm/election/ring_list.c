@@ -174,12 +174,14 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/elections/ring-list.md"
+
 static const struct cv_cost costs[] = {
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst, all call", "2n²", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one caller, multicast", "2n − 1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"k callers", "k(2a + announce(d − 1))", CV_MESSAGES, true, CV_STEADY, 0},
-    {"k callers", "2a − announce·max(1, a − 1)", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, 0},
+    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst, all call", "2n²", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"one caller, multicast", "2n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"k callers", "k(2a + announce(d − 1))", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"k callers", "2a − announce·max(1, a − 1)", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

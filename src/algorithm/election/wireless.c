@@ -382,11 +382,13 @@ static const struct cv_kind kinds[] = {
 
 #define ONE_SOURCE (CV_STEADY | CV_ONE_CALLER | CV_ALL_ALIVE)
 
+#define DERIVED CV_DERIVED, "docs/elections/wireless.md"
+
 static const struct cv_cost costs[] = {
-    {"best: a tree", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst: a complete graph", "(2n − 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"one source", "4E − (n − 1)", CV_MESSAGES, true, ONE_SOURCE, 0},
-    {"one source", "3ecc + w", CV_DELAY, true, ONE_SOURCE | CV_UNIT_DELAY, 0},
+    {"best: a tree", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst: a complete graph", "(2n − 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"one source", "4E − (n − 1)", CV_MESSAGES, true, ONE_SOURCE, DERIVED},
+    {"one source", "3ecc + w", CV_DELAY, true, ONE_SOURCE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -231,17 +231,22 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "3", CV_MESSAGES, true, CV_LISTED, 0},
-    {"3 an entry, the coordinator's own are free", "3x", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
-    {"before an entry nobody contends for", "2", CV_DELAY, true, CV_LISTED, 0},
+    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, "docs/mutex/central.md"},
+    {"worst", "3", CV_MESSAGES, true, CV_LISTED, CV_TEXT, "tables of CS677 and Tanenbaum: Messages per entry/exit: 3"},
+    {"3 an entry, the coordinator's own are free", "3x", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
+     "Tanenbaum: three messages per use of a critical section"},
+    {"before an entry nobody contends for", "2", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Delay before entry: 2"},
     {0},
 };
 
+#define DERIVED_TOO CV_DERIVED, "docs/mutex/central-deny.md"
+
 static const struct cv_cost costs_deny[] = {
-    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "4", CV_MESSAGES, true, CV_LISTED, 0},
-    {"3 an entry and 1 for each request that finds it busy", "4x", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
+    {"worst", "4", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
+    {"3 an entry and 1 for each request that finds it busy", "4x", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE,
+     DERIVED_TOO},
     {0},
 };
 

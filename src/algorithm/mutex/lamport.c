@@ -151,10 +151,12 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/mutex/lamport.md"
+
 static const struct cv_cost costs[] = {
-    {"best", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"3(n − 1) an entry", "3(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"best", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"3(n − 1) an entry", "3(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 

@@ -309,10 +309,12 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/mutex/maekawa.md"
+
 static const struct cv_cost costs[] = {
-    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "7(K − 1)", CV_MESSAGES, false, CV_LISTED, 0},
-    {"7 for each vote but one's own", "7V", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst", "7(K − 1)", CV_MESSAGES, false, CV_LISTED, DERIVED},
+    {"7 for each vote but one's own", "7V", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 

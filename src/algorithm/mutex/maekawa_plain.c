@@ -166,10 +166,12 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/mutex/maekawa-plain.md"
+
 static const struct cv_cost costs[] = {
-    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"3 for each vote but one's own", "3V", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"3 for each vote but one's own", "3V", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 

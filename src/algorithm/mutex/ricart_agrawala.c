@@ -115,9 +115,16 @@ static const struct cv_kind kinds[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"2(n − 1) an entry", "2(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"best", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
+    {"worst", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
+    {"2(n − 1) an entry", "2(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
+    {"before an entry, all messages at once", "2", CV_DELAY, true, CV_LISTED, CV_DERIVED,
+     "docs/mutex/ricart-agrawala.md"},
+    {"before an entry, one message after another", "2(n − 1)", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Delay before entry: 2 ( n - 1 )"},
     {0},
 };
 

@@ -456,8 +456,13 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best: everybody wants", "1", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst but for idle rounds", "n", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best: everybody wants", "1", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Messages per entry/exit: 1 to ∞"},
+    {"worst but for idle rounds", "n", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, "docs/mutex/token-ring.md"},
+    {"before an entry, the token is here", "0", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1"},
+    {"before an entry, the token has just left", "n − 1", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1"},
     {0},
 };
 

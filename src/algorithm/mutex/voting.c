@@ -240,9 +240,16 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/mutex/voting.md"
+
 static const struct cv_cost costs[] = {
-    {"best: the first attempt succeeds", "3m", CV_MESSAGES, true, CV_LISTED, 0},
-    {"worst but for k, the attempts", "3mk", CV_MESSAGES, true, CV_LISTED, 0},
+    {"best: the first attempt succeeds", "3(m − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"worst but for k, the attempts", "3(m − 1)k", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"the same, messages to oneself counted", "3mk", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "table of CS677: Messages per entry/exit: 3mk"},
+    {"before an entry, all messages at once", "2", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"before an entry, one message after another", "2m", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "table of CS677: Delay before entry: 2m"},
     {0},
 };
 

@@ -73,11 +73,13 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/bellman-ford-async.md"
+
 static const struct cv_cost costs[] = {
     {"the gadget, with its own delays", "3(2^((n − 1)/2) − 1)", CV_MESSAGES, true,
-     CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET, 0},
+     CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET, DERIVED},
     {"the gadget, with its own delays", "2^((n + 1)/2) − 2", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET,
-     0},
+     DERIVED},
     {0},
 };
 

@@ -81,11 +81,13 @@ static const struct cv_parameter parameters[] = {
 
 #define IN_TIME (CV_STEADY | CV_ALL_ALIVE | CV_ENOUGH_PATIENCE | CV_USUAL)
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/abd.md"
+
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, 0},
-    {"a round", "2D", CV_DELAY, true, CV_LISTED, 0},
-    {"R rounds of M messages", "M", CV_MESSAGES, true, IN_TIME, 0},
-    {"2D a round", "2D·R", CV_DELAY, false, IN_TIME, 0},
+    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"a round", "2D", CV_DELAY, true, CV_LISTED, CV_TEXT, "Ghosh: a new clock tick after 2d time units"},
+    {"R rounds of M messages", "M", CV_MESSAGES, true, IN_TIME, DERIVED},
+    {"2D a round", "2D·R", CV_DELAY, false, IN_TIME, CV_TEXT, "Ghosh: a new clock tick after 2d time units"},
     {0},
 };
 

@@ -115,12 +115,16 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/alpha.md"
+
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "2E", CV_MESSAGES, true, CV_LISTED, 0},
-    {"a round", "3", CV_DELAY, true, CV_LISTED, 0},
-    {"R rounds of M messages", "2M + 2E·R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
-    {"3 a round", "3R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, 0},
-    {"at most 3 a round", "3R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, 0},
+    {"a round, besides its messages", "2E", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"a round", "3", CV_DELAY, true, CV_LISTED, CV_TEXT, "Ghosh: T(α) = 3 (since each process exchanges m, ack, safe)"},
+    {"R rounds of M messages", "2M + 2E·R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"3 a round", "3R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, CV_TEXT,
+     "Ghosh: T_A = T_S · T(α), T(α) = 3"},
+    {"at most 3 a round", "3R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, CV_TEXT,
+     "Ghosh: T_A = T_S · T(α), T(α) = 3"},
     {0},
 };
 

@@ -210,14 +210,20 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/beta.md"
+
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, 0},
-    {"a round", "2h + 2", CV_DELAY, true, CV_LISTED, 0},
-    {"R rounds of M messages", "2M + 2(n − 1)R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
+    {"a round, besides its messages", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
+     "Ghosh: (N-1) safe messages and (N-1) next messages"},
+    {"a round: down the tree, out and back, up the tree", "2h + 2", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"a round, one way along the tree alone", "h", CV_DELAY, true, CV_LISTED, CV_TEXT,
+     "Ghosh: T(β) = depth of the tree"},
+    {"R rounds of M messages", "2M + 2(n − 1)R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
+     "Ghosh: m messages, m acks, (N-1) safe messages and (N-1) next messages"},
     {"2h + 2 a round, and h to the end", "R(2h + 2) + h", CV_DELAY, true,
-     CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, 0},
+     CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, DERIVED},
     {"at most 2h + 2 a round, and h to the end", "max(1, R)(2h + 2) + h", CV_DELAY, false,
-     CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, 0},
+     CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

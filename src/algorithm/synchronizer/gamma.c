@@ -229,11 +229,13 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/gamma.md"
+
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "4(n − c) + 2P", CV_MESSAGES, true, CV_LISTED, 0},
-    {"a round", "4h + 3", CV_DELAY, false, CV_LISTED, 0},
-    {"R rounds of M messages", "2M + R(4(n − c) + 2P)", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, 0},
-    {"at most 4h + 3 a round", "R(4h + 3)", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, 0},
+    {"a round, besides its messages", "4(n − c) + 2P", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"a round", "4h + 3", CV_DELAY, false, CV_LISTED, DERIVED},
+    {"R rounds of M messages", "2M + R(4(n − c) + 2P)", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"at most 4h + 3 a round", "R(4h + 3)", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

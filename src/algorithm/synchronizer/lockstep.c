@@ -51,12 +51,14 @@ static const struct cv_kind kinds[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/lockstep.md"
+
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, 0},
-    {"a round", "1", CV_DELAY, true, CV_LISTED, 0},
-    {"R rounds of M messages", "M", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, 0},
-    {"1 a round", "R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, 0},
-    {"at most 1 a round", "R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, 0},
+    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"a round", "1", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"R rounds of M messages", "M", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
+    {"1 a round", "R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, DERIVED},
+    {"at most 1 a round", "R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

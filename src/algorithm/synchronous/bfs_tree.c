@@ -85,9 +85,11 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/bfs-tree.md"
+
 static const struct cv_cost costs[] = {
-    {"everybody once", "2E", CV_MESSAGES, true, CV_LISTED, 0},
-    {"in rounds", "R", CV_DELAY, true, CV_LISTED, 0},
+    {"everybody once", "2E", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"in rounds", "R", CV_DELAY, true, CV_LISTED, DERIVED},
     {0},
 };
 

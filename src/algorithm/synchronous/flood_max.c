@@ -78,9 +78,11 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
+#define DERIVED CV_DERIVED, "docs/synchronizers/flood-max.md"
+
 static const struct cv_cost costs[] = {
-    {"everybody in every round", "2E·R", CV_MESSAGES, true, CV_LISTED, 0},
-    {"in rounds", "R", CV_DELAY, true, CV_LISTED, 0},
+    {"everybody in every round", "2E·R", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"in rounds", "R", CV_DELAY, true, CV_LISTED, DERIVED},
     {0},
 };
 
