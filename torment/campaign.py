@@ -13,6 +13,7 @@ import configuration
 import history
 import nemesis
 from cluster import Clocks, Cluster
+from fault_disk import Disks
 from history import History, now_us
 from isolation import die_with_parent
 from judge import Judge, Rules
@@ -78,7 +79,8 @@ class Run:
         self.network = self.world()(self.nodes, self.configuration.networks)
         settings = {"program": self.options.program, "directory": str(self.directory), "nodes": self.nodes,
                     "group": self.options.group, "algorithms": self.options.algorithms,
-                    "isolated": self.options.isolated, "extra": self.options.set, "configuration": self.configuration}
+                    "isolated": self.options.isolated, "extra": self.options.set, "configuration": self.configuration,
+                    "disks": Disks(self.directory) if self.nemesis.slow_disks else None}
         self.cluster = Cluster(self.network, settings, self.history,
                                Clocks(self.nemesis.clocks, self.random, self.directory))
         for node in self.cluster.nodes():

@@ -47,6 +47,7 @@ class Cluster:
         """`settings`: program, directory, nodes, group, algorithms, isolated, configuration, extra (SECTION.KEY=VALUE)."""
         self.network, self.settings, self.history, self.clocks = network, settings, history, clocks
         self.processes = {}
+        self.disks = settings["disks"]  # whose syncs can be delayed, or None
         self.paused, self.filled = set(), set()
         self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
         self.other = {}  # node: the lines of [group] that only its file has
@@ -130,10 +131,11 @@ class Cluster:
         command = [*self.network.prefix(node), self.settings["program"], "node", "--config", str(self.config(node))]
         for setting in self.settings["extra"]:
             command += ["--set", setting]
+        disk = self.disks.environment(node) if self.disks else {}
         with open(self.log(node), "ab") as log:
             self.processes[node] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                preexec_fn=die_with_parent, env=os.environ | self.clocks.environment(node))
+                preexec_fn=die_with_parent, env=os.environ | self.clocks.environment(node) | disk)
         self.state(node, "up")
 
     def alive(self, node):

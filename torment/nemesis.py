@@ -9,10 +9,12 @@ import itertools
 import typing
 
 import fault_client
+import fault_disk
 import fault_machine
 import fault_network
 import fault_operator
 import fault_process
+import fault_starvation
 
 
 class World:
@@ -88,15 +90,16 @@ def nothing(world):
 class Nemesis:
     act: typing.Callable
     title: str
-    needs: tuple = ()  # cuts, clocks, disks
+    needs: tuple = ()  # cuts, clocks, disks, compiler
     clocks: str = ""  # of all the run's nodes, from their start
     networks: int = 1  # at least
     tied: bool = False  # of two nodes and a tie-breaker
+    slow_disks: bool = False  # that can be slowed down
     commands: int = 0  # that hold locks all the time, and must not end
 
     def mixes(self):
         """Does it need nothing that other nemeses lack?"""
-        return not self.clocks and not self.tied and not self.commands and self.networks == 1
+        return not self.clocks and not self.slow_disks and not self.tied and not self.commands and self.networks == 1
 
     def bounded(self):
         """Do the nodes' clocks keep the bound that leases count on?"""
@@ -124,6 +127,10 @@ TABLE = {
     "wild-clocks": Nemesis(fault_machine.under_other_clocks, "clocks go at half or twice the pace; fences alone are judged",
                            ("clocks",), "wild"),
     "disk-full": Nemesis(fault_machine.disk_full, "disks are full while a node is killed", ("disks",)),
+    "slow-disk": Nemesis(fault_disk.slow_disk, "disks take up to a second to sync while a node is killed", ("compiler",),
+                         slow_disks=True),
+    "starve": Nemesis(fault_starvation.starve, "nodes get the processor for a few milliseconds now and then"),
+    "standstill": Nemesis(fault_starvation.starve_all, "all nodes stand still at once, for up to 0.8 s"),
     "settings": Nemesis(fault_operator.other_settings, "a node starts with a lease of its own, and stops"),
     "members": Nemesis(fault_operator.truncated_members, "a node's [members] lose lines"),
     "rolling": Nemesis(fault_operator.rolling_restart, "one node after the other restarts", commands=6),

@@ -139,6 +139,7 @@ def cut_off(cut, node):
         path = os.path.join(directory, "stamp")
         holding = command(group, node, "x", *STUBBORN, path)
         while not os.path.exists(path):
+            assert holding.poll() is None, f"conclave lock ended with {holding.returncode} before its command began"
             time.sleep(0.01)
         time.sleep(0.2)
         waiting = group.client(others(group, node)[0])
