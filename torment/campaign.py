@@ -82,7 +82,8 @@ class Run:
                     "isolated": self.options.isolated, "extra": self.options.set, "configuration": self.configuration,
                     "disks": Disks(self.directory) if self.nemesis.slow_disks else None}
         self.cluster = Cluster(self.network, settings, self.history,
-                               Clocks(self.nemesis.clocks, self.random, self.directory))
+                               Clocks(self.nemesis.clocks, self.random, self.directory,
+                                      self.configuration.group.get("drift", 1)))
         for node in self.cluster.nodes():
             self.cluster.start(node)
         if not self.cluster.await_view(START_S):

@@ -22,8 +22,10 @@ class Clocks:
     """What the nodes take for the time. `drift` keeps the bound that nodes are promised, `wild` does not, `wall` leaves
     the monotonic clock alone and lets the calendar jump."""
 
-    def __init__(self, mode, random, directory):
+    def __init__(self, mode, random, directory, drift=1):
+        """`drift`: how wrong clocks may go by the nodes' configuration, in percent."""
         self.mode, self.random, self.directory = mode, random, directory
+        self.most = 0.8 * drift / 100
 
     def environment(self, node):
         if not self.mode:
@@ -32,7 +34,8 @@ class Clocks:
         if self.mode == "wall":
             self.jump(node, 0)
             return result | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_TIMESTAMP_FILE": self.file(node)}
-        rate = self.random.uniform(0.996, 1.004) if self.mode == "drift" else self.random.choice([0.5, 0.8, 1, 1.25, 2])
+        rate = (self.random.uniform(1 - self.most, 1 + self.most) if self.mode == "drift" else
+                self.random.choice([0.5, 0.8, 1, 1.25, 2]))
         return result | {"FAKETIME": f"+{self.random.randint(0, 100000)} x{rate:.4f}"}
 
     def file(self, node):

@@ -121,7 +121,7 @@ TABLE = {
     "ring": Nemesis(fault_network.ring, "everybody sees a majority, no two the same one", ("cuts",)),
     "flapping": Nemesis(fault_network.flapping, "links come and go", ("cuts",)),
     "cut-clients": Nemesis(fault_network.cut_clients, "clients lose their node, which nobody else does", ("cuts",)),
-    "drift": Nemesis(fault_machine.under_other_clocks, "clocks go up to 0.4 % wrong, and the coordinator fails",
+    "drift": Nemesis(fault_machine.under_other_clocks, "clocks go nearly as wrong as is allowed, and the coordinator fails",
                      ("clocks",), "drift"),
     "clock-jump": Nemesis(fault_machine.clock_jump, "the calendar jumps by up to a day", ("clocks",), "wall"),
     "wild-clocks": Nemesis(fault_machine.under_other_clocks, "clocks go at half or twice the pace; fences alone are judged",
