@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +42,14 @@ static bool become_realtime(void)
     return true;
 }
 
+/* The kernel asks for the capability in the first namespace of users, whatever a process may do in its own. */
+static bool in_first_namespace(void)
+{
+    const ino_t first = 0xEFFFFFFDu; /* PROC_USER_INIT_INO */
+    struct stat info;
+    return stat("/proc/self/ns/user", &info) == 0 && info.st_ino == first;
+}
+
 static bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -49,7 +58,7 @@ static bool may_lock_memory(void)
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
         return true;
     memset(data, 0, sizeof data);
-    return syscall(SYS_capget, &header, data) == 0 && data[0].effective & 1u << CAP_IPC_LOCK;
+    return in_first_namespace() && syscall(SYS_capget, &header, data) == 0 && data[0].effective & 1u << CAP_IPC_LOCK;
 }
 
 /* Only without a limit: beyond it the node could not have any more memory at all. */
