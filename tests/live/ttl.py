@@ -5,8 +5,10 @@
     python3 tests/live/ttl.py --rolling NODES COMMANDS    a rolling restart under so many commands, as `make test` does with few
 """
 
+import contextlib
 import os
 import pathlib
+import secrets as secret_tokens
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 from group import Group
-from harness import CONCLAVE, PATIENCE, Gone, Refused, main
+from harness import CONCLAVE, PATIENCE, Client, Gone, Refused, main
 
 SECRET = "a secret of the grant"
 
@@ -278,7 +280,45 @@ def asked_elsewhere_in_a_failover():
             holder = group.client(1)
 
 
-TESTS = [secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, keepers_follow_keepers, faults, hangs,
+# ---- the page ----
+
+
+def in_any_language():
+    """The lines of docs/lock.md: its server dies under it, and the lock is held to the end, and by nobody else."""
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "lock.md").read_text(encoding="utf-8")
+    lines = page.split("```python\n", 1)[1].split("```", 1)[0]
+    with Group(3) as group:
+        clients, fences = {}, []
+
+        def execute(server, *words):
+            for _ in range(2):  # a connection that has ended is made anew
+                try:
+                    clients[server] = clients.get(server) or Client(server, protocol=2, timeout=5)
+                    return clients[server].ask(*words)
+                except (Gone, OSError):
+                    clients.pop(server, None)
+                except Refused as refused:
+                    raise OSError(str(refused)) from refused
+            raise OSError
+
+        def work(fence):
+            fences.append(fence)
+            if len(fences) == 5:
+                group.kill(1)
+            time.sleep(0.1)
+            return len(fences) == 60
+
+        world = {"contextlib": contextlib, "secrets": secret_tokens, "time": time, "execute": execute}
+        exec(lines, world)  # pylint: disable=exec-used
+        servers = [group.address(node) for node in (1, 2, 3)]
+        assert world["hold"](servers, "job", work, 4.0), "it was held to the end"
+        assert len(fences) == 60 and len(set(fences)) == 1
+        free_again(group, 2, "job", fences[0])
+        fences.clear()
+        assert not world["hold"](servers, "job", lambda _: time.sleep(1.2), 1.0), "it was lost"
+
+
+TESTS = [in_any_language, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, keepers_follow_keepers, faults, hangs,
          rolling_restart, rolling_kill, all_restarted]
 
 if __name__ == "__main__":
