@@ -29,17 +29,14 @@ static void wake(void *data)
     uv_async_send(&breaker->wake);
 }
 
-/* Each counts by its own terms, and waits for the longer of both: said once. */
-static void tell_terms(struct cv_breaker *breaker, const struct cv_tie_block *blocks)
+void cv_breaker_compare(struct cv_breaker *breaker, struct cv_lease_terms theirs)
 {
     const struct cv_lease_terms own = breaker->raft->lease.terms;
-    const struct cv_lease_terms *theirs = blocks ? &blocks[breaker->tie.other].lease : NULL;
-    if (!theirs || !theirs->length_us || breaker->told_terms ||
-        (theirs->length_us == own.length_us && theirs->drift_ppm == own.drift_ppm))
+    if (breaker->told_terms || (theirs.length_us == own.length_us && theirs.drift_ppm == own.drift_ppm))
         return;
     breaker->told_terms = true;
     cv_diary_say(CV_DIARY_TERMS, "[group] lease = %llu: the other node has %llu, or another drift; give both the same",
-                 (unsigned long long)own.length_us / 1000, (unsigned long long)theirs->length_us / 1000);
+                 (unsigned long long)own.length_us / 1000, (unsigned long long)theirs.length_us / 1000);
 }
 
 bool cv_breaker_is_rested(const struct cv_breaker *breaker)
@@ -60,7 +57,6 @@ static void woken(uv_async_t *handle)
         trouble = cv_tie_read(breaker->answer.records[node], roster, node, &blocks[node]);
     for (cv_node node = 0; !trouble && node < CV_TIE_MEMBERS; node++)
         breaker->longest = cv_lease_longer(breaker->longest, blocks[node].lease);
-    tell_terms(breaker, trouble ? NULL : blocks);
     cv_raft_look(breaker->raft); /* it may have taken long */
     cv_tie_done(&breaker->tie, trouble ? NULL : blocks, trouble, cv_loop_boot());
 }

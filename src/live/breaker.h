@@ -35,6 +35,8 @@ bool cv_breaker_hear(struct cv_breaker *breaker, const struct cv_frame *frame);
 bool cv_breaker_leads(const struct cv_breaker *breaker);
 /* For the assembly, whose context is the member. */
 bool cv_breaker_propose(void *context, const struct cv_proposal *proposal);
+/* The other counts by these terms. Each goes by its own, and waits for the longer of both: that is said once. */
+void cv_breaker_compare(struct cv_breaker *breaker, struct cv_lease_terms theirs);
 /* Has the file told what may have been granted before this start, and is that over? */
 bool cv_breaker_is_rested(const struct cv_breaker *breaker);
 /* Why the file is of no use now, or NULL. */

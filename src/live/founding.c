@@ -270,7 +270,7 @@ void cv_founding_refused(struct cv_raft *raft, cv_id by)
 {
     const struct cv_roster *roster = &raft->member->roster;
     const cv_id me = roster->ids[roster->me];
-    if (!raft->founding || *raft->refused)
+    if (!raft->agreement || roster->group || *raft->refused)
         return;
     snprintf(
         raft->refused, sizeof raft->refused,

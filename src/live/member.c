@@ -338,6 +338,17 @@ static const char *refusal_of_self(uint32_t refusal)
     return "its directory is not the one it had; empty it, start the node and say conclave replace";
 }
 
+/* Also if one alone is not believed: once for each who says so. */
+static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
+{
+    struct cv_peer *peer = cv_peers_of(&member->peers, hello->from);
+    if (!peer || peer->refusal == hello->refusal)
+        return;
+    peer->refusal = hello->refusal;
+    cv_diary_say(CV_DIARY_PEER_REFUSED, "node %u refuses this node: %s %u", hello->from,
+                 refusal_of_self(hello->refusal), member->roster.ids[member->roster.me]);
+}
+
 /* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
 static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
@@ -349,6 +360,8 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
         cv_founding_refused(member->raft, hello->from);
     const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
                        hello->refusal == CV_REFUSAL_RECOVERED || hello->refusal == CV_REFUSAL_DUPLICATE;
+    if (final)
+        note_refusal(member, hello);
     if (final && is_dismissed(member, hello))
         cv_member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
                       refusal_of_self(hello->refusal), roster->ids[roster->me]);

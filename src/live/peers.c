@@ -304,6 +304,7 @@ static void note_stranger(struct cv_peer *peer, const struct cv_frame *hello)
         peer->before = peer->process;
     peer->process = process;
     peer->objection = CV_REFUSAL_NONE;
+    peer->refusal = CV_REFUSAL_NONE;
     peer->told = (struct cv_stranger){.group = hello->group,
                                       .members = hello->members,
                                       .stored = hello->stored,

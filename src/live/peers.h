@@ -76,6 +76,7 @@ struct cv_peer {
     struct cv_peer *next;          /* of those who are gone for good, until they are freed */
     struct cv_stranger told;       /* what it said of itself when it was last greeted */
     uint32_t process, before;      /* which process that was, and which one before it; 0: none */
+    uint32_t refusal;              /* why it has refused this node, as it was told to the operator */
     enum cv_refusal objection;     /* why somebody of its id was last refused, as it was told to the operator */
     uint64_t objected_us;          /* and when */
     cv_id id;

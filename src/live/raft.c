@@ -155,6 +155,8 @@ void cv_raft_beat(struct cv_raft *raft, cv_node from, const struct cv_frame *bea
     cv_founding_accepted(raft, from);
     cv_assembly_beat(&raft->assembly, from, beat->epoch);
     const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
+    if (raft->breaker)
+        cv_breaker_compare(raft->breaker, asked);
     if (beat->epoch && grants(raft, from, beat->epoch, asked)) {
         const struct cv_frame answer = {
             .type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at, .lease_ms = beat->lease_ms};

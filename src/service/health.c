@@ -29,7 +29,7 @@ static const char *trouble_of(const struct cv_member *member)
         return "the disk has failed";
     if (raft && raft->gone)
         return "the node is leaving";
-    if (raft && raft->founding && (*raft->refused || *raft->waits))
+    if (raft && (*raft->refused || (raft->founding && *raft->waits)))
         return *raft->refused ? raft->refused : raft->waits;
     if (!member->begun)
         return raft ? "the node has just started, and listens for the length of a lease first"

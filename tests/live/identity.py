@@ -134,6 +134,8 @@ def restored():
         group.await_view([1, 3])
         last = max(last, group.fence(1))
         group.lose(2)
+        path = group.directory / "2.conf"
+        path.write_text(path.read_text(encoding="utf-8").replace("join = no", "join = yes"), encoding="utf-8")
         group.start(2)
         group.await_log(2, "conclave replace 2")
         group.replace(2, by=1)

@@ -10,6 +10,7 @@ import time
 
 from group import Group
 from harness import CONCLAVE, PATIENCE, Gone, Refused, main
+from tie import Pair
 
 
 class Termed(Group):
@@ -174,6 +175,22 @@ def changed_under_load():
             assert after[1] >= before[2], (before, after)
 
 
+def of_two_with_a_file():
+    """Two with a tie-breaker have no log: each counts by its own terms, and waits for the longer of both."""
+    with Pair(lease=300) as group:
+        path = group.directory / "2.conf"
+        path.write_text(path.read_text(encoding="utf-8").replace("lease = 300", "lease = 1500"), encoding="utf-8")
+        group.kill(2, which=signal.SIGTERM)
+        group.start(2)
+        group.await_view([1, 2])
+        for _ in range(2):
+            seconds = overlap(group, 2, 1)
+            assert seconds <= 0, f"two held the lock for {seconds:.3f} s"
+            group.await_view([1, 2])
+        log = (group.directory / "1.log").read_text(encoding="utf-8")
+        assert log.count("give both the same") == 1, log
+
+
 def outlasting_a_restart():
     """What was set counts after a restart of all, though the files say otherwise."""
     with Termed(3, lease=300) as group:
@@ -218,5 +235,5 @@ def refused():
 
 
 if __name__ == "__main__":
-    sys.exit(main([differing_lease, differing_files, changed_under_load, outlasting_a_restart, of_another_mode,
+    sys.exit(main([differing_lease, differing_files, changed_under_load, of_two_with_a_file, outlasting_a_restart, of_another_mode,
                    refused]))
