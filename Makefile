@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify variants torment format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify variants torment fuzz format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -64,6 +64,9 @@ bench-live: build ## speed of live locks, beside Redis and etcd where they are i
 
 torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
 	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
+
+fuzz: ## the fuzzers, a minute each; FUZZ="--seconds 600 letters raft" and the like are their options
+	@python3 tests/fuzz.py $(if $(FUZZ),$(FUZZ),--seconds 60)
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix

@@ -15,7 +15,8 @@ static inline void *fuzz_copy(const void *bytes, size_t size)
 {
     void *copy = malloc(size ? size : 1);
     assert(copy);
-    memcpy(copy, bytes, size);
+    if (size)
+        memcpy(copy, bytes, size);
     return copy;
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the fuzzers of fuzz/ for a while: fuzz.py [SECONDS each, 4] [NAME...].
+"""Runs the fuzzers of fuzz/ for a while, each as long as it is told: fuzz.py [--seconds S] [NAME...].
 
 New inputs worth keeping are found in a copy of fuzz/corpus; with --keep they go there. A crash is shown with the bytes
 that cause it and the command that repeats it.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -15,33 +16,54 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
-RESP = ["src/service/resp_read.c", "src/service/resp_write.c", "src/core/parse.c"]
-FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/frame.c"]}
+RESP = ["src/service/resp_read.c", "src/service/resp_write.c", "src/core/parse.c", "src/core/show.c"]
+HOST = ["src/live/host*.c", "src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
+RAFT = ["src/group/agreement*.c", "src/group/disk.c", "src/group/files.c", "src/group/journal.c", "src/group/raft_codec.c",
+        "src/core/random.c", "src/core/error.c", "src/core/parse.c", "src/core/show.c"]
+FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/frame.c"],
+           "link": ["src/core/link.c", "src/core/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
+LIBRARIES = {"letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash"], "journal": ["-lraft", "-lxxhash"]}
+LONG = {"letters", "raft"}  # inputs that are rows of events: the longer, the more happens in each
 LONGEST = 20000  # bytes; a command has 16384 at most
-FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer",
-         "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+COUNTS = ("letters:", "messages:", "journals:", "frames:")  # what a fuzzer says at its end of what it has tried
+
+
+def compile_one(source, directory):
+    target = directory / (str(source.relative_to(SOURCE)).replace("/", "_") + ".o")
+    if not target.exists():
+        includes = [word for place in ("", "src", "include") for word in ("-I", str(SOURCE / place))]
+        command = ["clang", *FLAGS, "-fsanitize=fuzzer-no-link,address,undefined", *includes, "-c", "-o", str(target), str(source)]
+        subprocess.run(["ccache", *command] if shutil.which("ccache") else command, check=True)
+    return str(target)
 
 
 def build(name, directory):
     target = directory / name
-    sources = [str(SOURCE / path) for path in [f"fuzz/{name}.c", *FUZZERS[name]]]
-    subprocess.run(["clang", *FLAGS, "-I", str(SOURCE), "-I", str(SOURCE / "src"), "-o", str(target), *sources], check=True)
+    sources = [path for pattern in [f"fuzz/{name}.c", *FUZZERS[name]] for path in sorted(SOURCE.glob(pattern))]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda source: compile_one(source, directory), sources))
+    subprocess.run(["clang", *FLAGS, "-fsanitize=fuzzer,address,undefined", "-o", str(target), *objects,
+                    *LIBRARIES.get(name, [])], check=True)
     return target
 
 
-def fuzz(name, seconds, keep, directory):
+def fuzz(name, options, directory):
     corpus = SOURCE / "fuzz" / "corpus" / name
     found = directory / f"{name}-found"
     found.mkdir()
-    command = [str(build(name, directory)), f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=5",
-               "-rss_limit_mb=1024", "-print_final_stats=1", f"-artifact_prefix={directory}/", str(found), str(corpus)]
+    command = [str(build(name, directory)), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=20",
+               "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={options.artifacts or directory}/",
+               *(["-len_control=0"] if name in LONG else []), str(found), str(corpus)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-    runs = [line.split()[-1] for line in done.stdout.splitlines() if "number_of_executed_units" in line]
+    lines = done.stdout.splitlines()
+    runs = [line.split()[-1] for line in lines if "number_of_executed_units" in line]
     if done.returncode or not runs:
         print(done.stdout[-6000:], "\nrepeat with:", " ".join(command))
         return False
-    print(f"{name}: {int(runs[0]):,} inputs, no failure, {len(list(found.iterdir()))} new ones")
-    if keep:
+    counts = [line for line in lines if line.startswith(COUNTS)]
+    print(f"{name}: {int(runs[0]):,} inputs, no failure, {len(list(found.iterdir()))} new ones", *counts, sep="; ", flush=True)
+    if options.keep:
         # Only what reaches something new is worth keeping.
         subprocess.run([command[0], "-merge=1", f"-max_len={LONGEST}", str(corpus), str(found)], check=True,
                        stderr=subprocess.DEVNULL)
@@ -50,15 +72,19 @@ def fuzz(name, seconds, keep, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seconds", type=int, nargs="?", default=4)
-    parser.add_argument("names", nargs="*", default=sorted(FUZZERS))
+    parser.add_argument("--seconds", type=int, default=4, metavar="S", help="of each (4)")
+    parser.add_argument("names", nargs="*", default=sorted(FUZZERS), metavar="NAME", help=f"of {', '.join(sorted(FUZZERS))}")
+    parser.add_argument("--artifacts", metavar="DIR", help="where the input of a failure is kept")
     parser.add_argument("--keep", action="store_true", help="add what was found to the corpus")
     options = parser.parse_args()
+    unknown = [name for name in options.names if name not in FUZZERS]
+    if unknown:
+        parser.error(f"{unknown[0]}: expected one of {', '.join(sorted(FUZZERS))}")
     if not shutil.which("clang"):
         print("there is no clang: nothing was fuzzed")
         return 77
     with tempfile.TemporaryDirectory() as directory:
-        results = [fuzz(name, options.seconds, options.keep, pathlib.Path(directory)) for name in options.names]
+        results = [fuzz(name, options, pathlib.Path(directory)) for name in options.names]
     return 0 if all(results) else 1
 
 

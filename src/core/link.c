@@ -75,7 +75,7 @@ struct cv_text cv_link_unsent(const struct cv_link *link, size_t most)
             bytes += size_at(link, link->sent + bytes);
         while (bytes + size_at(link, link->sent + bytes) <= most);
     }
-    return (struct cv_text){(const char *)link->log + link->sent, bytes};
+    return (struct cv_text){bytes ? (const char *)link->log + link->sent : "", bytes};
 }
 
 void cv_link_sent(struct cv_link *link, size_t bytes)

@@ -50,7 +50,7 @@ bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement)
     const size_t length = cv_take_32(&cursor);
     const unsigned char *members = cv_take_bytes(&cursor, length);
     return members && members_index > 0 && members_index <= mirror->snapshot_index &&
-           cv_raft_configuration(members, length, NULL) == 0 &&
+           mirror->snapshot_term <= mirror->term && cv_raft_configuration(members, length, NULL) == 0 &&
            cv_agreement_state_fits(agreement, mirror->snapshot_index, cursor.at, cursor.left);
 }
 

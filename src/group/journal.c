@@ -6,8 +6,8 @@
 
 #define VERSION 2u
 #define HEAD_BYTES 24u
-#define SECTOR_BYTES 512u /* what a disk writes whole or not at all */
-#define MAX_INDEX (UINT64_MAX / 4)
+#define SECTOR_BYTES 512u          /* what a disk writes whole or not at all */
+#define MAX_INDEX (UINT64_MAX / 4) /* and term, so that adding to one is safe */
 
 static void forget_entries(struct cv_journal *journal, size_t from)
 {
@@ -112,7 +112,7 @@ static int play_vote(struct cv_journal *journal, struct cv_cursor body)
 {
     const uint64_t term = cv_take_64(&body), vote = cv_take_64(&body);
     const bool changed_mind = term == journal->term && journal->vote != 0 && vote != journal->vote;
-    if (!cv_cursor_done(&body) || term < journal->term || changed_mind)
+    if (!cv_cursor_done(&body) || term < journal->term || term > MAX_INDEX || changed_mind)
         return CV_EINPUT;
     journal->term = term;
     journal->vote = vote;
