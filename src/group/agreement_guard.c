@@ -38,20 +38,30 @@ bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last
     return index == 0 || cv_agreement_entry_fits(agreement, RAFT_COMMAND, cursor.at, cursor.left);
 }
 
-/* The term of an entry in the log, or 0. */
-static raft_term term_at(const struct cv_journal *log, raft_index index)
+/* libraft keeps some entries longer than the journal does. */
+static raft_term libraft_term_at(const struct raft_log *log, raft_index index)
 {
+    const size_t count = log->front <= log->back ? log->back - log->front : log->size - log->front + log->back;
+    if (index <= log->offset || index > log->offset + count)
+        return 0;
+    return log->entries[(log->front + (size_t)(index - log->offset - 1)) % log->size].term;
+}
+
+/* The term of an entry in the log, or 0. */
+static raft_term term_at(const struct cv_agreement *agreement, raft_index index)
+{
+    const struct cv_journal *log = &agreement->mirror;
     if (log->count > 0 && index >= log->first && index < log->first + log->count)
         return log->entries[index - log->first].term;
-    return index == log->snapshot_index ? log->snapshot_term : 0;
+    return index == log->snapshot_index ? log->snapshot_term : libraft_term_at(&agreement->raft.log, index);
 }
 
 /* The first entry of the log that the message takes back, or 0. */
-static raft_index first_conflict(const struct cv_journal *log, const struct raft_append_entries *append)
+static raft_index first_conflict(const struct cv_agreement *agreement, const struct raft_append_entries *append)
 {
     for (unsigned i = 0; i < append->n_entries; i++) {
         const raft_index index = append->prev_log_index + 1 + i;
-        const raft_term term = term_at(log, index);
+        const raft_term term = term_at(agreement, index);
         if (term != 0 && term != append->entries[i].term)
             return index;
     }
@@ -77,8 +87,8 @@ static enum guard judge_append(const struct cv_agreement *agreement, uint64_t fr
     }
     if (append->term < raft->current_term)
         return GUARD_WELCOME; /* libraft tells it so */
-    const raft_index conflict = first_conflict(&agreement->mirror, append);
-    const raft_term before = term_at(&agreement->mirror, append->prev_log_index);
+    const raft_index conflict = first_conflict(agreement, append);
+    const raft_term before = term_at(agreement, append->prev_log_index);
     /* Nobody has another entry where something was agreed on. */
     if (append->prev_log_index <= raft->commit_index && before != 0 && before != append->prev_log_term)
         return GUARD_FORGED;
@@ -97,7 +107,7 @@ static enum guard judge_append(const struct cv_agreement *agreement, uint64_t fr
 static enum guard judge_snapshot(const struct cv_agreement *agreement, const struct raft_install_snapshot *install)
 {
     const struct raft *raft = &agreement->raft;
-    const raft_term known = term_at(&agreement->mirror, install->last_index);
+    const raft_term known = term_at(agreement, install->last_index);
     if (!cv_agreement_state_fits(agreement, install->last_index, install->data.base, install->data.len))
         return GUARD_FORGED;
     if (install->last_index <= raft->commit_index && known != 0 && known != install->last_term)
