@@ -76,6 +76,13 @@ static bool leaps(const struct cv_agreement *agreement, raft_term term)
     return term > agreement->raft.current_term + MOST_ELECTIONS;
 }
 
+/* Up to here the log is agreed on: in this life, or, as the disk remembers, in an earlier one. */
+static raft_index agreed_index(const struct cv_agreement *agreement)
+{
+    const raft_index before = agreement->mirror.identity.agreed;
+    return agreement->raft.commit_index > before ? agreement->raft.commit_index : before;
+}
+
 static enum guard judge_append(const struct cv_agreement *agreement, uint64_t from,
                                const struct raft_append_entries *append)
 {
@@ -90,14 +97,14 @@ static enum guard judge_append(const struct cv_agreement *agreement, uint64_t fr
     const raft_index conflict = first_conflict(agreement, append);
     const raft_term before = term_at(agreement, append->prev_log_index);
     /* Nobody has another entry where something was agreed on. */
-    if (append->prev_log_index <= raft->commit_index && before != 0 && before != append->prev_log_term)
+    if (append->prev_log_index <= agreed_index(agreement) && before != 0 && before != append->prev_log_term)
         return GUARD_FORGED;
     const bool same_term = append->term == agreement->agreed_term;
     /* A leader never changes its log. */
     if (conflict > 0 && same_term && from == agreement->agreed_with && conflict <= agreement->agreed_most)
         return GUARD_FORGED;
     /* Nor does anybody's change what was agreed on. */
-    if (conflict > 0 && conflict <= raft->commit_index)
+    if (conflict > 0 && conflict <= agreed_index(agreement))
         return GUARD_FORGED;
     /* libraft counts who uses an entry by its index and term. It must not forget one that is on its way to the disk,
      * and be told of it again. */
@@ -110,7 +117,7 @@ static enum guard judge_snapshot(const struct cv_agreement *agreement, const str
     const raft_term known = term_at(agreement, install->last_index);
     if (!cv_agreement_state_fits(agreement, install->last_index, install->data.base, install->data.len))
         return GUARD_FORGED;
-    if (install->last_index <= raft->commit_index && known != 0 && known != install->last_term)
+    if (install->last_index <= agreed_index(agreement) && known != 0 && known != install->last_term)
         return GUARD_FORGED;
     /* Whoever is behind the times is told so, and whoever sends what is known. */
     if (install->term < raft->current_term || install->last_index <= raft->log.snapshot.last_index ||

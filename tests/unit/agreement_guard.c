@@ -82,8 +82,13 @@ static void on_warning(void *context, const char *line)
 static int try_to_start(struct member *member, bool (*what_fits)(void *, const void *, size_t))
 {
     static const struct cv_seat seats[] = {{1, CV_SEAT_VOTER}, {2, CV_SEAT_VOTER}, {3, CV_SEAT_VOTER}};
-    const struct cv_agreement_options options = {
-        .id = ME, .directory = "fake", .files = &member->disk.files, .seats = seats, .seat_count = 3, .seed = 1};
+    const struct cv_agreement_options options = {.id = ME,
+                                                 .directory = "fake",
+                                                 .files = &member->disk.files,
+                                                 .seats = seats,
+                                                 .seat_count = 3,
+                                                 .fresh = 77,
+                                                 .seed = 1};
     const struct cv_agreement_calls calls = {.send = on_send,
                                              .committed = on_committed,
                                              .leader = on_leader,
@@ -233,6 +238,29 @@ static void what_was_agreed_on_stays(void **state)
     end(member);
 }
 
+/* After a restart nobody has told yet what is agreed on; the directory remembers. */
+static void what_was_agreed_on_stays_after_a_restart(void **state)
+{
+    (void)state;
+    struct member *member = begin(fits);
+    const struct forged_entry two = {2, 8, '+'}, three = {3, 8, '+'};
+    assert_int_equal(append(member, 1, 2, 1, 1, 1, &two), 0);
+    work(member);
+    assert_int_equal(append(member, 1, 2, 2, 2, 2, NULL), 0);
+    cv_agreement_keep(member->agreement, 2);
+    work(member);
+    cv_agreement_close(member->agreement);
+    member->agreement = NULL;
+    assert_int_equal(try_to_start(member, fits), 0);
+    assert_int_equal(cv_agreement_identity(member->agreement)->agreed, 2);
+    assert_int_equal(cv_agreement_identity(member->agreement)->starts, 2);
+    member->now_ms += 1000;
+    assert_int_equal(append(member, 3, 3, 1, 1, 1, &three), CV_EINPUT);
+    assert_int_equal(last_index(member), 2);
+    assert_int_equal(append(member, 3, 3, 2, 2, 2, NULL), 0);
+    end(member);
+}
+
 static void terms_do_not_leap(void **state)
 {
     (void)state;
@@ -375,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_leader_does_not_change_its_log),
         cmocka_unit_test(what_is_being_written_is_not_taken_back),
         cmocka_unit_test(what_was_agreed_on_stays),
+        cmocka_unit_test(what_was_agreed_on_stays_after_a_restart),
         cmocka_unit_test(terms_do_not_leap),
         cmocka_unit_test(one_leads_in_a_term),
         cmocka_unit_test(a_snapshot_is_an_entry_and_its_index),
