@@ -193,6 +193,8 @@ static void hear(struct input *input)
     message->clock = input_number(input, instance->clock) & ((1ull << 40) - 1);
     if (message->from == roster.me)
         message->from = (roster.me + 1) % NODES;
+    if (cv_set_has(host.suspected, message->from))
+        return; /* there is no connection with it */
     /* As it would have come by a frame: in memory of its own, that ends where it ends. */
     struct cv_message *copy = fuzz_copy(message, cv_message_bytes(message));
     const struct cv_parcel parcel = {

@@ -15,6 +15,7 @@ import fault_network
 import fault_operator
 import fault_process
 import fault_starvation
+import insider
 
 
 class World:
@@ -96,10 +97,12 @@ class Nemesis:
     tied: bool = False  # of two nodes and a tie-breaker
     slow_disks: bool = False  # that can be slowed down
     commands: int = 0  # that hold locks all the time, and must not end
+    alone: bool = False  # with another it would say nothing about either
 
     def mixes(self):
         """Does it need nothing that other nemeses lack?"""
-        return not self.clocks and not self.slow_disks and not self.tied and not self.commands and self.networks == 1
+        return (not self.clocks and not self.slow_disks and not self.tied and not self.commands and self.networks == 1 and
+                not self.alone)
 
     def bounded(self):
         """Do the nodes' clocks keep the bound that leases count on?"""
@@ -139,6 +142,7 @@ TABLE = {
     "crowd": Nemesis(fault_client.crowd, "1,500 holders end at once"),
     "network": Nemesis(fault_network.lose_network, "one of two networks fails", ("cuts",), networks=2),
     "tie": Nemesis(fault_network.tie, "two nodes, and a tie-breaker that may be gone", ("cuts",), tied=True),
+    "insider": Nemesis(insider.insider, "a member that says what it likes", alone=True),
     "mixed": Nemesis(mixed, "two of the above at once"),
 }
 

@@ -12,7 +12,7 @@
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
-#define MOST_HOPS 8192u /* of a message of an election, and of what it brings about */
+#define MOST_HOPS 2048u /* of a message of an election, and of what it brings about */
 
 static struct cv_host *host_of(const struct cv_self *me)
 {
