@@ -34,6 +34,7 @@ FOUND = [
     ("lamport -n 2 --unordered --property exclusion", "exclusion", 6),
     ("lamport -n 2 --unordered --property fences-rise", "fences-rise", 7),
     ("ricart-agrawala -n 2 --crashes 1", "no-deadlock", 3),
+    ("maekawa -n 3 --set literal=yes --property exclusion", "exclusion", 30),
     ("token-ring -n 3 --set regenerate=8 --set confirm=no", "exclusion", 6),
     ("bully -n 3 --cuts 1", "everyone-learns", 7),
     ("bully -n 3 --cuts 1 --cut 2:3 --property agreement", "agreement", 12),

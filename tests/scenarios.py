@@ -82,7 +82,10 @@ EXPECTED = {
         dict(order=[2, 0], unserved=[]), dict(order=[2, 0], unserved=[])],
     "maekawa-deadlock": [
         dict(order=[], unserved=[0, 1, 2], total=6 + 4), dict(order=[1, 0, 2], relinquish=1, inquire=1, violated=[])],
-    "maekawa-relinquish-race": [dict(order=[2, 0, 1], entered={2: 8, 0: 101, 1: 104})],
+    # By the text's own rule 1 is inside from 11 to 511, and 0 comes at 101.
+    "maekawa-relinquish-race": [
+        dict(order=[2, 0, 1], entered={2: 8, 0: 101, 1: 104}),
+        dict(order=[2, 1, 0], entered={2: 8, 1: 11, 0: 101}, violated=["exclusion", "fences-rise"])],
     "voting-reset": [
         dict(order=[0, 2], entered={0: 2, 2: 12}, violated=["exclusion", "fences-rise"]),
         dict(order=[0, 2], violated=[])],

@@ -18,6 +18,7 @@
 
 enum kind { REQUEST, REPLY, RELEASE, FAIL, INQUIRE, RELINQUISH };
 enum mode { RELEASED, WANTED, HELD };
+enum parameter { LITERAL };
 
 struct stamp {
     uint64_t time; /* of the request that is meant */
@@ -126,13 +127,27 @@ static void relinquish(struct cv_self *me, uint32_t place)
     cv_send(me, cv_voter(me, me->node, place), RELINQUISH, &(struct stamp){my->time});
 }
 
+/* As the text's example says, "relinquish to V": also votes that are on their way, and are counted when they come. */
+static void give_back(struct cv_self *me, uint32_t place)
+{
+    struct state *my = me->state;
+    if (!cv_parameter(me, LITERAL)) {
+        relinquish(me, place);
+        return;
+    }
+    for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++) {
+        my->missing -= !(my->said[i] & VOTED);
+        relinquish(me, i);
+    }
+}
+
 static void on_fail(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     my->said[place_in(me, me->node, message->from)] = FAILED;
     for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
         if (my->said[i] & INQUIRED)
-            relinquish(me, i);
+            give_back(me, i);
 }
 
 /* Asked for a vote it no longer has, or will give back soon, it says nothing: the RELEASE is on its way or will be. */
@@ -147,7 +162,7 @@ static void on_inquire(struct cv_self *me, const struct cv_message *message)
     for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
         failed |= my->said[i] == FAILED;
     if (failed)
-        relinquish(me, place);
+        give_back(me, place);
     else
         my->said[place] |= INQUIRED;
 }
@@ -275,6 +290,8 @@ static bool valid_to_voter(const struct cv_self *me, const struct cv_message *me
     const bool votes = my->voted.node == message->from;
     if (place_in(me, message->from, me->node) == cv_quorum_size(me, message->from))
         return false;
+    if (cv_parameter(me, LITERAL))
+        return true; /* votes that were given back too early are released as well */
     return message->kind == REQUEST ? !votes && !waits(me, message->from) : message->kind != RELEASE || votes;
 }
 
@@ -286,7 +303,8 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     const uint32_t place = place_in(me, me->node, message->from);
     if (place == cv_quorum_size(me, me->node))
         return false;
-    return message->kind == INQUIRE || (my->mode == WANTED && my->missing && !(my->said[place] & VOTED));
+    return message->kind == INQUIRE || cv_parameter(me, LITERAL) ||
+           (my->mode == WANTED && my->missing && !(my->said[place] & VOTED));
 }
 
 static const struct cv_field stamp_fields[] = {
@@ -311,6 +329,11 @@ static const struct cv_kind kinds[] = {
 
 #define DERIVED CV_DERIVED, "docs/mutex/maekawa.md"
 
+static const struct cv_parameter parameters[] = {
+    [LITERAL] = {"literal", "give back the votes of the whole voting set, as the text says", "no|yes", 0, CV_CHOICE, 0},
+    {0},
+};
+
 static const struct cv_cost costs[] = {
     {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
     {"worst", "7(K − 1)", CV_MESSAGES, false, CV_LISTED, DERIVED},
@@ -331,6 +354,7 @@ const struct cv_algorithm cv_maekawa = {
     .alike = true,
     .quorums = true,
     .kinds = kinds,
+    .parameters = parameters,
     .costs = costs,
     .state_size = state_size,
     .init = init,
