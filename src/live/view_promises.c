@@ -152,7 +152,8 @@ void cv_recollection_settle(struct cv_member *member)
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         last = cv_set_has(it->heard, node) && it->epoch[node] > last ? it->epoch[node] : last;
     const cv_set all = who_remembers(it, 0), latest = last ? who_remembers(it, last) : 0;
-    const cv_set decisive = latest && is_enough(member, latest) ? latest : 0;
+    /* In `group static` each side of a cut had a view of its own. */
+    const cv_set decisive = member->raft && latest && is_enough(member, latest) ? latest : 0;
     if (!is_enough(member, all) && it->ceiling_ms > it->grace_ms)
         it->grace_ms = it->ceiling_ms;
     for (size_t i = 0; i < member->host.count; i++) {

@@ -305,7 +305,7 @@ def check_defaults():
             server.drop()
             expect("nothing is lost", one.event(200), 0)
             expect("renewed by the secret", server.asked("RENEW")[-1][2][3:5], ["SECRET", words[5]])
-        expect("given up", until(lambda: not server.holders("a") and not server.holders("b")), True)
+        expect("given up", until(lambda: not server.holders("a") and not server.holders("b"), 5), True)
 
 
 def check_waiting_through_a_failure():

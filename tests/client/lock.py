@@ -372,10 +372,12 @@ def check_stubborn_leftovers(server):
     """A leftover that ignores TERM is killed two seconds later, however often the lock is renewed meanwhile."""
     with Fake(lease=600) as leased, tempfile.TemporaryDirectory() as directory:
         script = "trap '' TERM; echo $$ > pid.new; mv pid.new pid; i=0; while [ $((i += 1)) -lt 1500 ]; do sleep 0.02; done"
-        process = lock(leased, "--", "sh", "-c", f"cd {directory}; (sh -c \"{script}\") & while ! test -e pid; do sleep 0.01; done; exit 6",
+        process = lock(leased, "--ttl", "1", "--", "sh", "-c", f"cd {directory}; (sh -c \"{script}\") & while ! test -e pid; do sleep 0.01; done; exit 6",
                        stdout=subprocess.DEVNULL)
         begun = time.monotonic()
-        expect("its own code", process.wait(12), 6)
+        expect("it ends", until(lambda: process.poll() is not None, 12), True)
+        process.kill()
+        expect("its own code", process.wait(), 6)
         within("TERM, and KILL two seconds later", time.monotonic() - begun, 1.5, 8)
         process.communicate()
     del server

@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 from group import Group
-from harness import CONCLAVE, PATIENCE, Client, Gone, Refused, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Gone, Refused, main
 
 SECRET = "a secret of the grant"
 
@@ -185,6 +185,30 @@ def hangs():
     one_fault(signal.SIGSTOP, 10, None)
 
 
+def cut_off():
+    """The node of a command is alone: it can promise nothing any more, and the command goes on with another."""
+    with Group(3) as group:
+        command, plain = Command(group, "job"), group.client(1)
+        try:
+            fence = command.fence()
+            lost = plain.ask("LOCK", "plain")
+            group.split([1], [2, 3])
+            group.await_view([2, 3])
+            rival = group.client(2, timeout=60)
+            assert rival.ask("LOCK", "plain", "WAIT", 10000) > lost, "without a TTL it is lost"
+            end = time.monotonic() + 14
+            while time.monotonic() < end:
+                assert patiently(rival, "LOCK", "job", "WAIT", 500) is None, "two hold it"
+                command.goes_on()
+            group.heal()
+            group.await_view()
+            command.goes_on()
+            command.end()
+            free_again(group, 1, "job", fence)
+        finally:
+            command.kill()
+
+
 def stalled_session():
     """A node that slept through a view: whoever is connected there renews by its fence alone, and was not told `lost`."""
     with Group(3) as group:
@@ -280,6 +304,31 @@ def asked_elsewhere_in_a_failover():
             holder = group.client(1)
 
 
+def judged():
+    """A recording in which a hold outlives its node is judged by what its time to live promises: held; and violated, if
+    somebody else had it meanwhile."""
+    with Cluster(3) as cluster:
+        cluster.await_view([1, 2, 3])
+        holder, other = cluster.client(1), cluster.client(2)
+        fence = holder.ask("LOCK", "job", "TTL", 2000, "SECRET", SECRET)
+        cluster.kill(1)
+        assert patiently(other, "RENEW", "job", fence, "SECRET", SECRET) == 2000
+        assert other.ask("LOCK", "job", "WAIT", 20000) > fence
+    cluster.check()
+    cluster.judge()
+    for path in (cluster.directory / "record").glob("*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if not ('"event":"end"' in line and f'"fence":{fence}' in line)]
+        path.write_text("".join(kept).replace('"ttl":2000', '"ttl":60000'), encoding="utf-8")
+    try:
+        cluster.judge()
+    except AssertionError as wrong:
+        assert "exclusion" in str(wrong), wrong
+    else:
+        raise AssertionError("somebody else had it within its time to live, and nobody minds")
+    cluster.remove()
+
+
 # ---- the page ----
 
 
@@ -318,7 +367,7 @@ def in_any_language():
         assert not world["hold"](servers, "job", lambda _: time.sleep(1.2), 1.0), "it was lost"
 
 
-TESTS = [in_any_language, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, keepers_follow_keepers, faults, hangs,
+TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
          rolling_restart, rolling_kill, all_restarted]
 
 if __name__ == "__main__":
