@@ -47,6 +47,10 @@ int64_t cv_raft_left_ms(const struct cv_raft *raft)
 static void count_lease(struct cv_raft *raft)
 {
     const uint64_t end = cv_lease_end(&raft->lease);
+    if (raft->wider_us && end > cv_loop_boot() + 4 * raft->wider_us) {
+        raft->margin_us = raft->wider_us;
+        raft->wider_us = 0;
+    }
     raft->usable_us = end > raft->margin_us ? end - raft->margin_us : 0;
 }
 

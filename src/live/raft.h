@@ -51,6 +51,7 @@ struct cv_raft {
     struct cv_alarm end; /* of the lease, a margin before */
     uv_async_t wake;     /* the disk has done something */
     uint64_t tick_us, margin_us;
+    uint64_t wider_us;    /* the margin as it is once a lease of the new length is granted; 0: it is that already */
     uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
     bool leased;          /* as the service was told */
     bool without;         /* no lease, and not only for a moment: those who wait are told */

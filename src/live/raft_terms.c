@@ -41,7 +41,11 @@ static void go_by(struct cv_raft *raft, const struct cv_terms *terms)
     raft->lease.terms = lease;
     if (raft->longest_us < lease.length_us)
         raft->longest_us = lease.length_us;
-    raft->margin_us = lease.length_us / 8;
+    const uint64_t margin_us = lease.length_us / 8;
+    /* What is left of a shorter lease may be less than the margin of a longer one. */
+    raft->wider_us = raft->leased && margin_us > raft->margin_us ? margin_us : 0;
+    if (!raft->wider_us)
+        raft->margin_us = margin_us;
     raft->assembly.times.settle_us = (uint64_t)terms->values[CV_TERM_BOUND] * 1000;
     raft->assembly.times.patience_us = PATIENCE_LEASES * lease.length_us;
     member->bound_us = raft->assembly.times.settle_us;

@@ -175,6 +175,25 @@ def changed_under_load():
             assert after[1] >= before[2], (before, after)
 
 
+def held_through_changes():
+    """Holders at all nodes keep what they hold while the lease gets ten times as long, and all else changes."""
+    with Termed(3, lease=300) as group:
+        clients = {node: group.client(node) for node in (1, 2, 3)}
+        fences = {node: client.ask("LOCK", f"own-{node}") for node, client in clients.items()}
+        for key, value, fact in (("lease", 3000, 3000), ("lease", 300, 300), ("drift", "5%", 50000), ("voters", 1, 1),
+                                 ("lease", 1000, 1000), ("voters", 7, 7), ("bound", 80, 80), ("lease", 3000, 3000),
+                                 ("drift", 0.5, 5000), ("lease", 300, 300)):
+            result = group.run(2, "set", f"group.{key}={value}")
+            assert result.returncode == 0, result
+            group.await_fact([1, 2, 3], "drift_ppm" if key == "drift" else key, fact)
+            for node, client in clients.items():
+                left = client.ask("RENEW", f"own-{node}", fences[node])
+                assert left and not client.pushes, (key, value, node, client.pushes)
+        for node, client in clients.items():
+            assert client.ask("UNLOCK", f"own-{node}", fences[node]) == 1, node
+            client.close()
+
+
 def of_two_with_a_file():
     """Two with a tie-breaker have no log: each counts by its own terms, and waits for the longer of both."""
     with Pair(lease=300) as group:
@@ -235,5 +254,5 @@ def refused():
 
 
 if __name__ == "__main__":
-    sys.exit(main([differing_lease, differing_files, changed_under_load, of_two_with_a_file, outlasting_a_restart, of_another_mode,
+    sys.exit(main([differing_lease, differing_files, changed_under_load, held_through_changes, of_two_with_a_file, outlasting_a_restart, of_another_mode,
                    refused]))
