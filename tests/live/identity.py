@@ -306,6 +306,30 @@ def duplicate():
         group.kill(9, which=signal.SIGTERM)
 
 
+def duplicate_of_static():
+    """Without directories: of two processes with one id the first ends, with a line, and the views do not change for ever."""
+    group = House(3, mode="static")
+    try:
+        group.start()
+        end = time.monotonic() + PATIENCE
+        while not all(group.grants(node) for node in (1, 2, 3)):
+            assert time.monotonic() < end, [group.log(node) for node in (1, 2, 3)]
+            time.sleep(0.05)
+        before = group.view(2)["epoch"]
+        text = (group.directory / "1.conf").read_text(encoding="utf-8")
+        text = text.replace(f"{group.directory}/1.sock", f"{group.directory}/9.sock").replace(
+            f"{group.directory}/1\n", f"{group.directory}/9\n").replace(
+            f"peers = 127.0.0.1:{group.ports[1]}", f"peers = 127.0.0.1:{free_port()}")
+        (group.directory / "9.conf").write_text(text, encoding="utf-8")
+        group.start(9)
+        group.refused(1, "another process runs with the id 1")
+        group.await_log(2, "two processes have this id")
+        time.sleep(2)
+        assert group.view(2)["epoch"] <= before + 3, (before, group.view(2))
+    finally:
+        group.__exit__()
+
+
 if __name__ == "__main__":
     sys.exit(main([lost_disk, lost_journal, restored, started_since, two_wiped, swapped, founded_by_all,
-                   founded_by_a_majority, founded_with_crashes, different_lists, two_groups, duplicate]))
+                   founded_by_a_majority, founded_with_crashes, different_lists, two_groups, duplicate, duplicate_of_static]))
