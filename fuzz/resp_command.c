@@ -2,6 +2,7 @@
 /* Commands: no byte is read beyond the end; parts of a command are no command; what was read can be written and read.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +33,17 @@ static void write_and_read(const struct cv_resp_command *command)
     cv_resp_end(&writer);
 }
 
+static uint64_t commands; /* an input has several */
+
+static void tell(void)
+{
+    fprintf(stderr, "commands: %llu\n", (unsigned long long)commands);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    if (!commands++)
+        atexit(tell);
     struct cv_resp_command command, part;
     const char *bytes = (const char *)data;
     size_t at = 0;
@@ -55,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             free(copy);
         }
         write_and_read(&command);
+        assert(!cv_resp_is_http(&command) || command.by_hand);
         at += (size_t)taken;
+        commands++;
     }
     return 0;
 }

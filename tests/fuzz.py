@@ -22,11 +22,20 @@ RAFT = ["src/group/agreement*.c", "src/group/disk.c", "src/group/files.c", "src/
         "src/core/random.c", "src/core/error.c", "src/core/parse.c", "src/core/show.c"]
 FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/frame.c"],
            "link": ["src/core/link.c", "src/core/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
-LIBRARIES = {"letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash"], "journal": ["-lraft", "-lxxhash"]}
+TEXT = ["src/core/parse.c", "src/core/show.c", "src/core/error.c", "src/core/glob.c"]
+ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
+FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
+            "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
+            "recording": [*ALGORITHMS, "src/cli/replay.c", "src/cli/replay_run.c", "src/property/*.c"],
+            "settings": [*ALGORITHMS, "src/live/settings*.c", "src/secure/acl.c", "src/group/terms.c"]}
+LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
+             "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
+             "settings": ["-lm", "-lxxhash", "-linih"],
+             "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash"], "journal": ["-lraft", "-lxxhash"]}
 LONG = {"letters", "raft"}  # inputs that are rows of events: the longer, the more happens in each
 LONGEST = 20000  # bytes; a command has 16384 at most
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-COUNTS = ("letters:", "messages:", "journals:", "frames:")  # what a fuzzer says at its end of what it has tried
+COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:")  # what a fuzzer says at its end of what it has tried
 
 
 def compile_one(source, directory):
