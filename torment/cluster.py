@@ -4,6 +4,7 @@
 import glob
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from session import SECOND, Session, Silent
 
 DISK_BYTES = 64 << 20
 FAKETIME = next(iter(sorted(glob.glob("/usr/lib/*/faketime/libfaketime.so.1"))), None)
+REPLACING_S = 20  # that the others need at most to find together, and to agree
 ENDING_S = 5  # a node that does not end by SIGTERM within that is killed, which is noted
 
 
@@ -53,6 +55,7 @@ class Cluster:
         self.disks = settings["disks"]  # whose syncs can be delayed, or None
         self.paused, self.filled = set(), set()
         self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
+        self.forgotten = set()  # nodes that do not know what they have said: an operator has to replace them
         self.other = {}  # node: the lines of [group] that only its file has
         self.listed = {}  # node: whom its [members] lists, if not everybody
         self.mounted = []
@@ -149,7 +152,7 @@ class Cluster:
         process = self.processes.pop(node, None)
         if process and not killed:
             self.history.note("died", node=node, status=process.wait(), full=node in self.filled,
-                              misled=node in self.misled, said=self.last_word(node))
+                              misled=node in self.misled | self.forgotten, said=self.last_word(node))
         elif process:
             process.wait()
 
@@ -213,7 +216,10 @@ class Cluster:
             self.go_on(node)
             if node in self.filled:
                 self.empty(node)
-            self.start(node)
+            if node not in self.forgotten:
+                self.start(node)
+        for node in sorted(self.forgotten):
+            self.replace(node)
 
     # ---- the operator ----
 
@@ -230,6 +236,18 @@ class Cluster:
         said = (result.stdout + result.stderr).strip()
         self.history.note("operator", words=list(map(str, words)), status=result.returncode, said=said[-500:])
         return result.returncode, said
+
+    def replace(self, node):
+        """An empty directory, and the operator's word to the others that it is a new member under the old id."""
+        self.kill(node)
+        self.reap(node)
+        shutil.rmtree(self.state_directory(node), ignore_errors=True)
+        server = next(other for other in self.nodes() if other not in self.forgotten)
+        end_us = now_us() + REPLACING_S * SECOND
+        while self.operate("replace", node, server=server)[0] != 0 and now_us() < end_us:
+            time.sleep(0.2)
+        self.forgotten.discard(node)
+        self.start(node)
 
     # ---- questions ----
 

@@ -9,6 +9,7 @@ import itertools
 import typing
 
 import fault_client
+import fault_directory
 import fault_disk
 import fault_machine
 import fault_network
@@ -136,6 +137,10 @@ TABLE = {
     "standstill": Nemesis(fault_starvation.starve_all, "all nodes stand still at once, for up to 0.8 s"),
     "settings": Nemesis(fault_operator.other_settings, "a node starts with a lease of its own, and stops"),
     "members": Nemesis(fault_operator.truncated_members, "a node's [members] lose lines"),
+    "lost-disk": Nemesis(fault_directory.lose_directory, "a node loses its disk while others are down"),
+    "old-disk": Nemesis(fault_directory.restore_directory, "a node gets an old copy of its disk"),
+    "swapped-disks": Nemesis(fault_directory.swap_directories, "two nodes start with each other's disk"),
+    "twin": Nemesis(fault_directory.twice_the_same, "another machine starts under a node's id", ("cuts",)),
     "rolling": Nemesis(fault_operator.rolling_restart, "one node after the other restarts", commands=6),
     "operator": Nemesis(fault_operator.commands, "an operator's commands while a node fails"),
     "vanish": Nemesis(fault_client.vanish, "a client's machine vanishes with its lock", ("cuts",)),

@@ -27,6 +27,7 @@ class Namespaces:
         self.cuts = set()  # (from, to): what `to` does not hear
         self.dead = set()  # networks on which nodes do not hear each other
         self.built = []
+        self.guests = {}  # name: the last number of its addresses
         try:
             for network, bridge in enumerate(self.bridges):
                 run("ip", "addr", "add", f"{self.host(CLIENTS, network)}/24", "dev", bridge)
@@ -53,8 +54,12 @@ class Namespaces:
 
     def add_guest(self, name):
         """A machine of a client's; what to put before a command that runs there."""
-        self.add(name, 100 + len(self.built))
+        self.guests[name] = 100 + len(self.guests)
+        self.add(name, self.guests[name])
         return ["ip", "netns", "exec", name]
+
+    def guest_host(self, name):
+        return self.host(self.guests[name])
 
     def unplug(self, name):
         """No packet leaves or reaches that machine any more, not even the one that says that a connection ended."""
