@@ -37,6 +37,8 @@ MUTEX = {
     ("maekawa", "one", "messages"): lambda n: 6 * (math.isqrt(n) - 1),
     ("voting", "one", "messages"): lambda n: 3 * (n // 2),
     ("token-ring", "one", "delay"): lambda n: n - 1,
+    ("token-ring", "here", "delay"): lambda n: 0,
+    ("token-ring", "one", "idle"): lambda n: 10 * n,
     **{(name, "one", "delay"): lambda n: 2
        for name in ("central", "central-deny", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting")},
     **{(name, "all", "synchronization"): lambda n: 2 for name in ("central", "central-deny", "maekawa-plain", "maekawa")},
@@ -87,7 +89,7 @@ GADGET = {
 # every other one is ours, and where a text has another number the row says which.
 OF_THE_TEXTS = {
     ("central", "one", "messages"), ("central-deny", "one", "messages"), ("central", "one", "delay"),
-    ("central-deny", "one", "delay"), ("token-ring", "one", "delay"), ("ricart-agrawala", "one", "messages"),
+    ("central-deny", "one", "delay"), ("token-ring", "one", "delay"), ("token-ring", "here", "delay"), ("ricart-agrawala", "one", "messages"),
     ("ricart-agrawala", "all", "messages"), ("abd", "round", "time"), ("alpha", "round", "time"),
     ("beta", "round", "control"),
 }
@@ -96,6 +98,9 @@ OTHERWISE_IN_THE_TEXTS = {
     ("voting", "one", "delay"): "2m",
     ("voting", "one", "messages"): "3mk",
     ("token-ring", "one", "messages"): "1 to ∞",
+    ("token-ring", "all", "messages"): "1 to ∞",
+    ("token-ring", "one", "idle"): "1 to ∞",
+    ("token-ring", "here", "delay"): "0 to n − 1",
     ("token-ring", "one", "delay"): "0 to n − 1",
     ("beta", "round", "time"): "the depth of the tree",
 }

@@ -95,6 +95,9 @@ static const struct cv_section sections[] = {
     {"Messages for an entry and its exit, one node asks", "messages", "one", .drawn = true},
     {"Messages for an entry and its exit, all ask, three times each", "messages", "all", .drawn = true},
     {"Delay before an entry that nobody contends for, in message times", "delay", "one", .drawn = false},
+    {"The token ring's other ends: delay before an entry of the node that has the token", "delay", "here",
+     .drawn = false},
+    {"and messages for an entry in the tenth round of a token that nobody else wants", "idle", "one", .drawn = false},
     {"Synchronization delay, all ask: from an exit to the next entry, the longest", "synchronization", "all",
      .drawn = false},
     {0},
@@ -243,6 +246,32 @@ static int measure_alone(struct cv_comparison *comparison, const struct cost *co
     return error;
 }
 
+/* The texts' "0 to n − 1" and "1 to ∞" at the ends that a request of the farthest node does not reach. */
+static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct cv_complaint *complaint)
+{
+    static const struct claim here = {"0", CV_TEXT, "the texts' tables have 0 to n − 1: this is the near end"};
+    static const struct claim idle = {
+        "10n", CV_DERIVED, "the texts' tables have 1 to ∞: it goes round for nothing as long as nobody wants it"};
+    for (int end = 0; end < 2; end++) {
+        char line[160];
+        struct compare_play play;
+        snprintf(line, sizeof line, "token-ring -n %" PRIu32 " --request 1@%" PRIu32 " --seed %" PRIu64, nodes,
+                 end ? 10 * nodes - 1 : 0, comparison->seed);
+        int error = compare_play(&play, line, complaint);
+        const struct cv_run *run = &play.result.run;
+        if (!error)
+            error = end ? put_row(comparison, &play, "idle", &idle, false, (double)run->total, complaint)
+                        : put_row(comparison, &play, "delay", &here, false,
+                                  (double)(run->entries[0].entered - run->entries[0].requested), complaint);
+        if (!error && !end)
+            comparison->rows[comparison->row_count - 1].load = "here";
+        compare_play_free(&play);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
 static int measure_contended(struct cv_comparison *comparison, const struct cost *cost, uint32_t nodes,
                              struct cv_complaint *complaint)
 {
@@ -275,6 +304,8 @@ int compare_mutex(struct cv_comparison *comparison, struct cv_complaint *complai
             error = measure_alone(comparison, &costs[which], comparison->sizes[i], complaint);
             if (!error)
                 error = measure_contended(comparison, &costs[which], comparison->sizes[i], complaint);
+            if (!error && strcmp(costs[which].algorithm, "token-ring") == 0)
+                error = measure_ends(comparison, comparison->sizes[i], complaint);
         }
     return error ? error : compare_problems(comparison, complaint);
 }
