@@ -76,11 +76,13 @@ static void nobody_knows(struct cv_session *session)
 static void conclude(struct cv_session *session, int64_t value)
 {
     const struct cv_errand_order order = session->errand.order;
+    if (value < 0 && session->errand.unasked)
+        return; /* until everybody can be asked: in a new view, perhaps */
     if (value < 0 && order.renews && order.ttl_ms && cv_ttl_in_grace(session->service)) {
         cv_command_claim(session, name_of(&session->errand), &order);
         return;
     }
-    if (value < 0 && session->errand.in_part) {
+    if (value < 0 && session->errand.unanswered) {
         nobody_knows(session);
         return;
     }
@@ -99,10 +101,10 @@ static void ask(struct cv_session *session)
                                        .fence = order->fence,
                                        .value = order->kinds,
                                        .digest = {order->digest[0], order->digest[1]}};
-    errand->in_part |= errand->awaited != 0 && !order->renews;
+    errand->unanswered |= errand->awaited != 0 && !order->renews; /* it may have been done there */
     errand->ticket = question.session;
     errand->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name_of(errand), &question);
-    errand->in_part |= (service->host->view.members & ~cv_set_of(service->host->roster->me)) != errand->awaited;
+    errand->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != errand->awaited;
     if (!errand->awaited)
         conclude(session, -1);
 }

@@ -36,8 +36,9 @@ struct cv_errand {
     size_t name_length;
     uint64_t ticket;
     uint64_t until_us;
-    cv_set awaited; /* members that have yet to answer */
-    bool in_part;   /* somebody who may have known could not be asked, or did not answer */
+    cv_set awaited;  /* members that have yet to answer */
+    bool unasked;    /* somebody who may know cannot be asked now */
+    bool unanswered; /* somebody who was asked to end it has not answered, and never will */
 };
 
 /* What a session holds, though another member keeps it now. */
