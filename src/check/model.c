@@ -30,7 +30,9 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
     if (error)
         return error;
     model->parts = model->setting.nodes + 1;
-    intern_add(&model->contents, &(struct contents){0}, sizeof(struct contents)); /* number 0: empty */
+    /* Number 0: empty. */
+    if (intern_add(&model->contents, &(struct contents){0}, sizeof(struct contents)) == INTERN_NONE)
+        return CV_ENOMEM;
     for (cv_node node = 0; node < model->setting.nodes; node++)
         model->dead[node] = model_add_place(model, &(struct place){.node = node});
     return model->out_of_memory ? CV_ENOMEM : 0;
@@ -114,7 +116,8 @@ void model_break_promise(struct model *model, bool indeed, const char *format, .
     va_list arguments;
     va_start(arguments, format);
     pthread_mutex_lock(&model->lock);
-    if (!model->unlike || (indeed && !model->unlike_indeed)) {
+    /* Without memory nothing is like anything. */
+    if (!model->out_of_memory && (!model->unlike || (indeed && !model->unlike_indeed))) {
         vsnprintf(model->unlike_text, sizeof model->unlike_text, format, arguments);
         model->unlike_indeed = indeed;
         model->unlike = true;

@@ -515,7 +515,7 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     const uint64_t base = replay->setting.algorithm->clocked ? 0 : before;
     send_all(replay, base, decision->sent);
     replay->clocks[node] = base + me->clock;
-    if (decision->type == CV_DECIDE_REQUEST)
+    if (decision->type == CV_DECIDE_REQUEST && !replay->out_of_memory)
         replay->entries[replay->run.entry_count - 1].clock = replay->clocks[node];
     if (decision->sent != CV_WHOLE)
         crash(replay, node, decision->missed);

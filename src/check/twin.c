@@ -217,7 +217,9 @@ static enum likeness compare_messages(struct twins *twins, struct twin *twin, co
             const uint32_t number = model_add_message(twins->model, one, host->alive);
             other->clock = clock_of(&twin->setting, host->alive, other->clock) & ((1ull << 40) - 1);
             const uint32_t its = intern_add(&twins->messages, other, cv_message_bytes(other));
-            if (!note(twins, &twin->messages, &twin->message_room, number, its))
+            if (its == INTERN_NONE)
+                twins->model->out_of_memory = true;
+            else if (!note(twins, &twin->messages, &twin->message_room, number, its))
                 likeness = ANOTHER_STATE;
         }
     }
@@ -240,6 +242,10 @@ static enum likeness compare(struct twins *twins, struct twin *twin, const struc
     if (likeness != THE_SAME)
         return likeness;
     const uint32_t number = intern_add(&twins->places, other, place_bytes(&twin->setting, other->node));
+    if (number == INTERN_NONE) {
+        twins->model->out_of_memory = true;
+        return THE_SAME;
+    }
     return note(twins, &twin->places, &twin->place_room, place, number) ? THE_SAME : ANOTHER_STATE;
 }
 

@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/command.h"
+#include "live/loop.h"
+
 #define LARGEST_REPLY ((size_t)256 << 20)
 
 static int64_t now_ms(void)
@@ -98,6 +101,8 @@ int ask_with(const struct conclave_options *options, struct cv_complaint *compla
         return 0;
     atexit(forget_credentials);
     cv_key_forbid_dumps();
+    if (cv_heap_begin(EXIT_UNKNOWN))
+        command_out_of_memory();
     return cv_tls_open(&credentials, CV_TLS_CLIENT, &files, "--", complaint);
 }
 

@@ -32,9 +32,22 @@ int command_refuse(const char *format, ...)
 
 int command_fail(int error, const struct cv_complaint *complaint)
 {
-    if (error == CV_EINPUT || error == CV_EFILE)
+    if ((error == CV_EINPUT || error == CV_EFILE) && *complaint->text)
         return command_refuse("%s", complaint->text);
-    return command_refuse("%s", cv_error_text(error));
+    return command_refuse("%s", cv_error_text(errno == ENOMEM ? CV_ENOMEM : error));
+}
+
+void command_out_of_memory(void)
+{
+    exit(command_refuse("%s", cv_error_text(CV_ENOMEM)));
+}
+
+void *command_allocate(size_t size)
+{
+    void *block = malloc(size);
+    if (!block)
+        command_out_of_memory();
+    return block;
 }
 
 void command_write_word(FILE *out, const char *word)

@@ -45,6 +45,10 @@ int command_tour(int argc, char **argv);
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */
 int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_fail(int error, const struct cv_complaint *complaint);
+/* Says so, and ends the program: for what is too small to be passed on. */
+_Noreturn void command_out_of_memory(void);
+/* The same for libraries that would not survive it. */
+void *command_allocate(size_t size);
 
 /* Writes a word as a shell reads it. */
 void command_write_word(FILE *out, const char *word);

@@ -123,15 +123,13 @@ void doctor_find(struct doctor_report *report, const char *check, enum doctor_se
     struct doctor_finding *findings = realloc(report->findings, (report->count + 1) * sizeof *findings);
     va_list arguments;
     if (!findings)
-        return;
+        command_out_of_memory();
     report->findings = findings;
     struct doctor_finding finding = {.check = check, .severity = severity, .remedy = remedy};
     va_start(arguments, format);
     if (vasprintf(&finding.text, format, arguments) < 0)
-        finding.text = NULL;
+        command_out_of_memory();
     va_end(arguments);
-    if (!finding.text)
-        return;
     /* The worst first; those that are alike stay in the order of the checks. */
     size_t place = report->count++;
     for (; place > 0 && findings[place - 1].severity < severity; place--)

@@ -19,6 +19,7 @@
 #include "client/line.h"
 #include "client/session.h"
 #include "core/parse.h"
+#include "live/loop.h"
 #include "secure/key.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
@@ -133,8 +134,13 @@ int hold_open(struct conclave **session, const struct hold *hold)
     struct conclave_options options = hold->server;
     options.timeout_ms = ANSWER_MS;
     struct cv_tls_files files;
-    if (cv_line_files(&options, &files))
+    if (cv_line_files(&options, &files)) {
         cv_key_forbid_dumps();
+        if (cv_heap_begin(HOLD_TROUBLE)) {
+            command_refuse("%s", cv_error_text(CV_ENOMEM));
+            return HOLD_TROUBLE;
+        }
+    }
     const int error = conclave_open_with(session, &options);
     return error ? hold_explain(*session, "server", error) : 0;
 }

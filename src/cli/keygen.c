@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "live/loop.h"
 #include "secure/acl.h"
 #include "secure/key.h"
 
@@ -79,6 +80,8 @@ int command_keygen(int argc, char **argv)
     if (code != EXIT_HELD)
         return code < 0 ? EXIT_HELD : code;
     cv_key_forbid_dumps();
+    if (cv_heap_begin(EXIT_UNKNOWN))
+        command_out_of_memory();
     int error = request.client ? derive(&request, &key, &complaint) : cv_key_make(&key, CV_KEY_CLUSTER);
     if (error == CV_EFILE)
         cv_complain(&complaint, "the system has no randomness to give");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algorithm/registry.h"
+#include "cli/command.h"
 #include "core/parse.h"
 
 struct reading {
@@ -348,12 +349,15 @@ static int read_lines(struct reading *reading, FILE *file)
         json_decref(line);
     }
     free(text);
+    if (!error && !feof(file))
+        error = ferror(file) ? complain(reading, strerror(errno)) : CV_ENOMEM;
     return error;
 }
 
 int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint)
 {
     struct reading reading = {.replay = replay, .path = path, .complaint = complaint};
+    json_set_alloc_funcs(command_allocate, free);
     FILE *file = fopen(path, "re");
     if (!file) {
         cv_complain(complaint, "%s: %s", cv_brief(path).text, strerror(errno));

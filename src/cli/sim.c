@@ -121,7 +121,9 @@ void sim_result_free(struct sim_result *result)
 char *sim_command(const struct sim_request *request, uint64_t seed)
 {
     char *command;
-    return asprintf(&command, "%s --seed %llu", request->command, (unsigned long long)seed) < 0 ? NULL : command;
+    if (asprintf(&command, "%s --seed %llu", request->command, (unsigned long long)seed) < 0)
+        command_out_of_memory();
+    return command;
 }
 
 static void report(const struct sim_request *request, const struct sim_result *result)
@@ -131,7 +133,7 @@ static void report(const struct sim_request *request, const struct sim_result *r
     cv_sim_transport(result->sim, &counts);
     const struct cv_report report = {.run = &result->run,
                                      .judgement = &result->judgement,
-                                     .command = command ? command : request->command,
+                                     .command = command,
                                      .timed = request->timing,
                                      .seconds = result->seconds,
                                      .transport = cv_scenario_raw(&result->scenario),

@@ -66,7 +66,7 @@ int sim_run_many(const struct sim_request *request)
         fputs("\r\033[K", stderr);
     int code = EXIT_UNKNOWN;
     char *command = sim_command(request, survey.worst_seed);
-    survey.worst_command = command ? command : request->command;
+    survey.worst_command = command;
     if (error) {
         code = command_fail(error, &complaint);
     } else {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 const char *cv_error_text(int error)
 {
@@ -15,6 +17,14 @@ const char *cv_error_text(int error)
     default:
         return "no error";
     }
+}
+
+void cv_out_of_memory(int code)
+{
+    static const char line[] = "conclave: out of memory\n";
+    if (write(STDERR_FILENO, line, sizeof line - 1) < 0)
+        errno = 0; /* then nobody hears it */
+    _exit(code);
 }
 
 int cv_complain(struct cv_complaint *complaint, const char *format, ...)

@@ -19,6 +19,10 @@ enum cv_errors {
 
 const char *cv_error_text(int error);
 
+/* Says so on standard error and ends the process at once, with that exit code: where a caller could not go on, and a
+ * signal would tell nobody why. */
+_Noreturn void cv_out_of_memory(int code);
+
 /* What to tell the user: one line that names the option or field, the value and what was expected. */
 struct cv_complaint {
     char text[512];

@@ -102,6 +102,7 @@ static int launch(struct cv_agreement *agreement)
     const struct cv_agreement_options *options = &agreement->options;
     struct raft *raft = &agreement->raft;
     char address[ADDRESS_BYTES];
+    cv_raft_heap_begin();
     snprintf(address, sizeof address, "%llu", (unsigned long long)options->id);
     int error = raft_init(raft, &agreement->io, &agreement->fsm, options->id, address);
     if (error != 0) {

@@ -139,6 +139,8 @@ struct cv_agreement {
 
 /* Ends it all, with that line. */
 void cv_agreement_fail(struct cv_agreement *agreement, const char *why);
+/* raft_heap.c: what libraft allocates is there, or the process ends. */
+void cv_raft_heap_begin(void);
 /* Something to tell; false if there is no memory. */
 bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
 void cv_agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);

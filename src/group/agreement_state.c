@@ -10,9 +10,10 @@ static int remember(struct cv_agreement *agreement, uint64_t index, const void *
     agreement->last.length = 0;
     cv_put_bytes(&agreement->last, bytes, length);
     agreement->last_index = index;
-    if (agreement->last.broken || !cv_agreement_tell_entry(agreement, index, bytes, length))
-        return RAFT_NOMEM;
-    return 0;
+    if (!agreement->last.broken && cv_agreement_tell_entry(agreement, index, bytes, length))
+        return 0;
+    cv_agreement_fail(agreement, cv_error_text(CV_ENOMEM)); /* libraft would not ask again */
+    return RAFT_NOMEM;
 }
 
 static int apply(struct raft_fsm *fsm, const struct raft_buffer *entry, void **result)

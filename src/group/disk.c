@@ -195,7 +195,7 @@ uint64_t cv_disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buf
 {
     struct job *job = malloc(sizeof *job);
     if (!job)
-        abort(); /* as small as that, and there is no way to say that nothing was written */
+        cv_out_of_memory(1); /* as small as that, and there is no way to say that nothing was written */
     pthread_mutex_lock(&disk->mutex);
     const uint64_t ticket = ++disk->tickets;
     *job = (struct job){.kind = kind, .body = *body, .done = {.ticket = ticket, .tag = tag}};

@@ -49,10 +49,8 @@ static void grow(struct cv_self *me, size_t bytes)
     while (room - me->used < bytes)
         room *= 2;
     unsigned char *outbox = realloc(me->outbox, room);
-    if (!outbox) {
-        fputs("conclave: out of memory\n", stderr);
-        abort();
-    }
+    if (!outbox)
+        cv_out_of_memory(1);
     me->outbox = outbox;
     me->room = room;
 }
@@ -122,10 +120,8 @@ static void post_local(struct cv_host *host, const struct cv_parcel *parcel)
         while (room - host->mail_used < bytes)
             room *= 2;
         unsigned char *mail = realloc(host->mail, room);
-        if (!mail) {
-            fputs("conclave: out of memory\n", stderr);
-            abort();
-        }
+        if (!mail)
+            cv_out_of_memory(1);
         host->mail = mail;
         host->mail_room = room;
     }

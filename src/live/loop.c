@@ -115,7 +115,7 @@ static void after_waiting(uv_check_t *handle)
 
 int cv_loop_open(struct cv_loop *loop)
 {
-    if (uv_loop_init(&loop->uv))
+    if (cv_heap_begin(1) || uv_loop_init(&loop->uv))
         return CV_ENOMEM;
     loop->open = true;
     loop->timer_due = UINT64_MAX;

@@ -57,6 +57,8 @@ struct cv_loop {
     char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
 };
 
+/* heap.c: libuv and OpenSSL get their memory from there from now on. Without it the process ends with this code. */
+int cv_heap_begin(int code);
 int cv_loop_open(struct cv_loop *loop);
 /* From now on INT and TERM end cv_loop_run(). */
 void cv_loop_catch(struct cv_loop *loop);

@@ -8,10 +8,14 @@
  */
 #include "live/member.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "live/diary.h"
 #include "live/settings.h"
@@ -19,6 +23,7 @@
 
 #define TICK_US 1000u
 #define DISMISSED_US 10000000u
+#define FEWEST_DESCRIPTORS 16
 #define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
 
 cv_node cv_member_leader(const struct cv_member *member)
@@ -480,8 +485,23 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     return error;
 }
 
+/* libuv ends the program by a signal if there are too few for its own pipes, so that is asked before. */
+static bool has_descriptors(void)
+{
+    int fds[FEWEST_DESCRIPTORS], count = 0;
+    while (count < FEWEST_DESCRIPTORS && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        count++;
+    const bool enough = count == FEWEST_DESCRIPTORS;
+    while (count > 0)
+        close(fds[--count]);
+    return enough;
+}
+
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
+    if (!has_descriptors())
+        return cv_complain(complaint, "ulimit -n: expected room for %d more files and connections: %s",
+                           FEWEST_DESCRIPTORS, strerror(errno));
     member->early_end = &member->early;
     member->bound_us = settings->bound_ms * 1000;
     member->try_us = 2 * member->bound_us;

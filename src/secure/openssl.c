@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "secure/tls.h"
 
 /* libssl finds libcrypto, whose functions are looked for through it. */
 #define LIBRARY "libssl.so.3"
@@ -22,6 +25,30 @@ static const struct {
 #undef X
 };
 
+static void *(*resize_block)(void *block, size_t size);
+
+void cv_tls_heap(void *(*resize)(void *block, size_t size))
+{
+    resize_block = resize;
+}
+
+static void *resize(void *block, size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    return resize_block(block, size);
+}
+
+static void *allocate(size_t size, const char *file, int line)
+{
+    return size ? resize(NULL, size, file, line) : NULL;
+}
+
+static void release(void *block, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(block);
+}
+
 static void load(void)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -31,6 +58,8 @@ static void load(void)
         *place = dlsym(library, names[i].name);
         loaded = *place != NULL;
     }
+    if (loaded && resize_block)
+        functions.CRYPTO_set_mem_functions(allocate, resize, release);
 }
 
 const struct cv_openssl *cv_openssl(void)

@@ -22,6 +22,7 @@
     X(BIO_s_mem)                                                                                                       \
     X(BIO_write)                                                                                                       \
     X(CRYPTO_memcmp)                                                                                                   \
+    X(CRYPTO_set_mem_functions)                                                                                        \
     X(ERR_clear_error)                                                                                                 \
     X(ERR_peek_last_error)                                                                                             \
     X(ERR_reason_error_string)                                                                                         \

@@ -29,6 +29,10 @@ struct cv_tls_files {
 
 struct cv_tls_context;
 
+/* Before its first use: where OpenSSL gets its memory. It does not survive that there is none, so a program of our own
+ * gives it something that ends in order instead; a library leaves that to the program. */
+void cv_tls_heap(void *(*resize)(void *block, size_t size));
+
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint. The names of the files' options begin with `prefix`. */
 int cv_tls_open(struct cv_tls_context **context, enum cv_tls_side side, const struct cv_tls_files *files,
                 const char *prefix, struct cv_complaint *complaint);
