@@ -305,7 +305,7 @@ def nodes_that_start():
         node_outcome(process, log, f"{directory}/s", "nothing failed")
         assert counts[DESCRIPTORS] > 0, "the node opens nothing that is counted"
         with Findings() as findings:
-            for place in sample(counts[MEMORY] + 5, 60):
+            for place in sample(counts[MEMORY] + 5, 30):
                 scarcity.at(MEMORY, place)
                 shutil.rmtree(f"{directory}/d", ignore_errors=True)
                 process, log = start(scarcity, directory)
@@ -353,7 +353,7 @@ def nodes_that_serve():
     with Scarcity() as scarcity, World() as world, Findings() as findings:
         address = f"{world.path}/s"
         for what, name, most in ((MEMORY, "allocations", 260), (DESCRIPTORS, "descriptors", 8)):
-            for after in sample(most, 20 if what == MEMORY else 8, 130):
+            for after in sample(most, 12 if what == MEMORY else 4, 130):
                 for length in (1, 5) if not LONG else (1, 5, 50):
                     scarcity.at(MEMORY, NEVER)
                     scarcity.at(DESCRIPTORS, NEVER)

@@ -323,7 +323,8 @@ def revoked_certificates_are_refused():
             until(lambda: [lock["holder"] is not None for lock in client.ask("LOCKS")] == [True, True], "held")
             world.revoked("ours", "stolen")
             hang_up(node, lambda: node.lock("x", *certificate_options(world, "stolen")).returncode == 123)
-            _, complaint = held.communicate(timeout=PATIENCE)
+            held.wait(PATIENCE)  # its command would end with its input
+            _, complaint = held.communicate()
             assert held.returncode == 122 and "lost" in complaint, (held.returncode, complaint)
             assert node.lock("x", *certificate_options(world, "build")).returncode == 0
             _, complaint = kept.communicate("", timeout=PATIENCE)
