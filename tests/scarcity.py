@@ -213,7 +213,7 @@ def questions():
 def commands_under_a_lock():
     """122 to 125 are its own codes; the command runs whole, or not at all, or is ended and that is told."""
     with Node() as node, tempfile.TemporaryDirectory() as directory:
-        words = ["lock", "a", "--server", node.address(), "--wait", "10", "--", "sh", "-c", f"echo x >> {directory}/marks; echo done"]
+        words = ["lock", "a", "--server", node.address(), "--wait", "2", "--", "sh", "-c", f"echo x >> {directory}/marks; echo done"]
         marks = pathlib.Path(directory) / "marks"
         with Scarcity() as scarcity:
             whole = run(scarcity, *words)
