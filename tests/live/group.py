@@ -193,6 +193,6 @@ class Group:
             link.close()
         logs = "".join(path.read_text() for path in sorted(self.directory.glob("*.log")))
         shutil.rmtree(self.directory, ignore_errors=True)
-        no_crash(logs)
+        no_crash(logs, "peer-cut-off")
         if any(codes.values()):
             raise Broken((codes, logs))

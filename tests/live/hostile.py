@@ -48,6 +48,7 @@ def start():
     cluster = Cluster(3, record=False)
     cluster.__enter__()
     cluster.first_view = cluster.await_view([1, 2, 3])[0]
+    cluster.hostile = True
     return cluster
 
 
@@ -230,7 +231,8 @@ def forged_entries():
             before, stored = info(cluster, node, "cut_off"), info(cluster, node, "raft_stored")
             with socket.create_connection(address, 5) as connection:
                 message = forge.append(1000, 1, 1, 1, forge.entry(1000, forge.COMMAND, data))
-                connection.sendall(hello(group=group, sender=sender, to=node, stream=3000 << 32 | 1, mode=mode) +
+                connection.sendall(hello(group=group, sender=sender, to=node, stream=3000 << 32 | 1, mode=mode,
+                                         directory=directory_of(cluster, sender, node)) +
                                    forge.agreement(1, message, 1000))
                 hang_up(connection)
             until(lambda node=node, before=before: info(cluster, node, "cut_off") > before, f"cut off for {data[:10]}")
