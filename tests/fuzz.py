@@ -18,8 +18,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 RESP = ["src/service/resp_read.c", "src/service/resp_write.c", "src/core/parse.c", "src/core/show.c"]
 HOST = ["src/live/host*.c", "src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
-RAFT = ["src/group/agreement*.c", "src/group/disk.c", "src/group/files.c", "src/group/journal.c", "src/group/raft_codec.c",
-        "src/core/random.c", "src/core/error.c", "src/core/parse.c", "src/core/show.c"]
+RAFT = ["src/group/*.c", "src/core/*.c"]
 FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/frame.c"],
            "link": ["src/core/link.c", "src/core/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
 TEXT = ["src/core/parse.c", "src/core/show.c", "src/core/error.c", "src/core/glob.c"]
@@ -31,7 +30,7 @@ FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TE
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
              "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
              "settings": ["-lm", "-lxxhash", "-linih"],
-             "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash"], "journal": ["-lraft", "-lxxhash"]}
+             "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash", "-lm"], "journal": ["-lraft", "-lxxhash", "-lm"]}
 LONG = {"letters", "raft"}  # inputs that are rows of events: the longer, the more happens in each
 LONGEST = 20000  # bytes; a command has 16384 at most
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
