@@ -205,10 +205,10 @@ uint32_t event_world(struct expander *expander, const struct successor *successo
 static inline void send(struct expander *expander, struct successor *successor, const struct outcome *outcome,
                         uint32_t count)
 {
-    const struct cv_links *apart = &world_of(expander)->apart;
+    const struct cv_links *apart = expander->model->setting.options.cuts ? &world_of(expander)->apart : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct sending *sending = &outcome->sends[i];
-        if (expander->alive & 1u << sending->to && !cv_links_have(apart, successor->node, sending->to))
+        if (expander->alive & 1u << sending->to && !(apart && cv_links_have(apart, successor->node, sending->to)))
             set_contents(expander, successor, sending->part,
                          stepper_put(&expander->stepper, expander->state[sending->part], sending->message));
     }

@@ -163,6 +163,16 @@ static void cuts(struct expander *expander, cv_node one)
             event_cut(expander, one, other);
 }
 
+/* Who comes back, and links that are cut or healed. */
+static void changes(struct expander *expander)
+{
+    for (cv_node node = 0; node < expander->model->setting.nodes; node++) {
+        if (world_of(expander)->recoveries && !(expander->alive & 1u << node))
+            recover(expander, node);
+        cuts(expander, node);
+    }
+}
+
 static void faults(struct expander *expander, uint32_t nodes)
 {
     for (uint32_t rest = nodes & expander->alive; rest; rest &= rest - 1) {
@@ -171,11 +181,9 @@ static void faults(struct expander *expander, uint32_t nodes)
         if (may_die(expander))
             crashes(expander, node);
     }
-    for (cv_node node = 0; nodes == EVERY_NODE && node < expander->model->setting.nodes; node++) {
-        if (world_of(expander)->recoveries && !(expander->alive & 1u << node))
-            recover(expander, node);
-        cuts(expander, node);
-    }
+    const struct cv_check_options *options = &expander->model->setting.options;
+    if (nodes == EVERY_NODE && (options->recoveries || options->cuts))
+        changes(expander);
 }
 
 /* ---- timers ---- */
