@@ -620,7 +620,10 @@ struct cv_counting {
     void (*count)(struct cv_counting *counting, uint32_t family, uint64_t *number);
 };
 
-/* Other names for all nodes but the coordinator, for algorithms that never compare ids: in a field, in one per node. */
+/*
+ * Other names for all nodes but the coordinator, for mutual exclusion that never compares ids: in a field, in one per
+ * node. The checker tries every step under other names, too, and tells if that is not so.
+ */
 struct cv_renaming {
     void (*node)(const struct cv_renaming *renaming, cv_node *node);
     void (*row)(const struct cv_renaming *renaming, cv_node *row);
