@@ -272,12 +272,6 @@ static const void *known(const struct intern *intern, const uint32_t *numbers, u
     return number < room && numbers[number] ? intern_bytes(intern, numbers[number] - 1) : NULL;
 }
 
-static bool times_are_alike(struct twins *twins, const struct twin *twin, const struct trial *trial)
-{
-    (void)twins;
-    return !twin->setting.order.strict || !tie_matters(trial);
-}
-
 static void follow(struct twins *twins, struct twin *twin, const struct host *host, uint32_t place,
                    enum cv_decision_type type, uint32_t argument, uint32_t alive, const struct outcome *outcome)
 {
@@ -294,7 +288,7 @@ static void follow(struct twins *twins, struct twin *twin, const struct host *ho
     its->setting = &twin->setting;
     if (!host->chosen && !host->leap) {
         const struct trial trial = {its, twins->scratch, before, length, type, argument, alive, message};
-        if (!times_are_alike(twins, twin, &trial))
+        if (twin->setting.order.strict && tie_matters(&trial))
             twins->model->tied = true;
     }
     memcpy(twins->scratch, before, length);
