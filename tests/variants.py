@@ -107,7 +107,7 @@ def check(target, line, more, options):
     try:
         result = json.loads(done.stdout)
     except json.JSONDecodeError:
-        return "unfinished" if done.returncode in (124, 137) else f"exit {done.returncode}: {done.stderr}"
+        return "unfinished" if done.returncode in (124, 137, -9) else f"exit {done.returncode}: {done.stderr}"
     if result["verdict"] != "violated":
         return result["verdict"]
     names = {item["name"] for item in result["properties"] if item["verdict"] == "violated"}

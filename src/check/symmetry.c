@@ -121,7 +121,7 @@ struct naming {
 static void rename_node(const struct cv_renaming *renaming, cv_node *node)
 {
     if (*node != CV_NOBODY)
-        *node = ((const struct naming *)(const void *)renaming)->names[*node];
+        *node = ((const struct naming *)(const void *)renaming)->names[*node % CV_CHECK_MOST_NODES];
 }
 
 static void rename_row(const struct cv_renaming *renaming, cv_node *row)
@@ -143,17 +143,48 @@ static uint32_t rename_bits(const struct naming *naming, uint32_t bits)
     return renamed;
 }
 
+/* Behind what it is to rename: nothing is written there, unless it is wrong. */
+#define BEHIND 256u
+
+struct rename_call {
+    const struct setting *setting;
+    const struct cv_renaming *renaming;
+    cv_node node;
+    void *state;
+    struct cv_message *message;
+};
+
+static void call_rename(void *context)
+{
+    const struct rename_call *call = context;
+    call->setting->algorithm->rename(call->renaming, &call->setting->group, call->node, call->state, call->message);
+}
+
+/* It may fail like any handler; `end` is where the bytes end that are its own. */
+static void try_rename(struct model *model, struct rename_call call, const unsigned char *end)
+{
+    static const unsigned char nothing[BEHIND];
+    struct mishap mishap;
+    call.setting = &model->setting;
+    if (!guard_call(call_rename, &call, &mishap))
+        model_break_promise(model, true, "`rename` is wrong: %.100s", mishap.text);
+    else if (memcmp(end, nothing, BEHIND) != 0)
+        model_break_promise(model, true, "`rename` is wrong: it writes behind a state, or a message");
+}
+
 static uint32_t rename_place(struct model *model, const struct naming *naming, uint32_t number)
 {
     const struct intern_record *record = intern_record(&model->places, number);
-    struct place *place = malloc(record->length);
+    struct place *place = calloc(1, record->length + BEHIND);
     if (!place) {
         model->out_of_memory = true;
         return number;
     }
     memcpy(place, record->bytes, record->length);
     if (place->flags & PLACE_ALIVE)
-        model->setting.algorithm->rename(&naming->renaming, &model->setting.group, place->node, place->state, NULL);
+        try_rename(model,
+                   (struct rename_call){.renaming = &naming->renaming, .node = place->node, .state = place->state},
+                   (unsigned char *)place + record->length);
     place->node = naming->names[place->node];
     place->suspects = rename_bits(naming, place->suspects);
     place->unheard = rename_bits(naming, place->unheard);
@@ -166,13 +197,14 @@ static uint32_t rename_place(struct model *model, const struct naming *naming, u
 static uint32_t rename_message(struct model *model, const struct naming *naming, uint32_t number)
 {
     const struct intern_record *record = intern_record(&model->messages, number);
-    struct cv_message *message = malloc(record->length);
+    struct cv_message *message = calloc(1, record->length + BEHIND);
     if (!message) {
         model->out_of_memory = true;
         return number;
     }
     memcpy(message, record->bytes, record->length);
-    model->setting.algorithm->rename(&naming->renaming, &model->setting.group, message->from, NULL, message);
+    try_rename(model, (struct rename_call){.renaming = &naming->renaming, .node = message->from, .message = message},
+               (unsigned char *)message + record->length);
     message->from = naming->names[message->from];
     message->to = naming->names[message->to];
     const uint32_t renamed = model_add_message(model, message, 0);
