@@ -365,8 +365,9 @@ def nodes_that_serve():
                     findings.note(node_outcome, process, log, address, f"a node that serves without {length} {name} after {after}")
 
 
-TESTS = [simulations, checks, comparisons, judgements, questions, commands_under_a_lock, nodes_that_start,
-         nodes_with_few_descriptors, nodes_that_serve]
+TESTS = [simulations, checks, comparisons, judgements, questions, nodes_that_start, nodes_with_few_descriptors]
+if LONG or len(sys.argv) > 1:  # minutes each
+    TESTS += [commands_under_a_lock, nodes_that_serve]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS))
