@@ -51,9 +51,11 @@ static int read_wishes(const struct cv_plan *plan, const struct cv_index *index,
                        struct cv_complaint *complaint)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < plan->request.count; i++)
-        for (const char *c = plan->request.word[i]; c; c = strchr(c + 1, ','))
-            count++;
+    for (uint32_t i = 0; i < plan->request.count; i++) {
+        count++;
+        for (const char *c = plan->request.word[i]; *c; c++)
+            count += *c == ',';
+    }
     scenario->wishes = calloc(count ? count : 1, sizeof *scenario->wishes);
     if (!scenario->wishes)
         return CV_ENOMEM;
