@@ -79,11 +79,11 @@ void names_choose(const struct cv_scenario *what, const struct cv_group *of, str
     static struct full original;
     static unsigned char best[sizeof(struct full) + 64];
     cv_node names[N];
-    for (cv_node i = 0; i < n; i++)
-        names[i] = i;
     scenario = what;
     group = *of;
     n = group.nodes;
+    for (cv_node i = 0; i < n; i++)
+        names[i] = i;
     original = *full;
     full_pack(scenario, &original, best);
     choose_names(names, 0, &original, best);
