@@ -10,7 +10,7 @@ import time
 
 from group import Group
 from harness import CONCLAVE, Gone, Refused, main
-from raft import LEASE, SLACK, STUBBORN, command, lock_once
+from raft import SLACK, STUBBORN, command, lease, lock_once
 
 
 class Pair(Group):
@@ -73,11 +73,11 @@ def lose_one(which, victim):
         new = waiting.hear()
         took = time.monotonic() - begun
         assert time.monotonic() > sure_until and new > old, "granted again while the first was sure to hold it"
-        assert took < 2 * LEASE + SLACK, took
-        assert 0 < holder.ask("RENEW", "kept", kept) <= 1000 * LEASE
+        assert took < 2 * lease() + SLACK, took
+        assert 0 < holder.ask("RENEW", "kept", kept) <= 1000 * lease()
         assert not holder.pushes and holder.ask("UNLOCK", "kept", kept) == 1, "who survives keeps its lock"
         assert waiting.ask("UNLOCK", "x", new) == 1
-        time.sleep(2 * LEASE)
+        time.sleep(2 * lease())
         assert lock_once(pair, survivor)[1] < SLACK, "alone it goes on, lease after lease"
         if which == signal.SIGSTOP:
             pair.kill(victim, which=signal.SIGCONT)
@@ -121,10 +121,10 @@ def cut_apart():
             begun = time.monotonic()
             pair.cut()
             while not (alone := [node for node in pair.members if pair.is_alone(node)]):
-                assert time.monotonic() < begun + 4 * LEASE + SLACK, "nobody goes on"
+                assert time.monotonic() < begun + 4 * lease() + SLACK, "nobody goes on"
                 time.sleep(0.005)
             winner, loser = alone[0], 3 - alone[0]
-            assert holding[loser].wait(LEASE + SLACK) == 122
+            assert holding[loser].wait(lease() + SLACK) == 122
             lock_once(pair, winner, f"of-{loser}")
             assert time.monotonic() > stamp(paths[loser]), "its command ran on"
             kept = holding[winner].poll() is None  # a slow file may cost it the lease it had from the other
@@ -156,13 +156,13 @@ def file_gone_together():
         held = holder.ask("LOCK", "x")
         epoch = pair.await_view()["epoch"]
         pair.take_away()
-        time.sleep(3 * LEASE)
+        time.sleep(3 * lease())
         assert pair.serves(1) and pair.serves(2) and pair.view(1)["epoch"] == epoch
         info = pair.client(1).ask("INFO", "raft")
         assert "tie_breaker_state:No such file" in info, info
         pair.kill(2)
         assert holder.push() == ["lost", "x", held]
-        time.sleep(LEASE)
+        time.sleep(lease())
         assert not pair.serves(1)
         pair.bring_back()
         pair.await_serving(1)
@@ -181,10 +181,10 @@ def file_gone_alone():
         begun = time.monotonic()
         pair.take_away()
         assert holder.push() == ["lost", "x", held]
-        assert time.monotonic() < begun + LEASE + SLACK
+        assert time.monotonic() < begun + lease() + SLACK
         assert not pair.serves(2)
         pair.start(1)
-        time.sleep(3 * LEASE)
+        time.sleep(3 * lease())
         assert not pair.serves(1), "nobody may say who is in the view"
         pair.bring_back()
         pair.await_view()
@@ -232,10 +232,10 @@ def another_file():
         path.write_text(path.read_text(encoding="utf-8").replace(str(pair.file), str(other)), encoding="utf-8")
         pair.start(2)
         pair.await_view()
-        time.sleep(2 * LEASE)
+        time.sleep(2 * lease())
         assert "it is not the one" in pair.client(2).ask("INFO", "raft")
         pair.kill(1)
-        time.sleep(4 * LEASE)
+        time.sleep(4 * lease())
         assert not pair.serves(2)
         pair.start(1)
         pair.await_view()
@@ -246,8 +246,8 @@ def ended_in_order():
         for node in pair.members:
             begun = time.monotonic()
             pair.kill(node, which=signal.SIGTERM)
-            assert lock_once(pair, 3 - node)[1] < LEASE + SLACK, "the lease of one that goes in order is not waited for"
-            assert time.monotonic() - begun < LEASE + SLACK
+            assert lock_once(pair, 3 - node)[1] < lease() + SLACK, "the lease of one that goes in order is not waited for"
+            assert time.monotonic() - begun < lease() + SLACK
             pair.start(node)
             pair.await_view()
 
@@ -255,7 +255,7 @@ def ended_in_order():
 def shows_itself():
     with Pair() as pair:
         view = pair.await_view()
-        assert view["mode"] == "tie" and 0 < view["lease_ms"] <= 1000 * LEASE, view
+        assert view["mode"] == "tie" and 0 < view["lease_ms"] <= 1000 * lease(), view
         result = subprocess.run([CONCLAVE, "status", "--server", pair.address(1)], capture_output=True, text=True,
                                 check=False)
         assert result.returncode == 0 and "tie-breaker" in result.stdout, result
@@ -272,7 +272,7 @@ def seen_by_a_doctor():
         result = doctor(pair)
         assert result.returncode == 0 and "tie-breaker: all that answer can use it" in result.stdout, result
         pair.take_away()
-        time.sleep(3 * LEASE)
+        time.sleep(3 * lease())
         result = doctor(pair)
         assert result.returncode == 1 and f"node 2 cannot use {pair.file}: " in result.stdout, result
         pair.cut()
