@@ -24,7 +24,7 @@ directory of the page's own, which has the repository's include, examples and sc
 
 --rewrite puts what the commands print and draw today into the pages. Besides, the pages for authors name what
 conclave/algorithm.h has, the manual pages name the options the program has, and mandoc, where it is installed, finds
-nothing wrong with them.
+nothing wrong with them; and the tests that docs/what-happens-when.md names are there.
 """
 
 import argparse
@@ -364,6 +364,25 @@ def check_interface():
             yield properties, 1, f"{name} is missing in the tables"
 
 
+# ---- what happens when ----
+
+
+def check_named_tests():
+    """The tests that docs/what-happens-when.md names are there."""
+    page = ROOT / "docs" / "what-happens-when.md"
+    scripts = {path.name: path.read_text(encoding="utf-8") for top in ("tests", "bench")
+               for path in (ROOT / top).glob("**/*.py")}
+    functions = set(re.findall(r"^def (\w+)", "\n".join(scripts.values()), re.MULTILINE))
+    for number, line in enumerate(read(page)):
+        spans = " ".join(span.strip("`") for span in SPAN.findall(line)) if line.startswith("|") else ""
+        for script in re.findall(r"(\w+\.py)\b", spans):
+            if script not in scripts:
+                yield page, number + 1, f"{script}: no such test"
+        for name in re.findall(r"(?<![\w.])([a-z]+(?:_[a-z0-9]+)+)(?![\w(.])", spans):
+            if name not in functions:
+                yield page, number + 1, f"{name}: no such function of a test"
+
+
 # ---- the manual ----
 
 
@@ -412,7 +431,7 @@ def main():
             found, page = [], written
         wrong += [*found, *check_figures(path, page), *check_excerpts(path, page), *check_links(path, page)]
     if not pages:
-        wrong += [*check_interface(), *check_manual()]
+        wrong += [*check_interface(), *check_named_tests(), *check_manual()]
     for path, line, what in wrong:
         print(f"{path.relative_to(ROOT)}:{line}: {what}")
     if wrong:
