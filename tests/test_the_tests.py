@@ -69,6 +69,9 @@ def only_the_starved_are_run_again():
     with contextlib.redirect_stdout(io.StringIO()):
         assert not starvation.run(lambda: collected.append("wrong"), name="on purpose", failures=collected)
     assert collected == ["wrong"], collected
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert not starvation.run(lambda: breaks(0), name="on purpose", failures=collected)
+    assert len(collected) == 2 and "two inside" in collected[1], "an exception is a failure, too"
 
 
 def told(source, **names):

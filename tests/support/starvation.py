@@ -135,5 +135,7 @@ def run(test, *arguments, name=None, failures=None):
             del failures[known:]
         print(f"again {name}: it had to wait for the processor when this happened: {told}", flush=True)
         await_calm()
+    if failures is not None and len(failures) == known:
+        failures.append(f"{name}: {told}")  # by an exception
     print(f"FAIL {name}: {told}", flush=True)
     return False
