@@ -121,6 +121,35 @@ static void receive_as_voter(struct cv_agreement *agreement, struct raft_message
     seat->role = role;
 }
 
+static bool is_voter(const struct raft *raft)
+{
+    for (unsigned i = 0; i < raft->configuration.n; i++) {
+        if (raft->configuration.servers[i].id == raft->id)
+            return raft->configuration.servers[i].role == RAFT_VOTER;
+    }
+    return false;
+}
+
+/*
+ * The change of members that keeps an election from ever being won, or 0. A member that has stored a change by which it
+ * loses its vote no longer stands for election, says libraft; and whoever has not stored it may still need the vote of
+ * this member, whose log is the longer one. Raft has such a member stand all the same (Ongaro's dissertation, 4.2.2).
+ * Here it forgets the change, and what follows. Nothing agreed on is lost by that: from the change on entries are
+ * counted without this member, and the majority that has the change meets every one that could elect somebody without
+ * it.
+ */
+static raft_index hindrance(const struct cv_agreement *agreement, const struct raft_request_vote *vote)
+{
+    const struct raft *raft = &agreement->raft;
+    const raft_index change = raft->configuration_uncommitted_index;
+    const uint64_t silent_ms = agreement->calls.now_ms(agreement->calls.context) - agreement->heard_ms;
+    const bool stuck = raft->state == RAFT_FOLLOWER && change > 0 && !is_voter(raft) && vote->last_log_index < change &&
+                       silent_ms >= 4 * (uint64_t)agreement->options.election_ms;
+    return stuck && !agreement->flights && change > raft->commit_index && change > agreement->mirror.identity.agreed
+               ? change
+               : 0;
+}
+
 /* A voter has confirmed that this member leads: it is silent for so long, and so is this member itself. */
 static void count_contact(struct cv_agreement *agreement, struct peer *peer, uint64_t stamp)
 {
@@ -192,6 +221,13 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
     if (type == RAFT_IO_INSTALL_SNAPSHOT)
         agreement->agreed_index = message->install_snapshot.last_index;
     if (agreement->failed) {
+        cv_raft_discard(message);
+        return;
+    }
+    const raft_index forgotten = type == RAFT_IO_REQUEST_VOTE ? hindrance(agreement, &message->request_vote) : 0;
+    if (forgotten > 0) {
+        cv_agreement_io_cut(agreement, forgotten);
+        cv_agreement_begin_anew(agreement);
         cv_raft_discard(message);
         return;
     }
