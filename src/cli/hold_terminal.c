@@ -68,12 +68,14 @@ bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *g
 {
     if (terminal->fd < 0)
         return false; /* nobody could set it going again by way of this process, so this process goes on */
-    if ((signal == SIGTTIN || signal == SIGTTOU) && in_foreground(terminal)) {
-        lend(terminal, command);
-        guard_signal(guard, SIGCONT);
+    const bool wants_it = signal == SIGTTIN || signal == SIGTTOU, foreground = in_foreground(terminal);
+    if (wants_it && (foreground || terminal->lent)) {
+        if (foreground)
+            lend(terminal, command);
+        guard_signal(guard, SIGCONT); /* also to one that stopped just before it was lent the terminal */
         return false;
     }
-    if ((signal == SIGTTIN || signal == SIGTTOU) && !terminal->lent)
+    if (wants_it)
         raise(signal);
     else
         suspend(terminal);

@@ -319,7 +319,7 @@ def check_killed(server):
     """kill -9 of conclave ends the command and all it started; the lock is free only with that."""
     with tempfile.TemporaryDirectory() as directory:
         family = Family(directory)
-        process = lock(server, *family.command)
+        process = lock(server, "--ttl", "0", *family.command)  # nothing else ends it
         pids = family.pids()
         process.kill()
         finish(process)
