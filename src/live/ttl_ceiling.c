@@ -9,11 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/parse.h"
 #include "live/diary.h"
 #include "live/member.h"
 
 #define FILE_NAME "longest-ttl"
-#define LINE "conclave longest-ttl 1 %" PRIu64 "\n" /* 1 is the version of the file */
+#define HEAD "conclave longest-ttl 1 " /* 1 is the version of the file */
+#define LINE HEAD "%" PRIu64 "\n"
 #define MOST_MS ((uint64_t)1 << 40)
 #define KEEPS_US ((uint64_t)600 * 1000000) /* it does not come down earlier, so that it is seldom written */
 
@@ -56,6 +58,14 @@ static int replace(const char *path, uint64_t ms)
     return error;
 }
 
+static bool read_line(const char *line, uint64_t *ms)
+{
+    if (strncmp(line, HEAD, sizeof HEAD - 1) != 0)
+        return false;
+    const char *number = line + sizeof HEAD - 1, *end = strchr(number, '\n');
+    return end && cv_parse_number((struct cv_text){number, (size_t)(end - number)}, MOST_MS * 10, ms);
+}
+
 int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
                         struct cv_complaint *complaint)
 {
@@ -71,7 +81,7 @@ int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member
         return errno == ENOENT ? 0 : cv_complain(complaint, "%s: %s", path, strerror(errno));
     const ssize_t length = read(fd, line, sizeof line - 1);
     close(fd);
-    if (length <= 0 || sscanf(line, LINE, &ceiling->ms) != 1 || ceiling->ms > MOST_MS * 10)
+    if (length <= 0 || !read_line(line, &ceiling->ms))
         return cv_complain(complaint, "%s: expected one line, 'conclave longest-ttl 1 MILLISECONDS'", path);
     return 0;
 }
