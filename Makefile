@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify variants torment fuzz format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify variants torment fuzz scarcity format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -67,6 +67,9 @@ torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are it
 
 fuzz: ## the fuzzers, a minute each; FUZZ="--seconds 600 letters raft" and the like are their options
 	@python3 tests/fuzz.py $(if $(FUZZ),$(FUZZ),--seconds 60)
+
+scarcity: build ## nodes, clients and tools whose memory or descriptors run out, place by place; a quarter of an hour
+	@CONCLAVE=$(abspath $(BUILD)/conclave) CONCLAVE_SCARCITY=$(abspath $(BUILD)/tests/scarcity.so) python3 tests/scarcity.py --long
 
 format: ## rewrite the C files in the house style
 	@python3 tests/format.py --fix
