@@ -128,6 +128,16 @@ static enum guard judge_snapshot(const struct cv_agreement *agreement, const str
                                                                                          : GUARD_WELCOME;
 }
 
+/*
+ * Nobody votes twice in a term. libraft does: it also votes for whomever it wanted to lead in its stead, and after it
+ * has stepped down it still wants that. The journal does not take a second vote, so the member would end there.
+ */
+static bool asks_for_second_vote(const struct cv_agreement *agreement, const struct raft_request_vote *request)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    return !request->pre_vote && request->term == log->term && log->vote != 0 && log->vote != request->candidate_id;
+}
+
 enum guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t from, const struct envelope *envelope,
                               const struct raft_message *message)
 {
@@ -149,6 +159,8 @@ enum guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t fro
     case RAFT_IO_REQUEST_VOTE:
         if (message->request_vote.candidate_id != from)
             return GUARD_FORGED;
+        if (asks_for_second_vote(agreement, &message->request_vote))
+            return GUARD_UNWELCOME;
         return !message->request_vote.disrupt_leader &&
                        agreement->calls.now_ms(agreement->calls.context) < agreement->quiet_until_ms
                    ? GUARD_UNWELCOME

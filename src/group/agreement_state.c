@@ -23,11 +23,25 @@ static int apply(struct raft_fsm *fsm, const struct raft_buffer *entry, void **r
     return remember(agreement, raft_last_applied(&agreement->raft) + 1, entry->base, entry->len);
 }
 
+/*
+ * Is there a change of members after what is applied? libraft's own note of it (configuration_uncommitted_index) does
+ * not tell: when it starts, libraft takes the last change in its log for agreed on.
+ */
+static bool members_may_change(const struct cv_agreement *agreement)
+{
+    const struct cv_journal *log = &agreement->mirror;
+    for (size_t i = log->count; i > 0 && log->first + i - 1 > agreement->raft.last_applied; i--) {
+        if (log->entries[i - 1].type == RAFT_CHANGE)
+            return true;
+    }
+    return agreement->raft.configuration_uncommitted_index != 0;
+}
+
 static int snapshot(struct raft_fsm *fsm, struct raft_buffer *parts[], unsigned *count)
 {
     struct cv_agreement *agreement = fsm->data;
     /* libraft would keep the members it has now, also if they are not agreed on yet. It asks again. */
-    if (agreement->raft.configuration_uncommitted_index != 0)
+    if (members_may_change(agreement))
         return RAFT_BUSY;
     struct raft_buffer *part = raft_malloc(sizeof *part);
     unsigned char *bytes = raft_malloc(8 + agreement->last.length);

@@ -288,6 +288,86 @@ static void one_leads_in_a_term(void **state)
     end(member);
 }
 
+static int ask_for_vote(struct member *member, uint64_t from, uint64_t term)
+{
+    struct cv_buffer bytes = {0};
+    begin_message(&bytes, RAFT_IO_REQUEST_VOTE, term);
+    cv_put_64(&bytes, from);
+    cv_put_64(&bytes, 1);
+    cv_put_64(&bytes, 1);
+    cv_put_8(&bytes, 0);
+    cv_put_8(&bytes, 0);
+    return hear(member, from, &bytes);
+}
+
+/* Not even for the one that this member, when it led, wanted to lead. */
+static void one_vote_in_a_term(void **state)
+{
+    (void)state;
+    struct member *member = begin(fits);
+    struct raft_transfer transfer = {.id = 3};
+    member->agreement->raft.transfer = &transfer;
+    assert_int_equal(ask_for_vote(member, 1, 2), 0);
+    assert_int_equal(member->agreement->mirror.vote, 1);
+    assert_int_equal(ask_for_vote(member, 3, 2), 0);
+    assert_int_equal(member->agreement->mirror.vote, 1);
+    assert_int_equal(ask_for_vote(member, 3, 3), 0);
+    assert_int_equal(member->agreement->mirror.vote, 3);
+    member->agreement->raft.transfer = NULL;
+    end(member);
+}
+
+/* Entry 20, of term 2, makes 4 a member, too. */
+static void append_change(struct member *member)
+{
+    struct raft_configuration members;
+    struct raft_buffer encoded = {0};
+    struct cv_buffer bytes = {0};
+    raft_configuration_init(&members);
+    for (raft_id id = 1; id <= 4; id++)
+        assert_int_equal(raft_configuration_add(&members, id, (char[]){(char)('0' + id), '\0'}, RAFT_VOTER), 0);
+    assert_int_equal(raft_configuration_encode(&members, &encoded), 0);
+    begin_message(&bytes, RAFT_IO_APPEND_ENTRIES, 2);
+    cv_put_64(&bytes, 19);
+    cv_put_64(&bytes, 2);
+    cv_put_64(&bytes, 1);
+    cv_put_32(&bytes, 1);
+    cv_put_64(&bytes, 2);
+    cv_put_8(&bytes, RAFT_CHANGE);
+    cv_put_32(&bytes, (uint32_t)encoded.len);
+    cv_raft_clear_padding(encoded.base, encoded.len);
+    cv_put_bytes(&bytes, encoded.base, encoded.len);
+    assert_int_equal(hear(member, 1, &bytes), 0);
+    raft_free(encoded.base);
+    raft_configuration_close(&members);
+}
+
+/* After a restart libraft takes the last change of members for agreed on; a snapshot of what is before must not. */
+static void a_snapshot_has_no_members_of_later(void **state)
+{
+    (void)state;
+    struct member *member = begin(fits);
+    const struct forged_entry two = {2, 8, '+'};
+    for (uint64_t index = 2; index < 20; index++) {
+        assert_int_equal(append(member, 1, 2, index - 1, index == 2 ? 1 : 2, 1, &two), 0);
+        work(member);
+    }
+    append_change(member);
+    work(member);
+    assert_int_equal(last_index(member), 20);
+    cv_agreement_close(member->agreement);
+    member->agreement = NULL;
+    assert_int_equal(try_to_start(member, fits), 0);
+    member->now_ms += 1000;
+    assert_int_equal(append(member, 1, 2, 20, 2, 18, NULL), 0);
+    assert_int_equal(member->agreement->raft.last_applied, 18);
+    assert_int_equal(member->agreement->mirror.snapshot_index, 0);
+    assert_int_equal(append(member, 1, 2, 20, 2, 20, NULL), 0);
+    assert_int_equal(member->agreement->mirror.snapshot_index, 20);
+    work(member);
+    end(member);
+}
+
 static int install(struct member *member, uint64_t term, uint64_t last, uint64_t index, size_t length)
 {
     struct cv_buffer bytes = {0}, members = {0};
@@ -406,6 +486,8 @@ int main(void)
         cmocka_unit_test(what_was_agreed_on_stays_after_a_restart),
         cmocka_unit_test(terms_do_not_leap),
         cmocka_unit_test(one_leads_in_a_term),
+        cmocka_unit_test(one_vote_in_a_term),
+        cmocka_unit_test(a_snapshot_has_no_members_of_later),
         cmocka_unit_test(a_snapshot_is_an_entry_and_its_index),
         cmocka_unit_test(nonsense_at_the_end_of_a_journal_is_cut_off),
         cmocka_unit_test(nonsense_that_was_agreed_on_is_told),
