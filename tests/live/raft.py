@@ -206,6 +206,7 @@ def ended_in_order():
         path = os.path.join(directory, "stamp")
         holding = command(group, 3, "x", *STUBBORN, path)
         while not os.path.exists(path):
+            assert holding.poll() is None, f"conclave lock ended with {holding.returncode} before its command began"
             time.sleep(0.01)
         waiting = group.client(1)
         waiting.say("LOCK", "x")

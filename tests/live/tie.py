@@ -117,6 +117,8 @@ def cut_apart():
             paths = {node: pair.shelf / f"stamp{node}" for node in pair.members}
             holding = {node: command(pair, node, f"of-{node}", *STUBBORN, str(paths[node])) for node in pair.members}
             while not all(stamp(path) for path in paths.values()):
+                ended = [process.returncode for process in holding.values() if process.poll() is not None]
+                assert not ended, f"conclave lock ended with {ended} before its command began"
                 time.sleep(0.01)
             begun = time.monotonic()
             pair.cut()
