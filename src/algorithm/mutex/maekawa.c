@@ -57,13 +57,19 @@ static struct wish *queue(const struct cv_self *me)
     return (struct wish *)(void *)(my->said + (cv_quorum_size(me, me->node) + 1) / 2 * 2);
 }
 
+/* How many voting sets a node is in. */
+static uint32_t sets_of(const struct cv_group *group, cv_node node)
+{
+    uint32_t sets = 0;
+    for (uint64_t i = 0; i < group->quorums[group->nodes]; i++)
+        sets += group->voters[i] == node;
+    return sets;
+}
+
 static size_t state_size(const struct cv_group *group, cv_node node)
 {
     const uint64_t voters = group->quorums[node + 1] - group->quorums[node];
-    size_t sets = 0;
-    for (uint64_t i = 0; i < group->quorums[group->nodes]; i++)
-        sets += group->voters[i] == node;
-    return sizeof(struct state) + (voters + 1) / 2 * 2 * sizeof(uint32_t) + sets * sizeof(struct wish);
+    return sizeof(struct state) + (voters + 1) / 2 * 2 * sizeof(uint32_t) + sets_of(group, node) * sizeof(struct wish);
 }
 
 /* Where a voter stands in a voting set; the size of the set if nowhere. */
@@ -290,8 +296,11 @@ static bool valid_to_voter(const struct cv_self *me, const struct cv_message *me
     const bool votes = my->voted.node == message->from;
     if (place_in(me, message->from, me->node) == cv_quorum_size(me, message->from))
         return false;
-    if (cv_parameter(me, LITERAL))
-        return true; /* votes that were given back too early are released as well */
+    if (cv_parameter(me, LITERAL)) {
+        /* Votes that were given back too early are released as well, but nobody asks twice without a release. */
+        const uint32_t known = my->waiting + (my->voted.node != CV_NOBODY);
+        return message->kind != REQUEST || known < sets_of(me->group, me->node);
+    }
     return message->kind == REQUEST ? !votes && !waits(me, message->from) : message->kind != RELEASE || votes;
 }
 
