@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Files of keys: what is read can be written, and is read again the same. */
-#include "fuzz/file.h"
 #include "secure/key.h"
+#include "fuzz/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

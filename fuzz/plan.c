@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Scenarios as people write them, an option in each line: a group that can be run, or a complaint. */
-#include "algorithm/registry.h"
 #include "core/plan.h"
+#include "algorithm/registry.h"
 #include "fuzz/file.h"
 
 #define MOST_NODES 40u
@@ -17,17 +17,23 @@ static bool set(struct cv_plan *plan, const char *key, char *value)
     const struct {
         const char *key, **text;
     } texts[] = {
-        {"ids", &plan->ids},       {"attr", &plan->attributes}, {"start", &plan->start}, {"delay", &plan->delay},
-        {"loss", &plan->loss},     {"dup", &plan->duplicate},   {"nodes", &plan->nodes}, {"detect", &plan->detect},
-        {"until", &plan->until},   {"graph", &plan->graph},     {"hold", &plan->hold},   {"entries", &plan->entries},
-        {"think", &plan->think},   {"names", &plan->names},     {"views", &plan->views},
+        {"ids", &plan->ids},     {"attr", &plan->attributes}, {"start", &plan->start}, {"delay", &plan->delay},
+        {"loss", &plan->loss},   {"dup", &plan->duplicate},   {"nodes", &plan->nodes}, {"detect", &plan->detect},
+        {"until", &plan->until}, {"graph", &plan->graph},     {"hold", &plan->hold},   {"entries", &plan->entries},
+        {"think", &plan->think}, {"names", &plan->names},     {"views", &plan->views},
     };
     const struct {
         const char *key;
         struct cv_words *words;
-    } lists[] = {{"request", &plan->request},     {"crash", &plan->crash},     {"recover", &plan->recover},
-                 {"partition", &plan->partition}, {"suspect", &plan->suspect}, {"blind", &plan->blind},
-                 {"set", &plan->set},             {"lag", &plan->lag},         {"alternate", &plan->alternate}};
+    } lists[] = {{"request", &plan->request},
+                 {"crash", &plan->crash},
+                 {"recover", &plan->recover},
+                 {"partition", &plan->partition},
+                 {"suspect", &plan->suspect},
+                 {"blind", &plan->blind},
+                 {"set", &plan->set},
+                 {"lag", &plan->lag},
+                 {"alternate", &plan->alternate}};
     if (strcmp(key, "nodes") == 0 && is_large(value))
         return false;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Commands: no byte is read beyond the end; parts of a command are no command; what was read can be written and read.
+/*
+ * Commands: no byte is read beyond the end; parts of a command are no command; what was read can be written and read.
  */
 #include <assert.h>
 #include <stdio.h>

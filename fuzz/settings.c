@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Configurations with their ACLs: read or refused by a line, and no right that is not written there. */
+#include "live/settings.h"
 #include "algorithm/registry.h"
 #include "fuzz/file.h"
-#include "live/settings.h"
 
 static bool says(const uint8_t *data, size_t size, const char *word)
 {

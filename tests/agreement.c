@@ -276,7 +276,8 @@ static void a_restart_breaks_no_promise(struct world *world)
     }
 }
 
-/* Figure 8 of the paper, (c): an entry of an earlier term is with a majority, and its leader has none of its own yet.
+/*
+ * Figure 8 of the paper, (c): an entry of an earlier term is with a majority, and its leader has none of its own yet.
  */
 static void earlier_terms_are_not_counted(struct world *world)
 {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["include", "src", "tests", "bench", "examples"]
+ROOMS = ["include", "src", "tests", "fuzz", "bench", "examples"]
 
 
 def main(arguments):

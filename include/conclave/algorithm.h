@@ -13,7 +13,7 @@
  *   - a handler depends on nothing but its state, the event and the questions below: no globals, no clock,
  *     no allocation; `cv_choose` is the only randomness;
  *   - a handler cannot fail. What only a bug can do is asserted; a message that no node could have sent never reaches
- * it, for the ranges of the fields and `valid` say which those are.
+ *     it, for the ranges of the fields and `valid` say which those are.
  *
  * Everything here is inline: an algorithm in a shared object needs no symbol of ours, only this header.
  */

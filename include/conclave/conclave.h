@@ -157,8 +157,9 @@ struct conclave_event {
  */
 CONCLAVE_API int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms);
 
-/* For a loop of one's own: call conclave_next_event() with a timeout of 0 when conclave_fd() is readable, and after
-   conclave_next_ms() at the latest (-1: no need). The descriptor may be another one after conclave_next_event(), or -1.
+/*
+ * For a loop of one's own: call conclave_next_event() with a timeout of 0 when conclave_fd() is readable, and after
+ * conclave_next_ms() at the latest (-1: no need). The descriptor may be another one after conclave_next_event(), or -1.
  */
 CONCLAVE_API int conclave_fd(const struct conclave *session);
 CONCLAVE_API int conclave_next_ms(const struct conclave *session);

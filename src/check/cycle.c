@@ -188,7 +188,8 @@ struct errand {
     uint32_t action;
 };
 
-/* The nearest place, from the lasso's end, where the errand is done; adds the way there. `via` and `queue` are scratch.
+/*
+ * The nearest place, from the lasso's end, where the errand is done; adds the way there. `via` and `queue` are scratch.
  */
 static bool walk(struct finder *finder, struct lasso *lasso, const struct errand *errand, uint32_t *via,
                  uint32_t *queue)

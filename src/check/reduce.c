@@ -34,7 +34,8 @@ static uint32_t receivers(const struct model *model, struct foresight *foresight
     return foresee(foresight, state[node], causes);
 }
 
-/* Could that node send something new to one of the set? Without order the next to be sent can be the first to arrive.
+/*
+ * Could that node send something new to one of the set? Without order the next to be sent can be the first to arrive.
  */
 static bool concerns(const struct model *model, struct foresight *foresight, const uint32_t *state, cv_node node,
                      uint32_t set, uint32_t alive)

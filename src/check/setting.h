@@ -106,7 +106,8 @@ static inline bool learns_now(const struct setting *setting, uint32_t alive)
     return setting->learns && is_settled(setting, alive);
 }
 
-/* Whom a node can reach: the living, but over links that are cut; in a graph those it is connected with by the living.
+/*
+ * Whom a node can reach: the living, but over links that are cut; in a graph those it is connected with by the living.
  */
 uint32_t setting_reach(const struct setting *setting, const struct cv_links *apart, uint32_t alive, cv_node node);
 

@@ -7,7 +7,8 @@
 #include "core/error.h"
 
 #define FIRST_ROOM (1u << 14)
-/* Nothing wraps round: what finds no place before the end goes here. Crowds as large as that do not happen by chance.
+/*
+ * Nothing wraps round: what finds no place before the end goes here. Crowds as large as that do not happen by chance.
  */
 #define BEHIND 4096u
 /* Slots whose entries a thread moves in one go; and how many there must be to share them out. */

@@ -21,7 +21,8 @@ struct ask {
 /* What all that are opened from now on prove themselves with. 0, or CV_EINPUT with a complaint. */
 int ask_with(const struct conclave_options *options, struct cv_complaint *complaint);
 
-/* Connects to host:port or the path of a socket, and speaks RESP3 from then on. False if nobody answers in that time.
+/*
+ * Connects to host:port or the path of a socket, and speaks RESP3 from then on. False if nobody answers in that time.
  */
 bool ask_open(struct ask *ask, const char *address, int timeout_ms);
 void ask_close(struct ask *ask);

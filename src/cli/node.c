@@ -17,9 +17,8 @@
 #include "service/http.h"
 #include "service/numbers.h"
 
-#define OWN_DESCRIPTORS                                                                                                \
-    256u /* files, listeners, members by two connections each, 64 pages of /metrics, kept places                       \
-          */
+/* Files, listeners, members by two connections each, 64 pages of /metrics, kept places. */
+#define OWN_DESCRIPTORS 256u
 
 static const char help[] =
     "usage: conclave node [OPTION...]\n\n"

@@ -2,8 +2,7 @@
 /*
  * A live run written down as it happens, line by line, so that what a killed node did is there to the end: a header,
  * then the events in the schema of `conclave sim --trace`, each with the name it is about; besides them what clients
- * got
- * ("grant", "end"), and the views. Times are microseconds of the machine's clock that never goes back.
+ * got ("grant", "end"), and the views. Times are microseconds of the machine's clock that never goes back.
  */
 #ifndef CONCLAVE_CLI_RECORD_H
 #define CONCLAVE_CLI_RECORD_H

@@ -8,8 +8,8 @@
  *                mode 1, refusal 1, founds 1, unused 1, directory 4, starts 4, members 8, stored 8
  *     BEAT       expects 8, term 8, epoch 8, sent at 8, lease 4, drift 4
  *     GRANT      epoch 8, sent at 8, lease 4
- *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8, clock
- * 8, name, body
+ *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8,
+ *                clock 8, name, body
  *
  * A frame is bounded, complete or not yet there, or broken; whoever sends a broken one is not talked to any more.
  */

@@ -34,8 +34,9 @@ struct cv_graph {
  *                     multiple of 2^-30); then, while there is more than one component, by the shortest edge
  *                     between any two of them
  *   gadget:K          K triangles in a row, on which asynchronous Bellman-Ford takes exponentially long: for i = K..1
- * one may go from a(i) to a(i-1) for 2^(i-1), or over b(i) for nothing; nowhere back. The nodes are a(K), b(K), a(K-1),
- * b(K-1), ..., b(1), a(0) Only random and geometric draw from `random`. On error the graph is empty.
+ *                     one may go from a(i) to a(i-1) for 2^(i-1), or over b(i) for nothing; nowhere back. The nodes
+ *                     are a(K), b(K), a(K-1), b(K-1), ..., b(1), a(0)
+ * Only random and geometric draw from `random`. On error the graph is empty.
  */
 int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, struct cv_random *random,
                   struct cv_complaint *complaint);

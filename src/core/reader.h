@@ -21,7 +21,8 @@ bool cv_reader_line(struct cv_reader *reader);
 /* The next word of this line. False at its end. */
 bool cv_reader_word(struct cv_reader *reader, struct cv_text *word);
 
-/* The word as a number, in the second case of at most `most`. Of several that are wrong the first is complained about.
+/*
+ * The word as a number, in the second case of at most `most`. Of several that are wrong the first is complained about.
  */
 uint32_t cv_reader_number(struct cv_reader *reader, const char *what, struct cv_text word);
 uint32_t cv_reader_number_to(struct cv_reader *reader, const char *what, struct cv_text word, uint32_t most);

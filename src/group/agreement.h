@@ -12,12 +12,12 @@
  *     back until they are.
  *   - It lets a new leader commit entries of earlier terms by counting who has them, which loses them again in figure 8
  *     of the Raft paper. Here a new leader is silent until an entry of its own term is on its disk, and counts from
- * there.
+ *     there.
  *   - It tells a leader that it has entries which an earlier leader sent. Here it tells no more than what agrees.
  *   - It lets the only voter lead in the same term twice. Here that votes for itself first.
  *   - It misses, or cannot take back, some changes of members. Here it is begun anew from the log when that happens.
  *   - It can refuse an election for ever: to a member of a lower term that knows more, or for want of the vote of one
- * that has not heard of it. Here terms are told with every message, and whoever is asked votes.
+ *     that has not heard of it. Here terms are told with every message, and whoever is asked votes.
  *   - It forgets at a restart whom it has heard. Here a member that returns gives no vote for one election timeout, so
  *     that a leader may rely on the silence it was promised (cv_agreement_heard_ms).
  */
@@ -78,7 +78,8 @@ struct cv_agreement_calls {
     void (*wake)(void *context); /* from another thread: call cv_agreement_settle soon */
     uint64_t (*now_ms)(void *context);
     void *context;
-    /* Can these bytes have been proposed? NULL: any can. No entry that does not fit is stored, wherever it comes from.
+    /*
+     * Can these bytes have been proposed? NULL: any can. No entry that does not fit is stored, wherever it comes from.
      */
     bool (*fits)(void *context, const void *bytes, size_t length);
     /* Something that an operator should know, in one line; or NULL. */
@@ -95,7 +96,8 @@ void cv_agreement_close(struct cv_agreement *agreement);
 int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
 /* Time has passed. To be called some four times per heartbeat while something is under way. */
 void cv_agreement_tick(struct cv_agreement *agreement);
-/* While nothing is: when it has to be called at the latest. A leader that is called earlier sends its heartbeats then.
+/*
+ * While nothing is: when it has to be called at the latest. A leader that is called earlier sends its heartbeats then.
  */
 uint64_t cv_agreement_due_ms(const struct cv_agreement *agreement);
 /* How long it waits for a leader, and how often a leader speaks, from now on. */

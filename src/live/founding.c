@@ -4,8 +4,9 @@
  *
  *     all that [members] lists are there, and all are empty:   the one with the lowest id founds the group
  *     some are missing, and `found = yes` is set at a node:    a majority founds it; the others are asked to join
- *     somebody there belongs to a group:                       it knows whether this node may: as a member that was
- * never there before it joins; otherwise `conclave replace`
+ *     somebody there belongs to a group:                       it knows whether this node may: a member that was
+ *                                                              never there before joins; another waits for
+ *                                                              `conclave replace`
  *
  * Whoever founds the group draws its number and begins its log; the others hear of it (FOUND), and get the log from
  * Raft. No two groups can come of that: each node belongs to the first it hears of, and a group needs a majority.

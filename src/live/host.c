@@ -237,7 +237,8 @@ static void finish(struct cv_host *host, struct cv_instance *instance)
 
 /* ---- the handlers ---- */
 
-/* An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
+/*
+ * An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
  */
 void cv_host_tell_members(struct cv_host *host, struct cv_instance *instance)
 {

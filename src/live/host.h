@@ -174,7 +174,8 @@ struct cv_host {
     bool frozen; /* between two views */
 };
 
-/* Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
+/*
+ * Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
  */
 int cv_host_init(struct cv_host *host, uint64_t bound_ticks, uint64_t seed);
 /* Another bound of a message's time counts from now on. */

@@ -81,7 +81,8 @@ static inline uint64_t cv_loop_coarse_ms(const struct cv_loop *loop)
     return uv_now(&loop->uv);
 }
 
-/* Microseconds of a clock that runs on while the machine sleeps, for leases; the same for all processes of a machine.
+/*
+ * Microseconds of a clock that runs on while the machine sleeps, for leases; the same for all processes of a machine.
  */
 static inline uint64_t cv_loop_boot(void)
 {
@@ -171,7 +172,8 @@ void cv_stream_flush(struct cv_stream *stream);
 
 /* The first bytes of `in` have been dealt with. */
 void cv_stream_take(struct cv_stream *stream, size_t length);
-/* Back-pressure: nothing more is read until it goes on. A stream whose `in` is full of what nobody takes pauses itself.
+/*
+ * Back-pressure: nothing more is read until it goes on. A stream whose `in` is full of what nobody takes pauses itself.
  */
 void cv_stream_pause(struct cv_stream *stream);
 void cv_stream_resume(struct cv_stream *stream);

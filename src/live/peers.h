@@ -26,8 +26,7 @@ struct cv_wire;
 /* Why a member does not speak with another, as it tells it. */
 enum cv_refusal {
     CV_REFUSAL_NONE,
-    CV_REFUSAL_DISMISSED, /* it does not belong to the group any more; `stream` is the generation of the roster, and 1
-                           */
+    CV_REFUSAL_DISMISSED, /* it was removed; `stream` is the generation of the roster, and 1 */
     CV_REFUSAL_MODE,      /* its group makes views in another way */
     CV_REFUSAL_GROUP,     /* it belongs to another group */
     CV_REFUSAL_RECOVERED, /* it belongs to the group that this one was recovered from, without it */
@@ -152,7 +151,8 @@ uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struc
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
 /* Why somebody of its id was refused of late, or NULL. */
 const char *cv_peer_objection(const struct cv_peer *peer);
-/* Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
+/*
+ * Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
  */
 const char *cv_peer_at(const struct cv_peer *peer);
 /*

@@ -173,7 +173,8 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
 void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes);
 /* Are these addresses of members, all of them whole? */
 bool cv_roster_addresses_fit(struct cv_cursor bytes);
-/* The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
+/*
+ * The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
  */
 bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest);
 /* The roster as the last entry on disk has it. */

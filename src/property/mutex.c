@@ -7,15 +7,20 @@
  * fences-rise      In the order of entering, fences rise; among those who share in any order.
  * no-deadlock      The run does not come to rest while live nodes wait and nobody is inside.
  * every-request    Every request of a live node is served. A run that leaves some unserved is not a good one even if
- * the algorithm promises nothing: that is then said. bounded-waiting  Once a request has had the time D of one message
- * to get known, no other node enters more than once before it is served. This is the tightest that is true of all who
- * claim it: central          behind what the coordinator already has, at most one request of each other node token-ring
- * the token comes by each other node at most once on its way here ricart-agrawala, lamport   whoever has got the
- * request has a later clock from then on, so that only a request it made before can be served first, and it has at most
- * one Every crash or return of a node may begin the queue anew, and so allows one entry more; and if those who wait
- * have to ask again in a new view, their time begins again, at the latest with the first entry of that view. Only the
- * view in which a request is served counts. request-order    In the order of entering, the requests' times (Lamport's
- * clock, then the id) rise. Across views times do not compare, nor that of a request which had to be made again.
+ *                  the algorithm promises nothing: that is then said.
+ * bounded-waiting  Once a request has had the time D of one message to get known, no other node enters more than once
+ *                  before it is served. This is the tightest bound that is true of all algorithms that claim it:
+ *                    central                   the coordinator has at most one request of each other node queued
+ *                                              before this one
+ *                    token-ring                the token visits each other node at most once on its way here
+ *                    ricart-agrawala, lamport  a node that has received the request has a later clock from then on,
+ *                                              so only a request that it made earlier can be served first, and it
+ *                                              has at most one
+ *                  Every crash or return of a node may begin the queue anew, and so allows one more entry. If the
+ *                  waiting nodes have to ask again in a new view, their time begins again, at the latest with the
+ *                  first entry of that view. Only the view in which a request is served counts.
+ * request-order    In the order of entering, the requests' times (Lamport's clock, then the id) rise. Times of
+ *                  different views do not compare, nor does the time of a request that had to be made again.
  * somebody-enters  At least one entry.
  */
 #include <stdarg.h>

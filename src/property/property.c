@@ -33,7 +33,8 @@ static void judge_invariant(const struct cv_run *run, struct cv_judgement *judge
                  (unsigned long long)run->broken_time, run->scenario->group.ids[run->broken_node], run->broken);
 }
 
-/* The formulas count whole entries and rounds: with one that was never served, or ended, there is nothing to compare.
+/*
+ * The formulas count whole entries and rounds: with one that was never served, or ended, there is nothing to compare.
  */
 static bool all_served(const struct cv_run *run)
 {

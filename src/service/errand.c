@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Between the members' services: who leads, and holds that a client ends or renews by another member than it got them.
+/*
+ * Between the members' services: who leads, and holds that a client ends or renews by another member than it got them.
  */
 #include <stdlib.h>
 

@@ -10,8 +10,7 @@
 /* One number: an algorithm, a load, a size, a quantity. */
 struct cv_measurement {
     const char *algorithm;
-    const char *load;     /* "one" or "all" ask; who has the token, "here"; a "round" of an app; the
-                             "gadget" */
+    const char *load;     /* "one" or "all" ask; the token is "here"; a "round" of an app; the "gadget" */
     const char *quantity; /* "messages", "idle", "delay", "synchronization", "time", "control", "updates" */
     uint32_t nodes;
     bool known; /* otherwise the run got stuck, and there is nothing to measure */

@@ -25,7 +25,8 @@ void cv_content_free(struct cv_content *content);
 const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text,
                             size_t room);
 
-/* The kind alone, and the numbers alone: "3 80 [2 3 4]", empty if there are none. Of an app's message those of the app.
+/*
+ * The kind alone, and the numbers alone: "3 80 [2 3 4]", empty if there are none. Of an app's message those of the app.
  */
 const char *cv_content_kind(const struct cv_content *content, const struct cv_message *message);
 const char *cv_content_numbers(const struct cv_content *content, const struct cv_message *message, char *text,

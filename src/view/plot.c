@@ -117,7 +117,8 @@ static void draw_grid_line(const struct panel *panel, double value, bool labelle
                 value);
 }
 
-/* The numbers 1, 2 and 5 of every power of ten in the range, one after the other; 0 is the first, and behind the last.
+/*
+ * The numbers 1, 2 and 5 of every power of ten in the range, one after the other; 0 is the first, and behind the last.
  */
 static double next_step(const struct range *range, double before)
 {

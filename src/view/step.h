@@ -20,7 +20,8 @@ bool cv_step_next(const struct cv_history *history, struct cv_step *step);
 const struct cv_event *cv_step_find(const struct cv_history *history, const struct cv_step *step,
                                     enum cv_event_type type);
 
-/* Does a timer fire there without any consequence that shows? An algorithm keeps its books so; pictures leave it out.
+/*
+ * Does a timer fire there without any consequence that shows? An algorithm keeps its books so; pictures leave it out.
  */
 bool cv_step_is_idle_timeout(const struct cv_history *history, size_t index);
 

@@ -11,7 +11,8 @@ extern const struct cv_algorithm order_of_arrival;
 /* Nodes 0 and 1 tell node 2, which keeps nothing and passes it on; node 3 keeps who was first. */
 extern const struct cv_algorithm order_of_sending;
 
-/* Nodes 0 and 3 tell node 2, which keeps who was last; but not before node 1 has told it to, nor of the first of all.
+/*
+ * Nodes 0 and 3 tell node 2, which keeps who was last; but not before node 1 has told it to, nor of the first of all.
  */
 extern const struct cv_algorithm order_once_armed;
 

@@ -13,8 +13,8 @@
  * Liveness  the token comes round: at most n − 1 others enter before
  * Cost      1 message an entry when everybody wants, as many as you like when nobody does; 0 to n − 1 message times
  * Assumes   reliable links; a dead successor is skipped, or found out with acks=yes. acks=yes and regenerate=T need
- * delays of at most D, regenerate=T also a detector that tells of all who die, and of nobody else; after a recovery
- *           fences rise as long as somebody alive remembers the last generation
+ *           delays of at most D, regenerate=T also a detector that tells of all who die, and of nobody else; after a
+ *           recovery fences rise as long as somebody alive remembers the last generation
  * Fence     the generation the token was made in, which everybody alive has agreed to, and its entries since
  */
 #include <conclave/algorithm.h>

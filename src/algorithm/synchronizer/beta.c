@@ -66,7 +66,8 @@ static void begin_round(struct cv_self *me)
     my->missing = cv_round_next(me);
 }
 
-/* When all below me is safe the parent hears of it; the root begins the next round, alone it goes through all at once.
+/*
+ * When all below me is safe the parent hears of it; the root begins the next round, alone it goes through all at once.
  */
 static void go_on(struct cv_self *me)
 {

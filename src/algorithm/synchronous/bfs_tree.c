@@ -9,7 +9,8 @@
  * Safety    a parent is a neighbour that is one layer higher
  * Liveness  who is k links away has joined after k rounds
  * Cost      everybody searches once, with a message over each of its links: 2E in all; as many rounds as there are
- * layers Assumes   rounds: a slow link would make a detour look shorter
+ *           layers
+ * Assumes   rounds: a slow link would make a detour look shorter
  */
 #include <conclave/algorithm.h>
 
