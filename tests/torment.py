@@ -165,6 +165,24 @@ def lost_update():
     assert good().write(3.3, "y", 6, None, "y.2").violated() == {"no-lost-update"}
 
 
+def times_to_live():
+    """Who holds by a time to live is told that it is lost only when that is over, whatever became of the nodes."""
+    def story(told, until, ttl_ms=5000, why="lost"):
+        return (good().call(5, 5.1, "x", fence=9)
+                .tell(5.1, "x", "hold", name="a", kind="lock", fence=9, node=1, shared=False, confirmed=5 * SECOND,
+                      until=int(until * SECOND), ttl_ms=ttl_ms)
+                .tell(told, "x", "end", name="a", kind="lock", fence=9, why=why, ended=int(min(told, until) * SECOND),
+                      ttl_ms=ttl_ms, until=int(until * SECOND)))
+    assert story(6, 9).violated() == {"ttl-holds-last"}
+    assert not story(9.1, 9).violated() and not story(9.1, 9, why="lease").violated() and not story(6, 9, why="released").violated()
+    assert story(6, 9).verdicts(lasting=False)["ttl-holds-last"] == "not-judged"
+    assert story(6, 9).verdicts(bounded=False)["ttl-holds-last"] == "not-judged"
+    # Somebody else believes in it meanwhile.
+    assert story(8, 9, why="released").hold(7, 7.5, "y", 10).violated() == {"exclusion"}
+    # What was over when its client heard of it was never believed in.
+    assert not story(8, 4.9, why="lease").hold(6, 6.5, "y", 10, asked=5.2).violated()
+
+
 def observers():
     def story(second, connection):
         return (good().tell(1, "observer-1", "observed", node=1, connection=1, leader="1/1", fence=5)
@@ -297,7 +315,7 @@ def bad_input():
         assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1, (options, result)
 
 
-TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, readers, torn_reads, stale_fence_accepted, lost_update, observers,
+TESTS = [good_ones_pass, same_fence_twice, falling_fence, two_holders, readers, torn_reads, stale_fence_accepted, lost_update, times_to_live, observers,
          calls, no_progress, crash, plain_clients, commands_end, vanished, bystanders, configurations, register, generators, bad_input]
 
 if __name__ == "__main__":

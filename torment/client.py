@@ -9,6 +9,9 @@ before the time is up by its own clock, and at once when it is told `lost` or it
 
 Every fifth client is of the plain kind: it speaks the old protocol, in which nobody can tell it anything unasked, never says RENEW,
 and believes in its lock for as long as its connection answers PING.
+
+About half of them go by times to live: they show a secret, and go to another member when their own does not answer, as
+`conclave lock` does (ttl_hold.py).
 """
 
 import json
@@ -21,6 +24,7 @@ import time
 from history import History, now_us
 from resp import Gone
 from session import SECOND, Session, Silent
+from ttl_hold import Over, TtlHold, Wish
 
 WAIT_MS = 2000
 TTL_MS = 1000
@@ -28,10 +32,6 @@ LOOK_US = SECOND // 2  # between RENEWs of what lasts for ever
 SURE = 0.9  # of the time that is left, which clocks that go a tenth wrong cannot use up
 
 ENDINGS = {"lock": ("LOCK", "UNLOCK"), "election": ("CAMPAIGN", "RESIGN")}
-
-
-class Over(Exception):
-    """The hold is over: why."""
 
 
 class Register:
@@ -137,6 +137,7 @@ class Client:
         self.home = (number - 1) % len(plan["addresses"])
         self.kind = "election" if number % 4 == 0 else "lock"
         self.plain = number % 5 == 0
+        self.lasting = number % 3 != 1 and not self.plain
         self.stopping = False
         signal.signal(signal.SIGTERM, self.stop)
 
@@ -189,14 +190,45 @@ class Client:
             raise
         self.leave(session, hold)
 
+    @staticmethod
+    def pause(seconds):
+        time.sleep(seconds)
+
+    def hold_for_long(self, session):
+        """Works for a while with a lock that outlasts the connection; false if that has ended meanwhile."""
+        kind = "election" if self.random.random() < 0.2 else "lock"
+        long = self.random.random() < 0.7  # of names that nobody else has to wait for
+        name = (self.random.choice(self.plan["names"]) if kind == "lock" else "leader") + (".lasting" if long else "")
+        wish = Wish(self.random, kind, name, WAIT_MS)
+        grant = session.ask(*wish.ask(), wait_ms=WAIT_MS)
+        if not isinstance(grant.answer, list):
+            time.sleep(0.1)
+            return True
+        hold = TtlHold(self, session, wish, grant)
+        try:
+            self.work(hold)
+            if long:
+                hold.rest(self.random.uniform(0.5, 5))
+        except Over as over:
+            hold.end(str(over))
+        else:
+            hold.end("released")
+        hold.release()
+        return hold.close()
+
     def one_round(self, session):
+        session.pushes.clear()
+        if self.lasting:
+            if not self.hold_for_long(session):
+                raise Gone("went elsewhere")
+            time.sleep(self.random.uniform(0.005, 0.06))
+            return
         name = self.random.choice(self.plan["names"]) if self.kind == "lock" else "leader"
         words = [ENDINGS[self.kind][0], name, "WAIT", WAIT_MS]
         if self.kind == "lock" and not self.plain and self.random.random() < 0.25:
             words += ["TTL", TTL_MS]
         if self.kind == "lock" and self.random.random() < 0.4:
             words.append("SHARED")
-        session.pushes.clear()
         grant = session.ask(*words, wait_ms=WAIT_MS)
         if isinstance(grant.answer, int):
             self.inside(session, name, grant)

@@ -46,3 +46,17 @@ def pause_these(world, victims):
     yield world.seconds(0.2, 4)
     for node in victims:
         world.cluster.go_on(node)
+
+
+def restart_all(world):
+    """Each is killed or ended, and is soon back; the next may go before that."""
+    victims = world.any(len(world.nodes()))
+    world.say("restart", nodes=victims)
+    for node in victims:
+        (world.cluster.kill if world.random.random() < 0.5 else world.cluster.end)(node)
+        yield world.seconds(0.01, 0.4)
+        if world.random.random() < 0.7:
+            world.cluster.start(node)
+            yield world.seconds(0.01, 0.8)
+    for node in victims:
+        world.cluster.start(node)

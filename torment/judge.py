@@ -23,6 +23,7 @@ class Rules:
     fence_check: bool = True  # false: the register trusts deadlines
     bounded: bool = True  # the nodes' clocks keep their bound
     complete: bool = True  # the run came to its end
+    lasting: bool = True  # times to live are kept whatever becomes of nodes, views, and all nodes at once
     serve_s: float = SERVE_S
 
 
@@ -60,7 +61,9 @@ class Judge:
         found = []
         for hold in self.all("hold"):
             last = self.end_us if hold["until"] is None else hold["until"]
-            found.append(hold | {"ended": ends.get((hold["who"], hold["name"], hold["fence"]), last)})
+            ended = ends.get((hold["who"], hold["name"], hold["fence"]), last)
+            if ended > hold["us"]:  # it may have been over when its client heard of it
+                found.append(hold | {"ended": ended})
         return found
 
     def names(self, events):
@@ -135,6 +138,13 @@ class Judge:
             if late:
                 yield (f"{plain['name']}: {plain['who']} (fence {plain['fence']}, node {plain['node']}) lost it to another at "
                        f"{self.at(min(rivals))}, and its connection still answered at {self.at(late['us'])}")
+
+    def ttl_holds_last(self):
+        """Whoever holds with a time to live is told that it has lost it only when that is over."""
+        for event in self.all("end"):
+            if event["why"] == "lost" and event.get("ttl_ms") and event["us"] < event["until"]:
+                yield (f"{event['name']}: {event['who']} was told that fence {event['fence']} is lost at {self.at(event['us'])}, "
+                       f"{(event['until'] - event['us']) / 1000:.0f} ms before its time to live of {event['ttl_ms']} ms was over")
 
     def commands_go_on(self):
         """Nothing that was done to the group ends a command that holds a lock."""
@@ -265,7 +275,8 @@ class Judge:
                  ("no-lost-update", self.no_lost_update, fenced or bounded),
                  ("no-torn-read", self.no_torn_read, fenced or bounded),
                  ("exclusion", self.exclusion, bounded), ("observed-in-order", self.observed_in_order, True),
-                 ("losses-told", self.losses_told, bounded), ("commands-go-on", self.commands_go_on, True),
+                 ("losses-told", self.losses_told, bounded),
+                 ("ttl-holds-last", self.ttl_holds_last, bounded and self.rules.lasting), ("commands-go-on", self.commands_go_on, True),
                  ("vanished-freed", self.vanished_freed, complete), ("bystanders-keep", self.bystanders_keep, bounded),
                  ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
                  ("nodes-survive", self.nodes_survive, True)]
@@ -292,6 +303,8 @@ class Judge:
                 "holds": len(self.holds), "shared": sum(bool(hold.get("shared")) for hold in self.holds), "lost": ends.count("lost") + ends.count("lease"),
                 "writes": sum(order["accepted"] and order["what"] == "write" for order in orders),
                 "refused": sum(not order["accepted"] for order in orders),
+                "lasting": sum("ttl_ms" in hold for hold in self.holds),
+                "moved": len({(event["who"], event["name"], event["fence"]) for event in self.all("moved")}),
                 "leaders_observed": len(self.all("observed")),
                 "recovery_ms": {"median": sorted(recoveries)[len(recoveries) // 2] if recoveries else None,
                                 "worst": max(recoveries, default=None)}}
@@ -316,7 +329,7 @@ def main(paths):
     if not facts:
         print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
         return 2
-    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "serve_s")})
+    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "lasting", "serve_s")})
     judge = Judge(events, rules)
     verdicts = judge.judge()
     print(json.dumps({"properties": [vars(verdict) for verdict in verdicts], "numbers": judge.numbers()}, indent=1))

@@ -98,6 +98,7 @@ class Nemesis:
     tied: bool = False  # of two nodes and a tie-breaker
     slow_disks: bool = False  # that can be slowed down
     commands: int = 0  # that hold locks all the time, and must not end
+    lies: bool = False  # by a member that everybody believes
     alone: bool = False  # with another it would say nothing about either
 
     def mixes(self):
@@ -141,13 +142,14 @@ TABLE = {
     "old-disk": Nemesis(fault_directory.restore_directory, "a node gets an old copy of its disk"),
     "swapped-disks": Nemesis(fault_directory.swap_directories, "two nodes start with each other's disk"),
     "twin": Nemesis(fault_directory.twice_the_same, "another machine starts under a node's id", ("cuts",)),
+    "restarts": Nemesis(fault_process.restart_all, "all nodes restart, at once or one shortly after the other"),
     "rolling": Nemesis(fault_operator.rolling_restart, "one node after the other restarts", commands=6),
     "operator": Nemesis(fault_operator.commands, "an operator's commands while a node fails"),
     "vanish": Nemesis(fault_client.vanish, "a client's machine vanishes with its lock", ("cuts",)),
     "crowd": Nemesis(fault_client.crowd, "1,500 holders end at once"),
     "network": Nemesis(fault_network.lose_network, "one of two networks fails", ("cuts",), networks=2),
     "tie": Nemesis(fault_network.tie, "two nodes, and a tie-breaker that may be gone", ("cuts",), tied=True),
-    "insider": Nemesis(insider.insider, "a member that says what it likes", alone=True),
+    "insider": Nemesis(insider.insider, "a member that says what it likes", lies=True, alone=True),
     "mixed": Nemesis(mixed, "two of the above at once"),
 }
 

@@ -50,7 +50,8 @@ class Writer:
             print(f"  {run['problem']}")
         print(f"  {numbers['faults']} faults, {numbers['grants']} grants, {numbers['lost']} lost, "
               f"{numbers['writes']} writes, {numbers['refused']} refused for their fence, "
-              f"{numbers['leaders_observed']} changes of leader seen")
+              f"{numbers['leaders_observed']} changes of leader seen, {numbers['lasting']} holds with a TTL, {numbers['moved']} renewed "
+              "at another member")
         if recovery["median"] is not None:
             print(f"  first grant after healing: median {recovery['median']} ms, worst {recovery['worst']} ms")
         for entry in run["properties"]:

@@ -18,30 +18,32 @@ class Silent(Exception):
 
 
 class Call:
-    def __init__(self, words, wait_ms, answered):
+    def __init__(self, words, patience_us, answered):
         self.number = next(numbers)
         self.words = words
-        self.ends_us = now_us() + PATIENCE_S * SECOND + wait_ms * 1000
+        self.ends_us = now_us() + patience_us
         self.answered = answered  # called with the call and the answer
         self.asked_us = self.answered_us = 0
         self.answer = None
 
 
 class Session:
-    def __init__(self, history, node, address, protocol=3):
-        self.history, self.node = history, node
+    def __init__(self, history, node, address, protocol=3, patience_s=PATIENCE_S):
+        """`patience_s`: of a client that is in a hurry. What it did not wait for nobody is blamed for."""
+        self.history, self.node, self.patience_s = history, node, patience_s
+        self.silence = "silent" if patience_s >= PATIENCE_S else "left"  # how calls end that it does not wait for any more
         self.calls = collections.deque()  # that wait for their answers, which come in this order
         self.pushes = []
-        self.connection = resp.Connection(address)
+        self.connection = resp.Connection(address, min(patience_s, 2.0))
         try:
             self.ask("HELLO", protocol)
         except (resp.Gone, Silent) as error:
-            self.close("gone" if isinstance(error, resp.Gone) else "silent")
+            self.close("gone" if isinstance(error, resp.Gone) else self.silence)
             raise
 
     def say(self, *words, wait_ms=0, answered=None):
         """Asks, and lets `attend` take the answer."""
-        call = Call(words, wait_ms, answered)
+        call = Call(words, int(self.patience_s * SECOND) + wait_ms * 1000, answered)
         call.asked_us = self.history.note("ask", call=call.number, node=self.node, command=words[0],
                                           name=words[1] if len(words) > 1 else None)
         self.calls.append(call)
@@ -50,7 +52,8 @@ class Session:
 
     def finish(self, call, outcome, answer=None):
         call.answer = answer
-        facts = {"fence": answer, "shared": "SHARED" in call.words} if outcome == "granted" else {}
+        fence = answer[0] if isinstance(answer, list) and outcome == "granted" else answer  # with DEADLINE: and how long
+        facts = {"fence": fence, "shared": "SHARED" in call.words} if outcome == "granted" else {}
         call.answered_us = self.history.note("answer", call=call.number, node=self.node, command=call.words[0],
                                              name=call.words[1] if len(call.words) > 1 else None, outcome=outcome,
                                              asked=call.asked_us, **facts)
