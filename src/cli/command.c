@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/parse.h"
@@ -84,6 +85,15 @@ unsigned command_width(void)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 100;
+}
+
+const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES])
+{
+    const time_t then = time(NULL) + (time_t)((ms + 999) / 1000);
+    struct tm local;
+    if (!localtime_r(&then, &local) || !strftime(text, COMMAND_CLOCK_BYTES, "%H:%M:%S", &local))
+        text[0] = '\0';
+    return text;
 }
 
 static void interrupt(int signal)

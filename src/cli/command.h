@@ -59,6 +59,10 @@ int command_exit_code(enum cv_verdict verdict);
 bool command_colour(void);
 unsigned command_width(void);
 
+/* What the clock on the wall shows in so many milliseconds, "07:31:05". */
+#define COMMAND_CLOCK_BYTES 16u
+const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES]);
+
 /* Set once the user wants to stop. */
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command.h"
 #include "cli/doctor.h"
 
 /* ---- words ---- */
@@ -271,6 +272,26 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
         doctor_find(report, "lease", DOCTOR_WELL, NULL, "all that answer have theirs");
 }
 
+/* As long as it lasts nothing is wrong, but whoever waits for a lock would like to know why. */
+static void check_grace(const struct doctor_group *group, const struct doctor_limits *limits,
+                        struct doctor_report *report)
+{
+    int64_t left_ms = 0;
+    char until[COMMAND_CLOCK_BYTES];
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const int64_t grace_ms = doctor_number(&group->members[i], "grace_ms", 0);
+        left_ms = grace_ms > left_ms ? grace_ms : left_ms;
+    }
+    if (left_ms)
+        doctor_find(
+            report, "grace", DOCTOR_WARNING,
+            "wait, and start no node anew meanwhile: it is as long as the longest TTL that clients have used",
+            "in the time of grace until %s, new grants wait: most nodes have forgotten who held what, and only who "
+            "held a lock gets it",
+            command_clock_in(left_ms, until));
+}
+
 /* ---- the same configuration, the same version ---- */
 
 /* "key:value"; a pattern in the key may have colons, a value here has none. */
@@ -365,6 +386,6 @@ static void check_versions(const struct doctor_group *group, const struct doctor
                     "not the same: %s", words.text);
 }
 
-doctor_check *const doctor_group_checks[] = {check_majority,      check_members,  check_links,
-                                             check_identity,      check_views,    check_leases,
-                                             check_configuration, check_versions, NULL};
+doctor_check *const doctor_group_checks[] = {check_majority, check_members, check_links, check_identity,
+                                             check_views,    check_leases,  check_grace, check_configuration,
+                                             check_versions, NULL};

@@ -139,6 +139,17 @@ static void show_raft(const struct status *status)
             printf("node %lld has no lease: it grants nothing\n", (long long)status->members[i].id);
 }
 
+static void show_grace(const struct status *status)
+{
+    if (status->grace_ms <= 0)
+        return;
+    char until[COMMAND_CLOCK_BYTES];
+    printf("in the time of grace until %s (%.1f s more): who held a lock before all nodes forgot it gets it back, new "
+           "grants "
+           "wait\n",
+           command_clock_in(status->grace_ms, until), (double)status->grace_ms / 1000);
+}
+
 static void show(const struct status *status)
 {
     if (status->coordinator >= 0)
@@ -148,6 +159,7 @@ static void show(const struct status *status)
         printf("no view now: a coordinator is being elected by %s\n", status->election);
     if (strcmp(status->mode, "raft") == 0 || strcmp(status->mode, "tie") == 0)
         show_raft(status);
+    show_grace(status);
     putchar('\n');
     show_members(status);
     show_locks(status);
@@ -220,6 +232,8 @@ static void write_json(const struct status *status)
         cv_json_count(&json, "raft_leader", (uint64_t)status->raft_leader);
         cv_json_count(&json, "raft_term", (uint64_t)status->raft_term);
     }
+    if (status->grace_ms > 0)
+        cv_json_count(&json, "grace_ms", (uint64_t)status->grace_ms);
     write_members(&json, status);
     write_locks(&json, status);
     cv_json_open(&json, "messages", '{');

@@ -36,6 +36,7 @@ struct status {
     int64_t epoch, coordinator;
     char election[32], mode[16];
     int64_t raft_leader, raft_term; /* of `group raft` */
+    int64_t grace_ms;               /* that are left, by the member that says most */
     struct status_member members[CV_MAX_MEMBERS];
     uint32_t member_count;
     struct status_lock *locks; /* by name */

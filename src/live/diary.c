@@ -21,6 +21,7 @@ static const struct {
     [CV_DIARY_STARTED] = {"started", CV_DIARY_INFO},
     [CV_DIARY_LEAVING] = {"leaving", CV_DIARY_INFO},
     [CV_DIARY_VIEW_BEGUN] = {"view-begun", CV_DIARY_INFO},
+    [CV_DIARY_GRACE] = {"grace", CV_DIARY_WARNING},
     [CV_DIARY_LEASE_LOST] = {"lease-lost", CV_DIARY_WARNING},
     [CV_DIARY_LEASE_HELD] = {"lease-held", CV_DIARY_INFO},
     [CV_DIARY_PEER_SUSPECTED] = {"peer-suspected", CV_DIARY_WARNING},

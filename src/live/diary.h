@@ -26,6 +26,7 @@ enum cv_diary_event {
     CV_DIARY_STARTED,
     CV_DIARY_LEAVING,
     CV_DIARY_VIEW_BEGUN,
+    CV_DIARY_GRACE, /* a time of grace begins with the view, or goes on */
     CV_DIARY_LEASE_LOST,
     CV_DIARY_LEASE_HELD,
     CV_DIARY_PEER_SUSPECTED,

@@ -231,6 +231,12 @@ static void install(void *context, const struct cv_view *view)
     cv_note(CV_DIARY_VIEW_BEGUN, {"epoch", .number = view->epoch},
             {"members", .text = cv_diary_ids(&member->roster, view->members, ids)},
             {"coordinator", .number = member->roster.ids[view->coordinator]});
+    const uint64_t grace_ms = cv_recollection_grace_ms(member);
+    if (grace_ms)
+        cv_note(CV_DIARY_GRACE, {"left_ms", .number = grace_ms},
+                {"message", .text =
+                                "too many members have forgotten what they promised; for so long only clients who held "
+                                "a lock get it, new grants wait"});
     for (size_t i = 0; i < host->count; i++)
         if (host->all[i]->flags & CV_HEIR)
             cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);

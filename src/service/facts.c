@@ -121,6 +121,8 @@ static void write_raft(struct cv_resp_writer *out, const struct cv_member *membe
 {
     cv_resp_word(out, "lease_ms");
     cv_resp_integer(out, cv_raft_left_ms(member->raft));
+    cv_resp_word(out, "grace_ms");
+    cv_resp_integer(out, (int64_t)cv_recollection_grace_ms(member));
     cv_resp_word(out, "raft_leader");
     if (member->raft->leader)
         cv_resp_integer(out, log_leader(member->raft));
@@ -136,7 +138,7 @@ void cv_facts_view(struct cv_session *session, const struct cv_resp_command *com
     const struct cv_view *view = &member->host.view;
     struct cv_resp_writer *out = &session->out;
     (void)command;
-    cv_resp_map(out, member->raft ? 9 : 6);
+    cv_resp_map(out, member->raft ? 10 : 6);
     cv_resp_word(out, "mode");
     cv_resp_word(out, cv_member_mode(member));
     if (member->raft)

@@ -91,6 +91,9 @@ const struct cv_number cv_number_table[] = {
      AT(lease_ms)},
     {"raft", "lease_length_ms", "conclave_lease_seconds", "Length of a lease.", 1000, AT(lease_length_ms)},
     {"raft", "lapses", "conclave_lease_lapses_total", "Leases that ran out.", 1, AT(lapses)},
+    {"raft", "grace_ms", "conclave_grace_left_seconds",
+     "Time of grace that is left: new grants wait for those who claim what they held before all nodes forgot it.", 1000,
+     AT(grace_ms)},
     {"log", "raft_leader", "conclave_raft_leader", "Id of the node that leads the log, -1 if none is known.", 1,
      AT(raft_leader)},
     {"log", "raft_term", "conclave_raft_term", "Term of the log.", 1, AT(raft_term)},
@@ -164,6 +167,7 @@ static void gather_raft(const struct cv_raft *raft, struct cv_numbers *numbers)
     numbers->lease_ms = cv_raft_left_ms(raft);
     numbers->lease_length_ms = (int64_t)(raft->lease.terms.length_us / 1000);
     numbers->lapses = (int64_t)raft->lapses;
+    numbers->grace_ms = (int64_t)cv_recollection_grace_ms(raft->member);
     if (raft->breaker) {
         numbers->tie_entry = (int64_t)raft->term;
         numbers->tie_reached = !cv_breaker_trouble(raft->breaker);

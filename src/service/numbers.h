@@ -21,7 +21,7 @@ struct cv_numbers {
     int64_t bytes_in, bytes_out, refused_peers, cut_off_peers, dropped_peers, disagreements;
     int64_t names, held, waiting, grants, releases, losses, lending_notices;
     int64_t heartbeat_ms, suspicions, mistakes, mistaken_ms, outages;
-    int64_t lease_ms, lease_length_ms, lapses, raft_leader, raft_term, raft_committed, raft_stored;
+    int64_t lease_ms, lease_length_ms, lapses, grace_ms, raft_leader, raft_term, raft_committed, raft_stored;
     int64_t tie_entry, tie_reached;
     int64_t disk_writes, disk_write_us, disk_slowest_us, disk_last_us, disk_free, disk_size;
     int64_t certificate_expires;

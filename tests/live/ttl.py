@@ -6,6 +6,7 @@
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import secrets as secret_tokens
@@ -148,6 +149,40 @@ def all_restarted():
         finally:
             for command in commands + readers:
                 command.kill()
+
+
+def told_of_grace(group, left):
+    """What operators and programs see: VIEW, INFO and `conclave status` and `doctor`, as people and programs read them."""
+    servers = ",".join(group.address(node) for node in group.members)
+    client = group.client(2)
+    info = dict(line.split(":", 1) for line in client.ask("INFO", "raft").splitlines() if ":" in line)
+    assert bool(int(info["grace_ms"])) == left and bool(client.ask("VIEW")["grace_ms"]) == left, info
+
+    def ask(*words):
+        return subprocess.run([CONCLAVE, *words], env={**os.environ, "CONCLAVE_SERVER": servers}, capture_output=True, text=True,
+                              check=False, timeout=PATIENCE).stdout
+
+    assert ("in the time of grace until " in ask("status")) == left, ask("status")
+    assert ("grace_ms" in json.loads(ask("status", "--json"))) == left
+    findings = json.loads(ask("doctor", "--json", *(word for node in group.members for word in ("--connect", group.address(node)))))
+    told = [finding for finding in findings["findings"] if finding["check"] == "grace"]
+    assert len(told) == left and all("new grants wait" in finding["text"] and finding["severity"] == "warning" for finding in told), told
+
+
+def grace_is_told():
+    """All nodes have forgotten a promise of 20 s: whoever looks is told why nothing new is granted."""
+    with Group(3) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", 15000, "SECRET", SECRET)
+        told_of_grace(group, False)
+        group.kill(1, 2, 3)
+        group.start()
+        group.await_view()
+        told_of_grace(group, True)
+        lines = (group.directory / "2.log").read_text(encoding="utf-8").splitlines()
+        assert any(" event=grace " in line and "new grants wait" in line and "level=warning" in line for line in lines), lines
+        assert group.client(2).ask("LOCK", "other", "WAIT", 100) is None
+        assert patiently(group.client(3), "RENEW", "job", fence, "SECRET", SECRET, "TTL", 15000) == 15000
 
 
 # ---- single faults ----
@@ -368,7 +403,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted]
+         rolling_restart, rolling_kill, all_restarted, grace_is_told]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
