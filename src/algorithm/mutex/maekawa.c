@@ -202,6 +202,9 @@ static void queue_up(struct cv_self *me, struct wish wish)
 {
     struct state *my = me->state;
     struct wish *waiting = queue(me);
+    /* Who asks again though it waits may have filled it, and this node's own wishes are not looked at before. */
+    if (cv_parameter(me, LITERAL) && my->waiting == sets_of(me->group, me->node))
+        my->waiting--;
     uint32_t place = my->waiting++;
     for (; place && before(me, &wish, &waiting[place - 1]); place--)
         waiting[place] = waiting[place - 1];
