@@ -255,11 +255,14 @@ static int set_scenario(const struct replay *replay, struct replay_story *story,
     return error;
 }
 
-/* What went wrong, as far as the properties want to know: every new view may begin the queues anew. */
+/* What went wrong, as far as the properties want to know: every new view may begin the queues anew. More of them than
+   anything that happened change no verdict, whatever number a recording gives its views. */
 static int set_faults(const struct replay *replay, struct replay_story *story)
 {
     struct cv_scenario *scenario = &story->scenario;
-    const size_t faults = replay->break_count + (replay->views > 1 ? replay->views - 1 : 0);
+    const size_t renewals = replay->views > 1 ? (size_t)replay->views - 1 : 0;
+    const size_t most = story->count + story->grant_count + 1;
+    const size_t faults = replay->break_count + (renewals < most ? renewals : most);
     scenario->crashes = calloc(faults + 1, sizeof *scenario->crashes);
     if (!scenario->crashes)
         return CV_ENOMEM;
