@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stories of a group whose views are agreed: at every step all that may grant are in one view, and at most one believes
- * that it holds the lock. Then the same with something broken on purpose: it has to be found.
+ * that it holds the lock. With --sabotage the same with something broken on purpose: it has to be found.
  *
- *     assembly [--tied] [--stories N] [--seed S]
+ *     assembly [--tied] [--sabotage] [--stories N] [--seed S]
  *
- * One of these shows so rarely that it is left to runs of many stories.
+ * One sabotage shows so rarely that it is left to runs of many stories.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const char *const names[SABOTAGES] = {
     [FORMER_DROPPED] = "former terms that are forgotten at once",
 };
 
-static bool tied;
+static bool tied, sabotaged;
 
 static uint64_t number(int argc, char **argv, const char *name, uint64_t fallback)
 {
@@ -97,10 +97,13 @@ int main(int argc, char **argv)
     struct world *world = malloc(sizeof *world);
     if (!world)
         return 2;
-    tied = argc > 1 && strcmp(argv[1], "--tied") == 0;
+    for (int i = 1; i < argc; i++) {
+        tied |= strcmp(argv[i], "--tied") == 0;
+        sabotaged |= strcmp(argv[i], "--sabotage") == 0;
+    }
     int code = tell_stories(world, seed, stories);
     for (enum sabotage sabotage = NOTHING_BROKEN + 1; sabotage < SABOTAGES; sabotage++)
-        if (fits(sabotage, stories))
+        if (sabotaged && fits(sabotage, stories))
             code |= find_sabotage(world, sabotage, seed);
     free(world);
     return code;
