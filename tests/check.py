@@ -41,7 +41,8 @@ FOUND = [
     ("wireless -n 3 --graph ring --cuts 1", "everyone-learns", 6),
     ("central -n 3 --cuts 1 --unordered", "no-deadlock", 4),
     ("central -n 2 --crashes 1 --recoveries 1 --missed 1 --property every-request", "every-request", 4),
-    ("ring-basic -n 3 --crashes 1 --recoveries 1", "agreement", 25),
+    ("chang-roberts -n 3 --crashes 1 --recoveries 1 --unordered", "everyone-learns", 14),
+    ("voting -n 3 --set backoff=0 --crashes 1 --recoveries 1 --property exclusion", "exclusion", 14),
     ("lamport -n 2 --crashes 1 --recoveries 1 --unordered --property exclusion", "exclusion", 8),
 ]
 
@@ -69,6 +70,10 @@ HELD = [
     "wireless -n 3 --graph line --crashes 1",
     *(f"wireless --ids {ids} --graph {graph} --crashes 2" for graph in ("line", "ring") for ids in ("1,2,3", "1,3,2", "2,1,3")),
     "wireless -n 3 --graph star --crashes 2 --unordered",
+    "chang-roberts -n 3 --crashes 1 --recoveries 1",  # an old ballot made who followed the leader participate again
+    "ring-basic -n 2 --crashes 2 --recoveries 2",
+    "ring-basic --ids 1,2,3 --crashes 1 --recoveries 1",
+    *(f"wireless --ids 1,2,3 --graph {graph} --crashes 1 --recoveries 1" for graph in ("line", "star")),
     "central -n 3 --entries 2",
     "central-deny -n 3 --entries 2",
     "token-ring -n 3 --entries 2",
@@ -144,6 +149,9 @@ MUTANTS = {
     "voting-votes-twice": ("-n 2", "exclusion"),
     "bully-believes-everybody": ("-n 3 --crashes 1 --recoveries 1", "agreement"),
     "bully-comes-back-silently": ("-n 2 --crashes 1 --recoveries 1", "everyone-learns"),
+    "chang-roberts-believes-old-news": ("--ids 1,2,3 --crashes 1 --recoveries 1", "agreement"),
+    "ring-basic-believes-old-news": ("--ids 1,2,3 --crashes 1 --recoveries 1", "agreement"),
+    "wireless-waits-for-the-returned": ("-n 3 --graph line --crashes 1 --recoveries 1", "everyone-learns"),
     "ring-list-comes-back-silently": ("-n 2 --crashes 1 --recoveries 1", "best-wins"),
     "bully-asks-in-vain": ("-n 3", "everyone-learns"),
     "bully-calls-twice": ("-n 3 --crashes 1", "one-election"),
@@ -274,6 +282,33 @@ def check_depth_first(directory):
     done = run("lamport -n 4 --no-reduction --depth-first --memory 16M --json".split())
     expect("the bound on memory, depth first", done.returncode == 2 and json.loads(done.stdout)["bytes"] < 24 << 20,
            done.stdout)
+
+
+# What an algorithm does not claim: the check, and what it assumes.
+OUTSIDE = {
+    "voting -n 3 --set backoff=0 --crashes 1 --recoveries 1 --property exclusion": "nobody comes back from a crash",
+    "chang-roberts -n 3 --crashes 1 --recoveries 1 --unordered": "messages stay in order if somebody comes back",
+    "ricart-agrawala -n 2 --crashes 1": "nobody dies",
+    "lamport -n 2 --unordered --property exclusion": "messages stay in order",
+    "bully -n 3 --timeouts any": "messages do not take longer than its timeouts allow",
+    "bully -n 3 --cuts 1": "no message is lost",
+    "ring-list -n 3 --suspicions 1": "its failure detector makes no mistakes",
+}
+
+
+def check_outside():
+    """A violation where an assumption does not hold is told as one."""
+    for line, assumed in OUTSIDE.items():
+        told = run(line.split()).stdout
+        expect(f"{line}: outside of what it assumes",
+               f"the algorithm assumes that {assumed}\n" in told and "verdict   violated, outside of what it assumes: " in told, told)
+        result = json.loads(run([*line.split(), "--json"]).stdout)
+        expect(f"{line}: outside, as JSON", result["outside"] == [assumed], result["outside"])
+    for line in ("maekawa-plain -n 3", "voting -n 2 --crashes 1"):  # within
+        told = run(line.split()).stdout
+        expect(f"{line}: violated within what it assumes", "verdict   violated: " in told, told)
+        result = json.loads(run([*line.split(), "--json"]).stdout)
+        expect(f"{line}: within, as JSON", result["outside"] == [], result["outside"])
 
 
 ARRANGEMENTS = {"peterson -n 3": 2, "peterson -n 4": 6, "franklin -n 4": 6, "chang-roberts -n 5": 24, "token-ring -n 3": 6,
@@ -475,7 +510,7 @@ def check_restless(directory):
 def check_contract():
     result = json.loads(run("bully -n 3 --json".split()).stdout)
     keys = ["schema", "algorithm", "nodes", "arrangements", "verdict", "complete", "states", "transitions", "depth", "seconds", "bytes",
-            "properties", "counterexample", "ids", "command"]
+            "properties", "counterexample", "ids", "outside", "command"]
     expect("the keys of the JSON", list(result) == keys, list(result))
     expect("the command repeats it", result["command"] == "conclave check bully -n 3 --json", result["command"])
     counts = {json.loads(run(f"ricart-agrawala -n 3 --no-reduction --json {more}".split()).stdout)["states"]
@@ -566,6 +601,7 @@ def main(words):
             check_arrangements(directory)
             check_refused(directory)
             check_all_found(directory)
+            check_outside()
             check_depth_first(directory)
             check_complaints(directory)
             check_restless(directory)

@@ -553,7 +553,9 @@ enum cv_assumption {
     CV_BOUNDED_DELAY = 1u << 3, /* no message takes longer than D; timeouts rely on it */
     CV_KNOWN_GROUP = 1u << 4,   /* everybody knows everybody's id and address */
     CV_DETECTOR = 1u << 5,      /* crashes are told, truly and to all */
-    CV_CONNECTED = 1u << 6      /* the graph is in one piece */
+    CV_CONNECTED = 1u << 6,     /* the graph is in one piece */
+    CV_NO_RECOVERY = 1u << 7,   /* a node that dies does not come back during a run */
+    CV_FIFO_RECOVERY = 1u << 8 /* if a node comes back, messages between two nodes arrive in the order they were sent */
 };
 
 /* What the algorithm promises when its assumptions hold. The runtimes judge each run by it. */

@@ -36,6 +36,36 @@ static void json_decision(struct cv_json *json, const struct cv_scenario *scenar
     cv_json_close(json, '}');
 }
 
+/* ---- assumptions ---- */
+
+#define MOST_UNMET 8u
+
+/* What the algorithm takes for granted and this check does not grant: so many, each a clause. */
+static uint32_t unmet_assumptions(const struct check_report *report, const char *unmet[MOST_UNMET])
+{
+    const uint32_t assumes = report->scenario->algorithm->assumes;
+    const struct cv_check_options *options = &report->request->options;
+    const bool unordered = report->scenario->unordered;
+    const struct {
+        bool wanted;
+        uint32_t assumption;
+        const char *text;
+    } every[MOST_UNMET] = {
+        {options->crashes, CV_NO_CRASH, "nobody dies"},
+        {options->recoveries, CV_NO_RECOVERY, "nobody comes back from a crash"},
+        {options->cuts, CV_RELIABLE, "no message is lost"},
+        {unordered, CV_FIFO, "messages stay in order"},
+        {unordered && options->recoveries, CV_FIFO_RECOVERY, "messages stay in order if somebody comes back"},
+        {options->any_time, CV_BOUNDED_DELAY, "messages do not take longer than its timeouts allow"},
+        {options->suspicions || options->missed, CV_DETECTOR, "its failure detector makes no mistakes"},
+    };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MOST_UNMET; i++)
+        if (every[i].wanted && assumes & every[i].assumption)
+            unmet[count++] = every[i].text;
+    return count;
+}
+
 void check_report_json(FILE *out, const struct check_report *report)
 {
     const struct cv_check_result *result = report->result;
@@ -74,6 +104,12 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_open(&json, "ids", '[');
     for (cv_node node = 0; node < report->scenario->group.nodes; node++)
         cv_json_count(&json, NULL, report->scenario->group.ids[node]);
+    cv_json_close(&json, ']');
+    const char *unmet[MOST_UNMET];
+    const uint32_t unmet_count = unmet_assumptions(report, unmet);
+    cv_json_open(&json, "outside", '[');
+    for (uint32_t i = 0; i < unmet_count; i++)
+        cv_json_text(&json, NULL, unmet[i]);
     cv_json_close(&json, ']');
     cv_json_text(&json, "command", report->request->command);
     cv_json_close(&json, '}');
@@ -135,30 +171,30 @@ static void text_arrangement(FILE *out, const struct check_report *report)
     putc('\n', out);
 }
 
-/* What the algorithm takes for granted and this check does not grant. */
 static void text_assumptions(FILE *out, const struct check_report *report)
 {
-    const uint32_t assumes = report->scenario->algorithm->assumes;
-    const struct cv_check_options *options = &report->request->options;
-    if (options->crashes && assumes & CV_NO_CRASH)
-        fputs("note      the algorithm assumes that nobody dies\n", out);
-    if (options->cuts && assumes & CV_RELIABLE)
-        fputs("note      the algorithm assumes that no message is lost\n", out);
-    if (report->scenario->unordered && assumes & CV_FIFO)
-        fputs("note      the algorithm assumes that messages stay in order\n", out);
-    if (options->any_time && assumes & CV_BOUNDED_DELAY)
-        fputs("note      the algorithm assumes that messages do not take longer than its timeouts allow\n", out);
-    if ((options->suspicions || options->missed) && assumes & CV_DETECTOR)
-        fputs("note      the algorithm assumes that its failure detector makes no mistakes\n", out);
+    const char *unmet[MOST_UNMET];
+    const uint32_t count = unmet_assumptions(report, unmet);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "note      the algorithm assumes that %s\n", unmet[i]);
 }
 
-static void text_verdict(FILE *out, const struct cv_check_result *result)
+/* A broken promise about names is wrong in any case. */
+static bool is_outside(const struct check_report *report)
 {
+    const char *unmet[MOST_UNMET];
+    return unmet_assumptions(report, unmet) && report->result->judgement.verdict == CV_VIOLATED &&
+           !report->result->broken_promise;
+}
+
+static void text_verdict(FILE *out, const struct check_report *report)
+{
+    const struct cv_check_result *result = report->result;
     const struct cv_judgement *judgement = &result->judgement;
     fprintf(out, "verdict   %s%s%s", paint(judgement->verdict), cv_verdict_name(judgement->verdict), plain());
     if (judgement->verdict == CV_UNFINISHED)
         fprintf(out, ": explored %llu states, unfinished (%s)", (unsigned long long)result->states, result->stopped);
-    const char *before = ": ";
+    const char *before = is_outside(report) ? ", outside of what it assumes: " : ": ";
     for (uint32_t i = 0; i < judgement->finding_count; i++)
         if (judgement->findings[i].verdict == CV_VIOLATED) {
             fprintf(out, "%s%s: %s", before, judgement->findings[i].name, judgement->findings[i].detail);
@@ -187,7 +223,7 @@ void check_report_text(FILE *out, const struct check_report *report)
     text_assumptions(out, report);
     if (*result->promise && !(result->broken_promise && !report->request->options.property))
         fprintf(out, "note      %s; it was not relied on\n", result->promise);
-    text_verdict(out, result);
+    text_verdict(out, report);
     if (result->trail.count && report->request->replay)
         fprintf(out, "replay    conclave sim --replay %s --diagram\n", report->request->replay);
     else if (result->trail.count)

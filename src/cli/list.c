@@ -15,10 +15,16 @@ struct word {
 };
 
 static const struct word assumptions[] = {
-    {CV_RELIABLE, "reliable links"},        {CV_FIFO, "FIFO links"},
-    {CV_NO_CRASH, "no crash during a run"}, {CV_BOUNDED_DELAY, "delays at most D"},
-    {CV_KNOWN_GROUP, "known group"},        {CV_DETECTOR, "failure detector"},
-    {CV_CONNECTED, "connected graph"},      {0, NULL},
+    {CV_RELIABLE, "reliable links"},
+    {CV_FIFO, "FIFO links"},
+    {CV_NO_CRASH, "no crash during a run"},
+    {CV_BOUNDED_DELAY, "delays at most D"},
+    {CV_KNOWN_GROUP, "known group"},
+    {CV_DETECTOR, "failure detector"},
+    {CV_CONNECTED, "connected graph"},
+    {CV_NO_RECOVERY, "no return of the dead"},
+    {CV_FIFO_RECOVERY, "FIFO links if nodes come back"},
+    {0, NULL},
 };
 
 static const struct word claims[] = {

@@ -133,5 +133,7 @@ bool cv_scenario_keeps_assumptions(const struct cv_scenario *scenario)
     const bool changes = scenario->crash_count || scenario->recovery_count || scenario->suspicion_count;
     const bool loses = scenario->partition_count != 0;
     return (!changes || scenario->views || !(assumes & CV_NO_CRASH)) && (!loses || !(assumes & CV_RELIABLE)) &&
-           (!scenario->unordered || !(assumes & CV_FIFO));
+           (!scenario->unordered || !(assumes & CV_FIFO)) &&
+           (!scenario->recovery_count || scenario->views || !(assumes & CV_NO_RECOVERY)) &&
+           (!scenario->recovery_count || !scenario->unordered || !(assumes & CV_FIFO_RECOVERY));
 }

@@ -11,7 +11,7 @@
  * Liveness  the best rank goes round once: at most 3n - 1 message times, if nobody fails
  * Cost      one caller 2n + δ, δ steps before the best node; all call: n(n+1)/2 + n at worst
  * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
- *           stops circulating, and those who were waiting call again
+ *           stops circulating, and those who were waiting call again. A node may come back if links are FIFO
  */
 #include <conclave/algorithm.h>
 
@@ -49,11 +49,14 @@ static void follow(struct cv_self *me, cv_rank leader)
     cv_elected(me, cv_rank_id(leader));
 }
 
-/* A result that a better one has overtaken: somebody came back, and took part in a later run. */
+/*
+ * A result that a better one has overtaken: its ring was closed over a node that came back and leads. Old ballots may
+ * make me wait once more, but not for such a result. If that leader has died since, the detector tells, and I call.
+ */
 static bool is_old_news(const struct cv_self *me, cv_rank leader)
 {
     const struct state *my = me->state;
-    return !my->participating && cv_knows_leader(me) && leader < cv_rank_make(my->attribute, cv_leader(me));
+    return cv_knows_leader(me) && leader < cv_rank_make(my->attribute, cv_leader(me));
 }
 
 static void on_election(struct cv_self *me, const struct cv_message *message)
@@ -155,7 +158,7 @@ const struct cv_algorithm cv_chang_roberts = {
     .title = "Chang and Roberts' ring election",
     .citation = "E. Chang, R. Roberts, CACM 22(5), 1979",
     .topology = CV_RING,
-    .assumes = CV_RELIABLE | CV_DETECTOR,
+    .assumes = CV_RELIABLE | CV_DETECTOR | CV_FIFO_RECOVERY,
     .claims = CV_ELECTION_CLAIMS,
     .kinds = kinds,
     .costs = costs,

@@ -51,11 +51,14 @@ static void follow(struct cv_self *me, cv_rank leader)
     cv_elected(me, cv_rank_id(leader));
 }
 
-/* A result that a better one has overtaken: somebody came back, and took part in a later run. */
+/*
+ * A result that a better one has overtaken: its ring was closed over a node that came back and leads. Old ballots may
+ * make me wait once more, but not for such a result. If that leader has died since, the detector tells, and I call.
+ */
 static bool is_old_news(const struct cv_self *me, cv_rank leader)
 {
     const struct state *my = me->state;
-    return !my->waiting && cv_knows_leader(me) && leader < my->leader;
+    return cv_knows_leader(me) && leader < my->leader;
 }
 
 static void on_election(struct cv_self *me, const struct cv_message *message)

@@ -24,7 +24,8 @@
  *           that may follow another: in a connected part they end with the same leader, which is the best
  * Liveness  of the elections in a part the one with the highest tag reaches everybody and ends
  * Cost      one source, E links: 4E − (n − 1) messages in 3ecc time, or 2 more
- * Assumes   reliable links, as long as they last; a failure detector that tells of lost and returning nodes
+ * Assumes   reliable links, as long as they last; a failure detector that tells of lost and returning nodes; FIFO
+ *           links if a node returns
  */
 #include <conclave/algorithm.h>
 
@@ -304,7 +305,7 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
         my->link[cv_neighbour_index(me, from)] |= STRANGER;
         if (theirs->tag > my->tag)
             await_no_more(me, from); /* it will not come down to my election */
-    } else if (my->phase == OUTSIDE && theirs->leader < my->best) {
+    } else if (my->phase == OUTSIDE && (theirs->leader < my->best || lost(me, theirs->leader))) {
         call(me);
     } else if (theirs->leader < my->best) {
         tell(me, from, MERGE);
@@ -399,7 +400,7 @@ const struct cv_algorithm cv_wireless = {
     .title = "Election in wireless ad hoc networks",
     .citation = "S. Vasudevan, J. Kurose, D. Towsley, ICNP 2004",
     .topology = CV_GRAPH,
-    .assumes = CV_RELIABLE | CV_DETECTOR,
+    .assumes = CV_RELIABLE | CV_DETECTOR | CV_FIFO_RECOVERY,
     .claims = CV_ELECTION_CLAIMS | CV_PER_COMPONENT,
     .kinds = kinds,
     .costs = costs,
