@@ -386,7 +386,7 @@ static void objected(void *context, const struct cv_frame *hello, enum cv_refusa
     if (why == peer->objection)
         return;
     peer->objection = why;
-    if (why == CV_REFUSAL_UNDECIDED)
+    if (why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
         return;
     cv_note(CV_DIARY_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
     if (why == CV_REFUSAL_MODE)

@@ -7,6 +7,7 @@
 #include "live/wire.h"
 
 #define RECENT_US 15000000u
+#define OLD_NEWS_BEATS 4u /* what a process said before it ended is here after so many heartbeats */
 
 const char *cv_refusal_text(enum cv_refusal why)
 {
@@ -19,6 +20,7 @@ const char *cv_refusal_text(enum cv_refusal why)
         [CV_REFUSAL_DIRECTORY] = "its directory is another one than that of the member; conclave replace",
         [CV_REFUSAL_RESTORED] = "its directory is an old copy of that of the member; conclave replace",
         [CV_REFUSAL_DUPLICATE] = "two processes have this id; end one of them",
+        [CV_REFUSAL_OCCUPIED] = "another process with this id is connected",
         [CV_REFUSAL_MEMBERS] = "it lists other [members], and no group is founded yet",
         [CV_REFUSAL_UNDECIDED] = "its directory is empty, and this node has yet to learn who belongs to the group",
     };
@@ -44,11 +46,23 @@ struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv
                              .refusal = why};
 }
 
-/* A process that another one has taken the place of is back, and the other one is there: both live. */
-static bool is_duplicate(const struct cv_peer *peer, const struct cv_frame *hello)
+/*
+ * Of two processes with one id the one stays that is connected and speaks. Another may be its successor, come faster
+ * than the news of its end: it has to try again, until the first is gone, or is heard of so much later that it lives.
+ */
+static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame *hello)
 {
     const uint32_t process = (uint32_t)(hello->stream >> 32);
-    return process != peer->process && process == peer->before && peer->greeted;
+    const uint64_t patience_us = OLD_NEWS_BEATS * peer->peers->heartbeat_us;
+    if (process == peer->process || !peer->greeted)
+        return CV_REFUSAL_NONE;
+    if (process == peer->before)
+        return CV_REFUSAL_DUPLICATE; /* it was missed, and its place is taken */
+    if (process != peer->rival) {
+        peer->rival = process;
+        peer->rival_us = cv_loop_now();
+    }
+    return peer->detector.last_us > peer->rival_us + patience_us ? CV_REFUSAL_DUPLICATE : CV_REFUSAL_OCCUPIED;
 }
 
 /* Of the same group: is it the directory that is remembered, and has it lost nothing since? */
@@ -85,7 +99,7 @@ static enum cv_refusal judge_group(const struct cv_peers *peers, const struct cv
 enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)
 {
     const struct cv_roster *roster = peers->roster;
-    const struct cv_peer *peer = cv_peers_of(peers, hello->from);
+    struct cv_peer *peer = cv_peers_of(peers, hello->from);
     const cv_id me = roster->ids[roster->me];
     if (hello->to != me || hello->from == me)
         return CV_REFUSAL_NONE; /* it means somebody else, and is refused for that */
@@ -96,5 +110,5 @@ enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv
     const enum cv_refusal why = roster->mode == CV_MODE_RAFT    ? judge_group(peers, peer, hello)
                                 : hello->group != roster->group ? CV_REFUSAL_GROUP
                                                                 : CV_REFUSAL_NONE;
-    return why ? why : is_duplicate(peer, hello) ? CV_REFUSAL_DUPLICATE : CV_REFUSAL_NONE;
+    return why ? why : judge_process(peer, hello);
 }

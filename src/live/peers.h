@@ -34,6 +34,7 @@ enum cv_refusal {
     CV_REFUSAL_DIRECTORY, /* its directory is not the one that the member of its id had */
     CV_REFUSAL_RESTORED,  /* its directory is an old copy */
     CV_REFUSAL_DUPLICATE, /* another process says that it is this member */
+    CV_REFUSAL_OCCUPIED,  /* the same, perhaps: that process has yet to be heard of again, or to be missed */
     CV_REFUSAL_MEMBERS,   /* neither belongs to a group, and they do not list the same members */
     CV_REFUSAL_UNDECIDED, /* its directory is empty, and whether that may be this node does not know yet */
     CV_REFUSALS
@@ -75,6 +76,8 @@ struct cv_peer {
     struct cv_peer *next;          /* of those who are gone for good, until they are freed */
     struct cv_stranger told;       /* what it said of itself when it was last greeted */
     uint32_t process, before;      /* which process that was, and which one before it; 0: none */
+    uint32_t rival;                /* a process that wanted to take its place while it was connected, */
+    uint64_t rival_us;             /* and since when */
     uint32_t refusal;              /* why it has refused this node, as it was told to the operator */
     enum cv_refusal objection;     /* why somebody of its id was last refused, as it was told to the operator */
     uint64_t objected_us;          /* and when */

@@ -306,30 +306,57 @@ def duplicate():
         group.kill(9, which=signal.SIGTERM)
 
 
+def twin_of(group, node, saved=False):
+    """The file 9.conf: the same id at other addresses, with an empty directory or a copy of the node's own."""
+    text = (group.directory / f"{node}.conf").read_text(encoding="utf-8")
+    text = text.replace(f"{group.directory}/{node}.sock", f"{group.directory}/9.sock").replace(
+        f"{group.directory}/{node}\n", f"{group.directory}/9\n").replace(
+        f"peers = 127.0.0.1:{group.ports[node]}", f"peers = 127.0.0.1:{free_port()}")
+    (group.directory / "9.conf").write_text(text, encoding="utf-8")
+    if saved:
+        shutil.copytree(group.directory / str(node), group.directory / "9")
+
+
+def copied():
+    """A second process with a copy of a member's directory ends, with a line; the first one goes on, and so do its clients."""
+    for node in (1, 3):  # that calls the others, and that is called by them
+        with House(3) as group:
+            group.await_votes([1, 2, 3])
+            holder = group.client(node)
+            fence = holder.ask("LOCK", "held")
+            before = group.view(2)["epoch"]
+            twin_of(group, node, saved=True)
+            group.start(9)
+            group.refused(9, f"another process runs with the id {node}")
+            assert group.view(2)["epoch"] == before and holder.ask("RENEW", "held", fence) and not holder.pushes
+            group.await_log(2, "two processes have this id")
+
+
 def duplicate_of_static():
-    """Without directories: of two processes with one id the first ends, with a line, and the views do not change for ever."""
-    group = House(3, mode="static")
-    try:
-        group.start()
-        end = time.monotonic() + PATIENCE
-        while not all(group.grants(node) for node in (1, 2, 3)):
-            assert time.monotonic() < end, [group.log(node) for node in (1, 2, 3)]
-            time.sleep(0.05)
-        before = group.view(2)["epoch"]
-        text = (group.directory / "1.conf").read_text(encoding="utf-8")
-        text = text.replace(f"{group.directory}/1.sock", f"{group.directory}/9.sock").replace(
-            f"{group.directory}/1\n", f"{group.directory}/9\n").replace(
-            f"peers = 127.0.0.1:{group.ports[1]}", f"peers = 127.0.0.1:{free_port()}")
-        (group.directory / "9.conf").write_text(text, encoding="utf-8")
-        group.start(9)
-        group.refused(1, "another process runs with the id 1")
-        group.await_log(2, "two processes have this id")
-        time.sleep(2)
-        assert group.view(2)["epoch"] <= before + 3, (before, group.view(2))
-    finally:
-        group.__exit__()
+    """Without directories: of two processes with one id the second ends, with a line, and the first one notices nothing."""
+    for node in (1, 3):
+        group = House(3, mode="static")
+        try:
+            group.start()
+            end = time.monotonic() + PATIENCE
+            while not all(group.grants(member) for member in (1, 2, 3)):
+                assert time.monotonic() < end, [group.log(member) for member in (1, 2, 3)]
+                time.sleep(0.05)
+            holder = group.client(node)
+            fence = holder.ask("LOCK", "held")
+            before = group.view(2)["epoch"]
+            twin_of(group, node)
+            group.start(9)
+            group.refused(9, f"another process runs with the id {node}")
+            group.await_log(2, "two processes have this id")
+            assert group.view(2)["epoch"] == before and holder.ask("RENEW", "held", fence) and not holder.pushes
+            group.kill(node)  # whoever comes after it is let in
+            group.start(node)
+            group.await_view([1, 2, 3])
+        finally:
+            group.__exit__()
 
 
 if __name__ == "__main__":
     sys.exit(main([lost_disk, lost_journal, restored, started_since, two_wiped, swapped, founded_by_all,
-                   founded_by_a_majority, founded_with_crashes, different_lists, two_groups, duplicate, duplicate_of_static]))
+                   founded_by_a_majority, founded_with_crashes, different_lists, two_groups, duplicate, copied, duplicate_of_static]))
