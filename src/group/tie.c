@@ -48,7 +48,7 @@ static void promise(struct cv_tie *tie, uint64_t now_us)
 /* Who is inside, together with the other, looks only now and then; who is left out has to see that the other writes. */
 void cv_tie_tick(struct cv_tie *tie, bool needy, uint64_t now_us)
 {
-    const bool inside = is_inside(tie), urgent = tie->reached && (tie->proposing || tie->untold);
+    const bool inside = is_inside(tie), urgent = tie->reached && (tie->proposing || tie->untold || tie->noting);
     const bool renews = inside && now_us >= tie->quiet_us && (needy || tie->mine.entry.members == cv_set_of(tie->me));
     const uint64_t pause_us = urgent ? 0 : inside && !renews ? tie->look_us : tie->renew_us;
     if (tie->step != CV_TIE_REST || now_us < tie->rested_us + pause_us)

@@ -39,6 +39,7 @@ struct cv_tie_block {
     uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
     struct cv_proposal value;
     struct cv_lease_terms lease; /* that its writer counts by */
+    uint32_t longest_ttl_s;      /* of the promises that its writer has taken part in, or is about to */
 };
 
 /* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */
@@ -83,6 +84,7 @@ struct cv_tie {
     uint64_t quiet_us;     /* nothing is promised before: the other was faster */
     bool proposing;
     struct cv_proposal wish;
+    bool noting;         /* what else stands in this node's block has changed, and has to be written */
     bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
     bool reached;        /* the file, the last time */
     const char *trouble; /* why not, or NULL */

@@ -3,7 +3,7 @@
  * A block as bytes, little-endian:
  *
  *     mark 8, version 4, id 4, the other's id 4, lease in milliseconds 4, epoch 8, promised 8, accepted 8,
- *     entry 4, value 4, drift in parts per million 4, unused 4, a sum of all that 8
+ *     entry 4, value 4, drift in parts per million 4, longest time to live in seconds 4, a sum of all that 8
  */
 #include <string.h>
 #include <xxhash.h>
@@ -12,7 +12,7 @@
 #include "group/tie.h"
 
 #define MARK 0x6569742e636e6f63ull /* "conc.tie" */
-#define VERSION 2u
+#define VERSION 3u
 #define SUM_AT 64u
 
 static void put_32(unsigned char *at, uint32_t number)
@@ -60,6 +60,7 @@ void cv_tie_write(const struct cv_tie_block *block, const struct cv_roster *rost
     if (block->accepted)
         put_32(bytes + 52, cv_tie_pack(&block->value));
     put_32(bytes + 56, (uint32_t)block->lease.drift_ppm);
+    put_32(bytes + 60, block->longest_ttl_s);
     put_64(bytes + SUM_AT, XXH3_64bits(bytes, SUM_AT));
 }
 
@@ -92,6 +93,7 @@ const char *cv_tie_read(const unsigned char bytes[CV_TIE_RECORD_BYTES], const st
     block->accepted = cv_take_64(&cursor);
     const uint32_t entry = cv_take_32(&cursor), value = cv_take_32(&cursor);
     block->lease.drift_ppm = cv_take_32(&cursor);
+    block->longest_ttl_s = cv_take_32(&cursor);
     if ((block->epoch && !cv_tie_unpack(entry, roster, &block->entry)) ||
         (block->accepted && !cv_tie_unpack(value, roster, &block->value)) || block->accepted > block->promised)
         return "it makes no sense";

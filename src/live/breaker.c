@@ -18,6 +18,7 @@ static void start(void *context, const struct cv_tie_block *block)
     if (block) {
         struct cv_tie_block own = *block;
         own.lease = breaker->raft->lease.terms;
+        own.longest_ttl_s = (uint32_t)(breaker->ttl_ms / 1000);
         cv_tie_write(&own, roster, roster->me, record);
     }
     cv_tie_file_start(breaker->file, block ? record : NULL);
@@ -45,6 +46,23 @@ bool cv_breaker_is_rested(const struct cv_breaker *breaker)
            cv_loop_boot() >= breaker->opened_us + cv_lease_long(&breaker->longest, breaker->longest.length_us);
 }
 
+/* The file is read for the first time, or has been written: what both blocks say of times to live. */
+static void learn_ttl(struct cv_breaker *breaker, const struct cv_tie_block blocks[CV_TIE_MEMBERS])
+{
+    struct cv_tie *tie = &breaker->tie;
+    const uint64_t own_ms = (uint64_t)blocks[tie->me].longest_ttl_s * 1000;
+    if (!tie->known)
+        breaker->ttl_ms = own_ms;
+    tie->noting = breaker->ttl_ms != own_ms;
+    cv_ttl_ceiling_found(&breaker->raft->member->ceiling, own_ms, (uint64_t)blocks[tie->other].longest_ttl_s * 1000);
+}
+
+void cv_breaker_note_ttl(struct cv_breaker *breaker, uint64_t ms)
+{
+    breaker->ttl_ms = ms;
+    breaker->tie.noting = true;
+}
+
 static void woken(uv_async_t *handle)
 {
     struct cv_breaker *breaker = handle->data;
@@ -58,6 +76,8 @@ static void woken(uv_async_t *handle)
     for (cv_node node = 0; !trouble && node < CV_TIE_MEMBERS; node++)
         breaker->longest = cv_lease_longer(breaker->longest, blocks[node].lease);
     cv_raft_look(breaker->raft); /* it may have taken long */
+    if (!trouble)
+        learn_ttl(breaker, blocks);
     cv_tie_done(&breaker->tie, trouble ? NULL : blocks, trouble, cv_loop_boot());
 }
 

@@ -20,6 +20,7 @@ struct cv_breaker {
     uint64_t patience_us, opened_us;
     struct cv_lease_terms
         longest;     /* that either has written down: what was granted before this start may last so long */
+    uint64_t ttl_ms; /* the longest time to live, as this node's block is to say */
     bool told;       /* that it cannot be reached */
     bool told_terms; /* that the other has others */
     char path[];
@@ -39,6 +40,8 @@ bool cv_breaker_propose(void *context, const struct cv_proposal *proposal);
 void cv_breaker_compare(struct cv_breaker *breaker, struct cv_lease_terms theirs);
 /* Has the file told what may have been granted before this start, and is that over? */
 bool cv_breaker_is_rested(const struct cv_breaker *breaker);
+/* Writes down that promises of this length may be made; cv_ttl_ceiling_written() tells when that stands in the file. */
+void cv_breaker_note_ttl(struct cv_breaker *breaker, uint64_t ms);
 /* Why the file is of no use now, or NULL. */
 const char *cv_breaker_trouble(const struct cv_breaker *breaker);
 

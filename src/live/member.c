@@ -528,7 +528,8 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     if (!error)
         error = cv_raft_open(&member->raft, member, settings, &away_us, complaint);
     if (!error)
-        error = cv_ttl_ceiling_open(&member->ceiling, member, settings->raft ? settings->directory : NULL, complaint);
+        error = cv_ttl_ceiling_open(&member->ceiling, member,
+                                    settings->raft && !settings->tie_breaker ? settings->directory : NULL, complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;

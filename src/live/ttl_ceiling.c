@@ -101,20 +101,35 @@ static void work(uv_work_t *request)
 }
 
 static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms);
+static void written(struct cv_ttl_ceiling *ceiling);
 
 static void done(uv_work_t *request, int status)
 {
     struct cv_ttl_ceiling *ceiling = request->data;
     struct cv_member *member = ceiling->member;
-    ceiling->writing = false;
-    if (status)
+    if (status) {
+        ceiling->writing = false;
         return;
+    }
     if (ceiling->error) {
+        ceiling->writing = false;
         cv_diary_say(CV_DIARY_DISK_FAILED, FILE_NAME ": %s", strerror(ceiling->error));
         member->failed = true;
         uv_stop(&member->loop.uv);
         return;
     }
+    written(ceiling);
+}
+
+static struct cv_breaker *breaker_of(const struct cv_ttl_ceiling *ceiling)
+{
+    return ceiling->member->raft ? ceiling->member->raft->breaker : NULL;
+}
+
+static void written(struct cv_ttl_ceiling *ceiling)
+{
+    const struct cv_member *member = ceiling->member;
+    ceiling->writing = false;
     ceiling->ms = ceiling->writing_ms;
     if (ceiling->wanted_ms > ceiling->ms)
         begin_writing(ceiling, ceiling->wanted_ms);
@@ -126,14 +141,28 @@ static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms)
 {
     ceiling->work.data = ceiling;
     ceiling->writing_ms = ms;
+    if (breaker_of(ceiling)) {
+        ceiling->writing = true;
+        cv_breaker_note_ttl(breaker_of(ceiling), ms);
+        return;
+    }
     ceiling->writing = uv_queue_work(&ceiling->member->loop.uv, &ceiling->work, work, done) == 0;
+}
+
+void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms)
+{
+    ceiling->other_ms = other_ms;
+    if (!ceiling->writing)
+        ceiling->ms = own_ms;
+    else if (own_ms == ceiling->writing_ms)
+        written(ceiling);
 }
 
 /* While a lower one is being written nothing above it is covered. */
 bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
 {
     const uint64_t safe_ms = ceiling->writing && ceiling->writing_ms < ceiling->ms ? ceiling->writing_ms : ceiling->ms;
-    if (!ceiling->directory)
+    if (!ceiling->directory && !breaker_of(ceiling))
         return true;
     if (2 * ttl_ms > ceiling->ms)
         ceiling->high_us = cv_loop_now();
@@ -148,7 +177,8 @@ bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
 
 void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms)
 {
-    if (!ceiling->directory || cv_ttl_ceiling_covers(ceiling, longest_ms) == false || ceiling->writing)
+    if ((!ceiling->directory && !breaker_of(ceiling)) || cv_ttl_ceiling_covers(ceiling, longest_ms) == false ||
+        ceiling->writing)
         return;
     const uint64_t lower_ms = round_up(longest_ms);
     if (lower_ms >= ceiling->ms || cv_loop_now() < ceiling->high_us + KEEPS_US + ceiling->ms * 1000)

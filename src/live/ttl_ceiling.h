@@ -3,6 +3,7 @@
  * The longest time to live that this node has taken part in promising, on disk: if a majority forgets what it promised,
  * since all were restarted, it is known how long to wait for those who were promised something. Rounded up (1, 2, 5,
  * 10, 20, ... seconds), so that it is written a few times in a node's life, and before the first promise above it.
+ * Two nodes with a tie-breaker have it in their blocks of that file: what one has promised alone the other must know.
  */
 #ifndef CONCLAVE_LIVE_TTL_CEILING_H
 #define CONCLAVE_LIVE_TTL_CEILING_H
@@ -17,8 +18,9 @@ struct cv_member;
 
 struct cv_ttl_ceiling {
     struct cv_member *member;
-    char *directory;     /* NULL: nothing outlasts the process */
+    char *directory;     /* NULL: nothing outlasts the process, but for what a tie-breaker's file holds */
     uint64_t ms;         /* on disk */
+    uint64_t other_ms;   /* the other node's, in a tie-breaker's file */
     uint64_t wanted_ms;  /* at least this has to be */
     uint64_t writing_ms; /* what is being written, while `writing` */
     uint64_t high_us;    /* when the last promise above the next lower step was made */
@@ -36,9 +38,12 @@ bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms);
 /* These are all promises there are, the longest of them; the ceiling may come down to it. */
 void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms);
 
+/* That is what a tie-breaker's file says now, of this node and of the other. */
+void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms);
+
 static inline uint64_t cv_ttl_ceiling_found_ms(const struct cv_ttl_ceiling *ceiling)
 {
-    return ceiling->ms;
+    return ceiling->ms > ceiling->other_ms ? ceiling->ms : ceiling->other_ms;
 }
 
 #endif

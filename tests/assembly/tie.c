@@ -136,6 +136,7 @@ static void go_on(struct node *node)
         read_blocks(node);
     } else {
         errand->busy = false;
+        node->tie.noting &= errand->fails || !errand->writes;
         cv_tie_done(&node->tie, errand->fails ? NULL : errand->read, "out of reach", world_clock_of(node));
     }
 }
@@ -144,6 +145,7 @@ void tie_step(struct node *node)
 {
     const uint64_t now = world_clock_of(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
+    node->tie.noting |= !world_draw(node->world, 2000); /* what else stands in the block may change at any time */
     cv_tie_tick(&node->tie, now < node->lease_end_us && now > granted + node->lease.terms.length_us / 2, now);
 }
 

@@ -224,6 +224,80 @@ def one_after_the_other():
         assert lock_once(pair, 2)[0] > fence
 
 
+TTL = 20000
+SECRET = "a secret of the grant"
+
+
+def renew(pair, node, fence, name="job"):
+    """By its secret; as long as the node has no view it says NOQUORUM."""
+    client, end = pair.client(node), time.monotonic() + 30
+    try:
+        while True:
+            try:
+                return client.ask("RENEW", name, fence, "SECRET", SECRET, "TTL", TTL)
+            except Refused as refused:
+                assert time.monotonic() < end, refused
+                time.sleep(0.02)
+    finally:
+        client.close()
+
+
+def is_held(pair, node, name="job"):
+    client = pair.client(node)
+    try:
+        return client.ask("LOCK", name, "WAIT", 300) is None
+    finally:
+        client.close()
+
+
+def ttl_outlives_either():
+    """A hold with a time to live goes on with the other node, whichever dies or hangs, and with a node that comes back."""
+    with Pair() as pair:
+        for victim, which in ((1, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSTOP), (2, signal.SIGTERM)):
+            survivor, holder = 3 - victim, pair.client(victim)
+            fence = holder.ask("LOCK", "job", "TTL", TTL, "SECRET", SECRET)
+            pair.kill(victim, which=which)
+            assert renew(pair, survivor, fence) == TTL and is_held(pair, survivor)
+            if which == signal.SIGSTOP:
+                pair.kill(victim, which=signal.SIGCONT)
+            else:
+                pair.start(victim)
+            pair.await_view()
+            assert renew(pair, victim, fence) == TTL and is_held(pair, victim) and is_held(pair, survivor)
+            pair.kill(survivor)
+            assert renew(pair, victim, fence) == TTL, "whoever came back knows it, too"
+            pair.start(survivor)
+            pair.await_view()
+            client = pair.client(survivor)
+            assert client.ask("UNLOCK", "job", fence, "SECRET", SECRET) == 1
+            client.close()
+
+
+def ttl_outlives_both():
+    """Both are killed: nothing new is granted in the time of grace, and whoever held something claims it."""
+    with Pair() as pair:
+        holder = pair.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", TTL, "SECRET", SECRET)
+        pair.kill(1, 2)
+        pair.start()
+        pair.await_view()
+        assert pair.view(2)["grace_ms"] > 0 and is_held(pair, 1, "another")
+        assert renew(pair, 2, fence) == TTL and is_held(pair, 1)
+
+
+def ttl_granted_alone():
+    """A node that was gone knows nothing of what the other has granted alone, and that one dies: it must not go on as if it did."""
+    with Pair() as pair:
+        pair.kill(2)
+        holder = pair.client(1)
+        fence = holder.ask("LOCK", "job", "TTL", TTL, "SECRET", SECRET)
+        pair.kill(1)
+        pair.start(2)
+        pair.await_view([2])
+        assert pair.view(2)["grace_ms"] > 0 and is_held(pair, 2, "another")
+        assert renew(pair, 2, fence) == TTL and is_held(pair, 2)
+
+
 def another_file():
     """A node that has a file of its own never goes on alone."""
     with Pair() as pair:
@@ -329,7 +403,7 @@ def wrong_settings():
 if __name__ == "__main__":
     try:
         sys.exit(main([first_killed, second_killed, first_stopped, second_stopped, cut_apart, heard_in_one_direction,
-                       file_gone_together, file_gone_alone, all_restarted, one_after_the_other, another_file,
+                       file_gone_together, file_gone_alone, all_restarted, one_after_the_other, ttl_outlives_either, ttl_outlives_both, ttl_granted_alone, another_file,
                        ended_in_order, shows_itself, seen_by_a_doctor, members_are_fixed, wrong_settings]))
     except Gone:
         sys.exit("a node ended")

@@ -19,6 +19,7 @@ static const struct cv_tie_block block = {
     .promised = 42,
     .accepted = 40,
     .value = {.members = 2, .coordinator = 1, .proposer = 1},
+    .longest_ttl_s = 3600,
 };
 
 static void written_and_read(void **state)
@@ -31,6 +32,7 @@ static void written_and_read(void **state)
     assert_int_equal(read.epoch, 5);
     assert_int_equal(read.promised, 42);
     assert_int_equal(read.accepted, 40);
+    assert_int_equal(read.longest_ttl_s, 3600);
     assert_int_equal(read.entry.members, 3);
     assert_int_equal(read.entry.coordinator, 1);
     assert_int_equal(read.entry.proposer, 0);
