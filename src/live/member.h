@@ -220,7 +220,7 @@ void cv_recollection_add(const struct cv_member *member, struct cv_instance *ins
 /* All have reported: which promises live on, who keeps each, and is there a grace? */
 void cv_recollection_settle(struct cv_member *member);
 /* The view begins with what was told. */
-void cv_recollection_end(struct cv_member *member);
+void cv_recollection_end(struct cv_member *member, const struct cv_view *view);
 /* What is left of the grace. */
 uint64_t cv_recollection_grace_ms(const struct cv_member *member);
 

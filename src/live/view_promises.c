@@ -164,7 +164,8 @@ void cv_recollection_settle(struct cv_member *member)
     }
 }
 
-void cv_recollection_end(struct cv_member *member)
+/* Readers who are still inside go on together, in a generation of the new view's: cv_lending_resume(). */
+void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
 {
     struct cv_recollection *it = &member->recollection;
     const uint64_t grace_us = it->grace_ms * 1000;
@@ -174,8 +175,10 @@ void cv_recollection_end(struct cv_member *member)
         cv_promise_drop_all(&instance->promises);
         instance->promises = instance->told;
         instance->told = NULL;
-        for (const struct cv_promise *promise = instance->promises; promise; promise = promise->next)
+        for (struct cv_promise *promise = instance->promises; promise; promise = promise->next) {
             longest_ms = promise->ttl_ms > longest_ms ? promise->ttl_ms : longest_ms;
+            promise->generation = promise->generation ? cv_view_fence(view, 0, 0) : 0;
+        }
     }
     if (!grace_us)
         cv_ttl_ceiling_settle(&member->ceiling, longest_ms);

@@ -213,7 +213,7 @@ static void install(void *context, const struct cv_view *view)
     const cv_set missing = host->view.members & (~view->members | member->anew);
     const bool lost = missing || is_anew(member);
     cv_recollection_settle(member);
-    cv_recollection_end(member);
+    cv_recollection_end(member, view);
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
     const cv_set expected = cv_peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);

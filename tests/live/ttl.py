@@ -281,6 +281,24 @@ def keepers_follow_keepers():
         free_again(group, 1, "job", fence)
 
 
+def readers_of_several_views():
+    """Readers that were let in before and after a view, at several nodes, all keep what they hold over the next views."""
+    with Group(3) as group:
+        readers = []
+        for turn, node in enumerate((1, 2, 1, 2)):
+            client = group.client(node)
+            readers.append((client, client.ask("LOCK", "table", "SHARED", "TTL", 60000, "SECRET", SECRET)))
+            group.kill(3, which=signal.SIGTERM if turn % 2 else signal.SIGKILL)
+            group.start(3)
+            group.await_view()
+            for client, fence in readers:
+                assert patiently(client, "RENEW", "table", fence) == 60000 and not client.pushes, (turn, fence, client.pushes)
+        assert group.client(3).ask("LOCK", "table", "WAIT", 300) is None, "a writer waits for all of them"
+        for client, fence in readers:
+            assert client.ask("UNLOCK", "table", fence) == 1
+        free_again(group, 3, "table", max(fence for _, fence in readers))
+
+
 # ---- whose it is ----
 
 
@@ -403,7 +421,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, grace_is_told]
+         rolling_restart, rolling_kill, all_restarted, grace_is_told, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
