@@ -60,6 +60,7 @@ def await_freed(world, node, name):
     """Asks another node for it until that grants it."""
     end_us = now_us() + 2 * FREED_S * SECOND
     while now_us() < end_us:
+        session, why = None, "gone"
         try:
             session = Session(world.history, node, world.cluster.socket(node))
             call = session.say("LOCK", name, "WAIT", 2 * FREED_S * 1000, wait_ms=2 * FREED_S * 1000)
@@ -68,11 +69,14 @@ def await_freed(world, node, name):
                 session.attend(now_us())
             if isinstance(call.answer, int):
                 world.history.note("freed", name=name)
-                session.close()
                 return
-            session.close()
-        except (Gone, Silent):
+        except Gone:
             pass
+        except Silent:
+            why = "silent"
+        finally:
+            if session:
+                session.close(why)
         yield 0.2
 
 
