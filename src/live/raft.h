@@ -221,6 +221,8 @@ int cv_raft_open_log(struct cv_raft *raft, const struct cv_settings *settings, s
 bool cv_raft_propose(void *context, const struct cv_proposal *proposal);
 /* Tells the assembly of what is agreed, and on this node's disk. */
 void cv_raft_take_entries(struct cv_raft *raft);
+/* The members whose votes count for leases and, as far as this node knows, in elections of the log, which follow. */
+cv_set cv_raft_voters(const struct cv_raft *raft);
 /* The configuration may have changed since the log began. */
 void cv_raft_arrange_seats(struct cv_raft *raft);
 

@@ -196,6 +196,25 @@ void cv_raft_arrange_seats(struct cv_raft *raft)
             give_seat(raft, node, find_seat(seats, count, cv_raft_seat(raft, node)));
 }
 
+cv_set cv_raft_voters(const struct cv_raft *raft)
+{
+    const struct cv_roster *roster = &raft->member->roster;
+    const cv_set agreed = raft->assembly.agreed.seating.voters;
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    cv_set voters = 0;
+    if (!raft->agreement)
+        return agreed;
+    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
+    for (cv_node node = 0; node < roster->count; node++) {
+        const bool belongs = roster->ids[node] != CV_NO_ID && cv_set_has(agreed, node);
+        const struct cv_seat *seat = belongs ? find_seat(seats, count, cv_raft_seat(raft, node)) : NULL;
+        if (seat && seat->role == CV_SEAT_VOTER)
+            voters |= cv_set_of(node);
+    }
+    return voters;
+}
+
 /* ---- opening ---- */
 
 /* What is remembered of each: the directory, of those in the next view, and which entry it surely keeps there. */

@@ -95,7 +95,7 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     cv_resp_integer(out, roster->ids[node]);
     if (member->raft) {
         cv_resp_word(out, "voter");
-        cv_resp_integer(out, cv_set_has(member->raft->assembly.agreed.seating.voters, node));
+        cv_resp_integer(out, cv_set_has(cv_raft_voters(member->raft), node));
         cv_resp_word(out, "directory");
         cv_resp_integer(out, roster->known[node].directory);
     }
