@@ -99,7 +99,7 @@ HELD_LONG = [
     "multicast -n 4",
     "bully -n 4 --crashes 1",
     "bully -n 4 --crashes 2",
-    "ring-list -n 4 --crashes 1",
+    "ring-list --ids 1,3,2,4 --crashes 1",
     "wireless -n 4 --graph line --crashes 1",
     *(f"wireless --ids {ids} --graph star --crashes 2" for ids in ("1,2,3,4", "2,1,3,4", "3,1,2,4", "4,1,2,3")),
     *(f"wireless --ids {ids} --graph line --crashes 2" for ids in ("1,2,3,4", "2,1,4,3", "3,2,1,4")),
