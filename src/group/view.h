@@ -76,7 +76,7 @@ struct cv_view {
 
 /*
  * The base of a view that begins now. Without a disk the only thing that is higher after a restart is the time of day:
- * milliseconds, each worth 2^22 fences, more than any member can hand out in one. If the clock is set back across a
+ * milliseconds, each worth 2^22 fences, more than a name is given in one. If the clock is set back across a
  * restart, fences may repeat; `group raft` keeps its epochs on disk instead.
  */
 static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
@@ -86,13 +86,44 @@ static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
     return base > last_base ? base : last_base + (1ull << 22);
 }
 
-/* A client's fence: the algorithm's own count in this view, and the place among the grants of that entry. */
+/*
+ * A client's fence: the view's base, the algorithm's own count in this view, the node that was let in, and the place
+ * among the grants of that entry. The node is in it so that a hostile member, who can let two nodes in with the same
+ * count, cannot give their clients the same fence.
+ *
+ *     base + | count | node, as many bits as the view's members need, 3 at least | grant 10 |
+ *
+ * At least 3: nor can it do so by views of one epoch that it tells two nodes differently, in a group of up to eight.
+ */
 #define CV_GRANT_BITS 10u
+#define CV_VIEW_BITS 40u /* of a fence, below the epoch */
 
-static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t entry_fence, uint32_t grant)
+static inline uint32_t cv_view_node_bits(const struct cv_view *view)
 {
-    const uint64_t count = entry_fence & ((1ull << 40) - 1);
-    return view->base + (count << CV_GRANT_BITS) + grant;
+    uint32_t bits = 3;
+    while (bits < 6 && view->members >> (1u << bits))
+        bits++;
+    return bits;
+}
+
+/* The first fence of that node's entry. */
+static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t count, cv_node node)
+{
+    return view->base + ((count << cv_view_node_bits(view) | node) << CV_GRANT_BITS);
+}
+
+/* So many entries of a name a view has fences for. */
+static inline uint64_t cv_view_entries(const struct cv_view *view)
+{
+    return 1ull << (CV_VIEW_BITS - CV_GRANT_BITS - cv_view_node_bits(view));
+}
+
+/* Are so many fences from that one on all of one entry of that node? */
+static inline bool cv_view_is_entry_of(const struct cv_view *view, uint64_t fence, uint64_t count, cv_node node)
+{
+    const uint64_t offset = fence - view->base, grants = 1ull << CV_GRANT_BITS;
+    return fence >= view->base && !(offset >> CV_VIEW_BITS) && offset % grants + count <= grants &&
+           (offset >> CV_GRANT_BITS) % (1ull << cv_view_node_bits(view)) == node;
 }
 
 #endif

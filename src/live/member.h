@@ -203,6 +203,8 @@ void cv_mail_free(struct cv_member *member);
 extern const struct cv_council_calls cv_views_calls;
 extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propose` */
 void cv_views_crowded(void *context);
+/* Asks whoever makes them for a new view. */
+void cv_views_renew(struct cv_member *member);
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* Asks the log's leader for something. */
 void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);

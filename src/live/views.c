@@ -257,13 +257,18 @@ static void install(void *context, const struct cv_view *view)
 void cv_views_crowded(void *context)
 {
     struct cv_member *member = context;
-    const struct cv_view *view = &member->host.view;
     if (!cv_host_ready(&member->host))
         return;
     if (member->user.in_use && 2 * member->user.in_use(member->user.context) >= member->host.count) {
         cv_host_expect_crowd(&member->host); /* few of them are idle, so there is nothing to forget */
         return;
     }
+    cv_views_renew(member);
+}
+
+void cv_views_renew(struct cv_member *member)
+{
+    const struct cv_view *view = &member->host.view;
     if (member->raft) {
         cv_raft_refresh(member->raft);
         return;

@@ -7,6 +7,8 @@
 
 #define GRANTS_EACH_TIME 64u /* readers may wait by the thousand, and are all let in together */
 
+#define ENTRY_MASK ((1ull << 40) - 1) /* of an algorithm's fence: the count in its view */
+
 static void serve_on(struct cv_chore *chore);
 
 /* ---- names ---- */
@@ -245,7 +247,7 @@ static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *ho
 /* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
 static bool is_detained(const struct cv_lock *lock)
 {
-    return lock->unaware || cv_delay_rests(lock);
+    return lock->unaware || lock->spent || cv_delay_rests(lock);
 }
 
 /* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
@@ -315,17 +317,35 @@ static void serve_on(struct cv_chore *chore)
     cv_lock_serve((struct cv_lock *)(void *)((char *)chore - offsetof(struct cv_lock, chore)));
 }
 
+/*
+ * The count is the algorithm's, and may come from a member that lies. A node's own entries rise whatever it is told.
+ * One that the view has no fences for lets nobody in: the next view has some.
+ */
 void cv_lock_entered(struct cv_instance *instance)
 {
     struct cv_lock *lock = lock_of(instance);
-    cv_lending_enter(&lock->lending, cv_view_fence(&instance->host->view, instance->fence, 0), instance->fence);
+    const struct cv_host *host = instance->host;
+    const uint64_t count = instance->fence & ENTRY_MASK;
+    lock->entries = count > lock->entries ? count : lock->entries + 1;
+    lock->spent = lock->entries >= cv_view_entries(&host->view);
+    cv_lending_enter(&lock->lending, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
+                     instance->fence);
+    if (lock->spent)
+        cv_views_renew(lock->service->member);
     cv_lock_serve(lock);
 }
 
+/* Who lends has nothing but fences of its own entry to lend. */
 void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word)
 {
     const struct cv_queue queue = queue_of(lock);
-    cv_lending_hear(&lock->lending, &queue, from, word);
+    struct cv_lending_word heard = *word;
+    if (word->notice == CV_LENDING_LEND &&
+        !cv_view_is_entry_of(&lock->service->host->view, word->first, CV_LOAN, from)) {
+        heard.notice = CV_LENDING_REFUSE;
+        cv_peers_cut_off(&lock->service->member->peers, from, "it lends fences that are not its own");
+    }
+    cv_lending_hear(&lock->lending, &queue, from, &heard);
     cv_lock_serve(lock);
 }
 
@@ -456,14 +476,18 @@ static struct cv_lock *lock_of_promises(struct cv_instance *instance)
 void cv_lock_resume(struct cv_instance *instance)
 {
     struct cv_lock *lock = lock_of_promises(instance);
+    const cv_node me = instance->host->roster->me;
     if (!lock)
         return;
     lock->ballot = NULL; /* it ended with its view */
+    lock->entries = 0;
+    lock->spent = false;
     find_losses(lock);
     cv_ttl_inherit(lock);
     const struct cv_queue queue = queue_of(lock);
     cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
-                      cv_view_fence(&instance->host->view, 0, 0), instance->fence);
+                      cv_view_fence(&instance->host->view, 0, instance->holder == CV_NOBODY ? me : instance->holder),
+                      instance->fence);
     cv_leader_resume(lock);
     for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;

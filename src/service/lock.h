@@ -84,6 +84,8 @@ struct cv_lock {
     struct cv_hold *holds;
     struct cv_watch *watches;
     uint64_t waiting, holding;
+    uint64_t entries; /* of this node in this view: the count of the last */
+    bool spent;       /* the view has no more fences for it */
     struct cv_lending lending;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */

@@ -211,16 +211,42 @@ static void bases_rise(void **state)
     assert_true(cv_view_base(1800000000001, before) > before);
     assert_true(cv_view_base(1800000000000, before) > before); /* in the same millisecond */
     assert_true(cv_view_base(1700000000000, before) > before); /* even if the clock was set back meanwhile */
-    /* Four million fences a millisecond is more than anybody hands out. */
+    /* Half a thousand entries a millisecond are more than anybody has. */
     const struct cv_view view = {.epoch = 3, .base = before};
-    assert_true(cv_view_fence(&view, 3ull << 40 | 4000, 1023) < cv_view_base(1800000000001, 0));
-    assert_true(cv_view_fence(&view, 3ull << 40 | 1, 1023) < cv_view_fence(&view, 3ull << 40 | 2, 0));
+    assert_true(cv_view_fence(&view, 500, 0) + 1023 < cv_view_base(1800000000001, 0));
+    assert_true(cv_view_fence(&view, 1, 0) + 1023 < cv_view_fence(&view, 2, 0));
     assert_true((int64_t)cv_view_base(3900000000000, 0) > 0);
+}
+
+/* A member that lets two nodes in with the same count, or lends what is another's, makes no two fences equal. */
+static void fences_differ_by_node(void **state)
+{
+    (void)state;
+    for (uint32_t count = 2; count <= 64; count++) {
+        const struct cv_view view = {.epoch = 3, .base = 3ull << 40, .members = cv_set_first(count)};
+        const uint64_t last = cv_view_entries(&view) - 1;
+        for (cv_node node = 0; node < count; node++) {
+            const uint64_t first = cv_view_fence(&view, 5, node);
+            assert_true(node == 0 || first > cv_view_fence(&view, 5, node - 1) + 1023);
+            assert_true(first + 1023 < cv_view_fence(&view, 6, 0));
+            assert_true(cv_view_fence(&view, last, node) + 1023 < 4ull << 40);
+            assert_true(cv_view_is_entry_of(&view, first + 1008, 16, node));
+            assert_false(cv_view_is_entry_of(&view, first + 1009, 16, node));
+            assert_false(cv_view_is_entry_of(&view, first, 16, (node + 1) % count));
+            assert_false(cv_view_is_entry_of(&view, first + (1ull << 40), 16, node));
+            assert_false(cv_view_is_entry_of(&view, first - (1ull << 40), 16, node));
+        }
+    }
+    assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1}), 3);
+    assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1 << 7}), 3);
+    assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1 << 8}), 4);
+    assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1ull << 63}), 6);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fences_differ_by_node),
         cmocka_unit_test(agree_in_the_end),
         cmocka_unit_test(a_death_is_urgent_and_a_return_is_not),
         cmocka_unit_test(bases_rise),
