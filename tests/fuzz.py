@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the fuzzers of fuzz/ for a while, each as long as it is told: fuzz.py [--seconds S] [NAME...].
+"""Runs the fuzzers of fuzz/ for a while, each as long as it is told: fuzz.py [--seconds S] [--runs N] [NAME...].
 
 New inputs worth keeping are found in a copy of fuzz/corpus; with --keep they go there. A crash is shown with the bytes
 that cause it and the command that repeats it.
@@ -27,14 +27,17 @@ FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TE
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
             "recording": [*ALGORITHMS, "src/cli/replay.c", "src/cli/replay_run.c", "src/property/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings*.c", "src/secure/acl.c", "src/group/terms.c"]}
+FUZZERS["node"] = [*ALGORITHMS, "src/group/*.c", "src/live/*.c", "src/service/*.c", "src/secure/*.c"]
+WRAPPED = ["cv_disk_open", "cv_disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
              "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
              "settings": ["-lm", "-lxxhash", "-linih"],
+             "node": ["-luv", "-lraft", "-lxxhash", "-linih", "-lm", "-ldl", *(f"-Wl,--wrap={name}" for name in WRAPPED)],
              "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash", "-lm"], "journal": ["-lraft", "-lxxhash", "-lm"]}
-LONG = {"letters", "raft"}  # inputs that are rows of events: the longer, the more happens in each
+LONG = {"letters", "node", "raft"}  # inputs that are rows of events: the longer, the more happens in each
 LONGEST = 20000  # bytes; a command has 16384 at most
-FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:")  # what a fuzzer says at its end of what it has tried
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-DCONCLAVE_VERSION=\"fuzzed\"", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:", "events:")  # what a fuzzer says at its end of what it has tried
 
 
 def compile_one(source, directory):
@@ -60,8 +63,8 @@ def fuzz(name, options, directory):
     corpus = SOURCE / "fuzz" / "corpus" / name
     found = directory / f"{name}-found"
     found.mkdir()
-    command = [str(build(name, directory)), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=20",
-               "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={options.artifacts or directory}/",
+    command = [str(build(name, directory)), f"-max_total_time={options.seconds}", f"-runs={options.runs}", f"-max_len={LONGEST}",
+               "-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={options.artifacts or directory}/",
                *(["-len_control=0"] if name in LONG else []), str(found), str(corpus)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     lines = done.stdout.splitlines()
@@ -81,6 +84,7 @@ def fuzz(name, options, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=4, metavar="S", help="of each (4)")
+    parser.add_argument("--runs", type=int, default=-1, metavar="N", help="inputs of each at most")
     parser.add_argument("names", nargs="*", default=sorted(FUZZERS), metavar="NAME", help=f"of {', '.join(sorted(FUZZERS))}")
     parser.add_argument("--artifacts", metavar="DIR", help="where the input of a failure is kept")
     parser.add_argument("--keep", action="store_true", help="add what was found to the corpus")
