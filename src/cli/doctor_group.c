@@ -272,6 +272,35 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
         doctor_find(report, "lease", DOCTOR_WELL, NULL, "all that answer have theirs");
 }
 
+static bool has_id(struct cv_text ids, int64_t id)
+{
+    struct cv_text word;
+    uint64_t number;
+    while (cv_text_take(&ids, ',', &word))
+        if (cv_parse_number(word, INT64_MAX, &number) && (int64_t)number == id)
+            return true;
+    return false;
+}
+
+/* The log's seats follow what is agreed, one at a time: until then a new member's vote makes up for nobody's. */
+static void check_votes(const struct doctor_group *group, const struct doctor_limits *limits,
+                        struct doctor_report *report)
+{
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *leader = &group->members[i];
+        const struct cv_text voters = doctor_fact(leader, "log_voters");
+        for (uint32_t j = 0;
+             voters.length && doctor_number(leader, "raft_leader", -1) == leader->id && j < group->count; j++) {
+            const struct doctor_member *it = &group->members[j];
+            if (it->answers && doctor_votes(group, it) && !has_id(voters, it->id))
+                doctor_find(report, "votes", DOCTOR_WARNING,
+                            "wait until the log has followed, and end no other node meanwhile",
+                            "node %lld is to vote, and the log does not count its vote yet", (long long)it->id);
+        }
+    }
+}
+
 /* As long as it lasts nothing is wrong, but whoever waits for a lock would like to know why. */
 static void check_grace(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
@@ -386,6 +415,6 @@ static void check_versions(const struct doctor_group *group, const struct doctor
                     "not the same: %s", words.text);
 }
 
-doctor_check *const doctor_group_checks[] = {check_majority, check_members, check_links, check_identity,
-                                             check_views,    check_leases,  check_grace, check_configuration,
-                                             check_versions, NULL};
+doctor_check *const doctor_group_checks[] = {check_majority,      check_members,  check_links, check_identity,
+                                             check_views,         check_leases,   check_votes, check_grace,
+                                             check_configuration, check_versions, NULL};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/show.h"
+#include "live/diary.h"
 #include "service/numbers.h"
 #include "service/service.h"
 
@@ -245,11 +246,28 @@ static void write_peers(const struct page *page)
     write_numbers(page, "tls");
 }
 
+/* Who votes in the log as this node has it: its seats follow what is agreed, one at a time. */
+static void write_log_voters(FILE *file, const struct cv_raft *raft)
+{
+    struct cv_seat seats[CV_MAX_MEMBERS];
+    const size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
+    char ids[CV_DIARY_IDS_BYTES];
+    cv_set voters = 0;
+    for (size_t i = 0; i < count && i < CV_MAX_MEMBERS; i++) {
+        const cv_node node = cv_raft_node(raft, seats[i].id);
+        if (node != CV_NOBODY && seats[i].role == CV_SEAT_VOTER)
+            voters |= cv_set_of(node);
+    }
+    fprintf(file, "log_voters:%s\r\n", cv_diary_ids(&raft->member->roster, voters, ids));
+}
+
 static void write_agreement(const struct page *page)
 {
     const struct cv_raft *raft = page->service->member->raft;
     write_numbers(page, "raft");
     write_numbers(page, "log");
+    if (raft && raft->agreement)
+        write_log_voters(page->file, raft);
     if (raft && raft->breaker) {
         const char *trouble = cv_breaker_trouble(raft->breaker);
         fprintf(page->file, "tie_breaker:%s\r\ntie_breaker_state:%s\r\n", raft->breaker->path,

@@ -300,6 +300,9 @@ def told_by_fakes():
         fact("loop_late_ms", 151, "loop", "warning", "node 2 was stuck for 151 ms")
         fact("mistakes", 11, "detector", "warning", "11 times in 100 min")
         fact("trouble_with_3", "certificate verify failed", "tls", "problem", "node 2 and node 3 do not trust")
+        fact("grace_ms", 4000, "grace", "warning", "new grants wait")
+        fake.facts[2]["raft_leader"] = 2
+        fact("log_voters", "1,2", "votes", "warning", "node 3 is to vote")
         fact("certificate_expires", int(time.time()) - 100, "tls", "problem", "has run out")
         for key, value in (("disk_free", 70 << 20), ("disk_last_us", 90000), ("loop_late_ms", 149), ("mistakes", 4),
                            ("certificate_expires", int(time.time()) + 40 * 86400)):
