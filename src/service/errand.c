@@ -7,6 +7,12 @@
 #include "service/service.h"
 
 #define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */
+#define ATTEMPT_BITS 16u
+
+static uint64_t ticket_of(const struct cv_errand *errand)
+{
+    return errand->number << ATTEMPT_BITS | (errand->attempt & ((1u << ATTEMPT_BITS) - 1));
+}
 
 void cv_errand_answer(struct cv_session *session, bool renews, int64_t value)
 {
@@ -97,13 +103,13 @@ static void ask(struct cv_session *session)
     struct cv_service *service = session->service;
     struct cv_errand *errand = &session->errand;
     const struct cv_errand_order *order = &errand->order;
+    errand->attempt++;
     const struct cv_notice question = {.kind = order->renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
-                                       .session = ++service->errands,
+                                       .session = ticket_of(errand),
                                        .fence = order->fence,
                                        .value = order->kinds,
                                        .digest = {order->digest[0], order->digest[1]}};
     errand->unanswered |= errand->awaited != 0 && !order->renews; /* it may have been done there */
-    errand->ticket = question.session;
     errand->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name_of(errand), &question);
     errand->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != errand->awaited;
     if (!errand->awaited)
@@ -153,6 +159,7 @@ void cv_errand_run(struct cv_session *session, struct cv_text name, const struct
     memcpy(errand->name, name.start, name.length);
     errand->name_length = name.length;
     errand->order = *order;
+    errand->number = ++service->errands;
     errand->until_us = service->host->calls.now() + service->member->peers.most_us;
     errand->next = service->pending;
     if (errand->next)
@@ -192,12 +199,13 @@ void cv_errand_resume(void *context)
 static void on_answer(struct cv_service *service, cv_node from, const struct cv_notice *notice)
 {
     struct cv_errand *errand = service->pending;
-    while (errand && (errand->ticket != notice->session || !cv_set_has(errand->awaited, from)))
+    const bool yes = (int64_t)notice->value >= 0;
+    while (errand && errand->number != notice->session >> ATTEMPT_BITS)
         errand = errand->next;
-    if (!errand)
+    if (!errand || (!yes && (ticket_of(errand) != notice->session || !cv_set_has(errand->awaited, from))))
         return;
     errand->awaited &= ~cv_set_of(from);
-    if ((int64_t)notice->value >= 0)
+    if (yes)
         errand->awaited = 0;
     if (!errand->awaited)
         conclude(session_of(errand), (int64_t)notice->value);
@@ -209,9 +217,10 @@ static void on_question(struct cv_service *service, cv_node from, struct cv_text
     const bool renews = notice->kind == CV_NOTICE_RENEW;
     struct cv_hold *hold = cv_command_find(service, name, notice->fence, notice->value);
     int64_t value = -1;
-    if (!cv_member_serves(service->member))
+    const bool obeys = hold && cv_hold_obeys(hold, NULL, notice->digest);
+    if (!cv_member_serves(service->member) || (obeys && hold->confirming))
         return;
-    if (hold && !hold->confirming && cv_hold_obeys(hold, NULL, notice->digest))
+    if (obeys)
         value = carry_out(hold, renews);
     cv_member_notify(
         service->member, from, CV_SUBJECT_LOCK, name,

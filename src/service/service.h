@@ -26,7 +26,9 @@ struct cv_errand_order {
 
 /*
  * Such an order about a hold that is not here, or while this node cannot say: the command waits. All other members are
- * asked; the first yes or the last no is the answer. In a new view they are asked again.
+ * asked; the first yes or the last no is the answer. In a new view, and after a while, they are asked again. A yes is
+ * true whenever it was asked for; a no may be of a view that is over, and counts only as an answer to the last
+ * question.
  */
 struct cv_errand {
     struct cv_alarm alarm; /* asks again, or gives up */
@@ -34,7 +36,8 @@ struct cv_errand {
     struct cv_errand_order order;
     char *name; /* NULL: there is none */
     size_t name_length;
-    uint64_t ticket;
+    uint64_t number;  /* of this errand */
+    uint32_t attempt; /* how often the others were asked */
     uint64_t until_us;
     cv_set awaited;  /* members that have yet to answer */
     bool unasked;    /* somebody who may know cannot be asked now */

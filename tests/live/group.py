@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import queue
 import shutil
 import signal
 import socket
@@ -17,8 +18,8 @@ from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, free_port
 class Link:
     """Between two members: what one of them dials. A cut loses nothing that TCP would not repeat."""
 
-    def __init__(self, low, high, target):
-        self.low, self.high, self.target = low, high, target
+    def __init__(self, low, high, target, delay=0.0):
+        self.low, self.high, self.target, self.delay = low, high, target, delay
         self.open = {(low, high): threading.Event(), (high, low): threading.Event()}
         self.ended = False
         self.join()
@@ -55,10 +56,29 @@ class Link:
             sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self.pump, args=(source, sink, self.open[direction]), daemon=True).start()
 
-    @staticmethod
-    def pump(source, sink, event):
+    def late(self, source):
+        """What it says, each piece as much later as the link is long; then b""."""
+        pieces = queue.Queue()
+
+        def listen():
+            data = b"-"
+            while data:
+                try:
+                    data = source.recv(65536)
+                except OSError:
+                    data = b""
+                pieces.put((time.monotonic() + self.delay, data))
+
+        threading.Thread(target=listen, daemon=True).start()
+        while True:
+            due, data = pieces.get()
+            time.sleep(max(0, due - time.monotonic()))
+            yield data
+
+    def pump(self, source, sink, event):
+        pieces = self.late(source) if self.delay else iter(lambda: source.recv(65536), None)
         try:
-            while data := source.recv(65536):
+            while data := next(pieces):
                 event.wait()
                 sink.sendall(data)
         except OSError:
@@ -77,7 +97,9 @@ class Link:
 class Group:
     """`conclave node` for each member, in `group raft` unless told otherwise."""
 
-    def __init__(self, count, standbys=(), **settings):
+    def __init__(self, count, standbys=(), delay=0.0, **settings):
+        """`delay`: seconds that everything between members takes, one way."""
+        self.delay = delay
         self.members = list(range(1, count + 1))
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="conclave-test-"))
         self.settings = settings
@@ -93,7 +115,7 @@ class Group:
         ports = {node: free_port() for node in self.members}
         for link in self.links.values():
             link.close()
-        self.links = {(a, b): Link(a, b, ports[b]) for a in self.members for b in self.members if a < b}
+        self.links = {(a, b): Link(a, b, ports[b], self.delay) for a in self.members for b in self.members if a < b}
         for node in self.members:
             self.configure(node, ports, node in joining)
 

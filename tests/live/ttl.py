@@ -357,6 +357,17 @@ def asked_elsewhere_in_a_failover():
             holder = group.client(1)
 
 
+def members_far_apart():
+    """Members that are half a second apart answer for each other in one round trip, however often they are asked meanwhile."""
+    with Group(3, delay=0.25, lease=4000, timeout=3000, longest_timeout=4000) as group:
+        holder, other = group.client(1, timeout=30), group.client(2, timeout=30)
+        fence = holder.ask("LOCK", "job", "TTL", 60000, "SECRET", SECRET)
+        for words, wanted in ((("RENEW",), 60000), (("UNLOCK",), 1)):
+            begun = time.monotonic()
+            assert other.ask(*words, "job", fence, "SECRET", SECRET) == wanted
+            print(f"{words[0]} at a member half a second away: {time.monotonic() - begun:.2f} s")
+
+
 def judged():
     """A recording in which a hold outlives its node is judged by what its time to live promises: held; and violated, if
     somebody else had it meanwhile."""
@@ -421,7 +432,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, grace_is_told, readers_of_several_views]
+         rolling_restart, rolling_kill, all_restarted, members_far_apart, grace_is_told, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
