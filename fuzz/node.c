@@ -403,6 +403,8 @@ static void begin_world(void)
     atexit(report);
     signal(SIGPIPE, SIG_IGN); /* as a node does */
     chatty = getenv("FUZZ_TELL") != NULL;
+    if (chatty)
+        cv_diary_open(false, CV_DIARY_INFO, 0);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         clients[i].in = malloc(BUFFER);
         clients[i].fd = -1;
@@ -432,6 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begun_before = true;
     input = &bytes;
     chance = 0x9e3779b97f4a7c15ull + input_byte(input);
+    now_ns = 1000000000000 + chance % 256 * 3906250;
     const uint8_t way = input_byte(input);
     node_count = way % 4 ? NODES : 1;
     raft = way % 4 > 1 || (way % 4 == 0 && way & 4);

@@ -61,13 +61,15 @@ void cv_raft_take_entries(struct cv_raft *raft)
     raft->taking = false;
 }
 
-/* Is it all of a proposal, and the addresses of who is in it? */
+/* Is it all of a proposal of this group, and the addresses of who is in it? */
 static bool fits(void *context, const void *bytes, size_t length)
 {
+    const struct cv_raft *raft = context;
+    const uint64_t group = raft->member->roster.group; /* 0: it is not known yet */
     struct cv_cursor cursor = cv_cursor(bytes, length);
     struct cv_proposal proposal;
-    (void)context;
-    return cv_proposal_read(&cursor, &proposal) && cv_roster_addresses_fit(cursor);
+    return cv_proposal_read(&cursor, &proposal) && (!group || proposal.seating.group == group) &&
+           cv_roster_addresses_fit(cursor);
 }
 
 static void warn(void *context, const char *line)
