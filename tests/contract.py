@@ -18,7 +18,7 @@ CONCLAVE = os.environ.get("CONCLAVE", str(HERE.parent / "build" / "conclave"))
 # Kinds of messages, and parameters with their words; an algorithm may have more of both.
 ELECTIONS = {
     "bully": ("election ok coordinator", {"announce": "lower|all"}),
-    "ring-list": ("election coordinator", {"policy": "max|min", "announce": "ring|multicast"}),
+    "ring-list": ("election coordinator poll", {"policy": "max|min", "announce": "ring|multicast"}),
     "ring-basic": ("election elected", {}),
     "chang-roberts": ("election elected", {}),
     "chang-roberts-token": ("token leader", {"announce": "yes|no"}),

@@ -21,6 +21,11 @@ TRANSCRIPTS = ROOT / "tests" / "trace"
 EXPECTED = {
     "bully-example": [dict(leader=6, election=6, ok=3, coordinator=6, time=4)],
     "bully-7-returns": [dict(leader=7, election=6, ok=3, coordinator=6 + 7)],
+    # All told: 4, 5 and 6 each write to the other seven. Those who call after them are 0 to 3, each to seven.
+    "bully-lower-told": [
+        dict(leader=6, election=3 * 7, ok=3, coordinator=6, time=4),
+        dict(leader=3, election=3 * 7 + 4 * 7, ok=2 + 6, coordinator=3),
+        dict(leader=None, elected={0: None, 1: None, 2: None, 3: None}, election=3 + 2 + 1, ok=2, coordinator=0)],
     "bully-several-callers": [dict(leader=3, election=10, ok=6, coordinator=3, time=3)],
     "bully-p2-calls": [dict(leader=4, election=6, ok=3, coordinator=3, time=4)],
     "bully-p4-fails-after-step-3": [dict(leader=3, election=6, ok=2, coordinator=2)],
@@ -35,6 +40,11 @@ EXPECTED = {
         dict(leader=5)],
     "ring-two-elections": [dict(leader=6, election=14, coordinator=14)],
     "ring-p4-dies": [dict(leader=3, election=9, coordinator=8, time=17)],
+    "ring-list-of-the-living": [
+        dict(leader=4, election=5, coordinator=5, time=10),
+        dict(leader=4, election=5, coordinator=4, elected={0: 4, 1: 4, 2: 4, 3: 4, 4: 4}),
+        dict(leader=4, election=5, coordinator=2, elected={0: None, 1: None, 2: 4, 3: 4, 4: 4})],
+    "ring-polls": [dict(leader=6, election=5, coordinator=5, poll=2 * 3, total=2 * 8)],
     "ring-lowest-wins": [dict(leader=0, total=10)],
     "ring-example": [dict(leader=80, total=2 * 6 + 3)],
     "ring-worst-and-best": [dict(leader=80, total=3 * 6 - 1, time=17), dict(leader=80, total=2 * 6, time=12)],
@@ -81,7 +91,8 @@ EXPECTED = {
         dict(order=[2], unserved=[0], violated=["no-deadlock", "every-request"]),
         dict(order=[2, 0], unserved=[]), dict(order=[2, 0], unserved=[])],
     "maekawa-deadlock": [
-        dict(order=[], unserved=[0, 1, 2], total=6 + 4), dict(order=[1, 0, 2], relinquish=1, inquire=1, violated=[])],
+        dict(order=[], unserved=[0, 1, 2], total=6 + 4), dict(order=[], unserved=[0, 1, 2], total=6 + 4),
+        dict(order=[1, 0, 2], relinquish=1, inquire=1, violated=[])],
     # By the text's own rule 1 is inside from 11 to 511, and 0 comes at 101.
     "maekawa-relinquish-race": [
         dict(order=[2, 0, 1], entered={2: 8, 0: 101, 1: 104}),

@@ -24,6 +24,9 @@ enum cv_condition {
     CV_USUAL = 1u << 13            /* the algorithm's own numbers and choices are the defaults */
 };
 
+/* The parameter at that place of the algorithm's table is not the default: of the first 16. */
+#define CV_CHOSEN(parameter) (1u << (16 + (parameter)))
+
 enum cv_measure { CV_MESSAGES, CV_DELAY };
 
 /* Whose formula it is. */

@@ -334,14 +334,19 @@ static bool is_steady(const struct cv_scenario *scenario)
            !scenario->unordered;
 }
 
-static bool has_usual_parameters(const struct cv_scenario *scenario)
+/* CV_USUAL, or CV_CHOSEN() for each of the parameters that are not the default. */
+static uint32_t choices(const struct cv_scenario *scenario)
 {
+    uint32_t chosen = 0;
+    bool usual = true;
     for (uint32_t i = 0; i < cv_algorithm_parameters(scenario->algorithm); i++) {
         const struct cv_parameter *parameter = &scenario->algorithm->parameters[i];
-        if (parameter->type != CV_MEMBER && scenario->parameters[i] != cv_parameter_usual(parameter))
-            return false;
+        if (parameter->type == CV_MEMBER || scenario->parameters[i] == cv_parameter_usual(parameter))
+            continue;
+        usual = false;
+        chosen |= i < 16 ? CV_CHOSEN(i) : 0;
     }
-    return true;
+    return usual ? CV_USUAL : chosen;
 }
 
 static cv_node best_of_all(const struct cv_group *group)
@@ -373,7 +378,7 @@ static uint32_t conditions(const struct cv_scenario *scenario, const struct livi
                     living->app_messages == 2 * cv_graph_edge_count(&scenario->graph) * scenario->group.rounds
                 ? CV_ALL_SEND
                 : 0;
-    hold |= has_usual_parameters(scenario) ? CV_USUAL : 0;
+    hold |= choices(scenario);
     hold |= scenario->slow_gadget && cv_scenario_source(scenario) == 0 ? CV_SLOW_GADGET : 0;
     return hold;
 }

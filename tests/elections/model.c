@@ -117,6 +117,9 @@ static void predict_bully(const struct story *story, bool unit, struct predictio
     prediction->timed = unit && (above || q == 1);
     for (uint32_t i = 0; i < story->nodes; i++)
         prediction->count[0] += who[i] ? nodes_better(story, i) : 0;
+    if (story_has(story, "election=all")) /* but the best of all, which wins at once, tells nobody of an election */
+        for (uint32_t i = 0; i < story->nodes; i++)
+            prediction->count[0] += who[i] && nodes_better(story, i) ? story->nodes - 1 - nodes_better(story, i) : 0;
     prediction->count[1] = q * (q - 1) / 2;
     prediction->count[2] = story->nodes - 1 - (story_has(story, "announce=all") ? 0 : above);
     if (!above && q > 2)
@@ -157,6 +160,27 @@ static void predict_multicast(const struct story *story, bool unit, struct predi
 
 /* ---- A3: ring with a list ---- */
 
+/* "Forwards the message (unless he is the leader)": from each caller to the leader, or all the way round from it. */
+static void end_at_leader(const struct story *story, struct prediction *prediction)
+{
+    uint32_t ring[MOST_NODES];
+    const uint32_t a = ring_of(story, ring), best = best_live(story);
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < a; i++) {
+        uint64_t distance = 0;
+        while (story->calls[ring[i]] && ring[(i + distance) % a] != best)
+            distance++;
+        if (!story->calls[ring[i]])
+            continue;
+        distance = distance ? distance : a;
+        prediction->count[1] += unless_alone(story, distance);
+        longest = distance > longest ? distance : longest;
+    }
+    prediction->everyone_knows = longest >= a - 1;
+    prediction->knowing = (uint32_t)longest + 1;
+    prediction->time = a + longest;
+}
+
 static void predict_ring_list(const struct story *story, bool unit, struct prediction *prediction)
 {
     const uint64_t a = alive(story), k = callers(story);
@@ -166,6 +190,12 @@ static void predict_ring_list(const struct story *story, bool unit, struct predi
     prediction->counted = true;
     prediction->timed = unit && a > 1;
     prediction->count[0] = unless_alone(story, k * a);
+    if (story_has(story, "poll=yes")) /* every list tries every dead node once, on its way round */
+        prediction->count[2] = 2 * k * (story->nodes - a);
+    if (story_has(story, "stop=leader")) {
+        end_at_leader(story, prediction);
+        return;
+    }
     prediction->count[1] = multicast ? k * (story->nodes - 1) : unless_alone(story, k * a);
     prediction->time = multicast ? a + 1 : 2 * a;
 }
@@ -362,16 +392,26 @@ static void predict_wireless(const struct story *story, bool unit, struct predic
 }
 
 static const struct model models[] = {
-    {"bully", {"election", "ok", "coordinator"}, {"announce=all"}, true, predict_bully},
-    {"ring-list", {"election", "coordinator"}, {"announce=multicast", "policy=min"}, true, predict_ring_list},
-    {"ring-basic", {"election", "elected"}, {NULL}, true, predict_ring_basic},
-    {"chang-roberts", {"election", "elected"}, {NULL}, true, predict_chang_roberts},
-    {"chang-roberts-token", {"token", "leader"}, {"announce=no"}, false, predict_tokens},
-    {"franklin", {"probe", "leader"}, {"announce=no"}, false, predict_franklin},
-    {"peterson", {"alias", "leader"}, {"announce=no"}, false, predict_peterson},
-    {"multicast", {"election", "agree", "disagree", "coordinator"}, {"timeout=no"}, true, predict_multicast},
-    {"multicast-lean", {"election", "disagree", "coordinator"}, {NULL}, true, predict_multicast},
-    {"wireless", {"election", "ack", "leader"}, {NULL}, true, predict_wireless},
+    {"bully",
+     {"election", "ok", "coordinator"},
+     {"announce=all", "election=all"},
+     {"election=all"},
+     true,
+     predict_bully},
+    {"ring-list",
+     {"election", "coordinator", "poll"},
+     {"announce=multicast", "policy=min", "list=living", "stop=leader", "poll=yes"},
+     {"list=living", "poll=yes"},
+     true,
+     predict_ring_list},
+    {"ring-basic", {"election", "elected"}, {NULL}, {NULL}, true, predict_ring_basic},
+    {"chang-roberts", {"election", "elected"}, {NULL}, {NULL}, true, predict_chang_roberts},
+    {"chang-roberts-token", {"token", "leader"}, {"announce=no"}, {NULL}, false, predict_tokens},
+    {"franklin", {"probe", "leader"}, {"announce=no"}, {NULL}, false, predict_franklin},
+    {"peterson", {"alias", "leader"}, {"announce=no"}, {NULL}, false, predict_peterson},
+    {"multicast", {"election", "agree", "disagree", "coordinator"}, {"timeout=no"}, {NULL}, true, predict_multicast},
+    {"multicast-lean", {"election", "disagree", "coordinator"}, {NULL}, {NULL}, true, predict_multicast},
+    {"wireless", {"election", "ack", "leader"}, {NULL}, {NULL}, true, predict_wireless},
 };
 
 const struct model *model_find(const char *algorithm)

@@ -13,8 +13,9 @@
 struct prediction {
     uint32_t leader; /* its id */
     bool everyone_knows;
-    bool hangs;   /* nobody is ever elected */
-    bool counted; /* `count` is known, by kind in the order of the model */
+    uint32_t knowing; /* if not everyone: how many; 0: only the leader */
+    bool hangs;       /* nobody is ever elected */
+    bool counted;     /* `count` is known, by kind in the order of the model */
     uint64_t count[MODEL_KINDS];
     bool timed; /* `time` is known */
     uint64_t time;
@@ -25,7 +26,8 @@ struct prediction {
 struct model {
     const char *algorithm;
     const char *kinds[MODEL_KINDS]; /* as design.md names them */
-    const char *variants[4];        /* --set words to try besides the defaults */
+    const char *variants[8];        /* --set words to try besides the defaults */
+    const char *surviving[4];       /* those to try when nodes crash, too */
     bool survives;                  /* keeps its promises when nodes crash in mid-run and the detector tells */
     void (*predict)(const struct story *story, bool unit, struct prediction *prediction);
 };

@@ -23,8 +23,9 @@
 
 enum kind { ELECTION, OK, COORDINATOR };
 enum timer { NO_ANSWER, NO_COORDINATOR, OLD_NEWS };
-enum parameter { ANNOUNCE, LITERAL };
+enum parameter { ANNOUNCE, LITERAL, ELECTION_TO };
 enum { ANNOUNCE_LOWER, ANNOUNCE_ALL };
+enum { TO_HIGHER, TO_ALL };
 
 enum mode {
     IDLE,
@@ -83,14 +84,14 @@ static void call(struct cv_self *me)
     my->leader = CV_NOBODY;
     my->mode = ELECTING;
     for (cv_node node = 0; node < cv_nodes(me); node++)
-        if (better(me, node, me->node)) {
-            cv_signal(me, node, ELECTION);
-            highest = false;
-        }
+        highest &= !better(me, node, me->node);
     if (highest) {
         win(me);
         return;
     }
+    for (cv_node node = 0; node < cv_nodes(me); node++)
+        if (better(me, node, me->node) || (cv_parameter(me, ELECTION_TO) == TO_ALL && node != me->node))
+            cv_signal(me, node, ELECTION);
     cv_arm(me, NO_ANSWER, 2 * cv_bound(me));
     cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
 }
@@ -102,10 +103,24 @@ static void start(struct cv_self *me)
         call(me);
 }
 
+/* "Optional: let all nodes with lower IDs know an election is taking place." They wait for its result, and then call.
+ */
+static void await_result(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    cv_note(me, "knows that an election is taking place");
+    if (my->mode == IDLE && my->leader == CV_NOBODY)
+        cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
+}
+
 /* Who has just heard from the leader need not look for one: the asker has asked that one too. */
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
+    if (cv_parameter(me, ELECTION_TO) == TO_ALL && better(me, message->from, me->node)) {
+        await_result(me);
+        return;
+    }
     cv_signal(me, message->from, OK);
     if (my->leader == me->node)
         cv_signal(me, message->from, COORDINATOR); /* the asker missed it */
@@ -149,6 +164,8 @@ static void timeout(struct cv_self *me, uint32_t timer)
     } else if (timer == NO_COORDINATOR && my->mode == WAITING) {
         cv_yield(me);
         call(me);
+    } else if (timer == NO_COORDINATOR && my->mode == IDLE && my->leader == CV_NOBODY) {
+        call(me); /* the election it was told of has no result */
     }
 }
 
@@ -186,6 +203,8 @@ static const char *const timers[] = {
 static const struct cv_parameter parameters[] = {
     [ANNOUNCE] = {"announce", "whom the winner tells", "lower|all", 0, CV_CHOICE, 0},
     [LITERAL] = {"literal", "believe every announcement, as the texts say", "no|yes", 0, CV_CHOICE, 0},
+    [ELECTION_TO] = {"election", "who hears of an election: all lets the lower ones know", "higher|all", 0, CV_CHOICE,
+                     0},
     {0},
 };
 
@@ -199,6 +218,14 @@ static const struct cv_cost costs[] = {
     {"the best dead, the lowest calls, or all", "n² − n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
     {"every winner dies before it tells", "n(n − 1)²/2", CV_MESSAGES, true, CV_LISTED, DERIVED},
     {"the best calls", "n − 1", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
+    {"one caller, the best dead, all told", "q² + n − 2 + announce + q(n − 1) − q(q + 1)/2", CV_MESSAGES, true,
+     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD | CV_CHOSEN(ELECTION_TO), DERIVED},
+    {"all call, the best dead, all told", "n² − n − 1 + announce + (n − 1)(n − 2)/2", CV_MESSAGES, true,
+     ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD | CV_CHOSEN(ELECTION_TO), DERIVED},
+    {"one caller, the best alive, all told", "q(q − 1) + n − 1 + max(0, q − 2) + (q − 1)n − q(q + 1)/2 + 1",
+     CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE | CV_CHOSEN(ELECTION_TO), DERIVED},
+    {"all call, the best alive, all told", "(n + 2)(n − 1) + (n − 1)(n − 2)/2", CV_MESSAGES, true,
+     ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE | CV_CHOSEN(ELECTION_TO), DERIVED},
     {"one caller, the best dead", "q² + n − 2 + announce", CV_MESSAGES, true,
      ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, DERIVED},
     {"all call, the best dead", "n² − n − 1 + announce", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD,

@@ -7,6 +7,11 @@
  * own id on the list closes it: the best one listed is the leader, and a second list goes round to announce it. That
  * list collects ids too: if the leader's is missing when it comes back, the leader has died and it all begins anew.
  *
+ * The texts tell it in several ways. With `list=living` the second list is the first: "containing a list of all living
+ * processes". With `stop=leader` the leader does not pass it on: "forwards the message (unless he is the leader)". With
+ * `poll=yes` a try to reach a successor that is down is a message: "sequentially poll each successor until a live node
+ * is found".
+ *
  *                    call: send ELECTION                    pass on an ELECTION
  *     CALLING <---------------------------- NORMAL ----------------------------> WAITING
  *        |                                   ^  ^                                   |
@@ -17,16 +22,19 @@
  *           names the same leader; a leader that died in between is missing on the second list
  * Liveness  a list comes back within a ring's worth of delays; if a crash is told meanwhile it may have died with
  *           its holder, so whoever waits for its result does so for another two rounds and then calls
- * Cost      k callers: k lists of each kind go once round the ring of the living, 2kn; a multicast saves k
+ * Cost      k callers: k lists of each kind go once round the ring of the living, 2kn; a multicast saves k; polls add
+ *           the dead, once for each list
  * Assumes   reliable links; a failure detector tells of crashes. The dead are skipped
  */
 #include <conclave/algorithm.h>
 
-enum kind { ELECTION, COORDINATOR };
+enum kind { ELECTION, COORDINATOR, POLL };
 enum timer { NO_RESULT };
-enum parameter { POLICY, ANNOUNCE };
+enum parameter { POLICY, ANNOUNCE, LIST, STOP, POLLING };
 enum { POLICY_MAX, POLICY_MIN };
 enum { ANNOUNCE_RING, ANNOUNCE_MULTICAST };
+enum { LIST_PASSED, LIST_LIVING };
+enum { STOP_SENDER, STOP_LEADER };
 
 enum mode { NORMAL, WAITING, CALLING };
 
@@ -46,11 +54,27 @@ static bool better(const struct cv_self *me, cv_rank one, cv_rank other)
     return cv_parameter(me, POLICY) == POLICY_MIN ? one < other : one > other;
 }
 
+/* Tries those in the room who stand between this node and the next one alive. */
+static void poll(struct cv_self *me, cv_node successor)
+{
+    for (cv_node node = (me->node + 1) % cv_nodes(me); node != successor; node = (node + 1) % cv_nodes(me))
+        if (cv_neighbour_index(me, node) < cv_degree(me))
+            cv_signal(me, node, POLL);
+}
+
+static void send_list(struct cv_self *me, uint32_t kind, cv_rank best, struct cv_list list, const cv_id *last)
+{
+    const cv_node successor = cv_successor(me);
+    if (cv_parameter(me, POLLING))
+        poll(me, successor);
+    cv_send_list(me, successor, kind, &(struct ballot){best}, sizeof(struct ballot), list, last);
+}
+
 /* Adds its own id to the list and sends it on. */
 static void pass_on(struct cv_self *me, uint32_t kind, cv_rank best, struct cv_list list)
 {
     const cv_id id = cv_my_id(me);
-    cv_send_list(me, cv_successor(me), kind, &(struct ballot){best}, sizeof(struct ballot), list, &id);
+    send_list(me, kind, best, list, &id);
 }
 
 static void wait_for_result(struct cv_self *me)
@@ -81,11 +105,35 @@ static void follow(struct cv_self *me, cv_rank leader)
         wait_for_result(me);
 }
 
-static void announce(struct cv_self *me, cv_rank leader)
+static void call_again(struct cv_self *me)
 {
+    struct state *my = me->state;
+    if (my->mode == CALLING)
+        cv_yield(me);
+    my->mode = NORMAL;
+    call(me);
+}
+
+/* The living are those listed from this node on: who stands before it did not close the list, so it has died. */
+static struct cv_list living(const struct cv_self *me, struct cv_list list)
+{
+    while (list.ids[0] != cv_my_id(me))
+        list = (struct cv_list){list.ids + 1, list.count - 1};
+    return list;
+}
+
+static void announce(struct cv_self *me, cv_rank leader, struct cv_list list)
+{
+    const bool tells_living = cv_parameter(me, LIST) == LIST_LIVING;
+    if (tells_living && !cv_list_has(living(me, list), cv_rank_id(leader))) {
+        call_again(me);
+        return;
+    }
     follow(me, leader);
     if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_MULTICAST)
         cv_multicast(me, COORDINATOR, &(struct ballot){leader});
+    else if (tells_living)
+        send_list(me, COORDINATOR, leader, living(me, list), NULL);
     else
         pass_on(me, COORDINATOR, leader, (struct cv_list){0});
 }
@@ -97,7 +145,7 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     const struct cv_list list = cv_list(message, sizeof *ballot);
     const cv_rank mine = cv_my_rank(me);
     if (cv_list_has(list, cv_my_id(me))) {
-        announce(me, ballot->best); /* not only the caller's right: it may have died */
+        announce(me, ballot->best, list); /* not only the caller's right: it may have died */
         return;
     }
     if (my->mode == NORMAL)
@@ -115,31 +163,52 @@ static void verify(struct cv_self *me, cv_id leader, struct cv_list list)
     call(me);
 }
 
+/* Passes the announcement on, or not: the leader may be its end, and a list of the living whose sender has died. */
+static void spread(struct cv_self *me, cv_rank leader, struct cv_list list)
+{
+    const bool ends = cv_parameter(me, STOP) == STOP_LEADER && cv_rank_id(leader) == cv_my_id(me);
+    if (ends || cv_parameter(me, ANNOUNCE) == ANNOUNCE_MULTICAST)
+        return;
+    if (cv_parameter(me, LIST) == LIST_PASSED)
+        pass_on(me, COORDINATOR, leader, list);
+    else if (!cv_suspected(me, list.ids[0]))
+        send_list(me, COORDINATOR, leader, list, NULL);
+}
+
+/* Is it the announcement that this node sent? */
+static bool is_back(const struct cv_self *me, struct cv_list list)
+{
+    if (cv_parameter(me, LIST) == LIST_LIVING)
+        return list.count && list.ids[0] == cv_my_id(me);
+    return cv_list_has(list, cv_my_id(me));
+}
+
 static void on_coordinator(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     const struct ballot *ballot = cv_body(message);
     const struct cv_list list = cv_list(message, sizeof *ballot);
-    if (cv_list_has(list, cv_my_id(me))) {
+    if (is_back(me, list)) {
         verify(me, cv_rank_id(ballot->best), list);
         return;
     }
-    if (cv_parameter(me, ANNOUNCE) == ANNOUNCE_RING)
-        pass_on(me, COORDINATOR, ballot->best, list);
+    spread(me, ballot->best, list);
     if (better(me, cv_my_rank(me), ballot->best))
         call(me); /* it has come back since the list passed its place */
     else if (my->mode != NORMAL || !cv_knows_leader(me) || !better(me, my->leader, ballot->best))
         follow(me, ballot->best); /* otherwise a list that went round before found a better one */
 }
 
+/* It got through: the sender holds this node for dead. */
+static void on_poll(struct cv_self *me, const struct cv_message *message)
+{
+    (void)me, (void)message;
+}
+
 static void timeout(struct cv_self *me, uint32_t timer)
 {
-    struct state *my = me->state;
     (void)timer;
-    if (my->mode == CALLING)
-        cv_yield(me);
-    my->mode = NORMAL;
-    call(me);
+    call_again(me);
 }
 
 static void suspect(struct cv_self *me, cv_node node)
@@ -154,6 +223,21 @@ static void suspect(struct cv_self *me, cv_node node)
         wait_for_result(me);
 }
 
+/* Whoever sends a list is on it, and so is the best one listed. An announcement may not have come to the leader yet. */
+static bool valid(const struct cv_self *me, const struct cv_message *message)
+{
+    if (message->kind == POLL)
+        return cv_parameter(me, POLLING);
+    const struct ballot *ballot = cv_body(message);
+    const struct cv_list list = cv_list(message, sizeof *ballot);
+    const bool announces = message->kind == COORDINATOR;
+    if (announces && cv_parameter(me, ANNOUNCE) == ANNOUNCE_MULTICAST)
+        return !list.count;
+    if (announces && cv_parameter(me, LIST) == LIST_PASSED)
+        return list.count;
+    return cv_list_has(list, cv_rank_id(ballot->best));
+}
+
 static const struct cv_field fields[] = {
     {CV_FIELD(struct ballot, best), .type = CV_FIELD_RANK},
     {CV_FIELD_IDS(struct ballot)},
@@ -163,6 +247,7 @@ static const struct cv_field fields[] = {
 static const struct cv_kind kinds[] = {
     [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
     [COORDINATOR] = {"coordinator", sizeof(struct ballot), on_coordinator, fields},
+    [POLL] = {"poll", 0, on_poll, NULL},
     {0},
 };
 
@@ -171,6 +256,11 @@ static const char *const timers[] = {[NO_RESULT] = "no result", NULL};
 static const struct cv_parameter parameters[] = {
     [POLICY] = {"policy", "who wins", "max|min", 0, CV_CHOICE, CV_BEST_WINS | CV_ANY_CALLER},
     [ANNOUNCE] = {"announce", "how the leader is announced", "ring|multicast", 0, CV_CHOICE, 0},
+    [LIST] = {"list", "whom the announcement lists: those it has passed, or all living", "passed|living", 0, CV_CHOICE,
+              0},
+    [STOP] = {"stop", "who does not pass the announcement on: who sent it, or the leader too", "sender|leader", 0,
+              CV_CHOICE, CV_EVERYONE_LEARNS},
+    [POLLING] = {"poll", "try each successor that is down, and count it", "no|yes", 0, CV_CHOICE, 0},
     {0},
 };
 
@@ -180,7 +270,14 @@ static const struct cv_cost costs[] = {
     {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
     {"worst, all call", "2n²", CV_MESSAGES, true, CV_LISTED, DERIVED},
     {"one caller, multicast", "2n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
+    {"k callers, polls, the leader ends it", "k(2n − announce)", CV_MESSAGES, false,
+     CV_STEADY | CV_CHOSEN(POLLING) | CV_CHOSEN(STOP), DERIVED},
+    {"k callers, polls", "k(2n − announce)", CV_MESSAGES, true, CV_STEADY | CV_CHOSEN(POLLING), DERIVED},
+    {"k callers, the leader ends it", "k(2a + announce(d − 1))", CV_MESSAGES, false, CV_STEADY | CV_CHOSEN(STOP),
+     DERIVED},
     {"k callers", "k(2a + announce(d − 1))", CV_MESSAGES, true, CV_STEADY, DERIVED},
+    {"k callers, the leader ends it", "2a − announce·max(1, a − 1)", CV_DELAY, false,
+     CV_STEADY | CV_UNIT_DELAY | CV_CHOSEN(STOP), DERIVED},
     {"k callers", "2a − announce·max(1, a − 1)", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
@@ -203,4 +300,5 @@ const struct cv_algorithm cv_ring_list = {
     .recover = call,
     .timeout = timeout,
     .suspect = suspect,
+    .valid = valid,
 };

@@ -13,12 +13,16 @@
  * Cost      3(K − 1) messages without contention, up to 7(K − 1) with it, for voting sets of K
  * Assumes   reliable FIFO links, nobody dies: a new view without the dead lets those who wait ask again
  * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
+ *
+ * With `recall=no` votes are given in the order of the timestamps, and none is taken back: the step before, of which
+ * the text asks "is that enough?"
  */
 #include <conclave/algorithm.h>
 
 enum kind { REQUEST, REPLY, RELEASE, FAIL, INQUIRE, RELINQUISH };
 enum mode { RELEASED, WANTED, HELD };
-enum parameter { LITERAL };
+enum parameter { LITERAL, RECALL };
+enum { RECALL_YES, RECALL_NO };
 
 struct stamp {
     uint64_t time; /* of the request that is meant */
@@ -225,25 +229,42 @@ static void fail(struct cv_self *me, struct wish *wish)
     cv_signal(me, wish->node, FAIL);
 }
 
-static void on_request(struct cv_self *me, const struct cv_message *message)
+/* A request that has to wait: it hears so, unless it is the best of all. Then its voter wants its vote back. */
+static void keep_waiting(struct cv_self *me, struct wish *wish)
 {
     struct state *my = me->state;
+    struct wish *best = best_waiting(me);
+    if (before(me, &my->voted, wish) || (best && before(me, best, wish))) {
+        fail(me, wish);
+        return;
+    }
+    if (best && !best->failed)
+        fail(me, best); /* Sanders: it hoped to be next, and now is not */
+    if (!my->inquired)
+        cv_send(me, my->voted.node, INQUIRE, &(struct stamp){my->voted.time});
+    my->inquired = true;
+}
+
+/* Is there a request for each set this voter is in? Nobody checks its own, so `valid` alone does not keep the bound. */
+static bool is_full(const struct cv_self *me)
+{
+    const struct state *my = me->state;
+    return my->waiting + (my->voted.node != CV_NOBODY) >= sets_of(me->group, me->node);
+}
+
+static void on_request(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
     struct wish wish = {stamp->time, message->from, false};
     if (my->voted.node == CV_NOBODY) {
         vote(me, wish);
         return;
     }
-    struct wish *best = best_waiting(me);
-    if (before(me, &my->voted, &wish) || (best && before(me, best, &wish))) {
-        fail(me, &wish);
-    } else {
-        if (best && !best->failed)
-            fail(me, best); /* Sanders: it hoped to be next, and now is not */
-        if (!my->inquired)
-            cv_send(me, my->voted.node, INQUIRE, &(struct stamp){my->voted.time});
-        my->inquired = true;
-    }
+    if (cv_parameter(me, LITERAL) && is_full(me))
+        return; /* somebody asks twice */
+    if (cv_parameter(me, RECALL) == RECALL_YES)
+        keep_waiting(me, &wish);
     queue_up(me, wish);
 }
 
@@ -299,17 +320,16 @@ static bool valid_to_voter(const struct cv_self *me, const struct cv_message *me
     const bool votes = my->voted.node == message->from;
     if (place_in(me, message->from, me->node) == cv_quorum_size(me, message->from))
         return false;
-    if (cv_parameter(me, LITERAL)) {
-        /* Votes that were given back too early are released as well, but nobody asks twice without a release. */
-        const uint32_t known = my->waiting + (my->voted.node != CV_NOBODY);
-        return message->kind != REQUEST || known < sets_of(me->group, me->node);
-    }
+    if (cv_parameter(me, LITERAL)) /* votes that were given back too early are released as well */
+        return message->kind != REQUEST || !is_full(me);
     return message->kind == REQUEST ? !votes && !waits(me, message->from) : message->kind != RELEASE || votes;
 }
 
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
+    if (message->kind >= FAIL && cv_parameter(me, RECALL) == RECALL_NO)
+        return false;
     if (message->kind == REQUEST || message->kind == RELEASE || message->kind == RELINQUISH)
         return valid_to_voter(me, message);
     const uint32_t place = place_in(me, me->node, message->from);
@@ -343,6 +363,8 @@ static const struct cv_kind kinds[] = {
 
 static const struct cv_parameter parameters[] = {
     [LITERAL] = {"literal", "give back the votes of the whole voting set, as the text says", "no|yes", 0, CV_CHOICE, 0},
+    [RECALL] = {"recall", "take votes back; no: only compare timestamps, which is not enough", "yes|no", 0, CV_CHOICE,
+                CV_NO_DEADLOCK | CV_EVERY_REQUEST},
     {0},
 };
 
