@@ -334,6 +334,58 @@ def majority_of_five():
         group.await_view()
 
 
+def grants_nothing(group, node):
+    client = group.client(node, timeout=30)
+    try:
+        client.ask("LOCK", "other", "WAIT", 5000)
+        raise AssertionError(f"node {node} grants without a majority")
+    except Refused as error:
+        assert str(error).startswith("NOQUORUM"), error
+    finally:
+        client.close()
+
+
+def halves_of_four():
+    """Of two equal halves neither is a majority; together they go on by themselves."""
+    with Group(4) as group:
+        holders = [group.client(node) for node in (1, 4)]
+        fences = [holder.ask("LOCK", f"held-{i}") for i, holder in enumerate(holders)]
+        group.split([1, 2], [3, 4])
+        for i, holder in enumerate(holders):
+            assert holder.push() == ["lost", f"held-{i}", fences[i]]
+        for node in group.members:
+            grants_nothing(group, node)
+        group.heal()
+        group.await_view()
+        assert lock_once(group, 1, "held-0")[0] > fences[0]
+
+
+def one_of_two_is_gone():
+    """Without a tie-breaker neither of two goes on alone."""
+    with Group(2) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "held")
+        group.kill(2)
+        assert holder.push() == ["lost", "held", fence]
+        grants_nothing(group, 1)
+        group.start(2)
+        group.await_view()
+        assert lock_once(group, 1, "held")[0] > fence
+
+
+def stopped_briefly():
+    """A node that hangs for less than its lease, and than others are patient: nobody loses anything, and no view begins."""
+    with Group(3, lease=4000, timeout=3000) as group:
+        holder = group.client(1)
+        fence = holder.ask("LOCK", "held")
+        before = group.view(2)["epoch"]
+        group.kill(1, which=signal.SIGSTOP)
+        time.sleep(0.5)
+        group.kill(1, which=signal.SIGCONT)
+        assert holder.ask("RENEW", "held", fence) > 0 and not holder.pushes
+        assert group.await_view()["epoch"] == before
+
+
 def all_restarted():
     """Fences rise, whoever dies, and however often."""
     with Group(3) as group:
@@ -482,7 +534,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main([coordinator_killed, log_leader_killed, both_killed, coordinator_stopped, log_leader_stopped,
                        both_stopped, member_cut_off, coordinator_cut_off, member_unheard, coordinator_unheard,
-                       ended_in_order, promise_is_kept, standbys, other_members, majority_of_five, all_restarted, one_alone, returning_node_waits, stepped_down,
+                       ended_in_order, promise_is_kept, standbys, other_members, majority_of_five, halves_of_four, one_of_two_is_gone, stopped_briefly, all_restarted, one_alone, returning_node_waits, stepped_down,
                        waits_through_views, two_apart, each_algorithm_goes_on, shows_itself]))
     except Gone:
         sys.exit("a node ended")
