@@ -101,6 +101,17 @@ static void check_majority(const struct doctor_group *group, const struct doctor
                     "no node that answers can grant: %s", troubles.length ? troubles.text : "none of them has a view");
 }
 
+/* The address of a member that is missed: what is wrong with it is told by its id. */
+static bool is_known(const struct doctor_group *group, const char *address)
+{
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *it = &group->members[i];
+        if (!it->answers && doctor_votes(group, it) && strcmp(it->address, address) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void check_members(const struct doctor_group *group, const struct doctor_limits *limits,
                           struct doctor_report *report)
 {
@@ -129,9 +140,10 @@ static void check_members(const struct doctor_group *group, const struct doctor_
                 "node %lld does not answer at %s, but its peers hear it", (long long)it->id, it->address);
     }
     for (uint32_t i = 0; i < group->dead_end_count; i++)
-        doctor_find(report, "members", DOCTOR_WARNING, "see whether the address is right, and a node runs there",
-                    "%s: %s", group->dead_ends[i].address,
-                    group->dead_ends[i].silent ? "somebody takes the call, but does not answer" : "nobody answers");
+        if (!is_known(group, group->dead_ends[i].address))
+            doctor_find(report, "members", DOCTOR_WARNING, "see whether the address is right, and a node runs there",
+                        "%s: %s", group->dead_ends[i].address,
+                        group->dead_ends[i].silent ? "somebody takes the call, but does not answer" : "nobody answers");
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
                     answering < group->count ? ", the others are heard by their peers, or standbys" : "");

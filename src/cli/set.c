@@ -72,7 +72,8 @@ static int read_options(struct request *request, int argc, char **argv)
     }
     request->servers = ask_servers(request->servers);
     if (argc - optind != 1)
-        return command_refuse("expected group.KEY=VALUE; see conclave set --help");
+        return command_refuse("%s%sexpected one group.KEY=VALUE, like group.lease=500; see conclave set --help",
+                              argc > optind ? cv_brief(argv[argc - 1]).text : "", argc > optind ? ": " : "");
     return read_term(request, argv[optind]);
 }
 

@@ -71,6 +71,7 @@ struct cv_raft {
     uint64_t check_us;          /* the seats are compared with the roster then */
     uint64_t lapses;            /* leases that ran out */
     uint64_t longest_us;        /* the longest lease that this node has asked for */
+    struct cv_terms went_by;    /* the last that were agreed; all 0: none, as far as this process knows */
     struct cv_terms told_terms; /* the operator has been told that these count, and not the file's */
     char *directory;
 

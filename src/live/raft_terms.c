@@ -26,6 +26,19 @@ static void tell_differences(struct cv_raft *raft, const struct cv_terms *terms)
     }
 }
 
+/* Safety rests on them, and one operator's HUP may have changed them for all: every node says so. */
+static void tell_changes(struct cv_raft *raft, const struct cv_terms *terms)
+{
+    for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
+        const uint32_t value = terms->values[key], before = raft->went_by.values[key];
+        char now[CV_TERM_BYTES], then[CV_TERM_BYTES];
+        if (raft->went_by.values[CV_TERM_LEASE] && value != before)
+            cv_diary_say(CV_DIARY_TERMS, "the group has agreed on %s = %s; it was %s", cv_term_name(key),
+                         cv_term_text(key, value, now), cv_term_text(key, before, then));
+    }
+    raft->went_by = *terms;
+}
+
 uint32_t cv_raft_election_ms(const struct cv_terms *terms)
 {
     const uint32_t election_ms = terms->values[CV_TERM_LEASE] / 2;
@@ -66,8 +79,10 @@ void cv_raft_adopt_terms(struct cv_raft *raft)
 {
     const struct cv_terms *terms = &raft->assembly.agreed.seating.terms;
     go_by(raft, terms);
-    if (raft->assembly.epoch && !raft->breaker)
-        tell_differences(raft, terms);
+    if (!raft->assembly.epoch || raft->breaker)
+        return;
+    tell_changes(raft, terms);
+    tell_differences(raft, terms);
 }
 
 void cv_raft_recall_terms(struct cv_raft *raft, const struct cv_seating *seating)
@@ -76,5 +91,6 @@ void cv_raft_recall_terms(struct cv_raft *raft, const struct cv_seating *seating
     raft->assembly.agreed.seating.former_lease = seating->former_lease;
     raft->assembly.grants.terms = cv_seating_lease(seating);
     go_by(raft, &seating->terms);
+    tell_changes(raft, &seating->terms);
     tell_differences(raft, &seating->terms);
 }

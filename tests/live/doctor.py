@@ -13,7 +13,7 @@ import threading
 import time
 
 from group import Group
-from harness import CONCLAVE, PATIENCE, Client, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, main
 from secured import Secured, World
 
 CHECKS = ["majority", "members", "links", "identity", "view", "lease", "configuration", "version", "loop", "detector",
@@ -75,6 +75,16 @@ def one_of_three_is_gone():
         assert "what to do: start it" in text, text
         rows = [line.split() for line in text.splitlines()[-3:]]
         assert rows == [["1", "-", "yes", "x"], ["2", "yes", "-", "x"], ["3", "?", "?", "-"]], rows
+
+
+def told_once():
+    """A member that is gone is told of by its id, and not again by the address that was given for it."""
+    with Cluster(3, record=False) as cluster:
+        cluster.await_view([1, 2, 3])
+        cluster.kill(3)
+        text = doctor("--server", ",".join(cluster.address(node) for node in (1, 2, 3)) + ",/nowhere/s").stdout
+        assert "node 3 is gone" in text and f"{cluster.address(3)}: nobody answers" not in text, text
+        assert "/nowhere/s: nobody answers" in text, text
 
 
 def standbys_are_not_missed():
@@ -351,6 +361,6 @@ def interrupted():
 
 
 if __name__ == "__main__":
-    sys.exit(main([healthy, one_of_three_is_gone, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
+    sys.exit(main([healthy, one_of_three_is_gone, told_once, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
                    one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
                    wrong_usage, interrupted]))

@@ -169,6 +169,9 @@ def changed_under_load():
             worker.done = True
         for worker in crowd:
             worker.join(PATIENCE)
+        for node in (1, 2, 3):  # who stood still may have missed what was changed again soon
+            log = (group.directory / f"{node}.log").read_text(encoding="utf-8")
+            assert log.count("event=terms") >= 2 and "the group has agreed on lease = 300; it was " in log, log
         assert len(spans) > 20, len(spans)
         spans.sort()
         for before, after in zip(spans, spans[1:]):
@@ -248,9 +251,9 @@ def refused():
     with Termed(2) as group:
         for words in (["set"], ["set", "group.lease"], ["set", "group.lease=x"], ["set", "group.lease=19"],
                       ["set", "group.mode=static"], ["set", "lease=300"], ["set", "group.voters=9"],
-                      ["set", "group.drift=21"], ["set", "group.lease=100"]):
+                      ["set", "group.drift=21"], ["set", "group.lease=100"], ["set", "lease", "300"]):
             result = group.run(1, *words)
-            assert result.returncode == 2 and result.stderr.count("\n") == 1, (words, result)
+            assert result.returncode == 2 and result.stderr.count("\n") == 1 and words[-1].split("=")[-1] in result.stderr, (words, result)
 
 
 if __name__ == "__main__":
