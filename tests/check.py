@@ -455,6 +455,35 @@ def check_promises(directory):
                "promises" not in told.stdout, told.stdout)
 
 
+# Voting whose numbers are not what `counters` says: what is changed, and what is violated besides the promise.
+ENTER = "    if (my->granted == my->answers) {\n"
+COUNTS = {
+    "the third attempt enters": (ENTER, ENTER.replace(") {", " || my->attempt > 2) {"), ["exclusion"]),
+    "every fourth attempt enters": (ENTER, ENTER.replace(") {", " || my->attempt % 4 == 3) {"), ["exclusion"]),
+    "of another family": ("counting, my->voted, &my->ballot", "counting, node, &my->ballot", []),
+    "a number left out": ("            counting->count(counting, my->voted, &my->ballot);\n", "            ;\n", []),
+    "messages left out": ("    counting->count(counting, answers ? message->to : message->from,\n"
+                          "                    &((struct ballot *)(void *)message->body)->attempt);\n", "    (void)answers;\n", []),
+    "no such family": ("counting, node, &my->attempt", "counting, node + 16, &my->attempt", []),
+    "behind the state": ("counting, node, &my->attempt", "counting, node, (uint64_t *)(void *)(my + 1) + 4", []),
+}
+
+
+def check_counters(directory):
+    """Numbers that grow are counted anew only if nothing is made of them but to compare them."""
+    text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "voting.c").read_text(encoding="utf-8")
+    for name, (before, after, wanted) in COUNTS.items():
+        expect(f"counters, {name}: the line is there once", text.count(before) == 1)
+        target = mutants.compile_object(text.replace(before, after), "cv_voting", directory, f"counters-{len(name)}-{after.count('1')}")
+        for more in ("", "--no-reduction"):
+            done = run([str(target), *"-n 3 --set backoff=0 --memory 30M --json".split(), *more.split()])
+            result = json.loads(done.stdout)
+            expect(f"counters, {name} {more}: found", done.returncode in (1, 2) and result["verdict"] == "violated" and
+                   violated(result) in ([*wanted, "promises"], ["promises"] if more else None), done.stdout)
+    told = run("voting -n 2 --entries 2 --set backoff=0 --crashes 1 --recoveries 1 --property no-deadlock --memory 30M".split()).stdout
+    expect("counters: numbers that begin twice", "`counters` cannot be confirmed: numbers of one family begin twice" in told, told)
+
+
 def check_both_wrong(directory):
     """A step that breaks two properties is found by whoever looks for either."""
     text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "central.c").read_text(encoding="utf-8")
@@ -616,6 +645,7 @@ def main(words):
             check_beginning(directory)
             check_both_wrong(directory)
             check_promises(directory)
+            check_counters(directory)
             brief = "--brief" in words
             check_all_held(HELD[::4] if brief else HELD)
             check_mutants(directory, 8 if brief else 1)

@@ -103,7 +103,7 @@ static bool has_twin(struct naming *naming, cv_node node)
 static bool are_alike(const struct setting *setting)
 {
     return setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_NAMED && setting->ordered &&
-           setting->group.topology == CV_COMPLETE && !setting->timers && !setting->algorithm->counters;
+           setting->group.topology == CV_COMPLETE && !setting->timers && !setting->counts;
 }
 
 bool alike_next(const struct setting *setting, struct order *order)

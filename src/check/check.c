@@ -165,7 +165,8 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
         else if (check->model->tied)
             now.orders = CV_ALL_ORDERS;
         now.drop_clocks &= !check->model->timely;
-        now.symmetry &= !check->model->unlike;
+        now.no_counters |= check->model->miscounted;
+        now.symmetry &= !check->model->unlike || check->model->miscounted;
         now.reduction &= !check->model->strayed;
         search_free(&check->search);
         model_free(check->model);

@@ -67,6 +67,7 @@ struct cv_check_options {
     bool any_time;              /* timers may fire whenever they are armed */
     bool reduction;             /* leave out orders that come to the same */
     bool symmetry;              /* take states that differ in names only for one, where the algorithm allows it */
+    bool no_counters;           /* take numbers that grow for ever as they are */
     bool drop_clocks;           /* once nobody will ask any more, if nothing but requests looks at them */
     uint32_t orders;            /* enum cv_orders, where the order of requests is all that clocks are for */
     bool deep;                  /* depth first */

@@ -109,7 +109,7 @@ static void hush_again(struct expander *expander, struct successor *successor)
 /* Keeps the successor that the state has been made into, and makes the state what it was. */
 static inline void keep(struct expander *expander, struct successor *successor)
 {
-    if (__builtin_expect(expander->model->setting.algorithm->counters != NULL, 0))
+    if (__builtin_expect(expander->model->setting.counts, 0))
         recount(expander, successor);
     if (__builtin_expect(expander->model->setting.hushes, 0))
         hush_again(expander, successor);

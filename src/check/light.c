@@ -4,8 +4,8 @@
 bool may_be_light(const struct expander *expander)
 {
     const struct setting *setting = &expander->model->setting;
-    return !setting->group.absence && !setting->hushes && !setting->algorithm->counters &&
-           !setting->scenario->unordered && expander->symmetry.count == 1;
+    return !setting->group.absence && !setting->hushes && !setting->counts && !setting->scenario->unordered &&
+           expander->symmetry.count == 1;
 }
 
 static inline bool finds_all_empty(const uint32_t *state, const struct outcome *outcome)

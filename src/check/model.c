@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check/counting.h"
 #include "check/memory.h"
 #include "check/twin.h"
 
@@ -35,12 +36,13 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         return CV_ENOMEM;
     for (cv_node node = 0; node < model->setting.nodes; node++)
         model->dead[node] = model_add_place(model, &(struct place){.node = node});
-    return model->out_of_memory ? CV_ENOMEM : 0;
+    return model->out_of_memory || counting_test_new(&model->counting, model) ? CV_ENOMEM : 0;
 }
 
 void model_free(struct model *model)
 {
     twins_free(model->twins);
+    counting_test_free(model->counting);
     intern_free(&model->places);
     intern_free(&model->messages);
     intern_free(&model->contents);

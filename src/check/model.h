@@ -43,13 +43,15 @@ struct model {
     uint64_t before;                          /* states of searches that are over, for other orders of requests */
     struct mishap mishap;                     /* why a node could not begin */
     _Atomic bool out_of_memory;
-    struct twins *twins;   /* of its order of requests: see twin.h; NULL: none */
-    _Atomic bool unlike;   /* nodes are not alike, or it cannot be confirmed that they are, */
-    bool unlike_indeed;    /* the former, */
-    char unlike_text[160]; /* and why */
-    _Atomic bool timely;   /* a step that is no request looked at its clock */
-    _Atomic bool tied;     /* a step would be another if requests had equal times */
-    _Atomic bool strayed;  /* somebody sent where the algorithm's topology does not lead */
+    struct twins *twins;            /* of its order of requests: see twin.h; NULL: none */
+    struct counting_test *counting; /* of its `counters`; NULL: none */
+    _Atomic bool miscounted;        /* a promise about these is not kept: `unlike` as well, */
+    _Atomic bool unlike;            /* nodes are not alike, or it cannot be confirmed that they are, */
+    bool unlike_indeed;             /* the former, */
+    char unlike_text[160];          /* and why */
+    _Atomic bool timely;            /* a step that is no request looked at its clock */
+    _Atomic bool tied;              /* a step would be another if requests had equal times */
+    _Atomic bool strayed;           /* somebody sent where the algorithm's topology does not lead */
 };
 
 /* What an algorithm's table promises about names is not so (`indeed`), or may not be. The first time counts. */

@@ -69,11 +69,38 @@ static uint32_t visit_place(struct model *model, struct recounting *recounting, 
     return result;
 }
 
+/* Are there numbers of these families in the state as it was before it was changed? */
+static bool were_there(const struct expander *expander, uint32_t families)
+{
+    struct model *model = expander->model;
+    struct recounting recounting = {.counting.count = look_at};
+    uint32_t old[MOST_PARTS];
+    memcpy(old, expander->state, model->parts * sizeof *old);
+    for (uint32_t i = 0; i < expander->touch_count; i++)
+        old[expander->touched[i]] = expander->old[i];
+    for (uint32_t part = 0; part < model->parts; part++)
+        if (part < model->setting.nodes)
+            visit_place(model, &recounting, old[part]);
+        else if (part > model->setting.nodes)
+            visit_contents(model, &recounting, old[part]);
+    for (uint32_t rest = families; rest; rest &= rest - 1)
+        if (recounting.least[__builtin_ctz(rest)])
+            return true;
+    return false;
+}
+
 void recount(struct expander *expander, struct successor *successor)
 {
     struct model *model = expander->model;
     struct recounting recounting = {.counting.count = look_at};
+    const uint32_t begun = successor->outcome ? successor->outcome->detail->begun : 0;
     bool high = false;
+    if (begun && !model->miscounted && were_there(expander, begun)) {
+        model->miscounted = true;
+        model_break_promise(model, false, "`counters` cannot be confirmed: numbers of one family begin twice");
+    }
+    if (model->miscounted)
+        return; /* the search begins again without */
     for (int round = 0; round < 2; round++) {
         for (uint32_t part = 0; part < model->parts; part++) {
             const uint32_t before = expander->state[part];

@@ -20,7 +20,8 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->asks = cv_scenario_keeps_assumptions(scenario) &&
                     (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH)) && !options->cuts &&
                     !options->recoveries;
-    setting->learns = options->reduction && !scenario->algorithm->counters;
+    setting->counts = scenario->algorithm->counters && !options->no_counters;
+    setting->learns = options->reduction && !setting->counts;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
                        scenario->algorithm->problem == CV_MUTEX; /* the best of an election goes by its id */
     setting->forgets = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;

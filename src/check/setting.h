@@ -16,6 +16,7 @@ struct setting {
     uint32_t nodes, kinds, timers, claims;
     cv_id best;   /* the best of all nodes */
     bool learns;  /* what nodes are seen to do tells what they will do: see learns_now() */
+    bool counts;  /* numbers that grow for ever are counted anew: see recount.c */
     bool renames; /* states that differ in names only are one */
     bool hushes;  /* Lamport clocks are dropped once nobody will ask any more, */
     bool caps;    /* or go no further than all requests, if that is all that matters */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "check/counting.h"
 #include "check/symmetry.h"
 #include "check/tie.h"
 #include "check/twin.h"
@@ -111,6 +112,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->change = print_minus(model_print(outcome->place, false), model_print(from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->choice_count = stepper->host.chosen;
+    outcome->detail->begun = 0;
     memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
     outcome->light = true;
     for (size_t at = 0; at < me->used;) {
@@ -228,7 +230,7 @@ static bool matters(const struct setting *setting, uint64_t leap, const struct o
     return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
 }
 
-/* What the table promises about names is put to the test with every step: see twin.h and symmetry.h. */
+/* What the table promises is put to the test with every step: see twin.h, symmetry.h and counting.h. */
 static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
                           uint32_t alive, const struct outcome *outcome)
 {
@@ -236,6 +238,8 @@ static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decis
         return;
     if (stepper->model->twins)
         twins_follow(stepper->model->twins, &stepper->host, place, type, argument, alive, outcome);
+    if (stepper->model->counting)
+        counting_follow(stepper->model->counting, &stepper->host, place, type, argument, alive, outcome);
     if (stepper->symmetry)
         symmetry_follow(stepper->symmetry, &stepper->host, place, type, argument, alive, outcome);
 }

@@ -29,6 +29,7 @@ struct sending {
 /* What is rarely asked of an outcome. */
 struct outcome_detail {
     uint64_t fence; /* of who entered */
+    uint32_t begun; /* a bit for each family of `counters` that begins with this step: see counting.c */
     uint32_t choice_count;
     uint32_t choices[CV_MOST_CHOICES];
 };

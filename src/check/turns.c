@@ -73,6 +73,8 @@ static void finish_turn(struct turns *turns, const struct search *search, const 
     turns->squares += (double)search->states * (double)search->states;
     turns->model->timely |= model->timely;
     turns->model->tied |= model->tied;
+    if (model->miscounted)
+        turns->model->miscounted = true;
     if (model->unlike)
         model_break_promise(turns->model, model->unlike_indeed, "%s", model->unlike_text);
     turns->model->strayed |= model->strayed;
