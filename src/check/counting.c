@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every step that is worked out is taken again with higher numbers: those that the node and the message have of a family
- * are raised by the same amount, each family by another. The step must do what it did, with what it makes of these
- * numbers raised by the same amount. Then a state whose numbers are lowered goes on as the state itself does.
+ * Every step that is worked out is taken again with higher numbers: those that the node and the message have of a
+ * family are raised by the same amount, each family by another. The step must do what it did, with what it makes of
+ * these numbers raised by the same amount. Then a state whose numbers are lowered goes on as the state itself does.
  *
  * Where a step makes numbers of a family of which it sees none, that family begins, at whatever number: those it begins
  * with must have the same distances. That is right as long as there are none of it elsewhere: recount.c looks.

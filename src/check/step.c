@@ -230,7 +230,7 @@ static bool matters(const struct setting *setting, uint64_t leap, const struct o
     return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
 }
 
-/* What the table promises is put to the test with every step: see twin.h, symmetry.h and counting.h. */
+/* What the table promises is put to the test: see twin.h, symmetry.h, counting.h; and sample.h. */
 static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decision_type type, uint32_t argument,
                           uint32_t alive, const struct outcome *outcome)
 {
@@ -240,7 +240,7 @@ static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decis
         twins_follow(stepper->model->twins, &stepper->host, place, type, argument, alive, outcome);
     if (stepper->model->counting)
         counting_follow(stepper->model->counting, &stepper->host, place, type, argument, alive, outcome);
-    if (stepper->symmetry)
+    if (stepper->symmetry && sample_takes(&stepper->names, stepper->model->before))
         symmetry_follow(stepper->symmetry, &stepper->host, place, type, argument, alive, outcome);
 }
 
@@ -285,7 +285,7 @@ static void try_other_times(struct stepper *stepper, uint32_t place, enum cv_dec
                                 .message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL};
     if (model->setting.order.strict && tie_matters(&trial))
         model->tied = true;
-    if (times_matter(&trial))
+    if (sample_takes(&stepper->times, model->before) && times_matter(&trial))
         model->timely = true;
 }
 

@@ -35,6 +35,23 @@ static uint32_t way_of(const struct symmetry *symmetry, const cv_node *names)
     return way;
 }
 
+/* One way behind another. */
+static uint32_t way_behind(const struct symmetry *symmetry, uint32_t way, uint32_t then)
+{
+    cv_node names[CV_CHECK_MOST_NODES];
+    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
+        names[node] = symmetry->names[then][symmetry->names[way][node]];
+    return way_of(symmetry, names);
+}
+
+static uint32_t way_back(const struct symmetry *symmetry, uint32_t way)
+{
+    cv_node names[CV_CHECK_MOST_NODES];
+    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
+        names[symmetry->names[way][node]] = node;
+    return way_of(symmetry, names);
+}
+
 static bool are_of_one_size(struct model *model, const cv_node *alike, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -66,12 +83,19 @@ static void find_ways(struct symmetry *symmetry)
         swapped[alike[i + 1]] = alike[i];
         symmetry->swaps[symmetry->swap_count++] = way_of(symmetry, swapped);
     }
+    for (uint32_t way = 0; way < symmetry->count; way++) {
+        symmetry->back[way] = way_back(symmetry, way);
+        for (uint32_t i = 0; i < symmetry->swap_count; i++)
+            symmetry->behind[way][i] = way_behind(symmetry, way, symmetry->swaps[i]);
+    }
 }
 
 int symmetry_init(struct symmetry *symmetry, struct model *model)
 {
     symmetry->model = model;
     symmetry->count = symmetry->swap_count = 0;
+    symmetry->sample = (struct sample){0};
+    symmetry->steps = 0;
     find_ways(symmetry);
     size_t largest = 0;
     for (cv_node node = 0; node < model->setting.nodes; node++)
@@ -245,30 +269,13 @@ static uint32_t rename_by(struct symmetry *symmetry, uint32_t number, uint32_t w
     return rename(symmetry->model, &naming, number);
 }
 
-/* One way behind another. */
-static uint32_t way_behind(const struct symmetry *symmetry, uint32_t way, uint32_t then)
-{
-    cv_node names[CV_CHECK_MOST_NODES];
-    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
-        names[node] = symmetry->names[then][symmetry->names[way][node]];
-    return way_of(symmetry, names);
-}
-
-static uint32_t way_back(const struct symmetry *symmetry, uint32_t way)
-{
-    cv_node names[CV_CHECK_MOST_NODES];
-    for (cv_node node = 0; node < CV_CHECK_MOST_NODES; node++)
-        names[symmetry->names[way][node]] = node;
-    return way_of(symmetry, names);
-}
-
 /* Who is renamed back is who it was, and who is renamed twice is as if that were done at once. */
 static void test_renaming(struct symmetry *symmetry, uint32_t number, uint32_t way, uint32_t result, renamer *rename)
 {
-    bool good = rename_by(symmetry, result, way_back(symmetry, way), rename) == number;
+    bool good = rename_by(symmetry, result, symmetry->back[way], rename) == number;
     for (uint32_t i = 0; i < symmetry->swap_count && good; i++)
         good = rename_by(symmetry, result, symmetry->swaps[i], rename) ==
-               rename_by(symmetry, number, way_behind(symmetry, way, symmetry->swaps[i]), rename);
+               rename_by(symmetry, number, symmetry->behind[way][i], rename);
     if (!good)
         model_break_promise(symmetry->model, true, "`rename` is wrong: renaming twice is not what it is at once");
 }
@@ -279,7 +286,7 @@ static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t n
     if (known)
         return (uint32_t)(known - 1);
     const uint32_t result = rename_by(symmetry, number, way, rename);
-    if (!symmetry->model->unlike && !symmetry->model->out_of_memory)
+    if (!symmetry->model->unlike && !symmetry->model->out_of_memory && sample_takes(&symmetry->sample, 0))
         test_renaming(symmetry, number, way, result, rename);
     if (!memo_add(memo, number, way, (uint64_t)result + 1))
         symmetry->model->out_of_memory = true;
@@ -382,7 +389,11 @@ void symmetry_follow(struct symmetry *symmetry, const struct host *host, uint32_
 {
     struct model *model = symmetry->model;
     char doing[64];
-    for (uint32_t way = 1; way < symmetry->count; way++) {
+    if (symmetry->count == 1)
+        return;
+    const uint32_t others = symmetry->count - 1, some = sample_some(symmetry->steps * others, others);
+    for (uint32_t i = 0; i < some; i++) {
+        const uint32_t way = 1 + (uint32_t)((symmetry->steps + i) % others);
         if (is_alike(symmetry, host, place, type, argument, alive, outcome, way))
             continue;
         model_describe(model, host->self.node, type, type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL,
@@ -393,6 +404,7 @@ void symmetry_follow(struct symmetry *symmetry, const struct host *host, uint32_
             model_break_promise(
                 model, true,
                 "this algorithm compares ids, or `rename` is wrong: with other names, %s has another result", doing);
-        return;
+        break;
     }
+    symmetry->steps++;
 }

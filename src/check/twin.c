@@ -41,6 +41,7 @@ struct twins {
     struct intern places, messages; /* of all of them */
     struct twin *twins;
     uint32_t count, room;
+    uint64_t steps; /* that were followed */
     pthread_mutex_t lock;
 };
 
@@ -308,7 +309,8 @@ void twins_follow(struct twins *twins, const struct host *host, uint32_t place, 
                   uint32_t argument, uint32_t alive, const struct outcome *outcome)
 {
     pthread_mutex_lock(&twins->lock);
-    for (uint32_t i = 0; i < twins->count && !twins->model->unlike; i++)
+    const uint32_t some = sample_some(twins->model->before + twins->steps++, twins->count);
+    for (uint32_t i = 0; i < some && !twins->model->unlike; i++)
         follow(twins, &twins->twins[i], host, place, type, argument, alive, outcome);
     pthread_mutex_unlock(&twins->lock);
 }
