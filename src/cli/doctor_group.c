@@ -284,6 +284,31 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
         doctor_find(report, "lease", DOCTOR_WELL, NULL, "all that answer have theirs");
 }
 
+/* A view, and the log's elections, take a few messages there and back within a lease. */
+static void check_distances(const struct doctor_group *group, const struct doctor_limits *limits,
+                            struct doctor_report *report)
+{
+    (void)limits;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *it = &group->members[i];
+        const int64_t lease_ms = doctor_number(it, "lease_length_ms", INT64_MAX / 1000);
+        for (uint32_t j = i + 1; j < group->count; j++) {
+            char key[48];
+            snprintf(key, sizeof key, "round_trip_us_of_%lld", (long long)group->members[j].id);
+            const int64_t far_ms = doctor_number(it, key, 0) / 1000;
+            if (far_ms > lease_ms / 3)
+                doctor_find(
+                    report, "distance", DOCTOR_WARNING,
+                    "a longer lease: conclave set group.lease=MS; if the group has no view yet, [group] lease = MS "
+                    "in all files, and start all of them again",
+                    "node %lld and node %lld are %lld ms apart, there and back: too far for a lease of %lld ms, "
+                    "which should be %lld",
+                    (long long)it->id, (long long)group->members[j].id, (long long)far_ms, (long long)lease_ms,
+                    (long long)far_ms * 8);
+        }
+    }
+}
+
 static bool has_id(struct cv_text ids, int64_t id)
 {
     struct cv_text word;
@@ -427,6 +452,6 @@ static void check_versions(const struct doctor_group *group, const struct doctor
                     "not the same: %s", words.text);
 }
 
-doctor_check *const doctor_group_checks[] = {check_majority,      check_members,  check_links, check_identity,
-                                             check_views,         check_leases,   check_votes, check_grace,
-                                             check_configuration, check_versions, NULL};
+doctor_check *const doctor_group_checks[] = {check_majority, check_members,       check_links,     check_identity,
+                                             check_views,    check_leases,        check_distances, check_votes,
+                                             check_grace,    check_configuration, check_versions,  NULL};

@@ -72,6 +72,7 @@ struct cv_peer {
     char trouble[128];                /* why TLS with it failed the last time; empty since it did not */
     uint64_t redial_us;
     uint64_t cut_us, cut_until_us; /* it has said what no member says: for how long it was cut off, and until when */
+    uint64_t round_trip_us;        /* of greetings, heartbeats and their answers; 0: not known */
     uint64_t behind_us;            /* how late its last heartbeat came, by its own clock and ours */
     struct cv_peer *next;          /* of those who are gone for good, until they are freed */
     struct cv_stranger told;       /* what it said of itself when it was last greeted */
@@ -152,6 +153,14 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
 uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
 /* Sends a frame that is not numbered, and may be lost. */
 void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
+/* Something was answered after so long. A node that comes late makes it longer, and nothing shorter: the least counts,
+ * and what is more only little by little. */
+static inline void cv_peer_note_round_trip(struct cv_peer *peer, uint64_t us)
+{
+    const uint64_t known = peer->round_trip_us;
+    peer->round_trip_us = !known || us < known ? us : known + (us - known) / 64;
+}
+
 /* Why somebody of its id was refused of late, or NULL. */
 const char *cv_peer_objection(const struct cv_peer *peer);
 /*

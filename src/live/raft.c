@@ -111,6 +111,10 @@ void cv_raft_renew(struct cv_raft *raft, cv_node voter, uint64_t asked_us)
 void cv_raft_frame(struct cv_raft *raft, cv_node from, const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_GRANT) {
+        const uint64_t now = cv_loop_boot();
+        struct cv_peer *peer = raft->member->peers.list[from];
+        if (peer && frame->sent_at <= now)
+            cv_peer_note_round_trip(peer, now - frame->sent_at);
         granted(raft, from, frame->sent_at, (uint64_t)frame->lease_ms * 1000);
     } else if (raft->breaker) {
         raft->member->disagreements += !cv_breaker_hear(raft->breaker, frame);

@@ -135,6 +135,8 @@ static void meet(struct cv_wire *wire, const struct cv_frame *hello)
     } else if (peer->wire != wire) {
         cv_peer_move(peer, wire);
     }
+    if (dialled)
+        cv_peer_note_round_trip(peer, cv_loop_now() - wire->called_us);
     cv_peer_greeted(peer, hello);
 }
 
@@ -185,6 +187,7 @@ static void connected(struct cv_stream *stream, int status)
         return;
     }
     const struct cv_frame hello = cv_peer_hello(wire->peer);
+    wire->called_us = cv_loop_now();
     cv_wire_say(wire, &hello);
 }
 

@@ -15,8 +15,9 @@ struct cv_wire {
     struct cv_visitor visitor;
     unsigned char *out;
     size_t used, room;
-    bool refused;  /* nobody listens there */
-    bool objected; /* the other end was told that it is not spoken with, and why; nothing it says counts */
+    bool refused;       /* nobody listens there */
+    uint64_t called_us; /* when this node, having dialled, said its greeting */
+    bool objected;      /* the other end was told that it is not spoken with, and why; nothing it says counts */
 };
 
 /* NULL if there is no memory. */

@@ -303,6 +303,10 @@ static void write_detector(const struct page *page)
                 page->file, "timeout_ms_of_%u:%llu\r\n", roster->ids[node],
                 (number)((cv_detector_deadline(&peers->list[node]->detector) - peers->list[node]->detector.last_us) /
                          1000));
+    for (cv_node node = 0; peers->list && node < roster->count; node++)
+        if (peers->list[node] && peers->list[node]->round_trip_us)
+            fprintf(page->file, "round_trip_us_of_%u:%llu\r\n", roster->ids[node],
+                    (number)peers->list[node]->round_trip_us);
 }
 
 /* What all members should have alike; the doctor compares it line by line. */

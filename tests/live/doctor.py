@@ -87,6 +87,27 @@ def told_once():
         assert "/nowhere/s: nobody answers" in text, text
 
 
+def far_apart():
+    """Members too far from each other for the default lease find no leader, and are told why; with a longer one all is well."""
+    for settings in ({"lease": 300, "timeout": 300}, {"lease": 3000, "timeout": 3000}):
+        group = Group(3, delay=0.1, **settings)
+        try:
+            group.start()
+            if settings["lease"] > 300:
+                group.await_view()
+                assert "distance" not in [check for check, _ in troubles(examine(all_of(group))[1])]
+                continue
+            end = time.monotonic() + PATIENCE
+            while True:
+                told = doctor("--json", *[word for address in all_of(group) for word in ("--connect", address)]).stdout
+                if "ms apart, there and back: too far for a lease of 300 ms" in told:
+                    break
+                assert time.monotonic() < end, told
+                time.sleep(0.2)
+        finally:
+            group.__exit__()
+
+
 def standbys_are_not_missed():
     """Until they have been there."""
     group = Group(4, standbys=[4])
@@ -361,6 +382,6 @@ def interrupted():
 
 
 if __name__ == "__main__":
-    sys.exit(main([healthy, one_of_three_is_gone, told_once, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
+    sys.exit(main([healthy, one_of_three_is_gone, told_once, far_apart, standbys_are_not_missed, two_of_three_are_gone, one_hangs, two_do_not_hear_each_other,
                    one_is_cut_off, configurations_differ, directory_removed, long_queues_and_holds, certificate_runs_out, told_by_fakes,
                    wrong_usage, interrupted]))
