@@ -86,6 +86,12 @@ class Findings:
             raise Broken(f"{len(self.list)} times: " + "\n".join(self.list[:20]))
 
 
+def progress(what):
+    """Whoever looks on sees where it is."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{what[:100]}", end="", file=sys.stderr, flush=True)
+
+
 def run(scarcity, *words, **options):
     return subprocess.run([CONCLAVE, *map(str, words)], env=scarcity.environment, capture_output=True, text=True, check=False,
                           timeout=PATIENCE, stdin=subprocess.DEVNULL, **options)
@@ -136,6 +142,7 @@ def sweep(words, few=60, codes=(0,), **options):
                     scarcity.at(DESCRIPTORS, NEVER)
                     scarcity.at(what, place, length)
                     command = " ".join(["conclave", *map(str, words)])
+                    progress(f"{command}: without {name} {place}{how}")
                     done = run(scarcity, *words, **options)
                     findings.note(judge, f"{command}: without {name} {place}{how}", done, whole, codes)
 
@@ -227,6 +234,7 @@ def commands_under_a_lock():
                         scarcity.at(DESCRIPTORS, NEVER)
                         scarcity.at(what, place, length)
                         marks.write_text("", encoding="utf-8")
+                        progress(f"conclave lock: without {name} {place}")
                         done = run(scarcity, *words)
                         told = f"conclave lock without {name} {place} and {length - 1} more: {done}"
                         judge(told, done, whole, (0,))
@@ -261,11 +269,11 @@ def ends_in_order(process, log, what):
         raise Broken(f"{what}: exit code {process.returncode}: {said!r}")
 
 
-def start(scarcity, directory, *options, **how):
+def start(scarcity, directory, remembers=True, **how):
     log = pathlib.Path(directory) / "log"
+    options = ["--set", f"node.directory={directory}/d"] if remembers else []
     with open(log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", "--set", f"node.directory={directory}/d", *options],
-                                   env=scarcity.environment, stdout=subprocess.PIPE, stderr=file, text=True, **how)
+        process = subprocess.Popen([CONCLAVE, "node", "--listen", f"{directory}/s", *options], env=scarcity.environment, stdout=subprocess.PIPE, stderr=file, text=True, **how)
     return process, log
 
 
@@ -287,29 +295,33 @@ def node_outcome(process, log, address, what):
             raise Broken(f"{what}: a node that does not serve: {problem!r} {log.read_text(encoding='utf-8')!r}")
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
-        code = process.wait(PATIENCE)
-        if code:
-            raise Broken(f"{what}: at its end {code}: {log.read_text(encoding='utf-8')!r}")
+        if process.wait(PATIENCE):
+            ends_in_order(process, log, f"{what}, at its end")
     else:
         ends_in_order(process, log, what)
     process.stdout.close()
 
 
 def nodes_that_start():
-    """Short of anything while it starts."""
-    with Scarcity() as scarcity, World() as world:
+    """Short of anything while it starts, the first time or again."""
+    with Scarcity() as scarcity, World() as world, Findings() as findings:
         directory = world.path
-        process, log = start(scarcity, directory)
-        assert "ready" in process.stdout.readline(), log.read_text(encoding="utf-8")
-        counts = {what: scarcity.calls(what) for what in (MEMORY, DESCRIPTORS)}
-        node_outcome(process, log, f"{directory}/s", "nothing failed")
-        assert counts[DESCRIPTORS] > 0, "the node opens nothing that is counted"
-        with Findings() as findings:
-            for place in sample(counts[MEMORY] + 5, 30):
+        for again in (False, True):
+            scarcity.at(MEMORY, NEVER)
+            process, log = start(scarcity, directory)
+            assert "ready" in process.stdout.readline(), log.read_text(encoding="utf-8")
+            counts = {what: scarcity.calls(what) for what in (MEMORY, DESCRIPTORS)}
+            node_outcome(process, log, f"{directory}/s", "nothing failed")
+            assert counts[DESCRIPTORS] > 0, "the node opens nothing that is counted"
+            last = range(counts[MEMORY] - 10, counts[MEMORY] + 60, 1 if LONG else 5)  # its first view
+            for place in sorted({*sample(counts[MEMORY], 30), *last}):
                 scarcity.at(MEMORY, place)
-                shutil.rmtree(f"{directory}/d", ignore_errors=True)
+                if not again:
+                    shutil.rmtree(f"{directory}/d", ignore_errors=True)
+                told = f"a node that starts{' again' if again else ''} without allocation {place}"
+                progress(told)
                 process, log = start(scarcity, directory)
-                findings.note(node_outcome, process, log, f"{directory}/s", f"a node that starts without allocation {place}")
+                findings.note(node_outcome, process, log, f"{directory}/s", told)
 
 
 def nodes_with_few_descriptors():
@@ -322,6 +334,28 @@ def nodes_with_few_descriptors():
             if process.stdout.readline() == "" and process.wait(PATIENCE) == 127:
                 continue  # not even the loader could begin
             findings.note(node_outcome, process, log, f"{world.path}/s", f"a node with {limit} descriptors")
+
+
+def nodes_that_answer():
+    """Whoever speaks with a node that goes short is answered, or its connection ends: nobody waits for nothing."""
+    with Scarcity() as scarcity, World() as world:
+        for after in range(16):
+            scarcity.at(MEMORY, NEVER)
+            process, log = start(scarcity, world.path, False)
+            assert "ready" in process.stdout.readline(), log.read_text(encoding="utf-8")
+            serves(f"{world.path}/s")  # nothing else goes on in it now
+            scarcity.soon(MEMORY, after)
+            try:
+                client = Client(f"{world.path}/s")
+                client.ask("PING", "x" * 3000)
+                client.close()
+            except TimeoutError as error:
+                process.kill()
+                raise Broken(f"a connection without allocation {after} is neither answered nor ended") from error
+            except (OSError, Gone, Refused):
+                pass
+            scarcity.soon(MEMORY, NEVER // 2)
+            node_outcome(process, log, f"{world.path}/s", f"a node that answers without allocation {after}")
 
 
 def busy(address, scarcity, what, after, length):
@@ -342,6 +376,8 @@ def busy(address, scarcity, what, after, length):
             client.say("UNLOCK", f"name-{turn}", fence)
             for _ in range(7):
                 client.hear()
+        except TimeoutError as error:
+            raise Broken("a connection is neither answered nor ended") from error
         except (OSError, Gone, Refused, TypeError):
             pass
     for client in clients:
@@ -357,15 +393,18 @@ def nodes_that_serve():
                 for length in (1, 5) if not LONG else (1, 5, 50):
                     scarcity.at(MEMORY, NEVER)
                     scarcity.at(DESCRIPTORS, NEVER)
+                    shutil.rmtree(f"{world.path}/d", ignore_errors=True)
                     process, log = start(scarcity, world.path)
                     if "ready" not in process.stdout.readline():
                         raise Broken(log.read_text(encoding="utf-8"))
-                    busy(address, scarcity, what, after, length)
+                    told = f"a node that serves without {length} {name} after {after}"
+                    progress(told)
+                    findings.note(busy, address, scarcity, what, after, length)
                     scarcity.soon(what, NEVER // 2)
-                    findings.note(node_outcome, process, log, address, f"a node that serves without {length} {name} after {after}")
+                    findings.note(node_outcome, process, log, address, told)
 
 
-TESTS = [simulations, checks, comparisons, judgements, questions, nodes_that_start, nodes_with_few_descriptors]
+TESTS = [simulations, checks, comparisons, judgements, questions, nodes_that_start, nodes_that_answer, nodes_with_few_descriptors]
 if LONG or len(sys.argv) > 1:  # minutes each
     TESTS += [commands_under_a_lock, nodes_that_serve]
 

@@ -167,6 +167,9 @@ size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t lengt
 /* The same past TLS, and room in `in` for some more bytes: for those who put things together. */
 size_t cv_stream_write_plain(struct cv_stream *stream, const void *bytes, size_t length);
 bool cv_stream_make_room(struct cv_stream *stream);
+/* There is no room: `in` is full of what nobody takes, and the stream pauses. Or there is no memory: nobody would let
+ * it go on, so it ends, and whoever is there can come again. */
+void cv_stream_overflows(struct cv_stream *stream);
 /* The turn ends. */
 void cv_stream_flush(struct cv_stream *stream);
 

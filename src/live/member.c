@@ -511,7 +511,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     if (!error)
         error = cv_loop_open(&member->loop);
     if (!error)
-        error = cv_alarms_reserve(&member->loop.alarms, 3);
+        error = cv_alarms_reserve(&member->loop.alarms, 4);
     if (!error)
         error = open_host(member, settings, complaint);
     if (error)
@@ -522,6 +522,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->begin.ring = begin_election;
     member->reconsider.ring = reconsider;
     member->watchdog.ring = look_after;
+    member->renew.ring = cv_views_try_again;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;

@@ -119,6 +119,7 @@ struct cv_member {
     struct cv_alarm begin;      /* everybody has had time to connect */
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
+    struct cv_alarm renew;      /* a view could not begin here: another is asked for */
     bool begun;
     bool failed;           /* it cannot go on */
     char outside[256];     /* why it takes no part in the group, in one line, and ends; empty otherwise */
@@ -205,6 +206,7 @@ extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propo
 void cv_views_crowded(void *context);
 /* Asks whoever makes them for a new view. */
 void cv_views_renew(struct cv_member *member);
+void cv_views_try_again(struct cv_alarm *alarm);
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* Asks the log's leader for something. */
 void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);

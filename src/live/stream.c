@@ -27,6 +27,14 @@ bool cv_stream_make_room(struct cv_stream *stream)
     return stream->in_used < stream->in_room || grow_input(stream);
 }
 
+void cv_stream_overflows(struct cv_stream *stream)
+{
+    if (stream->in_used < stream->in_most)
+        cv_stream_close(stream);
+    else
+        cv_stream_pause(stream);
+}
+
 static void offer_room(uv_handle_t *handle, size_t wish, uv_buf_t *buffer)
 {
     struct cv_stream *stream = handle->data;
@@ -36,7 +44,7 @@ static void offer_room(uv_handle_t *handle, size_t wish, uv_buf_t *buffer)
         return;
     }
     if (!cv_stream_make_room(stream)) {
-        *buffer = uv_buf_init(NULL, 0); /* a reader that neither takes nor pauses: told by UV_ENOBUFS */
+        *buffer = uv_buf_init(NULL, 0); /* told by UV_ENOBUFS */
         return;
     }
     *buffer = uv_buf_init(stream->in + stream->in_used, (unsigned)(stream->in_room - stream->in_used));
@@ -47,7 +55,7 @@ static void bytes_came(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffe
     struct cv_stream *stream = handle->data;
     (void)buffer;
     if (count == UV_ENOBUFS) {
-        cv_stream_pause(stream);
+        cv_stream_overflows(stream);
     } else if (count < 0) {
         cv_stream_close(stream);
     } else if (count > 0 && stream->tls) {

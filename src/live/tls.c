@@ -31,7 +31,7 @@ static void read_plain(struct cv_stream *stream)
 {
     while (!stream->closing && stream->reading) {
         if (!cv_stream_make_room(stream)) {
-            cv_stream_pause(stream);
+            cv_stream_overflows(stream);
             break;
         }
         const long count = cv_tls_read(stream->tls, stream->in + stream->in_used, stream->in_room - stream->in_used);

@@ -5,6 +5,8 @@
 #include "live/diary.h"
 #include "live/member.h"
 
+#define RENEW_US 200000u /* until another view is asked for, after one that could not begin */
+
 static void send_numbers(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
                          const struct cv_instance *instance, const uint64_t *body, uint32_t count)
 {
@@ -217,8 +219,10 @@ static void install(void *context, const struct cv_view *view)
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
     const cv_set expected = cv_peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
-    if (cv_host_begin(host, view, member->user.keep))
-        return; /* out of memory: it stays outside, and tries again with the next view */
+    if (cv_host_begin(host, view, member->user.keep)) {
+        cv_loop_set(&member->loop, &member->renew, RENEW_US); /* out of memory: it stays outside until the next view */
+        return;
+    }
     member->peers.epoch = view->epoch;
     if (member->raft)
         cv_raft_began(member->raft);
@@ -251,6 +255,13 @@ static void install(void *context, const struct cv_view *view)
         member->user.began(member->user.context);
     cv_member_trust(member, expected);
     cv_peers_beat(&member->peers);
+}
+
+void cv_views_try_again(struct cv_alarm *alarm)
+{
+    struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, renew);
+    if (!cv_host_ready(&member->host))
+        cv_views_renew(member);
 }
 
 /* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
