@@ -103,6 +103,7 @@ EXPECTED = {
     # k = 6: 3(2^k - 1) messages, and the last node is told 2^k distances; with equal delays 3k(k+1)/2 and k + 1.
     "bellman-ford-gadget": [
         dict(total=3 * (2**6 - 1), most_updates=2**6, time=2**7 - 2, distances={node: 0 for node in range(1, 14)}),
+        dict(total=3 * (2**6 - 1), most_updates=2**6, time=2 * 6 + 2**6 - 1, distances={node: 0 for node in range(1, 14)}),
         dict(total=3 * 6 * 7 // 2, most_updates=6 + 1, time=2 * 6, distances={node: 0 for node in range(1, 14)})],
     # 2E messages a round, as many acknowledgements, as many SAFEs: E = 4, R = 2.
     "alpha-two-rounds": [

@@ -21,7 +21,8 @@ enum cv_condition {
     CV_ENOUGH_PATIENCE = 1u << 10, /* timeouts are no shorter than the network's own bound */
     CV_ALL_SEND = 1u << 11,        /* synchronous: every node tells every neighbour in every round */
     CV_SLOW_GADGET = 1u << 12,     /* paths: the gadget, from its first node, with the delays that belong to it */
-    CV_USUAL = 1u << 13            /* the algorithm's own numbers and choices are the defaults */
+    CV_USUAL = 1u << 13,           /* the algorithm's own numbers and choices are the defaults */
+    CV_SERIAL_GADGET = 1u << 14    /* the same gadget with links that carry one message at a time */
 };
 
 /* The parameter at that place of the algorithm's table is not the default: of the first 16. */

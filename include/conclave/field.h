@@ -18,7 +18,8 @@ enum cv_field_type {
     CV_FIELD_NODES,  /* a set of nodes, a bit for each */
     CV_FIELD_CLOCK,  /* a time by Lamport's clock, not later than the message */
     CV_FIELD_FENCE,  /* a fence of this view or of an earlier one, or a count of entries */
-    CV_FIELD_LIST    /* the list of ids behind the body: the last of its fields */
+    CV_FIELD_LIST,   /* the list of ids behind the body: the last of its fields */
+    CV_FIELD_TAG     /* which election of whom: a number above the id of a node, made like a rank; or 0 */
 };
 
 /* One field of a body: what it is called, where it lies, and what it may hold. */

@@ -19,6 +19,7 @@ static const char help[] =
     "  -n, --nodes N            how many nodes (3)\n"
     "      --ids LIST           ids in node order (1..N; rings and graphs: every arrangement of these)\n"
     "      --attr LIST          what makes a node better, in node order (the id itself)\n"
+    "      --labels LIST        what to call the nodes in all that people read: a..c or red,green,blue (the ids)\n"
     "      --graph GRAPH        for algorithms that run on graphs\n"
     "      --set KEY=VALUE      a parameter of the algorithm; repeatable\n"
     "What happens, in every order\n"

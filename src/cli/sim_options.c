@@ -13,6 +13,7 @@
 enum {
     IDS = OPTIONS_FIRST,
     ATTRIBUTES,
+    LABELS,
     START,
     SEED,
     DELAY,
@@ -20,6 +21,7 @@ enum {
     DUPLICATE,
     REORDER,
     UNORDERED,
+    SERIAL,
     CRASH,
     RECOVER,
     PARTITION,
@@ -54,6 +56,7 @@ static const struct option options[] = {
     {"nodes", required_argument, NULL, 'n'},
     {"ids", required_argument, NULL, IDS},
     {"attr", required_argument, NULL, ATTRIBUTES},
+    {"labels", required_argument, NULL, LABELS},
     {"start", required_argument, NULL, START},
     {"seed", required_argument, NULL, SEED},
     {"delay", required_argument, NULL, DELAY},
@@ -61,6 +64,7 @@ static const struct option options[] = {
     {"duplicate", required_argument, NULL, DUPLICATE},
     {"reorder", no_argument, NULL, REORDER},
     {"unordered", no_argument, NULL, UNORDERED},
+    {"serial", no_argument, NULL, SERIAL},
     {"crash", required_argument, NULL, CRASH},
     {"recover", required_argument, NULL, RECOVER},
     {"partition", required_argument, NULL, PARTITION},
@@ -113,6 +117,8 @@ static const char **place_of(struct sim_request *request, int option)
         return &plan->ids;
     case ATTRIBUTES:
         return &plan->attributes;
+    case LABELS:
+        return &plan->labels;
     case START:
         return &plan->start;
     case DELAY:
@@ -193,6 +199,8 @@ static bool *switch_of(struct sim_request *request, int option)
         return &request->plan.reorder;
     case UNORDERED:
         return &request->plan.unordered;
+    case SERIAL:
+        return &request->plan.serial;
     case JSON:
         return &request->json;
     case DIAGRAM:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/index.h"
+#include "core/label.h"
 #include "core/parse.h"
 #include "core/random.h"
 #include "core/validity.h"
@@ -174,7 +175,7 @@ static int name_nodes(const struct cv_plan *plan, struct cv_scenario *scenario, 
             return error;
     }
     scenario->group.attributes = scenario->attributes;
-    return 0;
+    return plan->labels ? cv_labels_read(plan->labels, scenario, complaint) : 0;
 }
 
 /* What the user listed may repeat itself; what we made up does not, and a large group need not be sorted for it. */
@@ -417,6 +418,10 @@ static int plan_network(const struct cv_plan *plan, struct cv_scenario *scenario
         error = parse_time("--detect", plan->detect, 1, &scenario->detect, complaint);
     scenario->reorder = plan->reorder;
     scenario->unordered = plan->unordered;
+    scenario->serial = plan->serial;
+    if (!error && plan->serial && (plan->unordered || cv_scenario_raw(scenario)))
+        return cv_complain(complaint, "--serial: one message after the other; expected without --unordered, --loss, "
+                                      "--duplicate and --reorder");
     if (!error && plan->unordered && cv_scenario_raw(scenario))
         return cv_complain(complaint, "--unordered: the reliable channel under --loss, --duplicate and --reorder keeps "
                                       "order; expected the one or the other");

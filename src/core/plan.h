@@ -15,7 +15,7 @@ struct cv_words {
 /* NULL where the option is not given. The texts belong to whoever fills it in. */
 struct cv_plan {
     const struct cv_algorithm *algorithm;
-    const char *nodes, *ids, *attributes, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
+    const char *nodes, *ids, *attributes, *labels, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
     const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
     const char *entries, *hold, *think, *names, *views;
     const char *quorums_text;  /* what the file of --set quorums=FILE holds */
@@ -25,7 +25,7 @@ struct cv_plan {
     struct cv_words request;
     struct cv_words crash, recover, partition, alternate, suspect, blind, set, lag;
     uint64_t seed;
-    bool reorder, unordered;
+    bool reorder, unordered, serial;
     bool alone; /* the app was asked for, and the synchronizer is the synchronous network */
 };
 

@@ -192,20 +192,25 @@ static int read_lag(const struct reader *reader, const char *word, struct cv_lag
 
 /*
  * On the gadget the ways that cost nothing are slow, over b(i) 2^i ticks; unless the user says how long messages take.
- * They are listed first, so what --lag says counts.
+ * They are listed first, so what --lag says counts. Where links are serial they need not be slow: over b(i) it takes 3
+ * ticks and directly 2, and messages pile up by themselves.
  */
 static int slow_down_gadget(const struct reader *reader)
 {
     const struct cv_plan *plan = reader->plan;
     struct cv_scenario *scenario = reader->scenario;
     const bool slow = plan->graph && !plan->delay && !cv_scenario_raw(scenario);
-    const uint32_t rungs = slow ? cv_graph_gadget(plan->graph) : 0, count = rungs + plan->lag.count;
-    if (count && !(scenario->lags = calloc(count, sizeof *scenario->lags)))
+    const uint32_t rungs = slow ? cv_graph_gadget(plan->graph) : 0, count = rungs + plan->lag.count + 1;
+    if (!(scenario->lags = calloc(count, sizeof *scenario->lags)))
         return CV_ENOMEM;
+    if (rungs && scenario->serial)
+        scenario->lags[scenario->lag_count++] =
+            (struct cv_lag){.pair = {CV_NOBODY, CV_NOBODY}, .kind = CV_MAX_KINDS, .ticks = 2};
     for (uint32_t i = rungs; i > 0; i--) {
         const cv_node b = 2 * (rungs - i) + 1;
+        const uint64_t ticks = scenario->serial ? 1 : (UINT64_C(1) << i) - 1;
         scenario->lags[scenario->lag_count++] =
-            (struct cv_lag){.pair = {b, b + 1}, .kind = CV_MAX_KINDS, .ticks = (UINT64_C(1) << i) - 1};
+            (struct cv_lag){.pair = {b, b + 1}, .kind = CV_MAX_KINDS, .ticks = ticks};
     }
     scenario->slow_gadget = rungs && !plan->lag.count;
     return 0;

@@ -144,6 +144,7 @@ void cv_scenario_free(struct cv_scenario *scenario)
     cv_graph_free(&scenario->graph);
     free(scenario->ids);
     free(scenario->attributes);
+    free(scenario->labels);
     free(scenario->parameters);
     free(scenario->app_parameters);
     free(scenario->ends);

@@ -14,6 +14,7 @@
 
 #define CV_NEVER UINT64_MAX
 #define CV_MAX_ALTERNATES 32u
+#define CV_LABEL_BYTES 13u /* core/label.h */
 
 enum cv_delay_model { CV_DELAY_UNIT, CV_DELAY_UNIFORM, CV_DELAY_EXPONENTIAL };
 
@@ -73,6 +74,7 @@ struct cv_scenario {
     struct cv_graph graph; /* CV_GRAPH; the group points into it */
     cv_id *ids;
     uint32_t *attributes;
+    char (*labels)[CV_LABEL_BYTES]; /* what people call the nodes, or NULL: by their ids */
     int64_t *parameters;
 
     const struct cv_algorithm *app; /* what the synchronizer hosts; NULL elsewhere */
@@ -103,6 +105,7 @@ struct cv_scenario {
     uint64_t loss_32, duplicate_32; /* probabilities, times 2^32 */
     bool reorder;                   /* packets overtake each other below the reliable channel */
     bool unordered;                 /* and no channel puts messages back in order */
+    bool serial;                    /* a link carries one message at a time: the others wait for it */
 
     struct cv_crash *crashes;
     struct cv_recovery *recoveries;

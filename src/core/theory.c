@@ -368,7 +368,8 @@ static uint32_t conditions(const struct cv_scenario *scenario, const struct livi
     hold |= dead_count == 0 ? CV_ALL_ALIVE : 0;
     hold |= living->callers == 1 ? CV_ONE_CALLER : 0;
     hold |= living->callers == living->count && living->count ? CV_ALL_CALL : 0;
-    const bool unit = scenario->delay.model == CV_DELAY_UNIT && !scenario->lag_count && !cv_scenario_raw(scenario);
+    const bool unit = scenario->delay.model == CV_DELAY_UNIT && !scenario->lag_count && !scenario->serial &&
+                      !cv_scenario_raw(scenario);
     hold |= unit ? CV_UNIT_DELAY : 0;
     hold |= top_dead ? CV_TOP_DEAD : CV_TOP_ALIVE;
     hold |= top_dead && dead_count == 1 ? CV_ONLY_TOP_DEAD : 0;
@@ -379,7 +380,8 @@ static uint32_t conditions(const struct cv_scenario *scenario, const struct livi
                 ? CV_ALL_SEND
                 : 0;
     hold |= choices(scenario);
-    hold |= scenario->slow_gadget && cv_scenario_source(scenario) == 0 ? CV_SLOW_GADGET : 0;
+    if (scenario->slow_gadget && cv_scenario_source(scenario) == 0)
+        hold |= scenario->serial ? CV_SERIAL_GADGET : CV_SLOW_GADGET;
     return hold;
 }
 

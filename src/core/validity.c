@@ -70,6 +70,7 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
     case CV_FIELD_ID:
         return value <= UINT32_MAX && knows(group, (cv_id)value) ? CV_VALID : CV_STRAY;
     case CV_FIELD_RANK:
+    case CV_FIELD_TAG:
         return !value || knows(group, cv_rank_id(value)) ? CV_VALID : CV_STRAY;
     case CV_FIELD_NODES:
         return range(group->nodes >= 64 || !(value >> group->nodes));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "core/label.h"
 #include "property/property.h"
 
 /* What one connected part of the network came to. Usually the only one. */
@@ -35,9 +36,14 @@ static struct part *part_of(const struct tally *tally, cv_node node)
     return &tally->parts[tally->run->part && tally->run->part[node] != UINT32_MAX ? tally->run->part[node] : 0];
 }
 
-static cv_id id_of(const struct tally *tally, cv_node node)
+static struct cv_name name(const struct tally *tally, cv_node node)
 {
-    return tally->run->scenario->group.ids[node];
+    return cv_name(tally->run->scenario, node);
+}
+
+static struct cv_name name_of(const struct tally *tally, cv_id id)
+{
+    return cv_name_of(tally->run->scenario, id);
 }
 
 /* Does the node count for "the best"? Where the result depends on the callers, only they do. */
@@ -117,9 +123,9 @@ static void judge_agreement(const struct tally *tally, struct cv_judgement *judg
     if (stray == CV_NOBODY)
         return;
     const struct part *part = part_of(tally, stray);
-    snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, node %u follows %u",
-             id_of(tally, part->follower), part->leader, id_of(tally, stray),
-             tally->run->standing(tally->run->runtime, stray).leader);
+    snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, node %s follows %s",
+             name(tally, part->follower).text, name_of(tally, part->leader).text, name(tally, stray).text,
+             name_of(tally, tally->run->standing(tally->run->runtime, stray).leader).text);
 }
 
 static void judge_best(const struct tally *tally, struct cv_judgement *judgement)
@@ -132,12 +138,12 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
     const struct part *part = part_of(tally, stray);
     const cv_id leader = tally->run->standing(tally->run->runtime, stray).leader;
     if (part->has_best)
-        snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, the best live %s is %u",
-                 id_of(tally, stray), leader, tally->claims & CV_ANY_CALLER ? "node" : "caller",
-                 cv_rank_id(part->best));
+        snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, the best live %s is %s",
+                 name(tally, stray).text, name_of(tally, leader).text,
+                 tally->claims & CV_ANY_CALLER ? "node" : "caller", name_of(tally, cv_rank_id(part->best)).text);
     else
-        snprintf(finding->detail, sizeof finding->detail, "node %u follows %u, but no caller is alive",
-                 id_of(tally, stray), leader);
+        snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, but no caller is alive",
+                 name(tally, stray).text, name_of(tally, leader).text);
 }
 
 static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)
@@ -151,8 +157,8 @@ static void judge_everyone(const struct tally *tally, struct cv_judgement *judge
         snprintf(finding->detail, sizeof finding->detail, "%s",
                  tally->alive ? "no live node has heard of the election" : "nobody is alive");
     else if (!all)
-        snprintf(finding->detail, sizeof finding->detail, "%u of %u live nodes know no leader, node %u among them",
-                 tally->ignorant_count, tally->alive, id_of(tally, tally->ignorant));
+        snprintf(finding->detail, sizeof finding->detail, "%u of %u live nodes know no leader, node %s among them",
+                 tally->ignorant_count, tally->alive, name(tally, tally->ignorant).text);
 }
 
 /* The leader is the best of all the living, not only of those who called. */
@@ -185,8 +191,8 @@ static void judge_calls(const struct tally *tally, struct cv_judgement *judgemen
     struct cv_finding *once =
         cv_find(judgement, "one-election", "always", tally->recalled == CV_NOBODY ? CV_HELD : CV_VIOLATED);
     if (tally->recalled != CV_NOBODY)
-        snprintf(once->detail, sizeof once->detail, "node %u called while its own election was under way",
-                 id_of(tally, tally->recalled));
+        snprintf(once->detail, sizeof once->detail, "node %s called while its own election was under way",
+                 name(tally, tally->recalled).text);
     struct cv_finding *some =
         cv_find(judgement, "somebody-calls", "sometimes", run->calls ? CV_HELD : cv_verdict_missing(run));
     if (!run->calls)

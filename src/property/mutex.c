@@ -28,6 +28,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "core/label.h"
 #include "property/property.h"
 
 /* A critical section: who entered, in the order of entering; behind them who did not, in that of asking. */
@@ -63,6 +64,11 @@ struct bench {
 static cv_id id_of(const struct bench *bench, const struct cv_entry *entry)
 {
     return bench->run->scenario->group.ids[entry->node];
+}
+
+static struct cv_name name_of(const struct bench *bench, const struct cv_entry *entry)
+{
+    return cv_name(bench->run->scenario, entry->node);
 }
 
 /* Which critical section, if there are several. */
@@ -120,8 +126,8 @@ static void judge_exclusion(struct bench *bench, const struct section *section)
                 snprintf(when, sizeof when, "from %llu on", (number)next->entered);
             else
                 snprintf(when, sizeof when, "at %llu..%llu", (number)next->entered, (number)until);
-            violate(bench->exclusion, "%u and %u both inside%s %s", id_of(bench, inside), id_of(bench, next),
-                    place_of(bench, next).text, when);
+            violate(bench->exclusion, "%s and %s both inside%s %s", name_of(bench, inside).text,
+                    name_of(bench, next).text, place_of(bench, next).text, when);
             return;
         }
         if (next->shared)
@@ -138,9 +144,9 @@ static void judge_fences(struct bench *bench, const struct section *section)
     for (uint64_t i = 0; i < section->entered; i++) {
         const struct cv_entry *next = section->entries[i], *before = next->shared ? highest_alone : highest;
         if (before && next->fence <= before->fence)
-            violate(bench->fences, "%u entered%s at %llu with fence %llu, after %u with fence %llu", id_of(bench, next),
-                    place_of(bench, next).text, (number)next->entered, (number)next->fence, id_of(bench, before),
-                    (number)before->fence);
+            violate(bench->fences, "%s entered%s at %llu with fence %llu, after %s with fence %llu",
+                    name_of(bench, next).text, place_of(bench, next).text, (number)next->entered, (number)next->fence,
+                    name_of(bench, before).text, (number)before->fence);
         if (!highest || next->fence > highest->fence)
             highest = next;
         if (!next->shared)
@@ -164,13 +170,13 @@ static bool at_rest(const struct cv_run *run)
 static void tell_deadlock(struct bench *bench, const struct section *section, uint64_t waiting)
 {
     enum { MOST = 6 };
-    char list[MOST * 12 + 32] = "";
+    char list[MOST * 14 + 32] = "";
     size_t used = 0;
     uint64_t told = 0;
     for (uint64_t i = section->entered; told < MOST && i < section->count; i++)
         if (alive(bench, section->entries[i]))
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", told++ ? ", " : "",
-                                     id_of(bench, section->entries[i]));
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", told++ ? ", " : "",
+                                     name_of(bench, section->entries[i]).text);
     if (waiting > told)
         snprintf(list + used, sizeof list - used, " and %llu more", (number)(waiting - told));
     const struct place place = place_of(bench, section->entries[0]);
@@ -217,8 +223,8 @@ static void conclude_service(struct bench *bench)
                  claimed ? "" : "; the algorithm does not promise otherwise");
     else
         snprintf(finding->detail, sizeof finding->detail,
-                 "%llu of %llu requests of live nodes are not served, that of %u at %llu among them",
-                 (number)bench->unserved, (number)bench->requests, id_of(bench, bench->first_unserved),
+                 "%llu of %llu requests of live nodes are not served, that of %s at %llu among them",
+                 (number)bench->unserved, (number)bench->requests, name_of(bench, bench->first_unserved).text,
                  (number)bench->first_unserved->requested);
 }
 
@@ -269,10 +275,11 @@ static void judge_waiting(struct bench *bench, const struct section *section)
         if (!before->first || known == CV_NEVER ||
             section->entries[before->first - 1]->entered <= asked + bench->notice)
             continue;
-        violate(bench->waiting, "%u entered%s %llu times at %llu..%llu while %u waited from %llu on",
-                id_of(bench, section->entries[before->last - 1]), place_of(bench, entry).text,
+        violate(bench->waiting, "%s entered%s %llu times at %llu..%llu while %s waited from %llu on",
+                name_of(bench, section->entries[before->last - 1]).text, place_of(bench, entry).text,
                 (number)bench->overtakes + 1, (number)section->entries[before->first - 1]->entered,
-                (number)section->entries[before->last - 1]->entered, id_of(bench, entry), (number)entry->requested);
+                (number)section->entries[before->last - 1]->entered, name_of(bench, entry).text,
+                (number)entry->requested);
         return;
     }
 }
@@ -292,9 +299,9 @@ static void judge_order(struct bench *bench, const struct section *section)
             latest = NULL;
         const bool asked_again = bench->disturbed && next->requested <= begun;
         if (latest && !asked_again && !asked_before(bench, latest, next))
-            violate(bench->order, "%u entered%s at %llu after %u, but asked before it: clock %llu, not %llu",
-                    id_of(bench, next), place_of(bench, next).text, (number)next->entered, id_of(bench, latest),
-                    (number)next->clock, (number)latest->clock);
+            violate(bench->order, "%s entered%s at %llu after %s, but asked before it: clock %llu, not %llu",
+                    name_of(bench, next).text, place_of(bench, next).text, (number)next->entered,
+                    name_of(bench, latest).text, (number)next->clock, (number)latest->clock);
         if (!latest || asked_before(bench, latest, next))
             latest = next;
     }

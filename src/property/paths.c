@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/graph_paths.h"
+#include "core/label.h"
 #include "property/property.h"
 
 struct reference {
@@ -18,9 +19,9 @@ struct reference {
     uint64_t *distances; /* by Dijkstra's algorithm */
 };
 
-static cv_id id_of(const struct reference *reference, cv_node node)
+static struct cv_name name_of(const struct reference *reference, cv_node node)
 {
-    return reference->run->scenario->group.ids[node];
+    return cv_name(reference->run->scenario, node);
 }
 
 /* Does a shortest path to the node lead over the neighbour that it names? */
@@ -46,17 +47,17 @@ static void say_what_is_wrong(const struct reference *reference, cv_node node, c
     const struct cv_standing it = reference->run->standing(reference->run->runtime, node);
     const uint64_t distance = reference->distances[node];
     if (!it.updates)
-        snprintf(text, room, "node %u has come to nothing, it is %" PRIu64 " from the source", id_of(reference, node),
-                 distance);
+        snprintf(text, room, "node %s has come to nothing, it is %" PRIu64 " from the source",
+                 name_of(reference, node).text, distance);
     else if (distance == CV_UNREACHED)
-        snprintf(text, room, "node %u has come to %" PRIu64 ", but no path leads there", id_of(reference, node),
+        snprintf(text, room, "node %s has come to %" PRIu64 ", but no path leads there", name_of(reference, node).text,
                  it.result);
     else if (it.result != distance)
-        snprintf(text, room, "node %u has come to %" PRIu64 ", it is %" PRIu64 " from the source",
-                 id_of(reference, node), it.result, distance);
+        snprintf(text, room, "node %s has come to %" PRIu64 ", it is %" PRIu64 " from the source",
+                 name_of(reference, node).text, it.result, distance);
     else
-        snprintf(text, room, "node %u names %u, but no shortest path leads over it", id_of(reference, node),
-                 id_of(reference, it.via));
+        snprintf(text, room, "node %s names %s, but no shortest path leads over it", name_of(reference, node).text,
+                 name_of(reference, it.via).text);
 }
 
 /* The first live node that is wrong, or CV_NOBODY. */

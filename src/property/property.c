@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "property/property.h"
+#include "core/label.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static void judge_invariant(const struct cv_run *run, struct cv_judgement *judge
         return;
     struct cv_finding *finding = cv_find(judgement, "invariant", "always", run->broken ? CV_VIOLATED : CV_HELD);
     if (run->broken)
-        snprintf(finding->detail, sizeof finding->detail, "at time %llu on node %u: %s",
-                 (unsigned long long)run->broken_time, run->scenario->group.ids[run->broken_node], run->broken);
+        snprintf(finding->detail, sizeof finding->detail, "at time %llu on node %s: %s",
+                 (unsigned long long)run->broken_time, cv_name(run->scenario, run->broken_node).text, run->broken);
 }
 
 /*

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/label.h"
 #include "core/lockstep.h"
 #include "property/property.h"
 
-static cv_id id_of(const struct cv_run *run, cv_node node)
+static struct cv_name name_of(const struct cv_run *run, cv_node node)
 {
-    return run->scenario->group.ids[node];
+    return cv_name(run->scenario, node);
 }
 
 static void judge_whole_rounds(const struct cv_run *run, struct cv_judgement *judgement)
@@ -21,8 +22,8 @@ static void judge_whole_rounds(const struct cv_run *run, struct cv_judgement *ju
     struct cv_finding *finding = cv_find(judgement, "whole-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
     if (slip->count)
         snprintf(finding->detail, sizeof finding->detail,
-                 "node %u began round %llu at time %llu, with messages of round %llu still on their way; %llu time%s",
-                 id_of(run, slip->node), (unsigned long long)slip->round, (unsigned long long)slip->time,
+                 "node %s began round %llu at time %llu, with messages of round %llu still on their way; %llu time%s",
+                 name_of(run, slip->node).text, (unsigned long long)slip->round, (unsigned long long)slip->time,
                  (unsigned long long)slip->round - 1, (unsigned long long)slip->count, slip->count == 1 ? "" : "s");
 }
 
@@ -32,9 +33,9 @@ static void judge_close_rounds(const struct cv_run *run, struct cv_judgement *ju
     struct cv_finding *finding = cv_find(judgement, "close-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
     if (slip->count)
         snprintf(finding->detail, sizeof finding->detail,
-                 "at time %llu node %u began round %llu, more than one apart from its neighbour %u",
-                 (unsigned long long)slip->time, id_of(run, slip->node), (unsigned long long)slip->round,
-                 id_of(run, slip->other));
+                 "at time %llu node %s began round %llu, more than one apart from its neighbour %s",
+                 (unsigned long long)slip->time, name_of(run, slip->node).text, (unsigned long long)slip->round,
+                 name_of(run, slip->other).text);
 }
 
 /* The first live node that is not through, or CV_NOBODY. */
@@ -53,8 +54,8 @@ static bool judge_every_round(const struct cv_run *run, struct cv_judgement *jud
     struct cv_finding *finding =
         cv_find(judgement, "every-round", "eventually", done ? CV_HELD : cv_verdict_missing(run));
     if (!done)
-        snprintf(finding->detail, sizeof finding->detail, "node %u is in round %llu of %llu", id_of(run, straggler),
-                 (unsigned long long)run->round(run->runtime, straggler),
+        snprintf(finding->detail, sizeof finding->detail, "node %s is in round %llu of %llu",
+                 name_of(run, straggler).text, (unsigned long long)run->round(run->runtime, straggler),
                  (unsigned long long)run->scenario->group.rounds);
     return done;
 }
@@ -78,8 +79,8 @@ static void judge_states(const struct cv_run *run, const struct cv_lockstep *ref
     else if (!done)
         snprintf(finding->detail, sizeof finding->detail, "not everybody is through");
     else if (strays != CV_NOBODY)
-        snprintf(finding->detail, sizeof finding->detail, "node %u ends in another state than on a synchronous network",
-                 id_of(run, strays));
+        snprintf(finding->detail, sizeof finding->detail, "node %s ends in another state than on a synchronous network",
+                 name_of(run, strays).text);
 }
 
 int cv_judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement)

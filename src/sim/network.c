@@ -71,6 +71,8 @@ static uint64_t link_delay(struct cv_sim *sim, const struct cv_message *message)
 void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops)
 {
     uint64_t due = sim->now;
+    if (sim->scenario->serial && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
+        sim->out_of_memory = true; /* it sets out when the one before has arrived */
     for (uint32_t hop = 0; hop < hops; hop++)
         due += link_delay(sim, message);
     if (sim->scenario->reorder)

@@ -60,8 +60,9 @@ static bool is_plain(const struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
     return !sim->traced && !cv_scenario_raw(scenario) && !scenario->unordered && !scenario->lag_count &&
-           !scenario->crash_count && !scenario->recovery_count && scenario->names <= 1 && !scenario->partition_count &&
-           !scenario->suspicion_count && (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
+           !scenario->serial && !scenario->crash_count && !scenario->recovery_count && scenario->names <= 1 &&
+           !scenario->partition_count && !scenario->suspicion_count &&
+           (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
 }
 
 /* Whether messages can be is asked in runs that keep to what the algorithm assumes. A long one that nobody watches is
@@ -144,7 +145,7 @@ void world_cancel_timers(struct cv_sim *sim, cv_node node)
 
 static uint64_t longest_delay(const struct cv_scenario *scenario)
 {
-    if (scenario->delay.model == CV_DELAY_EXPONENTIAL || cv_scenario_raw(scenario))
+    if (scenario->delay.model == CV_DELAY_EXPONENTIAL || cv_scenario_raw(scenario) || scenario->serial)
         return CV_NEVER;
     uint64_t link = scenario->delay.model == CV_DELAY_UNIT ? 1 : scenario->delay.high;
     for (uint32_t i = 0; i < scenario->lag_count; i++)

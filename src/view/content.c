@@ -108,6 +108,89 @@ static void add(struct writer *writer, const char *text)
     writer->used += length;
 }
 
+/* ---- in the words of those who gave the nodes labels ---- */
+
+static uint64_t read_field(const struct cv_field *field, const struct said *said)
+{
+    const unsigned char *at = (const unsigned char *)said->body + field->offset;
+    uint32_t narrow = 0;
+    uint64_t wide = 0;
+    if (field->bytes == sizeof wide) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+/* A node that is reported stands with its capacity, as in the textbook's figure: [h,8]. */
+static void add_rank(struct writer *writer, const struct cv_scenario *scenario, cv_rank rank)
+{
+    char capacity[16];
+    snprintf(capacity, sizeof capacity, ",%" PRIu32 "]", cv_rank_attribute(rank));
+    add(writer, !rank ? "-" : scenario->group.attributes ? "[" : "");
+    add(writer, rank ? cv_name_of(scenario, cv_rank_id(rank)).text : "");
+    add(writer, rank && scenario->group.attributes ? capacity : "");
+}
+
+static void add_list(struct writer *writer, const struct cv_scenario *scenario, const struct said *said)
+{
+    const uint32_t *words = (const uint32_t *)said->body;
+    add(writer, "[");
+    for (uint64_t i = said->head; i < said->words && i < said->head + MOST_IDS; i++) {
+        add(writer, i == said->head ? "" : " ");
+        add(writer, cv_name_of(scenario, words[i]).text);
+    }
+    add(writer, said->words > said->head + MOST_IDS ? " …]" : "]");
+}
+
+static void add_named_field(struct writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
+                            const struct said *said)
+{
+    char text[48];
+    const uint64_t value = field->type == CV_FIELD_LIST ? 0 : read_field(field, said);
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    switch ((enum cv_field_type)field->type) {
+    case CV_FIELD_LIST:
+        add_list(writer, scenario, said);
+        return;
+    case CV_FIELD_RANK:
+        add_rank(writer, scenario, value);
+        return;
+    case CV_FIELD_TAG:
+        snprintf(text, sizeof text, "%s·%" PRIu32, cv_name_of(scenario, cv_rank_id(value)).text,
+                 cv_rank_attribute(value));
+        break;
+    case CV_FIELD_ID:
+        snprintf(text, sizeof text, "%s", cv_name_of(scenario, (cv_id)value).text);
+        break;
+    case CV_FIELD_NODE:
+    case CV_FIELD_MAYBE:
+        snprintf(text, sizeof text, "%s", value < scenario->group.nodes ? cv_name(scenario, (cv_node)value).text : "-");
+        break;
+    case CV_FIELD_FENCE:
+        cv_phrase_fence(text, sizeof text, value);
+        break;
+    case CV_FIELD_FLAG:
+        snprintf(text, sizeof text, "%s", value ? "yes" : "no");
+        break;
+    default:
+        break;
+    }
+    add(writer, text);
+}
+
+static void add_fields(struct writer *writer, const struct cv_scenario *scenario, const struct said *said,
+                       const char *comma)
+{
+    for (const struct cv_field *field = said->kind->fields; field->name; field++) {
+        if (field->type != CV_FIELD_LIST && field->offset + field->bytes > said->words * 4)
+            return;
+        add(writer, field == said->kind->fields ? "" : comma);
+        add_named_field(writer, scenario, field, said);
+    }
+}
+
 static void add_number(struct writer *writer, const char *join, uint32_t number)
 {
     char digits[32];
@@ -152,6 +235,10 @@ static void add_numbers(struct writer *writer, const struct cv_content *content,
 {
     const uint32_t *words = (const uint32_t *)said->body;
     const char *join = "";
+    if (content->scenario->labels && said->kind->fields) {
+        add_fields(writer, content->scenario, said, comma);
+        return;
+    }
     if (has_long_numbers(said)) {
         add_long_numbers(writer, said, comma);
         return;

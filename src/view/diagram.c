@@ -142,7 +142,7 @@ static void add_cause_mark(struct maker *maker, const struct cv_step *step)
         break;
     case CV_EVENT_SUSPECT:
     case CV_EVENT_TRUST:
-        snprintf(text, sizeof text, "%" PRIu32, cv_view_id(maker->scenario, cause->peer));
+        snprintf(text, sizeof text, "%s", cv_name(maker->scenario, cause->peer).text);
         add_mark(maker, cause, cause->type == CV_EVENT_SUSPECT ? MARK_SUSPECT : MARK_TRUST, text);
         break;
     case CV_EVENT_CRASH:
@@ -172,7 +172,7 @@ static void add_effect_marks(struct maker *maker, const struct cv_step *step)
         add_mark(maker, cause, MARK_CALL, "calls");
     if (elected) {
         const bool leads = elected->detail == cv_view_id(maker->scenario, elected->node);
-        snprintf(text, sizeof text, "%" PRIu64, elected->detail);
+        snprintf(text, sizeof text, "%s", cv_name_of(maker->scenario, (cv_id)elected->detail).text);
         add_mark(maker, cause, MARK_ELECTED, leads ? "leads" : text);
     }
     add_round_marks(maker, step);

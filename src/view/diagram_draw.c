@@ -69,24 +69,21 @@ static size_t fitting_pitch(const struct diagram_drawing *drawing, size_t width,
 
 static bool lay_out(struct diagram_drawing *drawing, size_t width)
 {
-    const struct cv_group *group = &drawing->scenario->group;
     const struct diagram_rows *rows = drawing->rows;
+    const size_t longest = cv_longest_name(drawing->scenario);
     const uint64_t last = rows->count ? rows->rows[rows->count - 1].time : 0;
-    cv_id highest = 0;
-    for (cv_node node = 0; node < group->nodes; node++)
-        highest = group->ids[node] > highest ? group->ids[node] : highest;
     for (size_t i = 0; i < rows->count; i++)
         drawing->sent_times |= rows->rows[i].type == ROW_ARROWS && rows->rows[i].sent + 1 < rows->rows[i].time;
     drawing->gutter = 1 + digits(last) + (drawing->sent_times ? digits(last) + 1 : 0) + 2;
-    drawing->first = drawing->gutter + digits(highest) / 2;
+    drawing->first = drawing->gutter + longest / 2;
     size_t wanted = measure_labels(drawing) + 4;
     wanted = wanted < 12 ? 12 : wanted > LARGEST_PITCH ? LARGEST_PITCH : wanted;
     /* Room for words behind the last column's marks, unless the labels need it. */
     drawing->pitch = fitting_pitch(drawing, width, 11);
     if (drawing->pitch < wanted)
-        drawing->pitch = fitting_pitch(drawing, width, digits(highest) / 2 + 2);
+        drawing->pitch = fitting_pitch(drawing, width, longest / 2 + 2);
     drawing->pitch = drawing->pitch < wanted ? drawing->pitch : wanted;
-    return drawing->pitch >= SMALLEST_PITCH && drawing->pitch > digits(highest) + 1 && width >= drawing->first + 11;
+    return drawing->pitch >= SMALLEST_PITCH && drawing->pitch > longest + 1 && width >= drawing->first + 11;
 }
 
 static void put_centred(struct diagram_drawing *drawing, cv_node node, const char *text, unsigned paint)
@@ -235,7 +232,7 @@ static void draw_header(struct diagram_drawing *drawing)
     cv_canvas_clear(&drawing->canvas);
     cv_canvas_put(&drawing->canvas, drawing->gutter - 3, "t", PAINT_LINE);
     for (cv_node node = 0; node < group->nodes; node++) {
-        snprintf(text, sizeof text, "%" PRIu32, group->ids[node]);
+        snprintf(text, sizeof text, "%s", cv_name(drawing->scenario, node).text);
         put_centred(drawing, node, text, PAINT_STRONG);
     }
     cv_canvas_print(&drawing->canvas, drawing->out);
@@ -262,7 +259,7 @@ static void draw_footer(struct diagram_drawing *drawing, const struct cv_history
         else if (it->knows && it->leader == cv_view_id(drawing->scenario, node))
             snprintf(text, sizeof text, "★");
         else if (it->knows)
-            snprintf(text, sizeof text, "→%" PRIu32, it->leader);
+            snprintf(text, sizeof text, "→%s", cv_name_of(drawing->scenario, it->leader).text);
         else if (it->came && !it->down)
             snprintf(text, sizeof text, "=%" PRIu64, it->result);
         else

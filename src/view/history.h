@@ -7,6 +7,7 @@
 #define CONCLAVE_VIEW_HISTORY_H
 
 #include "core/event.h"
+#include "core/label.h"
 #include "core/scenario.h"
 
 #define CV_HISTORY_BINS 64u

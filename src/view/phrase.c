@@ -13,18 +13,24 @@ void cv_phrase_text(FILE *out, const char *text)
         putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
 }
 
+/* Does a run of nodes go on with that one? Words have no order. */
+static bool follows_on(const struct cv_scenario *scenario, cv_node one, cv_node next)
+{
+    return !scenario->labels && cv_view_id(scenario, next) == cv_view_id(scenario, one) + 1;
+}
+
 void cv_phrase_nodes(FILE *out, const struct cv_scenario *scenario, const cv_node *nodes, size_t count)
 {
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
-        while (end < count && cv_view_id(scenario, nodes[end]) == cv_view_id(scenario, nodes[end - 1]) + 1)
+        while (end < count && follows_on(scenario, nodes[end - 1], nodes[end]))
             end++;
-        fprintf(out, "%s%" PRIu32, i ? ", " : "", cv_view_id(scenario, nodes[i]));
+        fprintf(out, "%s%s", i ? ", " : "", cv_name(scenario, nodes[i]).text);
         if (end - i < SHORTEST_RUN) {
             i++;
             continue;
         }
-        fprintf(out, "..%" PRIu32, cv_view_id(scenario, nodes[end - 1]));
+        fprintf(out, "..%s", cv_name(scenario, nodes[end - 1]).text);
         i = end;
     }
 }
@@ -38,14 +44,13 @@ static void phrase_side(FILE *out, const struct cv_scenario *scenario, const uin
         if (side[node] != which)
             continue;
         cv_node last = node;
-        while (last + 1 < nodes && side[last + 1] == which &&
-               cv_view_id(scenario, last + 1) == cv_view_id(scenario, last) + 1)
+        while (last + 1 < nodes && side[last + 1] == which && follows_on(scenario, last, last + 1))
             last++;
-        fprintf(out, "%s%" PRIu32, join, cv_view_id(scenario, node));
+        fprintf(out, "%s%s", join, cv_name(scenario, node).text);
         join = ", ";
         if (last - node + 1 < SHORTEST_RUN)
             continue;
-        fprintf(out, "..%" PRIu32, cv_view_id(scenario, last));
+        fprintf(out, "..%s", cv_name(scenario, last).text);
         node = last;
     }
 }
@@ -88,7 +93,7 @@ static void phrase_peer(FILE *out, const struct cv_scenario *scenario, const cha
     fprintf(out, "%s ", verb);
     if (event->content)
         cv_phrase_text(out, cv_view_kind(scenario, event->content));
-    fprintf(out, "%s%" PRIu32, preposition, cv_view_id(scenario, event->peer));
+    fprintf(out, "%s%s", preposition, cv_name(scenario, event->peer).text);
 }
 
 /* Which critical section, where there are several. */
@@ -106,18 +111,17 @@ void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const stru
         last = node;
         if (down[node])
             continue;
-        while (last + 1 < scenario->group.nodes && !down[last + 1] &&
-               cv_view_id(scenario, last + 1) == cv_view_id(scenario, last) + 1)
+        while (last + 1 < scenario->group.nodes && !down[last + 1] && follows_on(scenario, last, last + 1))
             last++;
-        fprintf(out, "%s%" PRIu32, join, cv_view_id(scenario, node));
+        fprintf(out, "%s%s", join, cv_name(scenario, node).text);
         join = ", ";
         if (last - node + 1 < SHORTEST_RUN)
             last = node;
         else
-            fprintf(out, "..%" PRIu32, cv_view_id(scenario, last));
+            fprintf(out, "..%s", cv_name(scenario, last).text);
     }
     if (event->peer != CV_NOBODY)
-        fprintf(out, "; %" PRIu32 " coordinates", cv_view_id(scenario, event->peer));
+        fprintf(out, "; %s coordinates", cv_name(scenario, event->peer).text);
 }
 
 static const char *result_word(const struct cv_scenario *scenario)
@@ -130,7 +134,7 @@ void cv_phrase_result(FILE *out, const struct cv_scenario *scenario, cv_node nod
 {
     fprintf(out, "%s %" PRIu64, result_word(scenario), result);
     if (via != node && via != CV_NOBODY)
-        fprintf(out, " over %" PRIu32, cv_view_id(scenario, via));
+        fprintf(out, " over %s", cv_name(scenario, via).text);
 }
 
 void cv_phrase_fence(char *text, size_t room, uint64_t fence)
@@ -189,7 +193,7 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
         if (event->detail == cv_view_id(scenario, event->node))
             fputs("becomes leader", out);
         else
-            fprintf(out, "follows %" PRIu64, event->detail);
+            fprintf(out, "follows %s", cv_name_of(scenario, (cv_id)event->detail).text);
         break;
     case CV_EVENT_FORGET:
         fputs("knows no leader any more", out);

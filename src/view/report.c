@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "view/report.h"
 
+#include "core/label.h"
 #include "view/json.h"
 
 /* ---- JSON ---- */
@@ -205,7 +206,7 @@ static void text_leader(FILE *out, const struct cv_run *run, const struct cv_jud
 {
     const struct cv_group *group = &run->scenario->group;
     if (judgement->has_leader) {
-        fprintf(out, "leader    %u", judgement->leader);
+        fprintf(out, "leader    %s", cv_name_of(run->scenario, judgement->leader).text);
         if (run->decided == CV_NEVER)
             fputs(", not announced to all\n", out);
         else
@@ -220,9 +221,9 @@ static void text_leader(FILE *out, const struct cv_run *run, const struct cv_jud
             continue;
         shown++;
         if (it.knows)
-            fprintf(out, " %u→%u", group->ids[node], it.leader);
+            fprintf(out, " %s→%s", cv_name(run->scenario, node).text, cv_name_of(run->scenario, it.leader).text);
         else
-            fprintf(out, " %u→?", group->ids[node]);
+            fprintf(out, " %s→?", cv_name(run->scenario, node).text);
     }
     fprintf(out, "%s\n", shown == 16 ? " …" : "");
 }
@@ -249,7 +250,7 @@ static void text_entries(FILE *out, const struct cv_run *run)
                 (!next || comes_before(entry, next)))
                 next = entry;
         }
-        fprintf(out, "%s %u at %llu", shown ? "," : ":", run->scenario->group.ids[next->node],
+        fprintf(out, "%s %s at %llu", shown ? "," : ":", cv_name(run->scenario, next->node).text,
                 (unsigned long long)next->entered);
         last = next;
     }
@@ -274,13 +275,14 @@ static void text_results(FILE *out, const struct cv_run *run)
             most = node;
         if (!it.updates || ++shown > 16)
             continue;
-        fprintf(out, "%s%u:%llu", shown == 1 ? "results   " : "  ", group->ids[node], (unsigned long long)it.result);
+        fprintf(out, "%s%s:%llu", shown == 1 ? "results   " : "  ", cv_name(run->scenario, node).text,
+                (unsigned long long)it.result);
     }
     if (shown)
         fputs(shown > 16 ? " …\n" : "\n", out);
     const uint32_t updates = run->standing(run->runtime, most).updates;
     if (updates > 1)
-        fprintf(out, "updates   at most %u, of node %u\n", updates, group->ids[most]);
+        fprintf(out, "updates   at most %u, of node %s\n", updates, cv_name(run->scenario, most).text);
 }
 
 static void text_cost(FILE *out, const struct cv_expectation *expected, bool holds)

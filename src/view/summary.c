@@ -79,9 +79,10 @@ static void draw_node(FILE *out, struct cv_canvas *canvas, const struct cv_scena
     else if (it->down)
         snprintf(leader, sizeof leader, "✗");
     else if (it->knows)
-        snprintf(leader, sizeof leader, "%s%" PRIu32, it->leader == cv_view_id(scenario, node) ? "★ " : "", it->leader);
+        snprintf(leader, sizeof leader, "%s%s", it->leader == cv_view_id(scenario, node) ? "★ " : "",
+                 cv_name_of(scenario, it->leader).text);
     cv_canvas_clear(canvas);
-    snprintf(text, sizeof text, "%10" PRIu32 "  %10" PRIu64 "  %10" PRIu64, cv_view_id(scenario, node), it->sent,
+    snprintf(text, sizeof text, "%10s  %10" PRIu64 "  %10" PRIu64, cv_name(scenario, node).text, it->sent,
              it->received);
     cv_canvas_put(canvas, 2, text, PAINT_PLAIN);
     cv_canvas_put(canvas, 48 - cv_canvas_columns(leader), leader, it->knows ? PAINT_STAR : PAINT_PLAIN);

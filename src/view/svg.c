@@ -19,14 +19,13 @@ static int lay_out(struct svg *svg)
 {
     const struct cv_history *history = svg->history;
     const uint32_t nodes = svg->scenario->group.nodes;
-    cv_id highest = 0;
+    cv_node widest = 0;
     for (cv_node node = 0; node < nodes; node++)
-        highest = cv_view_id(svg->scenario, node) > highest ? cv_view_id(svg->scenario, node) : highest;
+        if (strlen(cv_name(svg->scenario, node).text) > strlen(cv_name(svg->scenario, widest).text))
+            widest = node;
     if (history->truncated || nodes > SVG_MOST_NODES || svg->flight_count > SVG_MOST_MESSAGES)
         return CV_EINPUT;
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu32, highest);
-    svg->left = 28 + svg_text_width(text, SVG_PLAIN) + 22;
+    svg->left = 28 + svg_text_width(cv_name(svg->scenario, widest).text, SVG_PLAIN) + 22;
     svg->pitch = pitch_of(nodes);
     int error = svg_axis_make(svg);
     if (!error && svg->flight_count > SVG_FEW_MESSAGES &&

@@ -102,8 +102,8 @@ static void write_tooltip(struct svg *svg, size_t index)
     char text[256];
     fputs("<title>", svg->out);
     svg_escape(svg->out, cv_content_text(&svg->content, send->content, text, sizeof text));
-    fprintf(svg->out, " from %" PRIu32 " to %" PRIu32 ", sent at %" PRIu64, cv_view_id(svg->scenario, send->node),
-            cv_view_id(svg->scenario, send->peer), send->time);
+    fprintf(svg->out, " from %s to %s, sent at %" PRIu64, cv_name(svg->scenario, send->node).text,
+            cv_name(svg->scenario, send->peer).text, send->time);
     if (end && end->time > send->time)
         fprintf(svg->out, ", %s at %" PRIu64, end->type == CV_EVENT_LOST ? "lost" : "heard", end->time);
     else

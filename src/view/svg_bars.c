@@ -46,9 +46,9 @@ static void draw_bar(struct svg *svg, const struct cv_event *begin)
     const double from = svg_axis_x(svg, begin->time), to = end ? svg_axis_x(svg, end->time) : svg->right;
     if (to <= from)
         return;
-    fprintf(svg->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%" PRIu32,
+    fprintf(svg->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s",
             waits ? "wait" : "inside", from, top_of(svg, begin), to - from,
-            height_of(svg) - (svg->scenario->names > 1 ? 1.5 : 0), cv_view_id(svg->scenario, begin->node));
+            height_of(svg) - (svg->scenario->names > 1 ? 1.5 : 0), cv_name(svg->scenario, begin->node).text);
     fprintf(svg->out, waits ? " waits from %" PRIu64 : " is inside from %" PRIu64, begin->time);
     if (end)
         fprintf(svg->out, " to %" PRIu64, end->time);

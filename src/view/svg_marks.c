@@ -93,14 +93,14 @@ static void draw_ends(struct svg *svg, cv_node node)
             : it->down ? "#f3f4f5"
                        : "#ffffff",
             leads ? "#b58900" : "#8c959f");
-    snprintf(text, sizeof text, "%" PRIu32, id);
+    snprintf(text, sizeof text, "%s", cv_name(svg->scenario, node).text);
     svg_text(svg, svg->left - half, y + 5, it->down ? "id dim" : "id", text);
     if (svg->scenario->algorithm->problem == CV_MUTEX && !it->down)
         tell_entries(text, sizeof text, it);
     else if (leads)
         snprintf(text, sizeof text, "leads");
     else if (it->knows)
-        snprintf(text, sizeof text, "follows %" PRIu32, it->leader);
+        snprintf(text, sizeof text, "follows %s", cv_name_of(svg->scenario, it->leader).text);
     else if (it->came && !it->down)
         tell_result(text, sizeof text, svg->scenario, node, it);
     else
@@ -261,7 +261,7 @@ static void draw_event(struct svg *svg, const struct cv_event *event, struct ins
     if (words) {
         cv_phrase_event(words, svg->scenario, event);
         fclose(words);
-        fprintf(svg->out, "<title>%" PRIu64 ": %" PRIu32 " ", event->time, cv_view_id(svg->scenario, event->node));
+        fprintf(svg->out, "<title>%" PRIu64 ": %s ", event->time, cv_name(svg->scenario, event->node).text);
         svg_escape(svg->out, text);
         fputs("</title>", svg->out);
         free(text);

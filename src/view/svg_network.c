@@ -173,7 +173,7 @@ static void draw_node(const struct network *network, cv_node node)
             : head ? TREE
                    : "#8c959f",
             head ? 2.2 : 1.4);
-    snprintf(text, sizeof text, "%" PRIu32, network->group->ids[node]);
+    snprintf(text, sizeof text, "%s", cv_name(svg->scenario, node).text);
     svg_text(network->svg, at.x, at.y + 4.5, it->down ? "id small dim" : "id small", text);
 }
 

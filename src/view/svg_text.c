@@ -102,7 +102,7 @@ static void write_titles(const struct svg *svg, FILE *out)
     fprintf(out, ", %" PRIu32 " nodes</title>\n<desc>%" PRIu64 " messages in %" PRIu64 " ticks: %s.",
             svg->scenario->group.nodes, svg->run->total, svg->run->time, cv_verdict_name(svg->judgement->verdict));
     if (svg->judgement->has_leader)
-        fprintf(out, " The leader is %" PRIu32 ".", svg->judgement->leader);
+        fprintf(out, " The leader is %s.", cv_name_of(svg->scenario, svg->judgement->leader).text);
     fputs("</desc>\n", out);
 }
 
@@ -123,7 +123,7 @@ void svg_open(const struct svg *svg, FILE *out)
 static void write_facts(struct svg *svg, FILE *out)
 {
     if (svg->judgement->has_leader)
-        fprintf(out, "%" PRIu32 " leads  ·  ", svg->judgement->leader);
+        fprintf(out, "%s leads  ·  ", cv_name_of(svg->scenario, svg->judgement->leader).text);
     fprintf(out, "%" PRIu64 " messages  ·  time %" PRIu64, svg->run->total, svg->run->time);
 }
 

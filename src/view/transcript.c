@@ -36,17 +36,16 @@ static void tell_cause(struct story *story, const struct cv_step *step)
             return; /* then that says it */
         break;
     case CV_EVENT_RECEIVE:
-        fprintf(story->out, "hears %s from %" PRIu32, story_message(story, cause, text),
-                cv_view_id(scenario, cause->peer));
+        fprintf(story->out, "hears %s from %s", story_message(story, cause, text), cv_name(scenario, cause->peer).text);
         story->join = ", ";
         return;
     case CV_EVENT_SUSPECT:
-        fprintf(story->out, story->down[cause->peer] ? "learns that %" PRIu32 " is down" : "suspects %" PRIu32,
-                cv_view_id(scenario, cause->peer));
+        fprintf(story->out, story->down[cause->peer] ? "learns that %s is down" : "suspects %s",
+                cv_name(scenario, cause->peer).text);
         story->join = ", ";
         return;
     case CV_EVENT_TRUST:
-        fprintf(story->out, "learns that %" PRIu32 " is back", cv_view_id(scenario, cause->peer));
+        fprintf(story->out, "learns that %s is back", cv_name(scenario, cause->peer).text);
         story->join = ", ";
         return;
     default:
@@ -197,8 +196,8 @@ static void tell_missed(struct story *story, const struct cv_step *step)
     const struct cv_event *events = story->history->events;
     fprintf(story->out, "%s: misses ", story->down[events[step->first].node] ? "is down" : "is cut off");
     for (size_t i = step->first; i < step->end; i++)
-        fprintf(story->out, "%s%s from %" PRIu32, i > step->first ? ", " : "", story_message(story, &events[i], text),
-                cv_view_id(story->scenario, events[i].peer));
+        fprintf(story->out, "%s%s from %s", i > step->first ? ", " : "", story_message(story, &events[i], text),
+                cv_name(story->scenario, events[i].peer).text);
 }
 
 static void tell_network(struct story *story, const struct cv_event *event)
@@ -228,10 +227,10 @@ static void tell_step(struct story *story, const struct cv_step *step)
     if (cause->node == CV_NOBODY) {
         tell_network(story, cause);
     } else if (cause->type == CV_EVENT_LOST) {
-        fprintf(story->out, "%*" PRIu32 " ", story->id_width, cv_view_id(story->scenario, cause->node));
+        fprintf(story->out, "%*s ", story->id_width, cv_name(story->scenario, cause->node).text);
         tell_missed(story, step);
     } else {
-        fprintf(story->out, "%*" PRIu32 " ", story->id_width, cv_view_id(story->scenario, cause->node));
+        fprintf(story->out, "%*s ", story->id_width, cv_name(story->scenario, cause->node).text);
         tell_cause(story, step);
         tell_answers(story, step);
         tell_effects(story, step);
@@ -260,12 +259,9 @@ static void measure(struct story *story)
     story->some_room = story->scenario->group.nodes;
     for (struct cv_step step = {0}; cv_step_next(story->history, &step); steps++)
         story->some_room = step.end - step.first > story->some_room ? step.end - step.first : story->some_room;
-    cv_id highest = 0;
-    for (cv_node node = 0; node < story->scenario->group.nodes; node++)
-        highest = cv_view_id(story->scenario, node) > highest ? cv_view_id(story->scenario, node) : highest;
     story->number_width = digits(steps) < 3 ? 3 : digits(steps);
     story->time_width = digits(story->history->last);
-    story->id_width = digits(highest);
+    story->id_width = (int)cv_longest_name(story->scenario);
 }
 
 int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history)

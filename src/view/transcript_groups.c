@@ -17,7 +17,7 @@ static void tell_nodes(struct story *story, size_t count)
 {
     qsort(story->some, count, sizeof *story->some, by_place);
     if (count == 1)
-        fprintf(story->out, "%*" PRIu32, story->id_width, cv_view_id(story->scenario, story->some[0]));
+        fprintf(story->out, "%*s", story->id_width, cv_name(story->scenario, story->some[0]).text);
     else
         cv_phrase_nodes(story->out, story->scenario, story->some, count);
 }
@@ -151,12 +151,12 @@ static bool tell_receipts(struct story *story, struct cv_step *step, bool *more)
     *more = there;
     story_begin_line(story, cause->time);
     tell_nodes(story, count);
-    fprintf(story->out, " hear %s from %" PRIu32, story_message(story, cause, text),
-            cv_view_id(story->scenario, cause->peer));
+    fprintf(story->out, " hear %s from %s", story_message(story, cause, text),
+            cv_name(story->scenario, cause->peer).text);
     if (first.end > first.first + 1 && cause[1].type == CV_EVENT_SEND)
         fprintf(story->out, ", answer %s", story_message(story, &cause[1], text));
     else if (first.end > first.first + 1)
-        fprintf(story->out, ", follow %" PRIu64, cause[1].detail);
+        fprintf(story->out, ", follow %s", cv_name_of(story->scenario, (cv_id)cause[1].detail).text);
     putc('\n', story->out);
     return true;
 }
@@ -186,7 +186,7 @@ static bool tell_gathering(struct story *story, struct cv_step *step, bool *more
     *step = next;
     *more = there;
     story_begin_line(story, cause->time);
-    fprintf(story->out, "%*" PRIu32 " hears %s from ", story->id_width, cv_view_id(story->scenario, cause->node),
+    fprintf(story->out, "%*s hears %s from ", story->id_width, cv_name(story->scenario, cause->node).text,
             story_message(story, cause, text));
     cv_phrase_nodes(story->out, story->scenario, story->some, count);
     putc('\n', story->out);

@@ -356,19 +356,19 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_field call_fields[] = {
-    {CV_FIELD(struct call, tag), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct call, tag), .type = CV_FIELD_TAG},
     {0},
 };
 
 static const struct cv_field report_fields[] = {
-    {CV_FIELD(struct report, tag), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct report, tag), .type = CV_FIELD_TAG},
     {CV_FIELD(struct report, best), .type = CV_FIELD_RANK},
     {CV_FIELD(struct report, to_parent), .type = CV_FIELD_FLAG},
     {0},
 };
 
 static const struct cv_field result_fields[] = {
-    {CV_FIELD(struct result, tag), .type = CV_FIELD_NUMBER},
+    {CV_FIELD(struct result, tag), .type = CV_FIELD_TAG},
     {CV_FIELD(struct result, leader), .type = CV_FIELD_RANK},
     {0},
 };

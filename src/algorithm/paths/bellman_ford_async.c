@@ -80,6 +80,10 @@ static const struct cv_cost costs[] = {
      CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET, DERIVED},
     {"the gadget, with its own delays", "2^((n + 1)/2) − 2", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET,
      DERIVED},
+    {"the gadget, messages pile up", "3(2^((n − 1)/2) − 1)", CV_MESSAGES, true,
+     CV_STEADY | CV_ALL_ALIVE | CV_SERIAL_GADGET, DERIVED},
+    {"the gadget, messages pile up", "2^((n − 1)/2) + n − 2", CV_DELAY, true,
+     CV_STEADY | CV_ALL_ALIVE | CV_SERIAL_GADGET, DERIVED},
     {0},
 };
 
