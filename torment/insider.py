@@ -23,7 +23,7 @@ class Insider:
         self.victim = self.random.choice(world.nodes()[1:])
         self.mask = self.random.choice([node for node in world.nodes() if node < self.victim])
         self.address = world.network.peer_addresses(self.victim)[0]
-        self.epoch, self.term, self.directory, self.sent = 1, 1, 1, 0
+        self.epoch, self.term, self.directory, self.process, self.sent = 1, 1, 1, 0, 0
 
     def number(self, likely):
         draw = self.random.random()
@@ -86,7 +86,9 @@ class Insider:
         """What a member would know anyhow."""
         view = self.world.cluster.view(self.victim)
         self.epoch = int(view.get("epoch", self.epoch)) or 1
-        self.directory = next((it.get("directory", 1) for it in view.get("members", []) if it["id"] == self.mask), self.directory)
+        for it in view.get("members", []):
+            if it["id"] == self.mask:
+                self.directory, self.process = it.get("directory", 1), it["process"]
         self.term = self.random.randint(1, 5 + self.epoch)
 
     def speak(self):
@@ -96,7 +98,7 @@ class Insider:
         with socket.create_connection(self.address, 2) as connection:
             connection.settimeout(1)
             offer = forge.hello(group=group, sender=self.mask, to=self.victim, mode=mode, directory=self.directory,
-                                stream=self.random.getrandbits(31) << 32 | 1)
+                                stream=(self.process or self.random.getrandbits(31)) << 32 | self.random.getrandbits(20))
             if self.random.random() < 0.1:
                 offer += forge.hello(group=group, sender=self.mask, to=self.victim, mode=mode, refusal=forge.DISMISSED,
                                      stream=1000)

@@ -91,7 +91,7 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
     const struct cv_peer *peer = peer_of(member, node);
-    cv_resp_map(out, member->raft ? 8 : 6);
+    cv_resp_map(out, member->raft ? 9 : 7);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
     if (member->raft) {
@@ -100,6 +100,8 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
         cv_resp_word(out, "directory");
         cv_resp_integer(out, roster->known[node].directory);
     }
+    cv_resp_word(out, "process"); /* two that come in turns with one id are told apart by it */
+    cv_resp_integer(out, (int64_t)(node == roster->me ? member->peers.incarnation : peer ? peer->process : 0));
     cv_resp_word(out, "at");
     cv_resp_word(out, peer ? cv_peer_at(peer) : "");
     cv_resp_word(out, "member");

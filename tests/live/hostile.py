@@ -159,12 +159,13 @@ def info(cluster, node, key):
     return int(re.search(rf"^{key}:(\d+)", text, re.MULTILINE)[1])
 
 
-def directory_of(cluster, member, node):
-    """The number of the member's directory, as that node remembers it."""
+def disguise(cluster, member, node, streams=1 << 20):
+    """What a greeting has to say for that node to take it for the member's own: its directory, and a stream of its process."""
     client = cluster.client(node)
     view = client.ask("VIEW")
     client.close()
-    return next(it["directory"] for it in view["members"] if it["id"] == member)
+    known = next(it for it in view["members"] if it["id"] == member)
+    return {"sender": member, "to": node, "directory": known["directory"], "stream": known["process"] << 32 | streams}
 
 
 def until(true, what, patience=60):
@@ -197,8 +198,7 @@ def forged_letters():
             epoch = cluster.await_view([1, 2, 3], patience=60)[0]
             before = info(cluster, node, "cut_off")
             with socket.create_connection(peer_address(cluster, node), 5) as connection:
-                offer = hello(group=group, sender=sender, to=node, stream=1000 << 32 | 1, mode=mode,
-                              directory=directory_of(cluster, sender, node))
+                offer = hello(group=group, mode=mode, **disguise(cluster, sender, node))
                 for sequence, (kind, body) in enumerate(messages, 1):
                     offer += forge.numbered(LETTER, sequence, forge.LOCK, kind, b"forged", epoch, 5, central, body)
                 connection.sendall(offer)
@@ -231,8 +231,7 @@ def forged_entries():
             before, stored = info(cluster, node, "cut_off"), info(cluster, node, "raft_stored")
             with socket.create_connection(address, 5) as connection:
                 message = forge.append(1000, 1, 1, 1, forge.entry(1000, forge.COMMAND, data))
-                connection.sendall(hello(group=group, sender=sender, to=node, stream=3000 << 32 | 1, mode=mode,
-                                         directory=directory_of(cluster, sender, node)) +
+                connection.sendall(hello(group=group, mode=mode, **disguise(cluster, sender, node)) +
                                    forge.agreement(1, message, 1000))
                 hang_up(connection)
             until(lambda node=node, before=before: info(cluster, node, "cut_off") > before, f"cut off for {data[:10]}")
@@ -249,11 +248,9 @@ def forged_dismissal():
     try:
         address = peer_address(cluster, 3)
         group, mode = forge.learn(address, 1, 3)
-        directory = directory_of(cluster, 1, 3)
         for attempt in range(3):
             with socket.create_connection(address, 5) as connection:
-                connection.sendall(hello(group=group, sender=1, to=3, stream=(2000 + attempt) << 32 | 1, mode=mode,
-                                         directory=directory) +
+                connection.sendall(hello(group=group, mode=mode, **disguise(cluster, 1, 3, (1 << 20) + attempt)) +
                                    hello(group=group, sender=1, to=3, stream=1000, mode=mode, refusal=forge.DISMISSED))
                 hang_up(connection)
         cluster.await_view([1, 2, 3], patience=60)
