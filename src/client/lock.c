@@ -103,8 +103,10 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
     struct cv_client_interest *held = cv_client_remember(session, kind, name);
     int error = 0;
     if (!held) {
+        if (ttl_ms) /* it would outlive the session; there may be memory for that */
+            cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
         cv_client_disconnect(session);
-        return CONCLAVE_NO_MEMORY;
+        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
     }
     held->fence = fence;
     held->ttl_ms = ttl_ms;

@@ -64,8 +64,12 @@ const char *conclave_explain(const struct conclave *session)
 static int push_question(struct conclave *session, struct cv_client_interest *about, bool awaited)
 {
     struct cv_client_question *question = malloc(sizeof *question);
-    if (!question)
+    if (!question && session->last_resort_used)
         return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+    if (!question) {
+        question = &session->last_resort;
+        session->last_resort_used = true;
+    }
     *question = (struct cv_client_question){NULL, about, awaited, cv_client_now_ms()};
     *session->last_question = question;
     session->last_question = &question->next;
@@ -78,7 +82,10 @@ static struct cv_client_question pop_question(struct conclave *session)
     session->first_question = first->next;
     if (!first->next)
         session->last_question = &session->first_question;
-    free(first);
+    if (first == &session->last_resort)
+        session->last_resort_used = false;
+    else
+        free(first);
     return copy;
 }
 

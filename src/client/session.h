@@ -60,6 +60,8 @@ struct conclave {
     struct cv_resp_scan scan;
 
     struct cv_client_question *first_question, **last_question;
+    struct cv_client_question last_resort; /* without memory there is one: what is held can be given back */
+    bool last_resort_used;
     struct cv_client_interest *interests;
     struct cv_client_event *first_event, **last_event;
     char why[512];
