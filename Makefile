@@ -54,7 +54,7 @@ bench: build ## speed, beside SimGrid and SPIN where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/check
 
 variants: build ## break algorithms at random: no reduction may change a verdict; half an hour
-	@CONCLAVE=$(BUILD)/conclave tests/variants.py --table
+	@CONCLAVE=$(BUILD)/conclave tests/variants.py --count 220 --patience 60 --table
 
 verify: build ## check every algorithm and write docs/verified.md; an hour, up to 16 GB
 	@CONCLAVE=$(BUILD)/conclave scripts/verify

@@ -18,6 +18,7 @@
 #include "check/host.h"
 #include "check/intern.h"
 #include "check/print.h"
+#include "check/sample.h"
 
 #define MOST_CHANNELS (CV_CHECK_MOST_NODES * CV_CHECK_MOST_NODES)
 #define MOST_PARTS (CV_CHECK_MOST_NODES + 1 + MOST_CHANNELS)
@@ -41,7 +42,8 @@ struct model {
     _Atomic uint32_t channels[MOST_CHANNELS]; /* part by from * nodes + to; 0: not in use yet */
     uint8_t from[MOST_PARTS], to[MOST_PARTS]; /* the ends of a channel, by part */
     uint64_t before;                          /* states of searches that are over, for other orders of requests */
-    struct mishap mishap;                     /* why a node could not begin */
+    struct sample steps, names, renamings, times; /* what was tried with other names and times */
+    struct mishap mishap;                         /* why a node could not begin */
     _Atomic bool out_of_memory;
     struct twins *twins;            /* of its order of requests: see twin.h; NULL: none */
     struct counting_test *counting; /* of its `counters`; NULL: none */

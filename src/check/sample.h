@@ -7,25 +7,27 @@
 #ifndef CONCLAVE_CHECK_SAMPLE_H
 #define CONCLAVE_CHECK_SAMPLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SAMPLE_ALL 4096u  /* so many are all tested, */
 #define SAMPLE_RATE 1024u /* then so many each time that their number has grown by a factor of e */
 
+/* Shared by threads: which of them takes the next one does not matter. */
 struct sample {
-    uint64_t count, next;
+    _Atomic uint64_t count, next;
 };
 
 /* Is the next one to be tested? `before`: how much has been searched before this search. */
 static inline bool sample_takes(struct sample *sample, uint64_t before)
 {
-    const uint64_t count = before + sample->count++;
+    const uint64_t count = before + atomic_fetch_add_explicit(&sample->count, 1, memory_order_relaxed);
     if (count < SAMPLE_ALL)
         return true;
-    if (count < sample->next)
+    if (count < atomic_load_explicit(&sample->next, memory_order_relaxed))
         return false;
-    sample->next = count + 1 + count / SAMPLE_RATE;
+    atomic_store_explicit(&sample->next, count + 1 + count / SAMPLE_RATE, memory_order_relaxed);
     return true;
 }
 

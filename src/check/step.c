@@ -240,7 +240,7 @@ static void test_promises(struct stepper *stepper, uint32_t place, enum cv_decis
         twins_follow(stepper->model->twins, &stepper->host, place, type, argument, alive, outcome);
     if (stepper->model->counting)
         counting_follow(stepper->model->counting, &stepper->host, place, type, argument, alive, outcome);
-    if (stepper->symmetry && sample_takes(&stepper->names, stepper->model->before))
+    if (stepper->symmetry && sample_takes(&stepper->model->steps, 0))
         symmetry_follow(stepper->symmetry, &stepper->host, place, type, argument, alive, outcome);
 }
 
@@ -285,7 +285,7 @@ static void try_other_times(struct stepper *stepper, uint32_t place, enum cv_dec
                                 .message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL};
     if (model->setting.order.strict && tie_matters(&trial))
         model->tied = true;
-    if (sample_takes(&stepper->times, model->before) && times_matter(&trial))
+    if (sample_takes(&model->times, model->before) && times_matter(&trial))
         model->timely = true;
 }
 

@@ -8,7 +8,6 @@
 
 #include "check/memo.h"
 #include "check/model.h"
-#include "check/sample.h"
 
 enum outcome_flag {
     OUTCOME_ENTERED = 1u << 0,
@@ -64,10 +63,9 @@ struct stepper {
     struct lore *lore, own;
     struct arena outcomes;
     struct place *scratch;
-    uint64_t calls;             /* of handlers */
-    struct sample names, times; /* of steps that are tried with other names, and with other times */
-    struct symmetry *symmetry;  /* whose promise is put to the test; NULL: none is relied on */
-    bool supposes;              /* what it works out need not ever happen: it is not noted as a habit */
+    uint64_t calls;            /* of handlers */
+    struct symmetry *symmetry; /* whose promise is put to the test; NULL: none is relied on */
+    bool supposes;             /* what it works out need not ever happen: it is not noted as a habit */
 };
 
 /* What it works out is added to the given lore, or to its own if that is NULL. */

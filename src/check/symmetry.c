@@ -94,8 +94,6 @@ int symmetry_init(struct symmetry *symmetry, struct model *model)
 {
     symmetry->model = model;
     symmetry->count = symmetry->swap_count = 0;
-    symmetry->sample = (struct sample){0};
-    symmetry->steps = 0;
     find_ways(symmetry);
     size_t largest = 0;
     for (cv_node node = 0; node < model->setting.nodes; node++)
@@ -286,7 +284,7 @@ static uint32_t renamed(struct symmetry *symmetry, struct memo *memo, uint32_t n
     if (known)
         return (uint32_t)(known - 1);
     const uint32_t result = rename_by(symmetry, number, way, rename);
-    if (!symmetry->model->unlike && !symmetry->model->out_of_memory && sample_takes(&symmetry->sample, 0))
+    if (!symmetry->model->unlike && !symmetry->model->out_of_memory && sample_takes(&symmetry->model->renamings, 0))
         test_renaming(symmetry, number, way, result, rename);
     if (!memo_add(memo, number, way, (uint64_t)result + 1))
         symmetry->model->out_of_memory = true;
@@ -391,9 +389,10 @@ void symmetry_follow(struct symmetry *symmetry, const struct host *host, uint32_
     char doing[64];
     if (symmetry->count == 1)
         return;
-    const uint32_t others = symmetry->count - 1, some = sample_some(symmetry->steps * others, others);
+    const uint64_t steps = atomic_fetch_add_explicit(&model->names.count, 1, memory_order_relaxed);
+    const uint32_t others = symmetry->count - 1, some = sample_some(steps * others, others);
     for (uint32_t i = 0; i < some; i++) {
-        const uint32_t way = 1 + (uint32_t)((symmetry->steps + i) % others);
+        const uint32_t way = 1 + (uint32_t)((steps + i) % others);
         if (is_alike(symmetry, host, place, type, argument, alive, outcome, way))
             continue;
         model_describe(model, host->self.node, type, type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL,
@@ -404,7 +403,6 @@ void symmetry_follow(struct symmetry *symmetry, const struct host *host, uint32_
             model_break_promise(
                 model, true,
                 "this algorithm compares ids, or `rename` is wrong: with other names, %s has another result", doing);
-        break;
+        return;
     }
-    symmetry->steps++;
 }

@@ -24,8 +24,6 @@ struct symmetry {
     uint32_t swaps[MOST_ALIKE], swap_count;    /* the ways that exchange two of them: all others are made of these */
     uint32_t back[MOST_NAMINGS];               /* the way that undoes one */
     uint32_t behind[MOST_NAMINGS][MOST_ALIKE]; /* and the one that is the same as it and such an exchange */
-    struct sample sample;                      /* of renamings that are tested */
-    uint64_t steps;                            /* that were tried under other names */
     struct memo places, messages, contents, worlds; /* renamed, by number and way */
     struct host host;                               /* that takes steps under other names, */
     struct place *scratch;                          /* here */
