@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Scenarios as people write them, an option in each line: a group that can be run, or a complaint. */
+/* Scenarios as people write them, an option in each line: a group that can be run, or a complaint. Files of quorums and
+   of clusters are lines, too, with ; where theirs end. */
 #include "core/plan.h"
 #include "algorithm/registry.h"
 #include "fuzz/file.h"
@@ -42,6 +43,13 @@ static bool set(struct cv_plan *plan, const char *key, char *value)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strcmp(key, lists[i].key) == 0 && cv_words_add(lists[i].words, value))
             return false;
+    const char **file = strcmp(key, "quorum-file") == 0    ? &plan->quorums_text
+                        : strcmp(key, "cluster-file") == 0 ? &plan->clusters_text
+                                                           : NULL;
+    for (char *at = value; file && (at = strchr(at, ';'));)
+        *at++ = '\n';
+    if (file)
+        *file = value;
     if (strcmp(key, "algorithm") == 0)
         plan->algorithm = cv_algorithm_find(value);
     return true;

@@ -27,11 +27,15 @@ FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TE
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
             "recording": [*ALGORITHMS, "src/cli/replay.c", "src/cli/replay_run.c", "src/property/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings*.c", "src/secure/acl.c", "src/group/terms.c"]}
+FUZZERS["replay"] = [*ALGORITHMS, "src/check/*.c", "src/property/*.c", "src/view/*.c",
+                     *(f"src/cli/{name}.c" for name in ("replay_file", "check_options", "check_report", "sim_options", "options",
+                                                        "load", "nearest", "command"))]
 FUZZERS["node"] = [*ALGORITHMS, "src/group/*.c", "src/live/*.c", "src/service/*.c", "src/secure/*.c"]
 WRAPPED = ["cv_disk_open", "cv_disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
              "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
              "settings": ["-lm", "-lxxhash", "-linih"],
+             "replay": ["-lm", "-lxxhash", "-ldl", "-lpthread"],
              "node": ["-luv", "-lraft", "-lxxhash", "-linih", "-lm", "-ldl", *(f"-Wl,--wrap={name}" for name in WRAPPED)],
              "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash", "-lm"], "journal": ["-lraft", "-lxxhash", "-lm"]}
 LONG = {"letters", "node", "raft"}  # inputs that are rows of events: the longer, the more happens in each
