@@ -176,6 +176,7 @@ def times_to_live():
     assert story(6, 9).violated() == {"ttl-holds-last"}
     assert not story(9.1, 9).violated() and not story(9.1, 9, why="lease").violated() and not story(6, 9, why="released").violated()
     assert story(6, 9).verdicts(lasting=False)["ttl-holds-last"] == "not-judged"
+    assert story(6, 9).verdicts(honest=False)["progress"] == "not-judged"
     assert story(6, 9).verdicts(bounded=False)["ttl-holds-last"] == "not-judged"
     # Somebody else believes in it meanwhile.
     assert story(8, 9, why="released").hold(7, 7.5, "y", 10).violated() == {"exclusion"}

@@ -78,7 +78,8 @@ class Run:
     def start(self):
         self.history.note("run", seed=self.seed, nodes=self.nodes, nemesis=self.name, group=self.options.group,
                           names=self.options.algorithms,
-                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded(), lasting=self.keeps_times_to_live(),
+                          fence_check=self.options.fence_check, bounded=self.nemesis.bounded(),
+                          lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
                           serve_s=self.configuration.serve_s(), configuration=self.configuration.facts())
         self.network = self.world()(self.nodes, self.configuration.networks)
         settings = {"program": self.options.program, "directory": str(self.directory), "nodes": self.nodes,
@@ -275,7 +276,8 @@ class Run:
         """A run that did not come to its end is judged for safety alone, one that did not begin not at all."""
         judge = Judge(history.read(sorted(self.histories.glob("*.jsonl"))),
                       Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded(),
-                            complete=not problem, lasting=self.keeps_times_to_live(), serve_s=self.configuration.serve_s()))
+                            complete=not problem, lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
+                            serve_s=self.configuration.serve_s()))
         verdicts = judge.judge() if self.started else []
         violated = any(verdict.verdict == "violated" for verdict in verdicts)
         return {"seed": self.seed, "nodes": self.nodes, "nemesis": self.name, "configuration": self.configuration.facts(),

@@ -24,6 +24,7 @@ class Rules:
     bounded: bool = True  # the nodes' clocks keep their bound
     complete: bool = True  # the run came to its end
     lasting: bool = True  # times to live are kept whatever becomes of nodes, views, and all nodes at once
+    honest: bool = True  # no member lies: one that does can keep the others from going on, and no more than that
     serve_s: float = SERVE_S
 
 
@@ -278,7 +279,7 @@ class Judge:
                  ("losses-told", self.losses_told, bounded),
                  ("ttl-holds-last", self.ttl_holds_last, bounded and self.rules.lasting), ("commands-go-on", self.commands_go_on, True),
                  ("vanished-freed", self.vanished_freed, complete), ("bystanders-keep", self.bystanders_keep, bounded),
-                 ("calls-end", self.calls_end, complete), ("progress", self.progress, complete),
+                 ("calls-end", self.calls_end, complete), ("progress", self.progress, complete and self.rules.honest),
                  ("nodes-survive", self.nodes_survive, True)]
         verdicts = []
         for name, rule, counts in rules:
@@ -329,7 +330,7 @@ def main(paths):
     if not facts:
         print(f"{paths[0]}: expected the history of a run", file=sys.stderr)
         return 2
-    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "lasting", "serve_s")})
+    rules = Rules(**{key: facts[key] for key in ("nodes", "names", "fence_check", "bounded", "lasting", "honest", "serve_s")})
     judge = Judge(events, rules)
     verdicts = judge.judge()
     print(json.dumps({"properties": [vars(verdict) for verdict in verdicts], "numbers": judge.numbers()}, indent=1))
