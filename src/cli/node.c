@@ -291,6 +291,7 @@ static int serve(struct node *node)
         node->member.loop.hangup = reload;
         node->member.loop.hangup_context = node;
         cv_loop_catch(&node->member.loop);
+        cv_loop_start_threads(&node->member.loop);
         warn(node);
         say_ready(node);
         cv_loop_run(&node->member.loop);

@@ -31,6 +31,7 @@ static const struct {
     [CV_DIARY_CLIENT_REFUSED] = {"client-refused", CV_DIARY_WARNING},
     [CV_DIARY_LOG_CUT] = {"log-cut", CV_DIARY_WARNING},
     [CV_DIARY_DISK_FAILED] = {"disk-failed", CV_DIARY_ERROR},
+    [CV_DIARY_MEMORY] = {"out-of-memory", CV_DIARY_ERROR},
     [CV_DIARY_TIE_BREAKER] = {"tie-breaker", CV_DIARY_WARNING},
     [CV_DIARY_EXPOSED] = {"exposed", CV_DIARY_WARNING},
     [CV_DIARY_RELOADED] = {"reloaded", CV_DIARY_INFO},

@@ -35,6 +35,7 @@ enum cv_diary_event {
     CV_DIARY_PEER_CUT_OFF,   /* a member said what none says */
     CV_DIARY_CLIENT_REFUSED, /* the same of a client */
     CV_DIARY_DISK_FAILED,
+    CV_DIARY_MEMORY,
     CV_DIARY_LOG_CUT,     /* what made no sense was cut off the journal */
     CV_DIARY_TIE_BREAKER, /* is lost, or found again */
     CV_DIARY_EXPOSED,     /* somebody may listen */

@@ -2,6 +2,8 @@
 #include "live/loop.h"
 
 #include <assert.h>
+#include <signal.h>
+#include <unistd.h>
 
 #define LAST_TURNS 16u /* in which all is closed that can be */
 
@@ -128,6 +130,26 @@ int cv_loop_open(struct cv_loop *loop)
     uv_prepare_start(&loop->before, before_waiting);
     uv_check_start(&loop->after, after_waiting);
     return 0;
+}
+
+static void nothing(uv_work_t *work)
+{
+    (void)work;
+}
+
+static void without_threads(int signal)
+{
+    static const char line[] = "conclave: out of memory: no threads for looking up names and writing files\n";
+    (void)signal;
+    _exit(write(STDERR_FILENO, line, sizeof line - 1) > 0 ? 2 : 1);
+}
+
+void cv_loop_start_threads(struct cv_loop *loop)
+{
+    struct sigaction before, action = {.sa_handler = without_threads};
+    sigaction(SIGABRT, &action, &before);
+    uv_queue_work(&loop->uv, &loop->first_work, nothing, NULL);
+    sigaction(SIGABRT, &before, NULL);
 }
 
 static void stop(uv_signal_t *handle, int signal)

@@ -37,6 +37,7 @@ struct cv_loop {
     uv_loop_t uv;
     uv_prepare_t before; /* waiting for something to happen */
     uv_check_t after;
+    uv_work_t first_work; /* that starts the threads */
     uv_timer_t timer;
     uv_signal_t signals[3];
     void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
@@ -60,6 +61,11 @@ struct cv_loop {
 /* heap.c: libuv and OpenSSL get their memory from there from now on. Without it the process ends with this code. */
 int cv_heap_begin(int code);
 int cv_loop_open(struct cv_loop *loop);
+/*
+ * Starts the threads that look up names and write files, before anybody relies on this process: libuv would abort if it
+ * could not start them later. Without memory for them the process ends here, with a line.
+ */
+void cv_loop_start_threads(struct cv_loop *loop);
 /* From now on INT and TERM end cv_loop_run(). */
 void cv_loop_catch(struct cv_loop *loop);
 /* Until one of them comes. */

@@ -536,6 +536,13 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     return error;
 }
 
+void cv_member_fail(struct cv_member *member, enum cv_diary_event event, const char *why)
+{
+    cv_diary_say(event, "%s", why);
+    member->failed = true;
+    uv_stop(&member->loop.uv);
+}
+
 void cv_member_close(struct cv_member *member)
 {
     cv_raft_close(member->raft);

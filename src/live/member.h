@@ -7,6 +7,7 @@
 #define CONCLAVE_LIVE_MEMBER_H
 
 #include "group/council.h"
+#include "live/diary.h"
 #include "live/host.h"
 #include "live/loop.h"
 #include "live/peers.h"
@@ -147,6 +148,8 @@ struct cv_member {
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint. `user` and `recorder` are set before, the rest is zero. */
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint);
 void cv_member_close(struct cv_member *member);
+/* It cannot go on: one line, and the loop ends. */
+void cv_member_fail(struct cv_member *member, enum cv_diary_event event, const char *why);
 
 /* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,

@@ -27,9 +27,7 @@ cv_node cv_raft_node(const struct cv_raft *raft, uint64_t seat)
 
 static void fail(struct cv_raft *raft, const char *why)
 {
-    cv_diary_say(CV_DIARY_DISK_FAILED, "%s", why);
-    raft->member->failed = true;
-    uv_stop(&raft->member->loop.uv);
+    cv_member_fail(raft->member, CV_DIARY_DISK_FAILED, why);
 }
 
 /* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */

@@ -106,16 +106,15 @@ static void written(struct cv_ttl_ceiling *ceiling);
 static void done(uv_work_t *request, int status)
 {
     struct cv_ttl_ceiling *ceiling = request->data;
-    struct cv_member *member = ceiling->member;
     if (status) {
         ceiling->writing = false;
         return;
     }
     if (ceiling->error) {
         ceiling->writing = false;
-        cv_diary_say(CV_DIARY_DISK_FAILED, FILE_NAME ": %s", strerror(ceiling->error));
-        member->failed = true;
-        uv_stop(&member->loop.uv);
+        char why[160];
+        snprintf(why, sizeof why, FILE_NAME ": %s", strerror(ceiling->error));
+        cv_member_fail(ceiling->member, CV_DIARY_DISK_FAILED, why);
         return;
     }
     written(ceiling);

@@ -193,8 +193,10 @@ static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
 void cv_lock_inherit(struct cv_lock *lock, const struct cv_promise *promise)
 {
     struct cv_hold *hold = new_hold(lock->service);
-    if (!hold)
+    if (!hold) {
+        cv_member_fail(lock->service->member, CV_DIARY_MEMORY, "no memory for a hold that was promised to last");
         return;
+    }
     *hold = (struct cv_hold){.fence = promise->fence,
                              .ttl_ms = promise->ttl_ms,
                              .digest = {promise->digest[0], promise->digest[1]},
@@ -287,8 +289,11 @@ static enum cv_turn take_turn(struct cv_lock *lock)
     const struct cv_queue queue = queue_of(lock);
     const enum cv_turn turn = cv_lending_turn(&lock->lending, &queue);
     struct cv_hold *hold = turn == CV_TURN_GRANT ? new_hold(service) : NULL;
-    if (turn == CV_TURN_GRANT && !hold)
-        return CV_TURN_REST;
+    if (turn == CV_TURN_GRANT && !hold) {
+        struct cv_wait *wait = lock->first;
+        dequeue(wait);
+        cv_session_no_memory(wait);
+    }
     if (hold)
         grant(lock, lock->first, hold, cv_lending_grant(&lock->lending, &queue));
     note_sharing(lock);

@@ -136,6 +136,7 @@ void cv_session_hand_over(struct cv_hold *hold);
 void cv_session_lost(struct cv_hold *hold);
 /* Nothing is to be waited for now. */
 void cv_session_no_quorum(struct cv_wait *wait);
+void cv_session_no_memory(struct cv_wait *wait);
 /* The hold is over: it leaves its session's list. */
 void cv_session_drop(struct cv_hold *hold);
 /* Tells all who observe it who leads now. */

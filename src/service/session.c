@@ -327,6 +327,12 @@ void cv_session_no_quorum(struct cv_wait *wait)
     cv_stream_mark(&wait->session->stream);
 }
 
+void cv_session_no_memory(struct cv_wait *wait)
+{
+    cv_resp_error(&wait->session->out, "BUSY out of memory");
+    cv_stream_mark(&wait->session->stream);
+}
+
 static void waited_too_long(struct cv_alarm *alarm)
 {
     cv_session_in_vain(cv_alarm_owner(alarm, struct cv_wait, alarm));

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from harness import CONCLAVE, PATIENCE, Client, Cluster, Node, free_port, main
+from harness import CONCLAVE, PATIENCE, Client, Cluster, Node, free_port, free_ports, main
 
 
 def run(*words, **options):
@@ -49,7 +49,7 @@ def ends_with_its_supervisor():
 
 
 def a_port_for_each():
-    port = free_port()
+    port = free_ports(2)
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen([CONCLAVE, "cluster", "2", "--port", str(port), "--dir", directory],
                                    stdout=subprocess.PIPE, text=True)

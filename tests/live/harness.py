@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -271,6 +272,23 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def free_ports(count):
+    """The first of so many ports in a row, below those that the kernel gives to outgoing connections."""
+    for _ in range(1000):
+        first = random.randrange(12000, 32000)
+        probes = [socket.socket() for _ in range(count)]
+        try:
+            for port, probe in enumerate(probes, first):
+                probe.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for probe in probes:
+                probe.close()
+    raise AssertionError("no free ports")
 
 
 def in_parallel(*functions):
