@@ -54,6 +54,7 @@ class Cluster:
         self.processes = {}
         self.disks = settings["disks"]  # whose syncs can be delayed, or None
         self.paused, self.filled = set(), set()
+        self.met_full_disk = set()  # nodes whose present process may have met one
         self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
         self.forgotten = set()  # nodes that do not know what they have said: an operator has to replace them
         self.other = {}  # node: the lines of [group] that only its file has
@@ -134,6 +135,7 @@ class Cluster:
         if self.alive(node):
             return
         self.reap(node)
+        self.met_full_disk -= {node} - self.filled
         command = [*self.network.prefix(node), self.settings["program"], "node", "--config", str(self.config(node))]
         for setting in self.settings["extra"]:
             command += ["--set", setting]
@@ -151,7 +153,7 @@ class Cluster:
         """A node that ended though nobody killed it is a finding, and the judge's business."""
         process = self.processes.pop(node, None)
         if process and not killed:
-            self.history.note("died", node=node, status=process.wait(), full=node in self.filled,
+            self.history.note("died", node=node, status=process.wait(), full=node in self.met_full_disk,
                               misled=node in self.misled | self.forgotten, said=self.last_word(node))
         elif process:
             process.wait()
@@ -197,6 +199,7 @@ class Cluster:
         """Until not a byte fits."""
         self.state(node, "full")
         self.filled.add(node)
+        self.met_full_disk.add(node)
         with open(self.directory(node) / "filler", "wb", buffering=0) as file:
             try:
                 while True:
