@@ -73,10 +73,10 @@ def calm():
 
 
 def split_brain():
-    """A static group grants on both sides of a cut: the campaign can fail."""
+    """A static group grants on both sides of a cut: the campaign can fail. Whether two meet inside is chance, fences tell."""
     run, = Campaign("--group", "static", "--nemesis", "halves", "--run-seconds", "6").report(1)["runs"]
     verdicts = {entry["name"]: entry["verdict"] for entry in run["properties"]}
-    assert verdicts["exclusion"] == "violated", run
+    assert "violated" in (verdicts["exclusion"], verdicts["fences-rise"]), run
     assert verdicts["nodes-survive"] == verdicts["calls-end"] == "held", run
 
 
