@@ -197,7 +197,13 @@ class Group:
             if len(agreed) == 1 and all(one == members for one in inside) and next(iter(agreed))[1] in members:
                 return views[members[0]]
             time.sleep(0.01)
-        raise AssertionError(f"no common view of {members}: {views}")
+        ended = {node: process.poll() for node, process in self.processes.items() if process.poll() is not None}
+        raise AssertionError(f"no common view of {members}: {views}; ended: {ended}, {self.last_words()}")
+
+    def last_words(self):
+        """Of each node's log, for who looks at a failure."""
+        logs = sorted(self.directory.glob("*.log"))
+        return {log.stem: log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] for log in logs}
 
     def __enter__(self):
         self.start()

@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import starvation  # pylint: disable=wrong-import-position
 import telling  # pylint: disable=wrong-import-position
+from ports import free_ports  # pylint: disable=wrong-import-position
 from starvation import PATIENCE, Broken, stretch  # pylint: disable=wrong-import-position
 
 telling.install()
@@ -269,26 +269,7 @@ class Node:
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def free_ports(count):
-    """The first of so many ports in a row, below those that the kernel gives to outgoing connections."""
-    for _ in range(1000):
-        first = random.randrange(12000, 32000)
-        probes = [socket.socket() for _ in range(count)]
-        try:
-            for port, probe in enumerate(probes, first):
-                probe.bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for probe in probes:
-                probe.close()
-    raise AssertionError("no free ports")
+    return free_ports(1)
 
 
 def in_parallel(*functions):
