@@ -56,6 +56,9 @@ def nodes_still_run():
         holder.close()
         assert waiter.hear(), "it is served"
         waiter.close()
+        last = cluster.client(3)  # the coordinator: when it is let in, nothing is under way any more
+        assert last.ask("UNLOCK", "y", last.ask("LOCK", "y")) == 1
+        last.close()
     code, report, text, bad = judge(files_of(cluster))
     assert code == 0 and report["verdict"] == "held" and report["without_end"] == [], (code, text)
     cluster.remove()
