@@ -5,9 +5,9 @@
 
 /* ---- fields ---- */
 
-static uint64_t read_field(const struct cv_field *field, const struct cv_message *message)
+uint64_t cv_field_read(const struct cv_field *field, const void *body)
 {
-    const unsigned char *at = (const unsigned char *)cv_body(message) + field->offset;
+    const unsigned char *at = (const unsigned char *)body + field->offset;
     uint32_t narrow = 0;
     uint64_t wide = 0;
     if (field->bytes == sizeof wide) {
@@ -55,7 +55,7 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
 {
     if (field->type == CV_FIELD_LIST)
         return check_list(group, field, message);
-    const uint64_t value = read_field(field, message);
+    const uint64_t value = cv_field_read(field, cv_body(message));
     switch ((enum cv_field_type)field->type) {
     case CV_FIELD_NUMBER:
         return range(!field->most || value <= field->most);

@@ -110,19 +110,6 @@ static void add(struct writer *writer, const char *text)
 
 /* ---- in the words of those who gave the nodes labels ---- */
 
-static uint64_t read_field(const struct cv_field *field, const struct said *said)
-{
-    const unsigned char *at = (const unsigned char *)said->body + field->offset;
-    uint32_t narrow = 0;
-    uint64_t wide = 0;
-    if (field->bytes == sizeof wide) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
 /* A node that is reported stands with its capacity, as in the textbook's figure: [h,8]. */
 static void add_rank(struct writer *writer, const struct cv_scenario *scenario, cv_rank rank)
 {
@@ -148,7 +135,7 @@ static void add_named_field(struct writer *writer, const struct cv_scenario *sce
                             const struct said *said)
 {
     char text[48];
-    const uint64_t value = field->type == CV_FIELD_LIST ? 0 : read_field(field, said);
+    const uint64_t value = field->type == CV_FIELD_LIST ? 0 : cv_field_read(field, said->body);
     snprintf(text, sizeof text, "%" PRIu64, value);
     switch ((enum cv_field_type)field->type) {
     case CV_FIELD_LIST:
