@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define LAST_TURNS 16u /* in which all is closed that can be */
+#define ANSWERS_FIRST 8u
 
 /* ---- slices ---- */
 
@@ -14,15 +15,31 @@ static bool has_time(uint64_t begun_us)
     return cv_loop_now() - begun_us < CV_SLICE_US;
 }
 
-/* Streams that are written to while others are flushed come at the end of the same round. */
-static void flush_some(struct cv_loop *loop)
+static bool has_output(const struct cv_loop *loop)
 {
-    const uint64_t begun = loop->dirty ? cv_loop_now() : 0;
-    while (loop->dirty) {
-        struct cv_stream *stream = loop->dirty;
+    return loop->answers.first || loop->letters.first;
+}
+
+static void flush_at_most(struct cv_stream_list *list, uint32_t most)
+{
+    for (; list->first && most; most--) {
+        struct cv_stream *stream = list->first;
         cv_stream_unmark(stream);
         cv_stream_flush(stream);
-        if (loop->dirty && !has_time(begun))
+    }
+}
+
+/*
+ * A write to a member wakes that member, which may take this processor: a few clients hear their answers before it.
+ * Members wait for those few only, however many clients there are.
+ */
+static void flush_some(struct cv_loop *loop)
+{
+    const uint64_t begun = has_output(loop) ? cv_loop_now() : 0;
+    while (has_output(loop)) {
+        flush_at_most(&loop->answers, ANSWERS_FIRST);
+        flush_at_most(&loop->letters, UINT32_MAX);
+        if (has_output(loop) && !has_time(begun))
             break;
     }
 }
@@ -86,7 +103,7 @@ static void measure(struct cv_loop *loop)
 /* When the loop has to turn again at the latest. */
 static uint64_t next_turn(const struct cv_loop *loop)
 {
-    return loop->dirty || loop->chores ? 0 : cv_alarms_next(&loop->alarms);
+    return has_output(loop) || loop->chores ? 0 : cv_alarms_next(&loop->alarms);
 }
 
 /* The turn's work is done: everything goes out, then the loop waits, at most until the next alarm. */
@@ -211,7 +228,7 @@ void cv_loop_close(struct cv_loop *loop)
 {
     if (!loop->open)
         return;
-    while (loop->dirty)
+    while (has_output(loop))
         flush_some(loop);
     loop->ending = true;
     cv_stream_close_some(loop);

@@ -33,6 +33,10 @@ struct cv_chore {
     bool deferred;
 };
 
+struct cv_stream_list {
+    struct cv_stream *first, *last;
+};
+
 struct cv_loop {
     uv_loop_t uv;
     uv_prepare_t before; /* waiting for something to happen */
@@ -44,9 +48,10 @@ struct cv_loop {
     void *hangup_context;
     uint64_t timer_due;
     struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
-    struct cv_stream *dirty, *last_dirty;  /* have something to write, by `next_dirty` */
+    struct cv_stream_list answers;         /* streams to clients that have something to write */
+    struct cv_stream_list letters;         /* streams to members alike */
     struct cv_chore *chores, *last_chore;  /* for this turn or a later one */
-    struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time; they follow alike */
+    struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time, by `next` */
     uv_idle_t closer;                      /* does not let the loop wait while there are some */
     bool ending;                           /* then all are closed at once */
     bool open;
@@ -144,9 +149,9 @@ struct cv_stream {
     bool writing; /* pending is on its way */
     bool reading;
     bool closing;
-    bool marked; /* among the dirty */
-    bool urgent; /* goes out before the others */
-    struct cv_stream *next_dirty, *previous_dirty;
+    bool marked;    /* in one of the loop's lists of what is to be written */
+    bool to_member; /* in which of them */
+    struct cv_stream *next, *previous;
 
     struct cv_tls *tls; /* NULL: plaintext */
     bool dialled;

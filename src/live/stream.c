@@ -92,26 +92,31 @@ void cv_stream_resume(struct cv_stream *stream)
 
 /* ---- output ---- */
 
+static struct cv_stream_list *list_of(struct cv_stream *stream)
+{
+    return stream->to_member ? &stream->loop->letters : &stream->loop->answers;
+}
+
 void cv_stream_mark(struct cv_stream *stream)
 {
     if (stream->marked || stream->closing)
         return;
-    struct cv_loop *loop = stream->loop;
+    struct cv_stream_list *list = list_of(stream);
     stream->marked = true;
-    stream->previous_dirty = stream->urgent ? NULL : loop->last_dirty;
-    stream->next_dirty = stream->urgent ? loop->dirty : NULL;
-    *(stream->previous_dirty ? &stream->previous_dirty->next_dirty : &loop->dirty) = stream;
-    *(stream->next_dirty ? &stream->next_dirty->previous_dirty : &loop->last_dirty) = stream;
+    stream->previous = list->last;
+    stream->next = NULL;
+    *(list->last ? &list->last->next : &list->first) = stream;
+    list->last = stream;
 }
 
 void cv_stream_unmark(struct cv_stream *stream)
 {
-    struct cv_loop *loop = stream->loop;
+    struct cv_stream_list *list = list_of(stream);
     if (!stream->marked)
         return;
     stream->marked = false;
-    *(stream->previous_dirty ? &stream->previous_dirty->next_dirty : &loop->dirty) = stream->next_dirty;
-    *(stream->next_dirty ? &stream->next_dirty->previous_dirty : &loop->last_dirty) = stream->previous_dirty;
+    *(stream->previous ? &stream->previous->next : &list->first) = stream->next;
+    *(stream->next ? &stream->next->previous : &list->last) = stream->previous;
 }
 
 static void written(uv_write_t *request, int status)
@@ -202,7 +207,7 @@ void cv_stream_close_some(struct cv_loop *loop)
     uint32_t left = loop->ending ? UINT32_MAX : CLOSED_EACH_TURN;
     for (; loop->ended && left; left--) {
         struct cv_stream *stream = loop->ended;
-        loop->ended = stream->next_dirty;
+        loop->ended = stream->next;
         uv_close(&stream->uv.handle, handle_closed);
     }
     if (loop->ended)
@@ -228,9 +233,9 @@ void cv_stream_close(struct cv_stream *stream)
         uv_close(&stream->uv.handle, handle_closed);
         return;
     }
-    stream->next_dirty = NULL;
+    stream->next = NULL;
     *loop->last_ended = stream;
-    loop->last_ended = &stream->next_dirty;
+    loop->last_ended = &stream->next;
     uv_idle_start(&loop->closer, close_some);
 }
 

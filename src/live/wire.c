@@ -234,7 +234,7 @@ struct cv_wire *cv_wire_new(struct cv_peers *peers)
     }
     wire->peers = peers;
     wire->polite.ring = impolite;
-    wire->stream.urgent = true;
+    wire->stream.to_member = true;
     wire->stream.calls = &calls;
     wire->stream.in_most = 4 * CV_FRAME_BYTES;
     cv_loop_set(peers->loop, &wire->polite, peers->security->settings->handshake_ms * 1000);
