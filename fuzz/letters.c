@@ -122,7 +122,7 @@ static void open_node(struct input *input)
                                       .entered = nothing,
                                       .elected = nothing,
                                       .opened = nothing,
-                                      .destroyed = nothing,
+                                      .ended = nothing,
                                       .crowded = crowded,
                                       .now = now},
                             .alarms = &alarms,

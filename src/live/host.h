@@ -83,7 +83,7 @@ struct cv_instance {
     uint32_t *attributes;        /* of a ballot: what each node's candidate has, 0 if it has none */
     struct cv_instance *chain;   /* with the same place in the table */
     size_t place;                /* among all instances */
-    void *user;                  /* the service's */
+    void *user;                  /* the service's, freed with the instance */
     struct cv_promise *promises; /* of this view */
     struct cv_promise *told;     /* of the next one, while it is prepared */
     uint64_t hash;
@@ -133,7 +133,7 @@ struct cv_host_calls {
     void (*elected)(void *context, struct cv_instance *instance); /* a leader is known, or is not any more */
     /* A new instance of which the others have to know, since it begins by itself. */
     void (*opened)(void *context, struct cv_instance *instance);
-    void (*destroyed)(void *context, struct cv_instance *instance); /* `user` is to be freed */
+    void (*ended)(void *context, struct cv_instance *instance);
     void (*crowded)(void *context); /* there are many names, perhaps idle ones; the next view forgets those */
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* or NULL */
     uint64_t (*now)(void);
@@ -164,6 +164,7 @@ struct cv_host {
     struct cv_instance **all;
     size_t count, capacity, most; /* `most`: no more than so many names */
     size_t crowd;                 /* so many are enough to look for idle ones */
+    struct cv_instance *ended;    /* not in the table any more, to be freed */
     unsigned char *mail;          /* to oneself */
     size_t mail_at, mail_used, mail_room;
     uint64_t serial;
@@ -189,7 +190,10 @@ void cv_host_resize(struct cv_host *host);
 struct cv_instance *cv_host_find(const struct cv_host *host, enum cv_subject subject, struct cv_text name);
 /* Finds it, or begins it; NULL if there are too many or no memory. */
 struct cv_instance *cv_host_open(struct cv_host *host, enum cv_subject subject, struct cv_text name);
-void cv_host_destroy(struct cv_host *host, struct cv_instance *instance);
+/* Nobody finds it any more; cv_host_free_ended() frees it. */
+void cv_host_end(struct cv_host *host, struct cv_instance *instance);
+/* Frees so many at most; are there more? */
+bool cv_host_free_ended(struct cv_host *host, uint32_t most);
 /* Adds it, or replaces the one with the same fence; NULL if there is no memory. */
 struct cv_promise *cv_promise_put(struct cv_promise **list, const struct cv_promise *promise);
 struct cv_promise *cv_promise_find(struct cv_promise *list, uint64_t fence);

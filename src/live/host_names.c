@@ -11,7 +11,7 @@
 #define FIRST_TABLE 256u
 #define LARGEST_FIRST_TABLE ((size_t)1 << 20)
 #define ALARMS_EACH (CV_MAX_TIMERS + 1)
-#define FIRST_CROWD 65536u
+#define FIRST_CROWD 16384u
 
 /* ---- the table: chains, so that taking a name out is easy ---- */
 
@@ -132,6 +132,7 @@ static void discard(struct cv_instance *instance)
         free(instance->group);
     free(instance->attributes);
     free(instance->state);
+    free(instance->user);
     free(instance);
 }
 
@@ -198,7 +199,7 @@ void cv_host_expect_crowd(struct cv_host *host)
     host->crowd = 2 * host->count > least ? 2 * host->count : least;
 }
 
-void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
+void cv_host_end(struct cv_host *host, struct cv_instance *instance)
 {
     struct cv_instance **at = bucket(host, instance->hash);
     while (*at != instance)
@@ -208,8 +209,19 @@ void cv_host_destroy(struct cv_host *host, struct cv_instance *instance)
     host->all[instance->place]->place = instance->place;
     cv_host_quiet(host, instance);
     cv_alarms_release(host->alarms, ALARMS_EACH);
-    host->calls.destroyed(host->calls.context, instance);
-    discard(instance);
+    host->calls.ended(host->calls.context, instance);
+    instance->chain = host->ended;
+    host->ended = instance;
+}
+
+bool cv_host_free_ended(struct cv_host *host, uint32_t most)
+{
+    for (; host->ended && most; most--) {
+        struct cv_instance *instance = host->ended;
+        host->ended = instance->chain;
+        discard(instance);
+    }
+    return host->ended;
 }
 
 /* ---- the host itself ---- */
@@ -291,7 +303,8 @@ void cv_host_bound(struct cv_host *host, uint64_t bound_ticks)
 void cv_host_free(struct cv_host *host)
 {
     while (host->count)
-        cv_host_destroy(host, host->all[host->count - 1]);
+        cv_host_end(host, host->all[host->count - 1]);
+    cv_host_free_ended(host, UINT32_MAX);
     for (uint32_t i = 0; i < host->policy_count; i++) {
         cv_graph_free(&host->policies[i].graph);
         cv_quorums_free(&host->policies[i].quorums);

@@ -142,7 +142,7 @@ int cv_host_begin(struct cv_host *host, const struct cv_view *view, bool (*keep)
         if (instance->flags & CV_INSIDE && instance->holder != host->roster->me)
             cv_host_record(host, instance, CV_EVENT_LEAVE, "lost");
         if (!cv_instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
-            cv_host_destroy(host, instance);
+            cv_host_end(host, instance);
         else if (!error)
             error = begin_anew(host, instance, view->epoch);
     }

@@ -401,11 +401,11 @@ static void entered(void *context, struct cv_instance *instance)
     member->user.entered(instance);
 }
 
-static void destroyed(void *context, struct cv_instance *instance)
+static void ended(void *context, struct cv_instance *instance)
 {
     const struct cv_member *member = context;
-    if (member->user.destroyed)
-        member->user.destroyed(member->user.context, instance);
+    if (member->user.ended)
+        member->user.ended(member->user.context, instance);
 }
 
 static void record(void *context, const struct cv_instance *instance, const struct cv_event *event)
@@ -441,7 +441,7 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
                                          .entered = entered,
                                          .elected = elected,
                                          .opened = cv_mail_opened,
-                                         .destroyed = destroyed,
+                                         .ended = ended,
                                          .crowded = cv_views_crowded,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
@@ -523,6 +523,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->reconsider.ring = reconsider;
     member->watchdog.ring = look_after;
     member->renew.ring = cv_views_try_again;
+    member->free_ended.run = cv_views_free_ended;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;

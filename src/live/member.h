@@ -58,7 +58,7 @@ struct cv_member_calls {
     void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
     void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
-    void (*destroyed)(void *context, struct cv_instance *instance);
+    void (*ended)(void *context, struct cv_instance *instance);
     size_t (*in_use)(const void *context);      /* names that are not idle, about */
     void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
     void (*hopeless)(void *context);            /* nor is there any use in waiting */
@@ -121,6 +121,7 @@ struct cv_member {
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     struct cv_alarm renew;      /* a view could not begin here: another is asked for */
+    struct cv_chore free_ended; /* names of earlier views */
     bool begun;
     bool failed;           /* it cannot go on */
     char outside[256];     /* why it takes no part in the group, in one line, and ends; empty otherwise */
@@ -207,6 +208,7 @@ void cv_mail_free(struct cv_member *member);
 extern const struct cv_council_calls cv_views_calls;
 extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propose` */
 void cv_views_crowded(void *context);
+void cv_views_free_ended(struct cv_chore *chore);
 /* Asks whoever makes them for a new view. */
 void cv_views_renew(struct cv_member *member);
 void cv_views_try_again(struct cv_alarm *alarm);

@@ -5,6 +5,7 @@
 #include "live/diary.h"
 #include "live/member.h"
 
+#define FREED_EACH_TURN 256u
 #define RENEW_US 200000u /* until another view is asked for, after one that could not begin */
 
 static void send_numbers(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
@@ -223,6 +224,7 @@ static void install(void *context, const struct cv_view *view)
         cv_loop_set(&member->loop, &member->renew, RENEW_US); /* out of memory: it stays outside until the next view */
         return;
     }
+    cv_loop_defer(&member->loop, &member->free_ended);
     member->peers.epoch = view->epoch;
     if (member->raft)
         cv_raft_began(member->raft);
@@ -262,6 +264,14 @@ void cv_views_try_again(struct cv_alarm *alarm)
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, renew);
     if (!cv_host_ready(&member->host))
         cv_views_renew(member);
+}
+
+/* Very many names may have ended with a view: to free them all at once would keep the loop too long. */
+void cv_views_free_ended(struct cv_chore *chore)
+{
+    struct cv_member *member = (void *)((char *)chore - offsetof(struct cv_member, free_ended));
+    if (cv_host_free_ended(&member->host, FREED_EACH_TURN))
+        cv_loop_defer(&member->loop, chore);
 }
 
 /* Whoever leads is asked for a new view, in which only names that somebody uses live on. */

@@ -149,7 +149,7 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
     return hold;
 }
 
-void cv_lock_destroyed(void *context, struct cv_instance *instance)
+void cv_lock_ended(void *context, struct cv_instance *instance)
 {
     struct cv_service *service = context;
     struct cv_lock *lock = lock_of(instance);
@@ -158,8 +158,6 @@ void cv_lock_destroyed(void *context, struct cv_instance *instance)
     if (lock)
         cv_loop_call_off(service->loop, &lock->chore);
     cv_listing_moved(service, instance);
-    free(lock);
-    instance->user = NULL;
 }
 
 /* ---- letting in ---- */

@@ -137,7 +137,7 @@ void cv_lock_resume(struct cv_instance *instance); /* in a new view */
 void cv_lock_abandon(struct cv_lock *lock);        /* nobody may hold anything here */
 void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in waiting */
 bool cv_lock_keep(const struct cv_instance *instance);
-void cv_lock_destroyed(void *context, struct cv_instance *instance);
+void cv_lock_ended(void *context, struct cv_instance *instance);
 /* Another member says something about readers. */
 void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
 

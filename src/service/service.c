@@ -94,7 +94,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .elected = cv_ballot_elected,
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
-                                            .destroyed = cv_lock_destroyed,
+                                            .ended = cv_lock_ended,
                                             .in_use = names_in_use,
                                             .leased = leased,
                                             .hopeless = hopeless,
