@@ -30,13 +30,18 @@ static struct cv_text name_of(const struct cv_errand *errand)
     return (struct cv_text){errand->name, errand->name_length};
 }
 
+static struct cv_errand **list_of(struct cv_service *service, uint64_t number)
+{
+    return &service->pending[number % CV_ERRAND_LISTS];
+}
+
 void cv_errand_drop(struct cv_session *session)
 {
     struct cv_service *service = session->service;
     struct cv_errand *errand = &session->errand;
     if (!errand->name)
         return;
-    *(errand->previous ? &errand->previous->next : &service->pending) = errand->next;
+    *(errand->previous ? &errand->previous->next : list_of(service, errand->number)) = errand->next;
     if (errand->next)
         errand->next->previous = errand->previous;
     cv_alarm_cancel(service->alarms, &errand->alarm);
@@ -161,10 +166,11 @@ void cv_errand_run(struct cv_session *session, struct cv_text name, const struct
     errand->order = *order;
     errand->number = ++service->errands;
     errand->until_us = service->host->calls.now() + service->member->peers.most_us;
-    errand->next = service->pending;
+    struct cv_errand **list = list_of(service, errand->number);
+    errand->next = *list;
     if (errand->next)
         errand->next->previous = errand;
-    service->pending = errand;
+    *list = errand;
     try(session);
     const bool hopeless = errand->name && service->member->raft && service->member->raft->without;
     if (hopeless) {
@@ -189,18 +195,19 @@ void cv_errand_again(struct cv_alarm *alarm)
 
 void cv_errand_resume(void *context)
 {
-    const struct cv_service *service = context;
-    for (struct cv_errand *errand = service->pending, *next; errand; errand = next) {
-        next = errand->next;
-        try(session_of(errand));
-    }
+    struct cv_service *service = context;
+    const uint64_t now = service->host->calls.now();
+    for (uint32_t i = 0; i < CV_ERRAND_LISTS; i++)
+        for (struct cv_errand *errand = service->pending[i]; errand; errand = errand->next)
+            cv_alarm_set(service->alarms, &errand->alarm, now);
 }
 
 static void on_answer(struct cv_service *service, cv_node from, const struct cv_notice *notice)
 {
-    struct cv_errand *errand = service->pending;
+    const uint64_t number = notice->session >> ATTEMPT_BITS;
+    struct cv_errand *errand = *list_of(service, number);
     const bool yes = (int64_t)notice->value >= 0;
-    while (errand && errand->number != notice->session >> ATTEMPT_BITS)
+    while (errand && errand->number != number)
         errand = errand->next;
     if (!errand || (!yes && (ticket_of(errand) != notice->session || !cv_set_has(errand->awaited, from))))
         return;

@@ -24,6 +24,8 @@ struct cv_errand_order {
     bool renews;
 };
 
+#define CV_ERRAND_LISTS 1024u
+
 /*
  * Such an order about a hold that is not here, or while this node cannot say: the command waits. All other members are
  * asked; the first yes or the last no is the answer. In a new view, and after a while, they are asked again. A yes is
@@ -31,8 +33,8 @@ struct cv_errand_order {
  * question.
  */
 struct cv_errand {
-    struct cv_alarm alarm; /* asks again, or gives up */
-    struct cv_errand *next, *previous;
+    struct cv_alarm alarm;             /* asks again, or gives up */
+    struct cv_errand *next, *previous; /* in the same list of the service's */
     struct cv_errand_order order;
     char *name; /* NULL: there is none */
     size_t name_length;
@@ -92,10 +94,10 @@ struct cv_service {
     uint64_t rejected;          /* for want of a place */
     uint64_t client_timeout_ms; /* of a TCP connection whose other end does not answer */
     uint64_t commands, errands;
-    struct cv_errand *pending; /* the first of those that wait */
-    struct cv_alarm grace;     /* is over */
-    struct cv_alarm delay;     /* a lock-delay is over, the first of them at */
-    uint64_t delay_due_us;     /* 0: there is none */
+    struct cv_errand *pending[CV_ERRAND_LISTS]; /* those that wait, by number */
+    struct cv_alarm grace;                      /* is over */
+    struct cv_alarm delay;                      /* a lock-delay is over, the first of them at */
+    uint64_t delay_due_us;                      /* 0: there is none */
     uint64_t dropped_observers;
     uint64_t dropped_unfinished; /* whose command did not end in time */
     uint64_t refused_output;     /* answers that were too long, or too many */
