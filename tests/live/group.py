@@ -207,10 +207,15 @@ class Group:
 
     def __enter__(self):
         self.start()
-        self.await_view()
+        try:
+            self.await_view()
+        except BaseException:
+            self.end_all()
+            raise
         return self
 
-    def __exit__(self, *_):
+    def end_all(self):
+        """Ends every node, however it is; their codes."""
         self.heal()
         for node in list(self.stopped):
             self.kill(node, which=signal.SIGCONT)
@@ -219,6 +224,10 @@ class Group:
         codes = {node: process.wait(PATIENCE) for node, process in self.processes.items()}
         for link in self.links.values():
             link.close()
+        return codes
+
+    def __exit__(self, *_):
+        codes = self.end_all()
         logs = "".join(path.read_text() for path in sorted(self.directory.glob("*.log")))
         shutil.rmtree(self.directory, ignore_errors=True)
         no_crash(logs, "peer-cut-off")
