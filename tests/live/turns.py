@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 from edge import Node, await_true, is_sanitized
+from group import Group
 from harness import Refused, main
 
 NAMES = 20_000 if is_sanitized() else 100_000
@@ -62,11 +63,11 @@ class Watch:
     def longest(self):
         return int(self.node.info("server")["longest_turn_us"]) / 1000
 
-    def step(self, name, action, attempts=8):
+    def step(self, name, action, attempts=8, others=()):
         seen = []
         while not seen or (seen[-1] > LONGEST_MS and len(seen) < attempts):
             action()
-            seen.append(self.longest())
+            seen.append(max(watch.longest() for watch in (self, *others)))
         self.worst = max(self.worst, seen[-1])
         self.steps.append(f"{name} {seen[-1]:.1f}")
         assert seen[-1] <= LONGEST_MS, f"{name}: {seen} ms"
@@ -226,5 +227,55 @@ def crowds():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+class Member(Watch):
+    """The same of a member of a group."""
+
+    def __init__(self, group, which):
+        self.client = group.client(which)
+        super().__init__(None)
+
+    def longest(self):
+        lines = self.client.ask("INFO", "server").splitlines()
+        return int(next(line.split(":")[1] for line in lines if line.startswith("longest_turn_us"))) / 1000
+
+
+IDLE = 16_384  # docs/live.md: so many names that nobody uses are enough for a new view
+
+
+def use_and_leave(client, names):
+    for first in range(0, len(names), 20):
+        part = names[first:first + 20]
+        fences = pipeline(client, [wire("LOCK", name) for name in part])
+        pipeline(client, [wire("UNLOCK", name, fence) for name, fence in zip(part, fences)])
+
+
+def in_a_group():
+    """Names that nobody uses any more end with a view, all at once; orders about fences go from member to member."""
+    group = Group(3)
+    for node in group.members:
+        config = group.directory / f"{node}.conf"
+        text = config.read_text(encoding="utf-8").replace("[node]\n", "[node]\nmeasure-turns = yes\nclients = 10000\n")
+        config.write_text(text, encoding="utf-8")
+    with group:
+        client, count = group.client(1), CROWD // 3
+        clients = [group.client(1) for _ in range(count)]
+        watches = [Member(group, node) for node in group.members]
+        rounds = iter(range(100))
+
+        def forget():
+            epoch, some = client.ask("VIEW")["epoch"], next(rounds)
+            use_and_leave(client, [f"{LONG}{some}-{i}" for i in range(IDLE + 100)])
+            await_true(lambda: client.ask("VIEW")["epoch"] > epoch)
+
+        def ask_for_others():
+            for each in clients:
+                each.say("UNLOCK", "x", 12345)
+            assert {each.hear() for each in clients} == {0}
+
+        watches[0].step("names that end", forget, others=watches[1:])
+        watches[0].step(f"{count} UNLOCK of others' fences", ask_for_others, others=watches[1:])
+        watches[0].told()
+
+
 if __name__ == "__main__":
-    sys.exit(main([very_many_names, every_command, crowds]))
+    sys.exit(main([very_many_names, every_command, crowds, in_a_group]))
