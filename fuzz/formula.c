@@ -2,8 +2,8 @@
 /* Formulas: a finite value, or a complaint that names the place; and the names of topologies. */
 #include <math.h>
 
-#include "core/formula.h"
-#include "core/graph.h"
+#include "core/formula/formula.h"
+#include "core/graph/graph.h"
 #include "core/random.h"
 #include "fuzz/file.h"
 

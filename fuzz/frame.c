@@ -3,7 +3,7 @@
    written as the same bytes. */
 #include <stdlib.h>
 
-#include "core/frame.h"
+#include "core/link/frame.h"
 #include "fuzz/fuzz.h"
 
 /* Where the one byte lies that a writer leaves 0 and a reader does not look at. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Files of graphs, and of clusters and voting sets over them. */
-#include "core/cluster.h"
 #include "core/quorum.h"
+#include "core/scenario/cluster.h"
 #include "fuzz/file.h"
 
 #define MOST_NODES 64u

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "fuzz/input.h"
-#include "group/agreement_parts.h"
+#include "group/raft/agreement_parts.h"
 #include "tests/unit/fake_files.h"
 
 #define ME 2u

@@ -7,15 +7,15 @@
 #include <stdio.h>
 
 #include "algorithm/registry.h"
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 #include "fuzz/input.h"
-#include "live/host.h"
+#include "live/host/host.h"
 
 #define NODES 5u
 #define POOL 16u
 #define BODY_BYTES 256u
 
-static struct cv_host host;
+static struct cv_algorithm_host host;
 static struct cv_roster roster;
 static struct cv_alarms alarms;
 static struct cv_instance *instance;
@@ -118,19 +118,19 @@ static void open_node(struct input *input)
                                                             : table[j].fallback + input_byte(input) % 3;
         policies[i].parameters = parameters[i];
     }
-    host = (struct cv_host){.calls = {.send = send,
-                                      .entered = nothing,
-                                      .elected = nothing,
-                                      .opened = nothing,
-                                      .ended = nothing,
-                                      .crowded = crowded,
-                                      .now = now},
-                            .alarms = &alarms,
-                            .roster = &roster,
-                            .policies = policies,
-                            .policy_count = 2,
-                            .tick_us = 1000,
-                            .most = 8};
+    host = (struct cv_algorithm_host){.calls = {.send = send,
+                                                .entered = nothing,
+                                                .elected = nothing,
+                                                .opened = nothing,
+                                                .ended = nothing,
+                                                .crowded = crowded,
+                                                .now = now},
+                                      .alarms = &alarms,
+                                      .roster = &roster,
+                                      .policies = policies,
+                                      .policy_count = 2,
+                                      .tick_us = 1000,
+                                      .most = 8};
     assert(cv_host_init(&host, 10, 1) == 0);
     instance = NULL;
     pool_count = 0;
@@ -145,7 +145,7 @@ static void close_node(void)
     cv_host_free(&host);
     cv_alarms_free(&alarms);
     alarms = (struct cv_alarms){0};
-    host = (struct cv_host){0};
+    host = (struct cv_algorithm_host){0};
 }
 
 /* ---- what happens to it ---- */

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "core/link.h"
+#include "core/link/link.h"
 #include "fuzz/input.h"
 
 static uint64_t frames; /* in all runs */

@@ -6,7 +6,7 @@
 #ifndef CONCLAVE_FUZZ_MEMBERS_H
 #define CONCLAVE_FUZZ_MEMBERS_H
 
-#include "core/frame.h"
+#include "core/link/frame.h"
 #include "fuzz/world.h"
 
 #define PIPES 6u

@@ -404,7 +404,7 @@ static void begin_world(void)
     signal(SIGPIPE, SIG_IGN); /* as a node does */
     chatty = getenv("FUZZ_TELL") != NULL;
     if (chatty)
-        cv_diary_open(false, CV_DIARY_INFO, 0);
+        cv_log_open(false, CV_LOG_INFO, 0);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         clients[i].in = malloc(BUFFER);
         clients[i].fd = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Patterns of names, matched in both ways, and foreign text as it is shown: always valid, and never two alike. */
 #include "core/glob.h"
-#include "core/show.h"
+#include "core/printable.h"
 #include "fuzz/fuzz.h"
 
 static void check_shown(struct cv_text text)

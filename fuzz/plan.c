@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Scenarios as people write them, an option in each line: a group that can be run, or a complaint. Files of quorums and
    of clusters are lines, too, with ; where theirs end. */
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 #include "algorithm/registry.h"
 #include "fuzz/file.h"
 

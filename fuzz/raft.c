@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "fuzz/input.h"
-#include "group/agreement_parts.h"
-#include "group/assembly.h"
+#include "group/agreed_views.h"
+#include "group/raft/agreement_parts.h"
 #include "tests/unit/fake_files.h"
 
 #define MEMBERS 3u

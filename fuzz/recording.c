@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Recordings of live nodes, as conclave judge reads them: refused by a line, or a run that the properties can judge. */
 #include "cli/command.h"
-#include "cli/replay.h"
+#include "cli/study/replay_command.h"
 #include "fuzz/file.h"
 #include "property/property.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Counterexamples in files, as conclave check --trace writes them and conclave sim --replay reads them: refused by a
    line, or played again to a run that the properties can judge. */
-#include "cli/check.h"
 #include "cli/command.h"
+#include "cli/study/check_command.h"
 #include "fuzz/file.h"
 #include "property/property.h"
 

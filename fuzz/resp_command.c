@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "service/resp.h"
+#include "resp/resp.h"
 
 static bool same(struct cv_text one, struct cv_text other)
 {

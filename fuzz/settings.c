@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Configurations with their ACLs: read or refused by a line, and no right that is not written there. */
-#include "live/settings.h"
+#include "live/settings/settings.h"
 #include "algorithm/registry.h"
 #include "fuzz/file.h"
 

@@ -21,8 +21,8 @@
 
 #include "algorithm/registry.h"
 #include "fuzz/input.h"
-#include "group/disk.h"
-#include "live/settings.h"
+#include "group/raft/disk.h"
+#include "live/settings/settings.h"
 #include "service/http.h"
 
 #define PORT 7701

@@ -10,7 +10,7 @@ def c_string(line):
 
 
 out, *paths = sys.argv[1:]
-lines = ["// SPDX-License-Identifier: MIT", '#include "cli/scenarios.h"', "",
+lines = ["// SPDX-License-Identifier: MIT", '#include "cli/study/scenarios.h"', "",
          "const struct scenario_file scenario_files[] = {"]
 for path in sorted(map(pathlib.Path, paths), key=lambda path: path.stem):
     text = path.read_text(encoding="utf-8").splitlines()

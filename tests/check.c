@@ -15,7 +15,7 @@
 #include "check/naive.h"
 #include "check/order.h"
 #include "check/orders.h"
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 
 struct sample {
     const char *algorithm, *nodes, *entries, *graph, *set;

@@ -16,16 +16,16 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
-RESP = ["src/service/resp_read.c", "src/service/resp_write.c", "src/core/parse.c", "src/core/show.c"]
+RESP = ["src/resp/resp_read.c", "src/resp/resp_write.c", "src/core/parse.c", "src/core/printable.c"]
 HOST = ["src/live/host*.c", "src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
 RAFT = ["src/group/*.c", "src/core/*.c"]
-FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/frame.c"],
-           "link": ["src/core/link.c", "src/core/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
-TEXT = ["src/core/parse.c", "src/core/show.c", "src/core/error.c", "src/core/glob.c"]
+FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/link/frame.c"],
+           "link": ["src/core/link/link.c", "src/core/link/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
+TEXT = ["src/core/parse.c", "src/core/printable.c", "src/core/error.c", "src/core/glob.c"]
 ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
 FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
-            "recording": [*ALGORITHMS, "src/cli/replay.c", "src/cli/replay_run.c", "src/property/*.c"],
+            "recording": [*ALGORITHMS, "src/cli/study/replay_command.c", "src/cli/study/replay_run.c", "src/property/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings*.c", "src/secure/acl.c", "src/group/terms.c"]}
 FUZZERS["replay"] = [*ALGORITHMS, "src/check/*.c", "src/property/*.c", "src/view/*.c",
                      *(f"src/cli/{name}.c" for name in ("replay_file", "check_options", "check_report", "sim_options", "options",

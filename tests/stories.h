@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 #include "property/property.h"
 #include "sim/sim.h"
 

@@ -21,14 +21,24 @@ ROOMS = {
     "core": set(),
     "property": {"core"},
     "sim": {"core", "property"},
-    "view": {"core", "property"},
+    "show": {"core", "property"},
     "check": {"core", "property"},
     "group": {"core"},
     "secure": {"core"},
     "live": {"core", "property", "group", "secure"},
-    "service": {"core", "group", "live", "secure"},
-    "client": {"core", "service", "secure"},
-    "cli": {"algorithm", "core", "property", "sim", "view", "check", "group", "live", "service", "client", "secure"},
+    "resp": {"core"},
+    "service": {"core", "group", "live", "secure", "resp"},
+    "client": {"core", "resp", "secure"},
+    "cli": {"algorithm", "core", "property", "sim", "show", "check", "group", "live", "service", "client", "secure", "resp"},
+}
+
+# Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.
+INNER_ROOMS = {
+    "core": ["", "graph", "link", "scenario", "formula"],
+    "group": ["", "raft", "disk_paxos"],
+    "live": ["process", "settings", "net", "host", ""],
+    "show": ["", "text", "svg"],
+    "cli": ["", "study", "hold", "cluster", "doctor"],
 }
 
 # Libraries that one or a few rooms keep to themselves.
@@ -127,6 +137,64 @@ def room_includes(tree):
                 yield file.path, number, f"write includes of ours from src/ on, as in \"core/error.h\": {target}"
             elif room in ROOMS and "/" in target and room != file.room and room not in ROOMS[file.room]:
                 yield file.path, number, f"{file.room} may not include {room}"
+
+
+def inner_room(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def inner_includes(tree):
+    for file in tree:
+        order = INNER_ROOMS.get(file.room)
+        if not file.is_c or not order:
+            continue
+        own = inner_room("/".join(file.parts[1:]))
+        if own not in order:
+            yield file.path, 1, f"src/{file.room}/{own} is no known inner room: say in tests/tidy.py what it may include"
+            continue
+        for number, _, target in file.includes():
+            if target.split("/")[0] == file.room and inner_room(target) in order[order.index(own) + 1:]:
+                yield file.path, number, f"{file.room}/{own} stands below {target}"
+
+
+def header_cycles(tree):
+    """A header that includes itself, by others."""
+    headers = {file.path: [f"src/{target}" for _, bracket, target in file.includes() if bracket == '"']
+               for file in tree if file.room and file.suffix == "h"}
+    for path in headers:
+        seen, ahead = set(), list(headers[path])
+        while ahead:
+            header = ahead.pop()
+            if header in headers and header not in seen:
+                seen.add(header)
+                ahead += headers[header]
+        if path in seen:
+            yield path, 1, "includes itself, by other headers"
+
+
+def base_names(tree):
+    """No two files of one name, but a .c and its .h."""
+    places = {}
+    for file in tree:
+        if file.room and file.is_c and places.setdefault(file.stem, file.parts[:-1]) != file.parts[:-1]:
+            yield file.path, 1, f"{'/'.join(places[file.stem])} has a file of this name, too"
+
+
+def global_names(tree):
+    """No two structures of one name in headers, and no function that is a macro, too."""
+    homes, called = {}, {}
+    for file in tree:
+        if not (file.suffix == "h" and (file.room or file.parts[0] == "include")):
+            continue
+        for number, line in enumerate(file.lines, 1):
+            kind = re.match(r"(?:struct|union|enum) (\w+) \{", line)
+            if kind and homes.setdefault(kind[1], file.path) != file.path:
+                yield file.path, number, f"{kind[1]} stands in {homes[kind[1]]}, too"
+            macro, function = re.match(r"#define (\w+)\(", line), re.match(r"\w[\w *]*?\b(\w+)\([^()]*[,)]", line)
+            name = macro or function
+            if name and called.setdefault(name[1], (bool(macro), file.path))[0] != bool(macro):
+                yield file.path, number, f"{name[1]} is something else in {called[name[1]][1]}"
 
 
 def library_includes(tree):
@@ -245,7 +313,7 @@ def transcribed(tree):
             yield file.path, 1, f"no golden transcript tests/trace/{file.stem}.txt"
 
 
-RULES = [algorithm_includes, room_includes, library_includes, licence, columns, tabs, trailing_space, file_length,
+RULES = [algorithm_includes, room_includes, inner_includes, header_cycles, base_names, global_names, library_includes, licence, columns, tabs, trailing_space, file_length,
          function_length, unfinished, machine_paths, built, registered, documented, transcribed]
 
 
@@ -262,7 +330,7 @@ BULLY = (SPDX + "#include <conclave/algorithm.h>\n\nconst struct cv_algorithm cv
          "    .abi = CV_ABI,\n    .name = \"bully\",\n};\n")
 ALPHA = BULLY.replace("algorithm.h", "synchronizer.h").replace("bully", "alpha")
 LISTED = ("# SPDX-License-Identifier: MIT\n"
-          "rooms += files('a.c', 'election/bully.c', 'synchronizer/alpha.c', 'registry.c', 'x.py')\n")
+          "rooms += files('a.c', 'sim_a.c', 'cli_a.c', 'live_a.c', 'secure_a.c', 'graph/b.c', 'election/bully.c', 'synchronizer/alpha.c', 'registry.c', 'x.py')\n")
 GOOD = {
     "src/algorithm/election/bully.c": BULLY,
     "src/algorithm/synchronizer/alpha.c": ALPHA,
@@ -270,13 +338,13 @@ GOOD = {
     "src/algorithm/meson.build": LISTED,
     "src/core/a.c": SPDX + '#include "core/a.h"\n#include <stdlib.h>\n\nint f(void)\n{\n' + "    ;\n" * 99 + "}\n",
     "src/core/meson.build": LISTED,
-    "src/sim/a.c": SPDX + '#include "core/a.h"\n#include "property/a.h"\n#include <conclave/algorithm.h>\n',
+    "src/sim/sim_a.c": SPDX + '#include "core/a.h"\n#include "property/a.h"\n#include <conclave/algorithm.h>\n',
     "src/sim/meson.build": LISTED,
-    "src/cli/a.c": SPDX + '#include "view/a.h"\n#include "algorithm/registry.h"\n',
+    "src/cli/cli_a.c": SPDX + '#include "show/a.h"\n#include "algorithm/registry.h"\n',
     "src/cli/meson.build": LISTED,
-    "src/live/a.c": SPDX + "#include <uv.h>\n",
+    "src/live/live_a.c": SPDX + "#include <uv.h>\n",
     "src/live/meson.build": LISTED,
-    "src/secure/a.c": SPDX + "#include <openssl/ssl.h>\n",
+    "src/secure/secure_a.c": SPDX + "#include <openssl/ssl.h>\n",
     "src/secure/meson.build": LISTED,
     "tests/meson.build": LISTED.replace("'a.c'", "'a'"),
     "tests/unit/a.c": SPDX + '#include "sim/a.h"\n',
@@ -297,13 +365,20 @@ BAD = [
     (room_includes, {"src/core/a.c": SPDX + '#include "sim/a.h"\n'}),
     (room_includes, {"src/core/a.c": SPDX + "#include <sim/a.h>\n"}),
     (room_includes, {"src/core/a.c": SPDX + '#  include "../sim/a.h"\n'}),
-    (room_includes, {"src/sim/a.c": SPDX + '#include "view/a.h"\n'}),
-    (room_includes, {"src/sim/a.c": SPDX + '#include "cli/a.h"\n'}),
-    (room_includes, {"src/cellar/a.h": SPDX}),
+    (room_includes, {"src/sim/sim_a.c": SPDX + '#include "show/a.h"\n'}),
+    (room_includes, {"src/sim/sim_a.c": SPDX + '#include "cli/a.h"\n'}),
+    (room_includes, {"src/cellar/wine.h": SPDX}),
+    (inner_includes, {"src/core/a.c": SPDX + '#include "core/graph/b.h"\n'}),
+    (inner_includes, {"src/core/graph/b.c": SPDX + '#include "core/scenario/c.h"\n'}),
+    (inner_includes, {"src/core/cellar/wine.h": SPDX}),
+    (header_cycles, {"src/core/b.h": SPDX + '#include "core/c.h"\n', "src/core/c.h": SPDX + '#include "core/b.h"\n'}),
+    (base_names, {"src/sim/a.h": SPDX}),
+    (global_names, {"src/core/b.h": SPDX + "struct cv_b {\n};\n", "src/sim/c.h": SPDX + "struct cv_b {\n};\n"}),
+    (global_names, {"src/core/b.h": SPDX + "void cv_b(int x);\n", "src/sim/c.h": SPDX + "#define cv_b(x) (x)\n"}),
     (library_includes, {"src/core/a.c": SPDX + "#include <uv.h>\n"}),
-    (library_includes, {"src/live/a.c": SPDX + "#include <raft.h>\n"}),
-    (library_includes, {"src/live/a.c": SPDX + "#include <raft/uv.h>\n"}),
-    (library_includes, {"src/cli/a.c": SPDX + "#include <openssl/ssl.h>\n"}),
+    (library_includes, {"src/live/live_a.c": SPDX + "#include <raft.h>\n"}),
+    (library_includes, {"src/live/live_a.c": SPDX + "#include <raft/uv.h>\n"}),
+    (library_includes, {"src/cli/cli_a.c": SPDX + "#include <openssl/ssl.h>\n"}),
     (library_includes, {"include/conclave/a.h": SPDX + "#include <uv.h>\n"}),
     (licence, {"src/core/a.c": "int a;\n"}),
     (licence, {"scripts/a": "#!/bin/sh\ntrue\n# SPDX-License-Identifier: MIT\n"}),

@@ -38,8 +38,8 @@ enum cv_source {
 };
 
 /*
- * A cost. The formula is evaluated as written (core/formula.h): "2n + δ". Besides the variables of
- * core/theory.h it may name the algorithm's own parameters.
+ * A cost. The formula is evaluated as written (core/formula/formula.h): "2n + δ". Besides the variables of
+ * core/formula/theory.h it may name the algorithm's own parameters.
  */
 struct cv_cost {
     const char *label; /* "best", "worst", "one caller" */

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "check/memory.h"
-#include "check/settle.h"
+#include "check/fixpoint.h"
+#include "check/order_search.h"
 #include "check/shrink.h"
+#include "check/state/memory.h"
 #include "check/trail.h"
-#include "check/turns.h"
 
 struct check {
     struct model *model;
@@ -43,9 +43,9 @@ static int check_liveness(struct check *check)
     uint32_t state[MOST_PARTS];
     int error = 0;
     if (search->reduced)
-        error = settle_cycles(search, check->model, true, NULL, NULL);
+        error = fixpoint_cycles(search, check->model, true, NULL, NULL);
     if (!error && search->may_cycle && search->end == SEARCH_COMPLETE)
-        error = settle_cycles(search, check->model, false, trail, state);
+        error = fixpoint_cycles(search, check->model, false, trail, state);
     if (error || !trail->count)
         return error;
     error = judge_end(check->model, state, true, check->model->setting.options.property, &check->finding);
@@ -151,8 +151,8 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
         int error = model_init(check->model, scenario, &now);
         const bool ordered = check->model->setting.ordered;
         if (!error)
-            error = ordered ? turns_search(check->model, &check->search, &check->squares)
-                            : settle_search(&check->search, check->model, now.reduction);
+            error = ordered ? order_search_run(check->model, &check->search, &check->squares)
+                            : fixpoint_search(&check->search, check->model, now.reduction);
         const enum search_end end = check->search.end;
         const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle)) ||
                            (check->model->unlike && (end == SEARCH_COMPLETE || end == SEARCH_FOUND));

@@ -3,15 +3,15 @@
 #ifndef CONCLAVE_CHECK_DECISION_H
 #define CONCLAVE_CHECK_DECISION_H
 
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 
 /* X(constant, name in files) */
 #define CV_DECISIONS(X)                                                                                                \
     X(CV_DECIDE_START, "start")     /* `node` calls the election */                                                    \
     X(CV_DECIDE_REQUEST, "request") /* `node` wants to enter */                                                        \
     X(CV_DECIDE_LEAVE, "leave")     /* `node` leaves */                                                                \
-    X(CV_DECIDE_DELIVER, "deliver") /* to `node` from `peer`: the message at `place` of those on that way */           \
-    X(CV_DECIDE_TIMEOUT, "timeout") /* the timer `place` of `node` */                                                  \
+    X(CV_DECIDE_DELIVER, "deliver") /* to `node` from `peer`: the message `which` of those on that way */              \
+    X(CV_DECIDE_TIMEOUT, "timeout") /* the timer `which` of `node` */                                                  \
     X(CV_DECIDE_TELL, "tell")       /* `node` is told that `peer` is dead or cut off */                                \
     X(CV_DECIDE_SUSPECT, "suspect") /* `node` holds `peer` for dead, which is alive */                                 \
     X(CV_DECIDE_CRASH, "crash")     /* `node` dies, between two steps */                                               \
@@ -34,7 +34,7 @@ struct cv_decision {
     enum cv_decision_type type;
     cv_node node;
     cv_node peer; /* CV_NOBODY where there is none */
-    uint32_t place;
+    uint32_t which;
     uint32_t sent; /* the step is cut short: its node dies when it has sent so many; CV_WHOLE: it is not */
     bool missed;   /* and nobody need be told */
     uint32_t choice_count;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check/host.h"
+#include "check/step/handler.h"
 
 struct letter {
     uint64_t serial;
@@ -25,7 +25,7 @@ struct cv_replay {
     struct setting setting;
     struct cv_observer observer;
     struct host host;
-    struct place *places[CV_CHECK_MOST_NODES];
+    struct node_state *node_states[CV_CHECK_MOST_NODES];
     struct channel channels[CV_CHECK_MOST_NODES][CV_CHECK_MOST_NODES];
     uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also where the algorithm has none */
     bool recalled[CV_CHECK_MOST_NODES];
@@ -36,7 +36,7 @@ struct cv_replay {
     struct cv_links apart; /* links that are cut */
     char **texts;          /* about cuts */
     uint32_t text_count;
-    uint32_t part[CV_CHECK_MOST_NODES]; /* at the end */
+    uint32_t slot[CV_CHECK_MOST_NODES]; /* at the end */
     uint32_t alive, missed;
     uint32_t mistakes; /* of the detector */
     uint32_t cuts;     /* so far */
@@ -128,12 +128,12 @@ static void post(struct cv_replay *replay, const struct cv_message *message, uin
     free(letter.message);
 }
 
-static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t place)
+static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t node_state)
 {
     struct channel *channel = &replay->channels[from][to];
-    const struct letter letter = channel->letters[place];
-    memmove(channel->letters + place, channel->letters + place + 1,
-            (--channel->count - place) * sizeof *channel->letters);
+    const struct letter letter = channel->letters[node_state];
+    memmove(channel->letters + node_state, channel->letters + node_state + 1,
+            (--channel->count - node_state) * sizeof *channel->letters);
     return letter;
 }
 
@@ -200,7 +200,7 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
 {
     replay->alive &= ~(1u << node);
     replay->missed |= (uint32_t)missed << node;
-    replay->places[node]->flags = 0;
+    replay->node_states[node]->flags = 0;
     note_end(replay, node, true);
     replay->crashes[replay->scenario.crash_count++] =
         (struct cv_crash){.node = node, .moment = CV_AT, .time = replay->now};
@@ -221,7 +221,7 @@ static void regain(struct cv_replay *replay, const struct cv_links *apart, uint3
         const uint32_t again = setting_reach(&replay->setting, &replay->apart, replay->alive, node) &
                                ~setting_reach(&replay->setting, apart, alive, node);
         if (alive & 1u << node && again)
-            place_regain(&replay->setting, replay->places[node], again, untold);
+            node_state_regain(&replay->setting, replay->node_states[node], again, untold);
     }
 }
 
@@ -273,9 +273,10 @@ static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
 static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
 {
     const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, node);
-    if (replay->places[node]->back | replay->places[node]->unheard)
+    if (replay->node_states[node]->back | replay->node_states[node]->unheard)
         return true;
-    uint32_t lost = ((1u << replay->setting.nodes) - 1) & ~reach & ~replay->places[node]->suspects & ~replay->missed;
+    uint32_t lost =
+        ((1u << replay->setting.nodes) - 1) & ~reach & ~replay->node_states[node]->suspects & ~replay->missed;
     if (replay->missed)
         lost &= ~replay->alive;
     return lost != 0;
@@ -303,7 +304,7 @@ static uint64_t next_due(const struct cv_replay *replay)
     uint64_t next = 0;
     for (cv_node node = 0; node < replay->setting.nodes; node++)
         for (uint32_t timer = 0; replay->alive & 1u << node && timer < replay->setting.timers; timer++) {
-            const uint64_t left = replay->places[node]->timers[timer];
+            const uint64_t left = replay->node_states[node]->timers[timer];
             if (left && (!next || left < next))
                 next = left;
         }
@@ -313,7 +314,7 @@ static uint64_t next_due(const struct cv_replay *replay)
 static const char *timer_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
     const uint64_t left =
-        decision->place < replay->setting.timers ? replay->places[decision->node]->timers[decision->place] : 0;
+        decision->which < replay->setting.timers ? replay->node_states[decision->node]->timers[decision->which] : 0;
     if (!left)
         return "that timer is not armed";
     if (replay->setting.options.any_time || (left == next_due(replay) && !is_under_way(replay)))
@@ -341,11 +342,11 @@ static const char *return_obstacle(const struct cv_replay *replay, cv_node node)
 
 static const char *tell_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
-    const struct place *place = replay->places[decision->node];
+    const struct node_state *node_state = replay->node_states[decision->node];
     const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, decision->node);
-    if (place->back & 1u << decision->peer)
+    if (node_state->back & 1u << decision->peer)
         return "that the other one is back is to be told first";
-    return reach & ~place->unheard & 1u << decision->peer ? "the other one is not lost" : NULL;
+    return reach & ~node_state->unheard & 1u << decision->peer ? "the other one is not lost" : NULL;
 }
 
 /* Why the decision cannot be taken now, or NULL. */
@@ -357,7 +358,7 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
                           decision->type == CV_DECIDE_SUSPECT || decision->type == CV_DECIDE_TRUST || cuts;
     if (decision->node >= nodes || (has_peer && decision->peer >= nodes) || (cuts && decision->node == decision->peer))
         return "there is no such node";
-    const struct place *place = replay->places[decision->node];
+    const struct node_state *node_state = replay->node_states[decision->node];
     if (cuts)
         return cut_obstacle(replay, decision);
     if (decision->type == CV_DECIDE_RECOVER)
@@ -366,13 +367,14 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
         return "that node is dead";
     switch (decision->type) {
     case CV_DECIDE_START:
-        return is_mutex(&replay->setting) || !(place->flags & PLACE_FRESH) ? "that node cannot call now" : NULL;
+        return is_mutex(&replay->setting) || !(node_state->flags & NODE_FRESH) ? "that node cannot call now" : NULL;
     case CV_DECIDE_REQUEST:
-        return !place->left || place->flags & (PLACE_WAITING | PLACE_INSIDE) ? "that node cannot ask now" : NULL;
+        return !node_state->left || node_state->flags & (NODE_WAITING | NODE_INSIDE) ? "that node cannot ask now"
+                                                                                     : NULL;
     case CV_DECIDE_LEAVE:
-        return place->flags & PLACE_INSIDE ? NULL : "that node is not inside";
+        return node_state->flags & NODE_INSIDE ? NULL : "that node is not inside";
     case CV_DECIDE_DELIVER:
-        return decision->place < replay->channels[decision->peer][decision->node].count
+        return decision->which < replay->channels[decision->peer][decision->node].count
                    ? NULL
                    : "there is no such message on its way";
     case CV_DECIDE_TIMEOUT:
@@ -380,7 +382,7 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
     case CV_DECIDE_TELL:
         return tell_obstacle(replay, decision);
     case CV_DECIDE_TRUST:
-        return place->back & 1u << decision->peer ? NULL : "the other one is not back";
+        return node_state->back & 1u << decision->peer ? NULL : "the other one is not back";
     case CV_DECIDE_SUSPECT:
         return replay->alive & 1u << decision->peer && decision->peer != decision->node ? NULL
                                                                                         : "the other one is dead";
@@ -394,11 +396,11 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
 /* Accurate timers: so much time passes before this one fires. */
 static void let_time_pass(struct cv_replay *replay, const struct cv_decision *decision)
 {
-    const uint64_t time = replay->places[decision->node]->timers[decision->place] - 1;
+    const uint64_t time = replay->node_states[decision->node]->timers[decision->which] - 1;
     for (cv_node node = 0; node < replay->setting.nodes; node++)
         for (uint32_t timer = 0; timer < replay->setting.timers; timer++)
-            if (replay->places[node]->timers[timer] > time)
-                replay->places[node]->timers[timer] -= time;
+            if (replay->node_states[node]->timers[timer] > time)
+                replay->node_states[node]->timers[timer] -= time;
 }
 
 static void announce(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
@@ -417,8 +419,8 @@ static void announce(struct cv_replay *replay, const struct cv_decision *decisio
         tell(replay, (struct cv_event){.type = types[decision->type],
                                        .node = decision->node,
                                        .peer = decision->peer,
-                                       .detail = timeout ? decision->place : 0,
-                                       .text = timeout ? replay->setting.algorithm->timers[decision->place] : NULL});
+                                       .detail = timeout ? decision->which : 0,
+                                       .text = timeout ? replay->setting.algorithm->timers[decision->which] : NULL});
 }
 
 /* Who has died and come back may call a second time. */
@@ -459,11 +461,11 @@ static void see(struct cv_replay *replay, const char *name, cv_node one, cv_node
     *seen = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
     if (one == other)
         snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, the best is %u",
-                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, replay->setting.best);
+                 (unsigned long long)replay->now, ids[one], replay->node_states[one]->leader, replay->setting.best);
     else
         snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, node %u follows %u",
-                 (unsigned long long)replay->now, ids[one], replay->places[one]->leader, ids[other],
-                 replay->places[other]->leader);
+                 (unsigned long long)replay->now, ids[one], replay->node_states[one]->leader, ids[other],
+                 replay->node_states[other]->leader);
     replay->run.seen = seen;
 }
 
@@ -471,7 +473,7 @@ static void see(struct cv_replay *replay, const char *name, cv_node one, cv_node
 static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
 {
     const struct setting *setting = &replay->setting;
-    const struct place *place = replay->places[node];
+    const struct node_state *node_state = replay->node_states[node];
     struct cv_run *run = &replay->run;
     if (broken && !run->broken) {
         run->broken = broken;
@@ -479,12 +481,12 @@ static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
         run->broken_time = replay->now;
     }
     const bool whole = !replay->scenario.crash_count && !replay->mistakes && !replay->cuts;
-    if (!whole || run->seen || !(place->flags & PLACE_KNOWS))
+    if (!whole || run->seen || !(node_state->flags & NODE_KNOWS))
         return;
-    if (setting->best_always && place->leader != setting->best)
+    if (setting->best_always && node_state->leader != setting->best)
         see(replay, "best-wins", node, node);
     for (cv_node other = 0; setting->agree_always && other < setting->nodes; other++)
-        if (replay->places[other]->flags & PLACE_KNOWS && replay->places[other]->leader != place->leader)
+        if (replay->node_states[other]->flags & NODE_KNOWS && replay->node_states[other]->leader != node_state->leader)
             see(replay, "agreement", other, node);
 }
 
@@ -494,15 +496,15 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     struct cv_self *me = &replay->host.self;
     struct letter letter = {0};
     if (decision->type == CV_DECIDE_DELIVER)
-        letter = take_letter(replay, decision->peer, node, decision->place);
+        letter = take_letter(replay, decision->peer, node, decision->which);
     prepare(replay, decision, &letter);
     replay->mistakes += decision->type == CV_DECIDE_SUSPECT;
     const uint64_t before = replay->clocks[node];
     replay->host.script_length = decision->choice_count;
     memcpy(replay->host.script, decision->choices, sizeof decision->choices);
-    const uint32_t argument = decision->type == CV_DECIDE_TIMEOUT ? decision->place : decision->peer;
+    const uint32_t argument = decision->type == CV_DECIDE_TIMEOUT ? decision->which : decision->peer;
     const char *broken =
-        host_step(&replay->host, replay->places[node], replay->alive, decision->type, argument, letter.message);
+        host_step(&replay->host, replay->node_states[node], replay->alive, decision->type, argument, letter.message);
     look_at(replay, node, broken);
     if (letter.message)
         replay->run.time = replay->now;
@@ -526,11 +528,11 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
 static struct cv_standing standing(const void *runtime, cv_node node)
 {
     const struct cv_replay *replay = runtime;
-    const struct place *place = replay->places[node];
-    return (struct cv_standing){.leader = place->leader,
+    const struct node_state *node_state = replay->node_states[node];
+    return (struct cv_standing){.leader = node_state->leader,
                                 .alive = (replay->alive & 1u << node) != 0,
-                                .knows = (place->flags & PLACE_KNOWS) != 0,
-                                .active = !(place->flags & PLACE_FRESH),
+                                .knows = (node_state->flags & NODE_KNOWS) != 0,
+                                .active = !(node_state->flags & NODE_FRESH),
                                 .recalled = replay->recalled[node]};
 }
 
@@ -538,7 +540,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
 static bool is_quiet(const struct cv_replay *replay)
 {
     for (cv_node node = 0; node < replay->setting.nodes; node++)
-        if (replay->alive & 1u << node && replay->places[node]->flags & PLACE_INSIDE)
+        if (replay->alive & 1u << node && replay->node_states[node]->flags & NODE_INSIDE)
             return false;
     return !next_due(replay) && !is_under_way(replay);
 }
@@ -546,9 +548,9 @@ static bool is_quiet(const struct cv_replay *replay)
 /* Of an election that nobody alive has heard of there is nothing to be said. */
 static bool somebody_took_part(const struct cv_replay *replay)
 {
-    const uint32_t wanted = replay->setting.any_caller ? PLACE_FRESH : PLACE_STARTED;
+    const uint32_t wanted = replay->setting.any_caller ? NODE_FRESH : NODE_STARTED;
     for (cv_node node = 0; node < replay->setting.nodes; node++)
-        if (replay->alive & 1u << node && (replay->places[node]->flags & wanted) == (wanted & PLACE_STARTED))
+        if (replay->alive & 1u << node && (replay->node_states[node]->flags & wanted) == (wanted & NODE_STARTED))
             return true;
     return is_mutex(&replay->setting);
 }
@@ -575,8 +577,8 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
     run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
     run->entries = replay->entries;
     if (replay->setting.falls_apart) {
-        setting_parts(&replay->setting, &replay->apart, replay->alive, replay->part);
-        run->part = replay->part;
+        setting_parts(&replay->setting, &replay->apart, replay->alive, replay->slot);
+        run->part = replay->slot;
     }
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
 }
@@ -607,16 +609,16 @@ int cv_replay_run(struct cv_replay *replay, const struct cv_trail *trail, struct
 static int begin(struct cv_replay *replay)
 {
     for (cv_node node = 0; node < replay->setting.nodes; node++) {
-        struct place *place = calloc(1, place_bytes(&replay->setting, node));
-        if (!place)
+        struct node_state *node_state = calloc(1, node_state_bytes(&replay->setting, node));
+        if (!node_state)
             return CV_ENOMEM;
-        replay->places[node] = place;
+        replay->node_states[node] = node_state;
         replay->open[node] = NO_ENTRY;
         replay->clocks[node] = replay->scenario.clocks ? replay->scenario.clocks[node] : 0;
     }
     replay->alive = (1u << replay->setting.nodes) - 1;
     for (cv_node node = 0; node < replay->setting.nodes; node++) {
-        if (!host_begin(&replay->host, replay->places[node], node))
+        if (!host_begin(&replay->host, replay->node_states[node], node))
             return CV_EINPUT;
         send_all(replay, 0, CV_WHOLE);
         replay->clocks[node] += replay->host.self.used ? 1 : 0;
@@ -670,7 +672,7 @@ void cv_replay_free(struct cv_replay *replay)
                 free(replay->channels[from][to].letters[i].message);
             free(replay->channels[from][to].letters);
         }
-        free(replay->places[from]);
+        free(replay->node_states[from]);
     }
     for (uint32_t i = 0; i < replay->text_count; i++)
         free(replay->texts[i]);

@@ -65,7 +65,7 @@ static uint32_t take_sent(struct walker *walker, const struct successor *success
     const struct model *model = walker->model;
     const uint32_t pair = successor->peer * model->setting.nodes + successor->node;
     uint32_t contents = walker->state[model->channels[pair]], at = 0;
-    for (uint32_t i = 0; i < successor->place; i++)
+    for (uint32_t i = 0; i < successor->node_state; i++)
         contents = model_contents(model, contents)->rest;
     const uint32_t wanted = model_contents(model, contents)->first;
     uint32_t *messages = walker->sent[pair].messages;
@@ -79,7 +79,7 @@ static int follow_messages(struct walker *walker, const struct successor *succes
 {
     const struct model *model = walker->model;
     const struct outcome *outcome = successor->outcome;
-    const struct cv_links *apart = &model_world(model, walker->state[model->setting.nodes])->apart;
+    const struct cv_links *apart = &model_budgets(model, walker->state[model->setting.nodes])->apart;
     const uint32_t nodes = model->setting.nodes;
     const uint32_t alive = model_alive(model, walker->state) | 1u << successor->node;
     const bool dies =
@@ -87,7 +87,7 @@ static int follow_messages(struct walker *walker, const struct successor *succes
     if (!model->setting.scenario->unordered)
         return 0;
     if (successor->type == CV_DECIDE_DELIVER)
-        decision->place = take_sent(walker, successor);
+        decision->which = take_sent(walker, successor);
     for (uint32_t i = 0; outcome && i < outcome->send_count && i < successor->sent; i++)
         if (alive & 1u << outcome->sends[i].to && !cv_links_have(apart, successor->node, outcome->sends[i].to) &&
             note_sent(walker, successor->node * nodes + outcome->sends[i].to, outcome->sends[i].message))

@@ -3,8 +3,8 @@
 #ifndef CONCLAVE_CHECK_TRAIL_H
 #define CONCLAVE_CHECK_TRAIL_H
 
-#include "check/cycle.h"
-#include "check/search.h"
+#include "check/liveness/cycle.h"
+#include "check/search/search.h"
 
 /* The way to the spot that the search found. 0 or CV_ENOMEM. */
 int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail);

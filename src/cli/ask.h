@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "client/line.h"
-#include "service/resp.h"
+#include "resp/resp.h"
 
 /* Zeroed, with `fd` = -1, while closed. */
 struct ask {

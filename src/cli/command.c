@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/parse.h"
-#include "core/show.h"
+#include "core/printable.h"
 
 volatile sig_atomic_t command_interrupted;
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/parse.h"
-#include "core/show.h"
-#include "core/validity.h"
-#include "view/json.h"
+#include "core/printable.h"
+#include "core/scenario/validity.h"
+#include "show/json.h"
 
 #define MARK_US 1000000u
 
@@ -63,7 +63,7 @@ static void write_event(void *context, const struct cv_instance *instance, const
 {
     struct record *record = context;
     struct cv_json json = {.out = record->file};
-    if (instance->subject == CV_SUBJECT_BALLOT)
+    if (instance->subject == CV_SUBJECT_ELECTION)
         return; /* candidates come and go: the properties of one election do not say what many in a row must do */
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "time", event->time);

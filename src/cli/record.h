@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "live/member.h"
-#include "live/settings.h"
+#include "live/settings/settings.h"
 
 struct record {
     FILE *file;

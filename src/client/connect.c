@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "client/session.h"
+#include "client/client_session.h"
 
 #define DEFAULT_PORT "7700"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/session.h"
+#include "client/client_session.h"
 
 #define RETRY_MS 50        /* between looks for another server */
 #define LOOK_AGAIN_MS 2000 /* an observed election is asked for anew: a server that hangs pushes nothing */

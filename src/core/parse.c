@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/show.h"
+#include "core/printable.h"
 
 struct cv_text cv_text(const char *string)
 {

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "group/journal.h"
-#include "live/diary.h"
+#include "group/raft/journal.h"
 #include "live/member.h"
-#include "live/settings.h"
+#include "live/process/event_log.h"
+#include "live/settings/settings.h"
 
 static uint64_t draw(void)
 {
@@ -35,65 +35,65 @@ uint32_t cv_founding_draw(void)
 
 /* ---- belonging ---- */
 
-static void belong(struct cv_raft *raft, uint64_t group)
+static void belong(struct cv_consensus *consensus, uint64_t group)
 {
-    raft->member->roster.group = group;
-    raft->founding = false;
-    *raft->waits = *raft->refused = '\0';
+    consensus->member->roster.group = group;
+    consensus->founding = false;
+    *consensus->waits = *consensus->refused = '\0';
 }
 
 /* These of the configuration's members are the group. */
-static void take_seats(struct cv_raft *raft, cv_set seats)
+static void take_seats(struct cv_consensus *consensus, cv_set seats)
 {
-    struct cv_roster *roster = &raft->member->roster;
-    const struct cv_terms terms = cv_settings_terms(raft->settings);
+    struct cv_roster *roster = &consensus->member->roster;
+    const struct cv_terms terms = cv_settings_terms(consensus->settings);
     cv_set voters = 0;
     for (cv_node node = 0; node < roster->count; node++) {
         if (!cv_set_has(seats, node)) {
             roster->ids[node] = CV_NO_ID;
             roster->addresses[node] = roster->clients[node] = NULL;
-            raft->addresses[node] = (struct cv_addresses){{0}, {0}};
+            consensus->addresses[node] = (struct cv_addresses){{0}, {0}};
         } else if (!cv_set_has(roster->standbys, node) && cv_set_count(voters) < terms.values[CV_TERM_VOTERS]) {
             voters |= cv_set_of(node);
         }
     }
     roster->standbys &= seats;
     roster->voters = voters;
-    cv_seating_init(&raft->assembly.agreed.seating, roster, voters, &terms);
-    raft->lease.voters = voters;
-    cv_peers_follow(&raft->member->peers);
-    raft->joining = false;
+    cv_seating_init(&consensus->agreed_views.agreed.seating, roster, voters, &terms);
+    consensus->lease.voters = voters;
+    cv_peers_follow(&consensus->member->peers);
+    consensus->joining = false;
 }
 
-static size_t write_seats(const struct cv_raft *raft, struct cv_seat seats[CV_MAX_MEMBERS])
+static size_t write_seats(const struct cv_consensus *consensus, struct cv_seat seats[CV_MAX_MEMBERS])
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_roster *roster = &consensus->member->roster;
     size_t count = 0;
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID)
-            seats[count++] = (struct cv_seat){cv_raft_seat(raft, node),
+            seats[count++] = (struct cv_seat){cv_consensus_seat(consensus, node),
                                               cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
     return count;
 }
 
-static void begin_soon(struct cv_raft *raft)
+static void begin_soon(struct cv_consensus *consensus)
 {
-    struct cv_member *member = raft->member;
-    raft->assembly.times.begin_us = cv_loop_boot() + 2 * raft->settings->timeout_ms * 1000;
+    struct cv_member *member = consensus->member;
+    consensus->agreed_views.times.begin_us = cv_loop_boot() + 2 * consensus->settings->timeout_ms * 1000;
     cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
 /* ---- founding ---- */
 
-static cv_set listed(const struct cv_raft *raft)
+static cv_set listed(const struct cv_consensus *consensus)
 {
-    return cv_set_first(raft->member->roster.count);
+    return cv_set_first(consensus->member->roster.count);
 }
 
 /* Those who are there and, like this node, belong to nothing. */
-static cv_set heard(const struct cv_raft *raft)
+static cv_set heard(const struct cv_consensus *consensus)
 {
-    const struct cv_member *member = raft->member;
+    const struct cv_member *member = consensus->member;
     cv_set set = cv_set_of(member->roster.me);
     for (cv_node node = 0; member->peers.list && node < member->roster.count; node++) {
         const struct cv_peer *peer = member->peers.list[node];
@@ -103,37 +103,37 @@ static cv_set heard(const struct cv_raft *raft)
     return set;
 }
 
-static cv_set founding_nodes(const struct cv_raft *raft, cv_set set)
+static cv_set founding_nodes(const struct cv_consensus *consensus, cv_set set)
 {
-    const struct cv_member *member = raft->member;
-    cv_set founding = raft->settings->founds ? cv_set_of(member->roster.me) : 0;
+    const struct cv_member *member = consensus->member;
+    cv_set founding = consensus->settings->founds ? cv_set_of(member->roster.me) : 0;
     for (cv_node node = 0; member->peers.list && node < member->roster.count; node++)
         if (member->peers.list[node] && member->peers.list[node]->told.founds)
             founding |= cv_set_of(node);
     return founding & set;
 }
 
-static void send_found(const struct cv_raft *raft, cv_node to)
+static void send_found(const struct cv_consensus *consensus, cv_node to)
 {
-    struct cv_member *member = raft->member;
-    const uint64_t body[3] = {member->roster.group, raft->founded};
-    struct cv_frame frame = {.type = CV_FRAME_COUNCIL, .kind = CV_MOTION_FOUND, .words = 6, .body = body};
+    struct cv_member *member = consensus->member;
+    const uint64_t body[3] = {member->roster.group, consensus->founded};
+    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW, .kind = CV_MOTION_FOUND, .words = 6, .body = body};
     cv_peers_send(&member->peers, to, &frame);
 }
 
 /* Whoever is listed and has not come is asked to join. */
-static void invite(struct cv_raft *raft, cv_set missing)
+static void invite(struct cv_consensus *consensus, cv_set missing)
 {
-    for (cv_node node = 0; node < raft->settings->member_count; node++)
+    for (cv_node node = 0; node < consensus->settings->member_count; node++)
         if (cv_set_has(missing, node))
-            cv_roster_invite(raft, &raft->settings->members[node]);
+            cv_roster_invite(consensus, &consensus->settings->members[node]);
 }
 
-static void found(struct cv_raft *raft, cv_set set)
+static void found(struct cv_consensus *consensus, cv_set set)
 {
-    struct cv_member *member = raft->member;
+    struct cv_member *member = consensus->member;
     struct cv_roster *roster = &member->roster;
-    const cv_set missing = listed(raft) & ~set;
+    const cv_set missing = listed(consensus) & ~set;
     struct cv_founder founders[CV_MAX_MEMBERS];
     struct cv_seat seats[CV_MAX_MEMBERS];
     uint32_t founder_count = 0;
@@ -144,169 +144,169 @@ static void found(struct cv_raft *raft, cv_set set)
         roster->known[node].directory = peer ? peer->told.directory : member->peers.self.directory;
         founders[founder_count++] = (struct cv_founder){roster->ids[node], roster->known[node].directory};
     }
-    belong(raft, draw());
-    take_seats(raft, set);
+    belong(consensus, draw());
+    take_seats(consensus, set);
     roster->vouches = true;
-    raft->founded = set;
-    if (cv_agreement_found(raft->agreement, roster->group, founders, seats, write_seats(raft, seats)))
+    consensus->founded = set;
+    if (cv_agreement_found(consensus->agreement, roster->group, founders, seats, write_seats(consensus, seats)))
         cv_member_end(member, "[members]: a group cannot be founded with them");
     for (cv_node node = 0; node < roster->count; node++)
         if (node != roster->me && cv_set_has(set, node))
-            send_found(raft, node);
-    invite(raft, missing);
-    begin_soon(raft);
+            send_found(consensus, node);
+    invite(consensus, missing);
+    begin_soon(consensus);
 }
 
 /* Once for each set of members that are waited for. */
-static void tell_missing(struct cv_raft *raft, cv_set missing)
+static void tell_missing(struct cv_consensus *consensus, cv_set missing)
 {
-    char ids[CV_DIARY_IDS_BYTES];
-    if (missing == raft->told_missing || cv_loop_boot() < raft->tell_us)
+    char ids[CV_LOG_IDS_BYTES];
+    if (missing == consensus->told_missing || cv_loop_boot() < consensus->tell_us)
         return;
-    raft->told_missing = missing;
-    cv_diary_ids(&raft->member->roster, missing, ids);
-    snprintf(raft->waits, sizeof raft->waits,
+    consensus->told_missing = missing;
+    cv_log_ids(&consensus->member->roster, missing, ids);
+    snprintf(consensus->waits, sizeof consensus->waits,
              "no group yet: it is founded when all are there the first time; missing: %.80s", ids);
-    cv_diary_say(CV_DIARY_FOUNDING,
-                 "a group is founded when all of [members] are there the first time; missing: %s; conclave node "
-                 "--found does it without them",
-                 ids);
+    cv_log_say(CV_LOG_FOUNDING,
+               "a group is founded when all of [members] are there the first time; missing: %s; conclave node "
+               "--found does it without them",
+               ids);
 }
 
-void cv_founding_consider(struct cv_raft *raft)
+void cv_founding_consider(struct cv_consensus *consensus)
 {
-    const struct cv_roster *roster = &raft->member->roster;
-    if (!raft->founding || *raft->refused)
+    const struct cv_roster *roster = &consensus->member->roster;
+    if (!consensus->founding || *consensus->refused)
         return;
-    const cv_set set = heard(raft), missing = listed(raft) & ~roster->standbys & ~set;
-    const cv_set founding = founding_nodes(raft, set);
-    const bool enough = founding && cv_majority(set, roster->voters) && cv_loop_boot() >= raft->tell_us;
+    const cv_set set = heard(consensus), missing = listed(consensus) & ~roster->standbys & ~set;
+    const cv_set founding = founding_nodes(consensus, set);
+    const bool enough = founding && cv_majority(set, roster->voters) && cv_loop_boot() >= consensus->tell_us;
     const cv_set from = !missing ? set & ~roster->standbys : enough ? founding : 0;
     if (from && cv_set_has(from, roster->me) && !(from & (cv_set_of(roster->me) - 1)))
-        found(raft, set);
+        found(consensus, set);
     else if (missing)
-        tell_missing(raft, missing);
+        tell_missing(consensus, missing);
 }
 
 /* ---- what others say ---- */
 
-void cv_founding_hear(struct cv_raft *raft, cv_node from, const struct cv_frame *frame)
+void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
     const uint64_t group = cv_frame_number(frame, 0);
     const cv_set seats = cv_frame_number(frame, 1);
-    const struct cv_member *member = raft->member;
+    const struct cv_member *member = consensus->member;
     const struct cv_peer *peer = member->peers.list ? member->peers.list[from] : NULL;
-    if (!raft->agreement || raft->assembly.epoch || raft->recalls || !peer || !group || (seats & ~listed(raft)) ||
-        !cv_set_has(seats, member->roster.me) || !cv_set_has(seats, from) ||
+    if (!consensus->agreement || consensus->agreed_views.epoch || consensus->recalls || !peer || !group ||
+        (seats & ~listed(consensus)) || !cv_set_has(seats, member->roster.me) || !cv_set_has(seats, from) ||
         peer->told.members != member->peers.self.members ||
-        (member->roster.group ? member->roster.group != group || !raft->joining : !raft->founding))
+        (member->roster.group ? member->roster.group != group || !consensus->joining : !consensus->founding))
         return;
     const bool anew = !member->roster.group;
     struct cv_seat places[CV_MAX_MEMBERS];
-    belong(raft, group);
-    take_seats(raft, seats);
+    belong(consensus, group);
+    take_seats(consensus, seats);
     if (anew)
-        cv_agreement_found(raft->agreement, group, NULL, places, write_seats(raft, places));
-    begin_soon(raft);
+        cv_agreement_found(consensus->agreement, group, NULL, places, write_seats(consensus, places));
+    begin_soon(consensus);
 }
 
 /* A newcomer may know no more than one member; whom else to speak with the last entry tells it. */
-static void send_welcome(const struct cv_raft *raft, cv_node to)
+static void send_welcome(const struct cv_consensus *consensus, cv_node to)
 {
     unsigned char body[CV_AGREEMENT_ENTRY_BYTES];
     size_t length = 0;
-    const void *bytes = cv_agreement_last(raft->agreement, &length);
+    const void *bytes = cv_agreement_last(consensus->agreement, &length);
     if (!bytes || length > sizeof body - 4)
         return;
     memset(body, 0, sizeof body);
     memcpy(body, bytes, length);
-    struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
+    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW,
                              .kind = CV_MOTION_WELCOME,
                              .clock = length,
                              .words = (uint32_t)((length + 3) / 4),
                              .body = body};
-    cv_peers_send(&raft->member->peers, to, &frame);
+    cv_peers_send(&consensus->member->peers, to, &frame);
 }
 
-void cv_founding_welcome(struct cv_raft *raft, const struct cv_frame *frame)
+void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *frame)
 {
     struct cv_proposal proposal;
-    if (!raft->agreement || raft->assembly.epoch || raft->seated || !raft->joining ||
+    if (!consensus->agreement || consensus->agreed_views.epoch || consensus->seated || !consensus->joining ||
         frame->clock > (uint64_t)frame->words * 4)
         return;
     struct cv_cursor cursor = cv_cursor(frame->body, frame->clock);
-    if (cv_proposal_read(&cursor, &proposal) && proposal.seating.group == raft->member->roster.group)
-        cv_roster_follow(raft, 0, &proposal.seating, &cursor);
+    if (cv_proposal_read(&cursor, &proposal) && proposal.seating.group == consensus->member->roster.group)
+        cv_roster_follow(consensus, 0, &proposal.seating, &cursor);
 }
 
-void cv_founding_greeted(struct cv_raft *raft, cv_node node)
+void cv_founding_greeted(struct cv_consensus *consensus, cv_node node)
 {
-    const struct cv_peer *peer = raft->member->peers.list[node];
-    if (raft->breaker)
+    const struct cv_peer *peer = consensus->member->peers.list[node];
+    if (consensus->tie_breaker)
         return;
-    if (raft->assembly.epoch && peer && !peer->told.stored)
-        send_welcome(raft, node);
-    if (raft->founded && !raft->assembly.epoch && cv_set_has(raft->founded, node))
-        send_found(raft, node);
-    cv_founding_consider(raft);
+    if (consensus->agreed_views.epoch && peer && !peer->told.stored)
+        send_welcome(consensus, node);
+    if (consensus->founded && !consensus->agreed_views.epoch && cv_set_has(consensus->founded, node))
+        send_found(consensus, node);
+    cv_founding_consider(consensus);
 }
 
 /* A member speaks with this node, so this node may belong to its group: it joins it. */
-void cv_founding_accepted(struct cv_raft *raft, cv_node node)
+void cv_founding_accepted(struct cv_consensus *consensus, cv_node node)
 {
-    struct cv_member *member = raft->member;
+    struct cv_member *member = consensus->member;
     const struct cv_peer *peer = member->peers.list[node];
-    if (raft->breaker || member->roster.group || !peer || !peer->told.group)
+    if (consensus->tie_breaker || member->roster.group || !peer || !peer->told.group)
         return;
-    const struct cv_lease_terms *longest = &raft->assembly.grants.terms;
+    const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
     const uint64_t rested_us = member->started_us + cv_lease_long(longest, longest->length_us);
-    raft->joining = true;
-    belong(raft, peer->told.group);
-    cv_agreement_belong(raft->agreement, peer->told.group);
+    consensus->joining = true;
+    belong(consensus, peer->told.group);
+    cv_agreement_belong(consensus->agreement, peer->told.group);
     if (member->earliest_us < rested_us)
         member->earliest_us = rested_us; /* whoever had this id before may have granted leases */
 }
 
-void cv_founding_refused(struct cv_raft *raft, cv_id by)
+void cv_founding_refused(struct cv_consensus *consensus, cv_id by)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_roster *roster = &consensus->member->roster;
     const cv_id me = roster->ids[roster->me];
-    if (!raft->agreement || roster->group || *raft->refused)
+    if (!consensus->agreement || roster->group || *consensus->refused)
         return;
     snprintf(
-        raft->refused, sizeof raft->refused,
+        consensus->refused, sizeof consensus->refused,
         "the directory of node %u is empty, and a group exists already, to which node %u belongs: conclave replace "
         "%u makes this node its new member",
         me, by, me);
-    cv_diary_say(CV_DIARY_FOUNDING, "%s; it waits for that", raft->refused);
+    cv_log_say(CV_LOG_FOUNDING, "%s; it waits for that", consensus->refused);
 }
 
 /* ---- the start ---- */
 
-int cv_founding_open(struct cv_raft *raft, struct cv_complaint *complaint)
+int cv_founding_open(struct cv_consensus *consensus, struct cv_complaint *complaint)
 {
-    struct cv_member *member = raft->member;
-    const struct cv_identity *identity = cv_agreement_identity(raft->agreement);
+    struct cv_member *member = consensus->member;
+    const struct cv_identity *identity = cv_agreement_identity(consensus->agreement);
     struct cv_roster *roster = &member->roster;
     member->peers.self = (struct cv_stranger){.members = cv_roster_fingerprint(roster),
                                               .directory = identity->directory,
                                               .starts = identity->starts,
-                                              .founds = raft->settings->founds};
+                                              .founds = consensus->settings->founds};
     roster->group = identity->group;
     roster->former = identity->former;
-    raft->founding = !identity->group && !raft->settings->joins;
-    raft->joining = !raft->founding;
-    raft->tell_us = cv_loop_boot() + 2 * raft->settings->timeout_ms * 1000;
+    consensus->founding = !identity->group && !consensus->settings->joins;
+    consensus->joining = !consensus->founding;
+    consensus->tell_us = cv_loop_boot() + 2 * consensus->settings->timeout_ms * 1000;
     for (uint32_t i = 0; i < identity->founder_count; i++) {
-        const cv_node node = cv_raft_node(raft, (uint64_t)identity->founders[i].id + 1);
+        const cv_node node = cv_consensus_node(consensus, (uint64_t)identity->founders[i].id + 1);
         if (node == CV_NOBODY)
             return cv_complain(complaint, "[members]: node %u has founded the group, and is not listed",
                                identity->founders[i].id);
         roster->known[node].directory = identity->founders[i].directory;
-        raft->founded |= cv_set_of(node);
+        consensus->founded |= cv_set_of(node);
     }
-    if (raft->founded) { /* and there is no entry yet */
-        take_seats(raft, raft->founded);
+    if (consensus->founded) { /* and there is no entry yet */
+        take_seats(consensus, consensus->founded);
         roster->vouches = true;
     }
     return 0;

@@ -17,9 +17,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "live/diary.h"
-#include "live/settings.h"
-#include "live/wire.h"
+#include "live/net/connection.h"
+#include "live/process/event_log.h"
+#include "live/settings/settings.h"
 
 #define TICK_US 1000u
 #define DISMISSED_US 10000000u
@@ -37,9 +37,9 @@ cv_node cv_member_leader(const struct cv_member *member)
 
 const char *cv_member_mode(const struct cv_member *member)
 {
-    if (member->raft && member->raft->breaker)
+    if (member->consensus && member->consensus->tie_breaker)
         return "tie";
-    return member->raft ? "raft" : member->roster.count > 1 ? "static" : "single";
+    return member->consensus ? "raft" : member->roster.count > 1 ? "static" : "single";
 }
 
 /* Whoever makes the views hears who is alive and who is elected. */
@@ -48,9 +48,9 @@ static void update_group(struct cv_member *member)
     const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
     if (!member->begun)
         return;
-    if (member->raft)
-        cv_raft_update(member->raft);
-    else if (cv_council_update(&member->council, cv_member_leader(member), alive))
+    if (member->consensus)
+        cv_consensus_update(member->consensus);
+    else if (cv_static_views_update(&member->static_views, cv_member_leader(member), alive))
         cv_member_reconsider(member);
 }
 
@@ -65,7 +65,7 @@ void cv_member_reconsider(struct cv_member *member)
 static void reconsider(struct cv_alarm *alarm)
 {
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, reconsider);
-    cv_council_consider(&member->council);
+    cv_static_views_consider(&member->static_views);
 }
 
 /* ---- terms ---- */
@@ -103,7 +103,7 @@ void cv_member_rearranged(struct cv_member *member, cv_set changed)
 {
     member->met &= ~changed;
     member->astray &= ~changed;
-    cv_mail_forget(member, changed);
+    cv_dispatch_forget(member, changed);
     cv_host_freeze(&member->host);
     cv_host_resize(&member->host);
     cv_host_suspect(&member->host, member->peers.suspected);
@@ -136,7 +136,7 @@ static void begin_election(struct cv_alarm *alarm)
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
-    if (member->raft && !cv_roster_is_seated(member->raft)) { /* it could not take part in a view */
+    if (member->consensus && !cv_roster_is_seated(member->consensus)) { /* it could not take part in a view */
         cv_loop_set(&member->loop, alarm, member->bound_us);
         return;
     }
@@ -149,14 +149,14 @@ static void begin_election(struct cv_alarm *alarm)
     cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
     update_group(member);
-    cv_mail_catch_up(member);
+    cv_dispatch_catch_up(member);
 }
 
 /* Ballots that come before this node has begun wait: it may not know everybody yet. */
 void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     if (!member->begun || frame->round >> CV_TERM_BITS > member->roster.generation) {
-        cv_mail_keep(member, from, frame);
+        cv_dispatch_keep(member, from, frame);
         return;
     }
     if (frame->round > member->term) {
@@ -166,16 +166,16 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
             cv_host_call(&member->host, member->election, false);
     }
     if (frame->round == member->term)
-        cv_mail_ballot(member, from, frame);
+        cv_dispatch_ballot(member, from, frame);
 }
 
 /* Is there a leader, a view under it, and everybody in it? Views that are agreed look after themselves. */
 static bool all_is_well(const struct cv_member *member, cv_node leader)
 {
-    const struct cv_view *view = &member->council.view;
-    if (member->raft)
+    const struct cv_view *view = &member->static_views.view;
+    if (member->consensus)
         return leader != CV_NOBODY;
-    if (leader == CV_NOBODY || member->council.frozen || view->coordinator != leader)
+    if (leader == CV_NOBODY || member->static_views.frozen || view->coordinator != leader)
         return false;
     return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
 }
@@ -188,7 +188,7 @@ static void look_after(struct cv_alarm *alarm)
     const bool content = all_is_well(member, leader);
     if (!content && !member->content) {
         if (leader == member->roster.me)
-            cv_council_renew(&member->council);
+            cv_static_views_renew(&member->static_views);
         else
             new_term(member);
         update_group(member);
@@ -211,10 +211,10 @@ static void peer_changed(void *context, cv_node node, bool gone)
 {
     struct cv_member *member = context;
     cv_host_suspect(&member->host, member->peers.suspected);
-    if (member->raft && cv_set_has(member->peers.suspected, node))
-        cv_raft_gone(member->raft, node);
+    if (member->consensus && cv_set_has(member->peers.suspected, node))
+        cv_consensus_gone(member->consensus, node);
     if (gone)
-        cv_mail_lost(member, node); /* what was on its way */
+        cv_dispatch_lost(member, node); /* what was on its way */
     else
         member->dismissers &= ~cv_set_of(node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
@@ -234,10 +234,10 @@ void cv_member_trust(struct cv_member *member, cv_set nodes)
 static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;
-    if (member->raft)
-        cv_raft_renewed(member->raft, node);
+    if (member->consensus)
+        cv_consensus_renewed(member->consensus, node);
     else
-        cv_council_renew(&member->council);
+        cv_static_views_renew(&member->static_views);
     peer_changed(member, node, true);
     peer_changed(member, node, false);
 }
@@ -245,8 +245,8 @@ static void peer_renewed(void *context, cv_node node)
 static void peer_greeted(void *context, cv_node node)
 {
     struct cv_member *member = context;
-    if (member->raft)
-        cv_founding_greeted(member->raft, node);
+    if (member->consensus)
+        cv_founding_greeted(member->consensus, node);
 }
 
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
@@ -257,9 +257,9 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
         if (member->peers.list[other])
             others |= cv_set_of(other);
     member->met |= cv_set_of(node);
-    if (member->raft)
-        cv_raft_beat(member->raft, node, beat);
-    if (beat->epoch == member->council.view.epoch)
+    if (member->consensus)
+        cv_consensus_beat(member->consensus, node, beat);
+    if (beat->epoch == member->static_views.view.epoch)
         member->astray &= ~cv_set_of(node);
     else
         member->astray |= cv_set_of(node);
@@ -269,8 +269,8 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     } else if (beat->term > member->term && is_of_now(member, beat->term)) {
         member->term = beat->term;
     }
-    if (beat->epoch > member->council.highest)
-        member->council.highest = beat->epoch;
+    if (beat->epoch > member->static_views.highest)
+        member->static_views.highest = beat->epoch;
     if (!member->begun && member->met == others)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
@@ -304,8 +304,8 @@ static void other_mode(struct cv_member *member, const struct cv_frame *hello)
 static void beats(void *context)
 {
     const struct cv_member *member = context;
-    if (member->raft)
-        cv_raft_pass_time(member->raft);
+    if (member->consensus)
+        cv_consensus_pass_time(member->consensus);
 }
 
 /*
@@ -350,8 +350,8 @@ static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
     if (!peer || peer->refusal == hello->refusal)
         return;
     peer->refusal = hello->refusal;
-    cv_diary_say(CV_DIARY_PEER_REFUSED, "node %u refuses this node: %s %u", hello->from,
-                 refusal_of_self(hello->refusal), member->roster.ids[member->roster.me]);
+    cv_log_say(CV_LOG_PEER_REFUSED, "node %u refuses this node: %s %u", hello->from, refusal_of_self(hello->refusal),
+               member->roster.ids[member->roster.me]);
 }
 
 /* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
@@ -361,8 +361,8 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
     const struct cv_roster *roster = &member->roster;
     if (hello->refusal == CV_REFUSAL_MODE)
         other_mode(member, hello);
-    if (hello->refusal == CV_REFUSAL_EMPTY && member->raft)
-        cv_founding_refused(member->raft, hello->from);
+    if (hello->refusal == CV_REFUSAL_EMPTY && member->consensus)
+        cv_founding_refused(member->consensus, hello->from);
     const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
                        hello->refusal == CV_REFUSAL_RECOVERED || hello->refusal == CV_REFUSAL_DUPLICATE;
     if (final)
@@ -370,8 +370,8 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
     if (final && is_dismissed(member, hello))
         cv_member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
                       refusal_of_self(hello->refusal), roster->ids[roster->me]);
-    if (hello->refusal == CV_REFUSAL_DISMISSED && member->raft && hello->group && hello->group == roster->group &&
-        cv_roster_believes(member->raft, hello->stream - 1, was_known) && is_dismissed(member, hello))
+    if (hello->refusal == CV_REFUSAL_DISMISSED && member->consensus && hello->group && hello->group == roster->group &&
+        cv_roster_believes(member->consensus, hello->stream - 1, was_known) && is_dismissed(member, hello))
         cv_member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
 }
 
@@ -388,7 +388,7 @@ static void objected(void *context, const struct cv_frame *hello, enum cv_refusa
     peer->objection = why;
     if (why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
         return;
-    cv_note(CV_DIARY_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
+    cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
     if (why == CV_REFUSAL_MODE)
         other_mode(member, hello);
 }
@@ -416,7 +416,7 @@ static void record(void *context, const struct cv_instance *instance, const stru
 
 static int make_policies(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
-    struct cv_host *host = &member->host;
+    struct cv_algorithm_host *host = &member->host;
     host->policy_count = settings->rule_count + 1;
     host->policies = calloc(host->policy_count, sizeof *host->policies);
     if (!host->policies)
@@ -435,12 +435,12 @@ static int make_policies(struct cv_member *member, const struct cv_settings *set
 
 static int open_host(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
-    struct cv_host *host = &member->host;
+    struct cv_algorithm_host *host = &member->host;
     uint64_t seed = 0;
-    host->calls = (struct cv_host_calls){.send = cv_mail_send,
+    host->calls = (struct cv_host_calls){.send = cv_dispatch_send,
                                          .entered = entered,
                                          .elected = elected,
-                                         .opened = cv_mail_opened,
+                                         .opened = cv_dispatch_opened,
                                          .ended = ended,
                                          .crowded = cv_views_crowded,
                                          .event = member->recorder.event ? record : NULL,
@@ -468,7 +468,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
                                            .greeted = peer_greeted,
                                            .beat = peer_beat,
                                            .beats = beats,
-                                           .frame = cv_mail_frame,
+                                           .frame = cv_dispatch_frame,
                                            .refused = refused,
                                            .objected = objected,
                                            .context = member};
@@ -478,7 +478,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     peers->heartbeat_us = settings->heartbeat_ms * 1000;
     peers->least_us = settings->timeout_ms * 1000;
     peers->most_us = settings->longest_timeout_ms * 1000;
-    if (member->roster.count < 2 && !(settings->raft && settings->peers))
+    if (member->roster.count < 2 && !(settings->consensus && settings->peers))
         return 0;
     const int error = cv_peers_open(peers, settings->peers, complaint);
     cv_host_suspect(&member->host, peers->suspected);
@@ -516,9 +516,9 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
         error = open_host(member, settings, complaint);
     if (error)
         return error;
-    struct cv_council_calls calls = cv_views_calls;
+    struct cv_static_views_calls calls = cv_views_calls;
     calls.context = member;
-    cv_council_init(&member->council, member->roster.me, &calls);
+    cv_static_views_init(&member->static_views, member->roster.me, &calls);
     member->begin.ring = begin_election;
     member->reconsider.ring = reconsider;
     member->watchdog.ring = look_after;
@@ -528,25 +528,26 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     /* Alone, a member need not wait for the others. */
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
     if (!error)
-        error = cv_raft_open(&member->raft, member, settings, &away_us, complaint);
+        error = cv_consensus_open(&member->consensus, member, settings, &away_us, complaint);
     if (!error)
-        error = cv_ttl_ceiling_open(&member->ceiling, member,
-                                    settings->raft && !settings->tie_breaker ? settings->directory : NULL, complaint);
+        error =
+            cv_ttl_ceiling_open(&member->ceiling, member,
+                                settings->consensus && !settings->tie_breaker ? settings->directory : NULL, complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;
 }
 
-void cv_member_fail(struct cv_member *member, enum cv_diary_event event, const char *why)
+void cv_member_fail(struct cv_member *member, enum cv_log_event event, const char *why)
 {
-    cv_diary_say(event, "%s", why);
+    cv_log_say(event, "%s", why);
     member->failed = true;
     uv_stop(&member->loop.uv);
 }
 
 void cv_member_close(struct cv_member *member)
 {
-    cv_raft_close(member->raft);
+    cv_consensus_close(member->consensus);
     cv_loop_close(&member->loop);
     if (member->host.policies)
         cv_host_free(&member->host);
@@ -556,7 +557,7 @@ void cv_member_close(struct cv_member *member)
     free(member->host.policies);
     cv_peers_free(&member->peers);
     cv_security_close(&member->security);
-    cv_mail_free(member);
+    cv_dispatch_free(member);
     cv_ttl_ceiling_close(&member->ceiling);
-    cv_raft_free(member->raft);
+    cv_consensus_free(member->consensus);
 }

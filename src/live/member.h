@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * One member of a group, put together: the algorithms it hosts, the peers it talks to, the council that makes views.
+ * One member of a group, put together: the algorithms it hosts, the peers it talks to, and how views are made.
  * What clients want comes from outside, the service.
  */
 #ifndef CONCLAVE_LIVE_MEMBER_H
 #define CONCLAVE_LIVE_MEMBER_H
 
-#include "group/council.h"
-#include "live/diary.h"
-#include "live/host.h"
-#include "live/loop.h"
-#include "live/peers.h"
-#include "live/raft.h"
-#include "live/security.h"
+#include "group/static_views.h"
+#include "live/consensus.h"
+#include "live/host/host.h"
+#include "live/net/loop.h"
+#include "live/net/peers.h"
+#include "live/net/security.h"
+#include "live/process/event_log.h"
 #include "live/ttl_ceiling.h"
 
 struct cv_settings;
@@ -30,7 +30,7 @@ enum cv_notice_kind {
     CV_NOTICE_KNOWS,  /* the sender has heard that the leader of that fence leads no more */
     CV_NOTICE_TRY,    /* are you inside? `session` is the ticket, `value` whether the client would share */
     CV_NOTICE_BUSY,   /* yes */
-    CV_NOTICE_SHARES, /* service/lending.h: `fence` is the generation; here and below */
+    CV_NOTICE_SHARES, /* service/sharing.h: `fence` is the generation; here and below */
     CV_NOTICE_BORROW,
     CV_NOTICE_LEND, /* `value` is the first fence, `session` the entry */
     CV_NOTICE_REFUSE,
@@ -107,11 +107,11 @@ struct cv_recollection {
 struct cv_member {
     struct cv_loop loop;
     struct cv_roster roster;
-    struct cv_host host;
+    struct cv_algorithm_host host;
     struct cv_security security;
     struct cv_peers peers;
-    struct cv_council council; /* `group static` */
-    struct cv_raft *raft;      /* `group raft`, or NULL */
+    struct cv_static_views static_views; /* `group static` */
+    struct cv_consensus *consensus;      /* `group raft`, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
@@ -150,7 +150,7 @@ struct cv_member {
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint);
 void cv_member_close(struct cv_member *member);
 /* It cannot go on: one line, and the loop ends. */
-void cv_member_fail(struct cv_member *member, enum cv_diary_event event, const char *why);
+void cv_member_fail(struct cv_member *member, enum cv_log_event event, const char *why);
 
 /* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
 cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
@@ -162,7 +162,7 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
 {
     if (member->recorder.grant)
         member->recorder.grant(member->recorder.context, instance, fence, session, shared, event,
-                               member->raft ? ttl_ms : 0);
+                               member->consensus ? ttl_ms : 0);
 }
 
 /* What a candidate of that node has from now on: a new term of the ballot begins. */
@@ -180,33 +180,33 @@ const char *cv_member_mode(const struct cv_member *member);
 /* May clients be given anything at this very moment? */
 static inline bool cv_member_serves(const struct cv_member *member)
 {
-    return cv_host_ready(&member->host) && (!member->raft || cv_raft_leased(member->raft));
+    return cv_host_ready(&member->host) && (!member->consensus || cv_consensus_leased(member->consensus));
 }
 
 /* ---- mail.c ---- */
 
-uint64_t cv_mail_send(void *context, const struct cv_parcel *parcel);
+uint64_t cv_dispatch_send(void *context, const struct cv_parcel *parcel);
 /*
  * Something for that member was lost, which breaks what a view promises: channels that lose nothing. By its heartbeats
  * this node is in no view from now on, and the leader makes another.
  */
-void cv_mail_lost(struct cv_member *member, cv_node to);
-void cv_mail_opened(void *context, struct cv_instance *instance);
-void cv_mail_frame(void *context, cv_node from, const struct cv_frame *frame);
+void cv_dispatch_lost(struct cv_member *member, cv_node to);
+void cv_dispatch_opened(void *context, struct cv_instance *instance);
+void cv_dispatch_frame(void *context, cv_node from, const struct cv_frame *frame);
 /* A letter of the group's election, of this term. */
-void cv_mail_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void cv_dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* It has come too early. */
-void cv_mail_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void cv_dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* What came early may have its time now. */
-void cv_mail_catch_up(struct cv_member *member);
+void cv_dispatch_catch_up(struct cv_member *member);
 /* Others stand at these places now. */
-void cv_mail_forget(struct cv_member *member, cv_set nodes);
-void cv_mail_free(struct cv_member *member);
+void cv_dispatch_forget(struct cv_member *member, cv_set nodes);
+void cv_dispatch_free(struct cv_member *member);
 
 /* ---- views.c ---- */
 
-extern const struct cv_council_calls cv_views_calls;
-extern const struct cv_assembly_calls cv_views_assembly_calls; /* but for `propose` */
+extern const struct cv_static_views_calls cv_views_calls;
+extern const struct cv_agreed_views_calls cv_views_assembly_calls; /* but for `propose` */
 void cv_views_crowded(void *context);
 void cv_views_free_ended(struct cv_chore *chore);
 /* Asks whoever makes them for a new view. */
@@ -239,7 +239,7 @@ uint64_t cv_recollection_grace_ms(const struct cv_member *member);
 void cv_member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The roster has changed, and somebody else stands at these places. */
 void cv_member_rearranged(struct cv_member *member, cv_set changed);
-/* Has the council think again in a while. */
+/* Views are thought over again in a while. */
 void cv_member_reconsider(struct cv_member *member);
 /* A letter of the group's election. */
 void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);

@@ -15,9 +15,9 @@
 #include <xxhash.h>
 
 #include "group/bytes.h"
-#include "live/diary.h"
 #include "live/member.h"
-#include "live/settings.h"
+#include "live/process/event_log.h"
+#include "live/settings/settings.h"
 
 #define PETITION_US 10000000u /* of a person; a configuration does not give up */
 #define RETRY_US 200000u
@@ -26,11 +26,11 @@
 
 /* ---- addresses ---- */
 
-static const struct cv_member_setting *configured(const struct cv_raft *raft, cv_id id)
+static const struct cv_member_setting *configured(const struct cv_consensus *consensus, cv_id id)
 {
-    for (uint32_t i = 0; i < raft->settings->member_count; i++)
-        if (raft->settings->members[i].id == id)
-            return &raft->settings->members[i];
+    for (uint32_t i = 0; i < consensus->settings->member_count; i++)
+        if (consensus->settings->members[i].id == id)
+            return &consensus->settings->members[i];
     return NULL;
 }
 
@@ -46,14 +46,15 @@ static void copy(char place[CV_ADDRESS_BYTES], const char *text)
     snprintf(place, CV_ADDRESS_BYTES, "%s", text ? text : "");
 }
 
-void cv_roster_write_addresses(const struct cv_raft *raft, const struct cv_seating *seating, struct cv_buffer *bytes)
+void cv_roster_write_addresses(const struct cv_consensus *consensus, const struct cv_seating *seating,
+                               struct cv_buffer *bytes)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_roster *roster = &consensus->member->roster;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
-        const struct cv_change *change = &raft->granted.change;
+        const struct cv_change *change = &consensus->granted.change;
         const bool joins = change->kind == CV_CHANGE_JOIN && seating->ids[node] == change->id &&
                            (node >= roster->count || roster->ids[node] != change->id);
-        const struct cv_addresses *known = joins ? &raft->granted.addresses : &raft->addresses[node];
+        const struct cv_addresses *known = joins ? &consensus->granted.addresses : &consensus->addresses[node];
         const size_t length = 3 + strlen(known->peers) + strlen(known->clients);
         if (!cv_set_has(seating->present, node) || bytes->length + length > CV_AGREEMENT_ENTRY_BYTES)
             continue;
@@ -106,7 +107,7 @@ uint64_t cv_roster_fingerprint(const struct cv_roster *roster)
 
 void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings)
 {
-    roster->mode = settings->tie_breaker ? CV_MODE_TIE : settings->raft ? CV_MODE_RAFT : CV_MODE_STATIC;
+    roster->mode = settings->tie_breaker ? CV_MODE_TIE : settings->consensus ? CV_MODE_RAFT : CV_MODE_STATIC;
     roster->count = settings->member_count;
     roster->voters = cv_settings_voters(settings);
     for (uint32_t i = 0; i < settings->member_count; i++) {
@@ -128,15 +129,15 @@ static void point_at(struct cv_roster *roster, cv_node node, const struct cv_add
     roster->clients[node] = *known->clients ? known->clients : NULL;
 }
 
-static void take_addresses(struct cv_raft *raft, const struct cv_seating *seating, struct cv_cursor *bytes)
+static void take_addresses(struct cv_consensus *consensus, const struct cv_seating *seating, struct cv_cursor *bytes)
 {
-    struct cv_roster *roster = &raft->member->roster;
+    struct cv_roster *roster = &consensus->member->roster;
     struct cv_addresses told[CV_MAX_MEMBERS];
     read_addresses(bytes, told);
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
-        struct cv_addresses *known = &raft->addresses[node];
+        struct cv_addresses *known = &consensus->addresses[node];
         const struct cv_member_setting *own =
-            cv_set_has(seating->present, node) ? configured(raft, seating->ids[node]) : NULL;
+            cv_set_has(seating->present, node) ? configured(consensus, seating->ids[node]) : NULL;
         *known = told[node];
         if (own)
             copy(known->peers, own->address);
@@ -171,93 +172,95 @@ static bool is_same(const struct cv_roster *roster, const struct cv_seating *sea
            memcmp(seating->attributes, roster->attributes, sizeof seating->attributes) == 0;
 }
 
-bool cv_roster_follow(struct cv_raft *raft, uint64_t epoch, const struct cv_seating *seating, struct cv_cursor *rest)
+bool cv_roster_follow(struct cv_consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
+                      struct cv_cursor *rest)
 {
-    struct cv_member *member = raft->member;
+    struct cv_member *member = consensus->member;
     struct cv_roster *roster = &member->roster;
     const cv_node me = cv_seating_place(seating, roster->ids[roster->me]);
     if (me == CV_NOBODY)
         return false; /* from before it joined, or after it left */
     /* After a restart entries are told again that are older than the last on disk. */
-    if (!raft->seated || epoch == 0 || epoch > raft->recalled || seating->generation >= roster->generation) {
+    if (!consensus->seated || epoch == 0 || epoch > consensus->recalled || seating->generation >= roster->generation) {
         memcpy(roster->known, seating->known, sizeof roster->known);
         roster->voters = seating->voters;
         roster->vouches = true;
     }
-    if (raft->seated &&
-        (is_same(roster, seating) || (seating->generation < roster->generation && epoch <= raft->recalled)))
+    if (consensus->seated &&
+        (is_same(roster, seating) || (seating->generation < roster->generation && epoch <= consensus->recalled)))
         return true;
-    raft->seated = true;
+    consensus->seated = true;
     const cv_set changed = take_places(roster, seating, me);
-    take_addresses(raft, seating, rest);
-    raft->ready &= ~changed;
-    raft->renewed &= ~changed;
-    raft->torn &= ~changed;
+    take_addresses(consensus, seating, rest);
+    consensus->ready &= ~changed;
+    consensus->renewed &= ~changed;
+    consensus->torn &= ~changed;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(changed, node))
-            cv_lease_forget(&raft->lease, node);
+            cv_lease_forget(&consensus->lease, node);
     cv_peers_follow(&member->peers);
     cv_member_rearranged(member, changed);
     return true;
 }
 
-void cv_roster_recall(struct cv_raft *raft)
+void cv_roster_recall(struct cv_consensus *consensus)
 {
-    struct cv_roster *roster = &raft->member->roster;
+    struct cv_roster *roster = &consensus->member->roster;
     struct cv_proposal proposal;
     size_t length;
     for (cv_node node = 0; node < roster->count; node++) {
-        struct cv_addresses *known = &raft->addresses[node];
+        struct cv_addresses *known = &consensus->addresses[node];
         copy(known->peers, roster->addresses[node]);
         copy(known->clients, roster->clients[node]);
         point_at(roster, node, known);
     }
-    raft->seated = raft->breaker; /* its configuration is all that there is */
-    const void *bytes = raft->agreement ? cv_agreement_last(raft->agreement, &length) : NULL;
+    consensus->seated = consensus->tie_breaker; /* its configuration is all that there is */
+    const void *bytes = consensus->agreement ? cv_agreement_last(consensus->agreement, &length) : NULL;
     struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
-    raft->recalls = true;
-    cv_raft_recall_terms(raft, &proposal.seating);
-    raft->recalled = cv_agreement_status(raft->agreement).stored;
-    if (!cv_roster_follow(raft, 0, &proposal.seating, &cursor)) {
-        raft->expelled = (uint64_t)proposal.seating.generation + 1;
+    consensus->recalls = true;
+    cv_consensus_recall_terms(consensus, &proposal.seating);
+    consensus->recalled = cv_agreement_status(consensus->agreement).stored;
+    if (!cv_roster_follow(consensus, 0, &proposal.seating, &cursor)) {
+        consensus->expelled = (uint64_t)proposal.seating.generation + 1;
         roster->group = proposal.seating.group;
     }
 }
 
-bool cv_roster_is_seated(const struct cv_raft *raft)
+bool cv_roster_is_seated(const struct cv_consensus *consensus)
 {
-    if (raft->breaker)
-        return cv_breaker_is_rested(raft->breaker);
-    return raft->assembly.epoch ? raft->seated : !raft->joining && !raft->recalls && !raft->founding;
+    if (consensus->tie_breaker)
+        return cv_tie_breaker_is_rested(consensus->tie_breaker);
+    return consensus->agreed_views.epoch ? consensus->seated
+                                         : !consensus->joining && !consensus->recalls && !consensus->founding;
 }
 
-bool cv_roster_believes(const struct cv_raft *raft, uint64_t generation, bool was_known)
+bool cv_roster_believes(const struct cv_consensus *consensus, uint64_t generation, bool was_known)
 {
-    if (!raft->seated && raft->joining) /* or it is only not known yet */
-        return was_known || (raft->expelled && generation + 1 >= raft->expelled);
-    return generation > raft->member->roster.generation;
+    if (!consensus->seated && consensus->joining) /* or it is only not known yet */
+        return was_known || (consensus->expelled && generation + 1 >= consensus->expelled);
+    return generation > consensus->member->roster.generation;
 }
 
 /* ---- petitions ---- */
 
-static void forget_petition(struct cv_raft *raft, uint32_t place)
+static void forget_petition(struct cv_consensus *consensus, uint32_t place)
 {
-    raft->petitions[place] = raft->petitions[--raft->petition_count];
+    consensus->petitions[place] = consensus->petitions[--consensus->petition_count];
 }
 
-bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition, bool patient)
+bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition *petition, bool patient)
 {
-    for (uint32_t i = 0; i < raft->petition_count; i++)
-        if (raft->petitions[i].change.id == petition->change.id &&
-            (raft->petitions[i].change.kind == CV_CHANGE_TERM) == (petition->change.kind == CV_CHANGE_TERM))
-            forget_petition(raft, i--);
-    if (raft->petition_count == CV_MAX_MEMBERS)
+    for (uint32_t i = 0; i < consensus->petition_count; i++)
+        if (consensus->petitions[i].change.id == petition->change.id &&
+            (consensus->petitions[i].change.kind == CV_CHANGE_TERM) == (petition->change.kind == CV_CHANGE_TERM))
+            forget_petition(consensus, i--);
+    if (consensus->petition_count == CV_MAX_MEMBERS)
         return false;
-    raft->petitions[raft->petition_count] = *petition;
-    raft->petitions[raft->petition_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + PETITION_US;
-    raft->ask_us = 0;
+    consensus->petitions[consensus->petition_count] = *petition;
+    consensus->petitions[consensus->petition_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + PETITION_US;
+    consensus->ask_us = 0;
     return true;
 }
 
@@ -265,11 +268,12 @@ bool cv_roster_petition(struct cv_raft *raft, const struct cv_petition *petition
  * Somebody of that id has left, and its seat in the log is not yet taken away. Whoever comes under its id may know
  * nothing of what it has sworn there.
  */
-static bool seat_is_warm(const struct cv_raft *raft, const struct cv_change *change)
+static bool seat_is_warm(const struct cv_consensus *consensus, const struct cv_change *change)
 {
     struct cv_seat seats[CV_MAX_MEMBERS];
-    size_t count = cv_agreement_seats(raft->agreement, seats, CV_MAX_MEMBERS);
-    if (change->kind != CV_CHANGE_JOIN || cv_seating_place(&raft->assembly.agreed.seating, change->id) != CV_NOBODY)
+    size_t count = cv_agreement_seats(consensus->agreement, seats, CV_MAX_MEMBERS);
+    if (change->kind != CV_CHANGE_JOIN ||
+        cv_seating_place(&consensus->agreed_views.agreed.seating, change->id) != CV_NOBODY)
         return false;
     count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
     while (count > 0 && seats[count - 1].id != (uint64_t)change->id + 1)
@@ -278,57 +282,58 @@ static bool seat_is_warm(const struct cv_raft *raft, const struct cv_change *cha
 }
 
 /* Whoever leads the log cannot leave before another does. */
-void cv_roster_grant(struct cv_raft *raft, const struct cv_petition *petition)
+void cv_roster_grant(struct cv_consensus *consensus, const struct cv_petition *petition)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_roster *roster = &consensus->member->roster;
     uint64_t number;
-    if (seat_is_warm(raft, &petition->change))
+    if (seat_is_warm(consensus, &petition->change))
         return; /* it is asked for again */
     if (petition->change.kind == CV_CHANGE_LEAVE && petition->change.id == roster->ids[roster->me]) {
-        cv_agreement_transfer(raft->agreement, 0, &number);
-    } else if (!raft->assembly.change.kind) {
-        raft->granted = *petition;
-        cv_assembly_change(&raft->assembly, &petition->change, cv_loop_boot());
+        cv_agreement_transfer(consensus->agreement, 0, &number);
+    } else if (!consensus->agreed_views.change.kind) {
+        consensus->granted = *petition;
+        cv_agreed_views_change(&consensus->agreed_views, &petition->change, cv_loop_boot());
     }
 }
 
 /* Whose directory is to be replaced, and still belongs to the group. */
-static bool is_occupied(const struct cv_raft *raft, const struct cv_petition *petition)
+static bool is_occupied(const struct cv_consensus *consensus, const struct cv_petition *petition)
 {
-    const struct cv_seating *seating = &raft->assembly.agreed.seating;
+    const struct cv_seating *seating = &consensus->agreed_views.agreed.seating;
     const cv_node place = cv_seating_place(seating, petition->change.id);
     return petition->replaces && place != CV_NOBODY && petition->directory &&
            seating->known[place].directory == petition->directory;
 }
 
-static bool is_due(const struct cv_raft *raft, const struct cv_petition *petition)
+static bool is_due(const struct cv_consensus *consensus, const struct cv_petition *petition)
 {
-    return is_occupied(raft, petition) || cv_seating_needs(&raft->assembly.agreed.seating, &petition->change);
+    return is_occupied(consensus, petition) ||
+           cv_seating_needs(&consensus->agreed_views.agreed.seating, &petition->change);
 }
 
-bool cv_roster_replace(struct cv_raft *raft, cv_node node)
+bool cv_roster_replace(struct cv_consensus *consensus, cv_node node)
 {
-    const struct cv_roster *roster = &raft->member->roster;
+    const struct cv_roster *roster = &consensus->member->roster;
     const struct cv_petition petition = {.change = {.kind = CV_CHANGE_JOIN,
                                                     .id = roster->ids[node],
                                                     .attribute = roster->attributes[node],
                                                     .standby = cv_set_has(roster->standbys, node)},
-                                         .addresses = raft->addresses[node],
+                                         .addresses = consensus->addresses[node],
                                          .replaces = true,
                                          .directory = roster->known[node].directory};
-    return cv_roster_petition(raft, &petition, false);
+    return cv_roster_petition(consensus, &petition, false);
 }
 
-static void put_forward(struct cv_raft *raft, const struct cv_petition *wanted)
+static void put_forward(struct cv_consensus *consensus, const struct cv_petition *wanted)
 {
     struct cv_petition step = *wanted, *petition = &step;
-    if (is_occupied(raft, wanted))
+    if (is_occupied(consensus, wanted))
         step.change.kind = CV_CHANGE_LEAVE;
-    struct cv_member *member = raft->member;
-    const cv_node leader = cv_raft_node(raft, raft->leader);
+    struct cv_member *member = consensus->member;
+    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
     char text[2 * CV_ADDRESS_BYTES];
     if (leader == member->roster.me) {
-        cv_roster_grant(raft, petition);
+        cv_roster_grant(consensus, petition);
         return;
     }
     if (leader == CV_NOBODY)
@@ -336,7 +341,7 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *wanted)
     snprintf(text, sizeof text, "%.255s\n%.255s", petition->addresses.peers, petition->addresses.clients);
     const uint64_t body[3] = {petition->change.id, petition->change.attribute,
                               (uint64_t)petition->change.kind << 1 | petition->change.standby};
-    struct cv_frame frame = {.type = CV_FRAME_COUNCIL,
+    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW,
                              .kind = CV_MOTION_CHANGE,
                              .round = member->roster.generation,
                              .words = 6,
@@ -346,7 +351,7 @@ static void put_forward(struct cv_raft *raft, const struct cv_petition *wanted)
 }
 
 /* Who does not know of the last change may want something that has come true, and been undone since. */
-void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
+void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
     struct cv_petition petition = {
@@ -360,30 +365,30 @@ void cv_roster_hear(struct cv_raft *raft, const struct cv_frame *frame)
         return;
     snprintf(petition.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
     snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
-    if (raft->agreement && raft->assembly.leads && frame->round == raft->member->roster.generation)
-        cv_roster_grant(raft, &petition);
+    if (consensus->agreement && consensus->agreed_views.leads && frame->round == consensus->member->roster.generation)
+        cv_roster_grant(consensus, &petition);
 }
 
-void cv_roster_notice(struct cv_raft *raft)
+void cv_roster_notice(struct cv_consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
-    for (uint32_t i = 0; i < raft->petition_count; i++) {
-        const struct cv_petition *petition = &raft->petitions[i];
-        if (now >= petition->until_us || !is_due(raft, petition))
-            forget_petition(raft, i--);
+    for (uint32_t i = 0; i < consensus->petition_count; i++) {
+        const struct cv_petition *petition = &consensus->petitions[i];
+        if (now >= petition->until_us || !is_due(consensus, petition))
+            forget_petition(consensus, i--);
     }
 }
 
-void cv_roster_pursue(struct cv_raft *raft)
+void cv_roster_pursue(struct cv_consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
-    if (!raft->assembly.epoch || now < raft->ask_us)
+    if (!consensus->agreed_views.epoch || now < consensus->ask_us)
         return;
-    raft->ask_us = now + RETRY_US;
-    cv_roster_notice(raft);
-    for (uint32_t i = 0; i < raft->petition_count; i++) {
-        const struct cv_petition petition = raft->petitions[i];
-        put_forward(raft, &petition);
+    consensus->ask_us = now + RETRY_US;
+    cv_roster_notice(consensus);
+    for (uint32_t i = 0; i < consensus->petition_count; i++) {
+        const struct cv_petition petition = consensus->petitions[i];
+        put_forward(consensus, &petition);
     }
 }
 
@@ -397,35 +402,36 @@ static const struct cv_member_setting *find(const struct cv_settings *settings, 
     return NULL;
 }
 
-static void petition_for(struct cv_raft *raft, const struct cv_member_setting *setting, enum cv_change_kind kind)
+static void petition_for(struct cv_consensus *consensus, const struct cv_member_setting *setting,
+                         enum cv_change_kind kind)
 {
     struct cv_petition petition = {
         .change = {.kind = kind, .id = setting->id, .attribute = setting->attribute, .standby = setting->standby}};
     copy(petition.addresses.peers, setting->address);
     copy(petition.addresses.clients, setting->client);
-    cv_roster_petition(raft, &petition, true);
+    cv_roster_petition(consensus, &petition, true);
 }
 
-void cv_roster_invite(struct cv_raft *raft, const struct cv_member_setting *setting)
+void cv_roster_invite(struct cv_consensus *consensus, const struct cv_member_setting *setting)
 {
-    petition_for(raft, setting, CV_CHANGE_JOIN);
+    petition_for(consensus, setting, CV_CHANGE_JOIN);
 }
 
 /* Where it is found is each node's own affair. */
-static void move(struct cv_raft *raft, const struct cv_member_setting *setting)
+static void move(struct cv_consensus *consensus, const struct cv_member_setting *setting)
 {
-    const struct cv_roster *roster = &raft->member->roster;
-    const cv_node node = cv_raft_node(raft, (uint64_t)setting->id + 1);
-    if (node == CV_NOBODY || node == roster->me || roster->addresses[node] != raft->addresses[node].peers)
+    const struct cv_roster *roster = &consensus->member->roster;
+    const cv_node node = cv_consensus_node(consensus, (uint64_t)setting->id + 1);
+    if (node == CV_NOBODY || node == roster->me || roster->addresses[node] != consensus->addresses[node].peers)
         return;
-    copy(raft->addresses[node].peers, setting->address);
-    copy(raft->addresses[node].clients, setting->client);
-    cv_peers_move(&raft->member->peers, node);
+    copy(consensus->addresses[node].peers, setting->address);
+    copy(consensus->addresses[node].clients, setting->client);
+    cv_peers_move(&consensus->member->peers, node);
 }
 
 /* Two with a tie-breaker are the same two for as long as they run. */
-int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after,
-                    struct cv_complaint *complaint)
+int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settings *before,
+                    const struct cv_settings *after, struct cv_complaint *complaint)
 {
     bool same = before->member_count == after->member_count;
     for (uint32_t i = 0; same && i < before->member_count; i++) {
@@ -433,7 +439,7 @@ int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before
         same = new &&new->attribute == before->members[i].attribute &&new->standby == before->members[i].standby;
     }
     const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
-    if (!raft->breaker)
+    if (!consensus->tie_breaker)
         return 0;
     if (memcmp(&old, &new, sizeof old) != 0)
         return cv_complain(complaint,
@@ -444,47 +450,49 @@ int cv_roster_check(const struct cv_raft *raft, const struct cv_settings *before
 }
 
 /* The file has another value than before: the group is asked for it. */
-static void petition_for_terms(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
+static void petition_for_terms(struct cv_consensus *consensus, const struct cv_settings *before,
+                               const struct cv_settings *after)
 {
     const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++)
         if (after->terms_given >> key & 1 && old.values[key] != new.values[key])
-            cv_roster_petition(raft,
+            cv_roster_petition(consensus,
                                &(const struct cv_petition){
                                    .change = {.kind = CV_CHANGE_TERM, .id = (cv_id)key, .attribute = new.values[key]}},
                                true);
 }
 
 /* Half a file must not dissolve a group: whoever is to leave is taken out by a command, one at a time. */
-static void tell_missing(const struct cv_raft *raft, const struct cv_settings *settings)
+static void tell_missing(const struct cv_consensus *consensus, const struct cv_settings *settings)
 {
-    const struct cv_roster *roster = &raft->member->roster;
-    for (cv_node node = 0; raft->seated && !settings->joins && node < roster->count; node++)
+    const struct cv_roster *roster = &consensus->member->roster;
+    for (cv_node node = 0; consensus->seated && !settings->joins && node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID && !find(settings, roster->ids[node]))
-            cv_diary_say(CV_DIARY_MEMBERS,
-                         "[members]: no line for node %u, which belongs to the group all the same; conclave leave %u "
-                         "takes it out",
-                         roster->ids[node], roster->ids[node]);
+            cv_log_say(CV_LOG_MEMBERS,
+                       "[members]: no line for node %u, which belongs to the group all the same; conclave leave %u "
+                       "takes it out",
+                       roster->ids[node], roster->ids[node]);
 }
 
-static void petition_for_members(struct cv_raft *raft, const struct cv_settings *before,
+static void petition_for_members(struct cv_consensus *consensus, const struct cv_settings *before,
                                  const struct cv_settings *after)
 {
     for (uint32_t i = 0; i < after->member_count; i++) {
         const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
         if (!old || old->attribute != new->attribute || old->standby != new->standby)
-            petition_for(raft, new, CV_CHANGE_JOIN);
+            petition_for(consensus, new, CV_CHANGE_JOIN);
         if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
-            move(raft, new);
+            move(consensus, new);
     }
-    tell_missing(raft, after);
+    tell_missing(consensus, after);
 }
 
-void cv_roster_reconfigure(struct cv_raft *raft, const struct cv_settings *before, const struct cv_settings *after)
+void cv_roster_reconfigure(struct cv_consensus *consensus, const struct cv_settings *before,
+                           const struct cv_settings *after)
 {
-    raft->settings = after;
-    petition_for_terms(raft, before, after);
-    petition_for_members(raft, before, after);
+    consensus->settings = after;
+    petition_for_terms(consensus, before, after);
+    petition_for_members(consensus, before, after);
 }
 
 /* ---- what the configuration was ---- */
@@ -508,18 +516,18 @@ static bool write_configuration(int file_number, const struct cv_settings *setti
     return fclose(file) == 0;
 }
 
-void cv_roster_remember(struct cv_raft *raft)
+void cv_roster_remember(struct cv_consensus *consensus)
 {
-    if (!raft->agreement)
+    if (!consensus->agreement)
         return;
-    const int directory = open(raft->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int directory = open(consensus->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory != -1)
         unlinkat(directory, NEW_MEMBERS, 0); /* what a crash has left behind; a link is not followed, either */
     const int file = directory == -1
                          ? -1
                          : openat(directory, NEW_MEMBERS, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (!write_configuration(file, raft->settings) || renameat(directory, NEW_MEMBERS, directory, MEMBERS))
-        cv_diary_say(CV_DIARY_NOT_WRITTEN, "%s/" MEMBERS ": cannot be written", raft->directory);
+    if (!write_configuration(file, consensus->settings) || renameat(directory, NEW_MEMBERS, directory, MEMBERS))
+        cv_log_say(CV_LOG_NOT_WRITTEN, "%s/" MEMBERS ": cannot be written", consensus->directory);
     if (directory != -1)
         close(directory);
 }
@@ -530,17 +538,17 @@ static const struct cv_algorithm *find_none(const char *name)
     return NULL;
 }
 
-void cv_roster_compare(struct cv_raft *raft)
+void cv_roster_compare(struct cv_consensus *consensus)
 {
     struct cv_settings before;
     struct cv_complaint complaint;
     char path[4096];
-    if (!raft->agreement)
+    if (!consensus->agreement)
         return;
-    snprintf(path, sizeof path, "%s/" MEMBERS, raft->directory);
+    snprintf(path, sizeof path, "%s/" MEMBERS, consensus->directory);
     cv_settings_init(&before, find_none);
-    if (raft->seated && !raft->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
-        petition_for_members(raft, &before, raft->settings);
+    if (consensus->seated && !consensus->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
+        petition_for_members(consensus, &before, consensus->settings);
     cv_settings_free(&before);
-    cv_roster_remember(raft);
+    cv_roster_remember(consensus);
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/parse.h"
-#include "live/diary.h"
 #include "live/member.h"
+#include "live/process/event_log.h"
 
 #define FILE_NAME "longest-ttl"
 #define HEAD "conclave longest-ttl 1 " /* 1 is the version of the file */
@@ -114,15 +114,15 @@ static void done(uv_work_t *request, int status)
         ceiling->writing = false;
         char why[160];
         snprintf(why, sizeof why, FILE_NAME ": %s", strerror(ceiling->error));
-        cv_member_fail(ceiling->member, CV_DIARY_DISK_FAILED, why);
+        cv_member_fail(ceiling->member, CV_LOG_DISK_FAILED, why);
         return;
     }
     written(ceiling);
 }
 
-static struct cv_breaker *breaker_of(const struct cv_ttl_ceiling *ceiling)
+static struct cv_tie_breaker *breaker_of(const struct cv_ttl_ceiling *ceiling)
 {
-    return ceiling->member->raft ? ceiling->member->raft->breaker : NULL;
+    return ceiling->member->consensus ? ceiling->member->consensus->tie_breaker : NULL;
 }
 
 static void written(struct cv_ttl_ceiling *ceiling)
@@ -142,7 +142,7 @@ static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms)
     ceiling->writing_ms = ms;
     if (breaker_of(ceiling)) {
         ceiling->writing = true;
-        cv_breaker_note_ttl(breaker_of(ceiling), ms);
+        cv_tie_breaker_note_ttl(breaker_of(ceiling), ms);
         return;
     }
     ceiling->writing = uv_queue_work(&ceiling->member->loop.uv, &ceiling->work, work, done) == 0;

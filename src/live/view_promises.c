@@ -4,7 +4,7 @@
 
 static cv_set next_members(const struct cv_member *member)
 {
-    return member->raft ? member->raft->assembly.agreed.members : member->council.next.members;
+    return member->consensus ? member->consensus->agreed_views.agreed.members : member->static_views.next.members;
 }
 
 uint64_t cv_recollection_grace_ms(const struct cv_member *member)
@@ -16,7 +16,7 @@ uint64_t cv_recollection_grace_ms(const struct cv_member *member)
 void cv_recollection_begin(struct cv_member *member, bool prepares)
 {
     struct cv_recollection *it = &member->recollection;
-    const uint64_t entry = member->raft ? member->raft->assembly.epoch : 0;
+    const uint64_t entry = member->consensus ? member->consensus->agreed_views.epoch : 0;
     const uint64_t prior = entry == it->entry ? it->prior : it->entry;
     *it = (struct cv_recollection){.prepares = prepares, .entry = entry, .prior = prior};
     if (prepares)
@@ -71,13 +71,13 @@ static bool meets_every_majority(cv_set who, cv_set voters)
 static bool is_enough(const struct cv_member *member, cv_set who)
 {
     const struct cv_recollection *it = &member->recollection;
-    if (!member->raft)
+    if (!member->consensus)
         return true;
-    const struct cv_seating *seating = &member->raft->assembly.agreed.seating;
-    for (cv_node node = 0; member->raft->breaker && node < member->roster.count; node++)
+    const struct cv_seating *seating = &member->consensus->agreed_views.agreed.seating;
+    for (cv_node node = 0; member->consensus->tie_breaker && node < member->roster.count; node++)
         if (cv_set_has(who, node) && it->epoch[node] == it->prior)
             return true;
-    return !member->raft->breaker && meets_every_majority(who, seating->voters) &&
+    return !member->consensus->tie_breaker && meets_every_majority(who, seating->voters) &&
            meets_every_majority(who, seating->former);
 }
 
@@ -153,7 +153,7 @@ void cv_recollection_settle(struct cv_member *member)
         last = cv_set_has(it->heard, node) && it->epoch[node] > last ? it->epoch[node] : last;
     const cv_set all = who_remembers(it, 0), latest = last ? who_remembers(it, last) : 0;
     /* In `group static` each side of a cut had a view of its own. */
-    const cv_set decisive = member->raft && latest && is_enough(member, latest) ? latest : 0;
+    const cv_set decisive = member->consensus && latest && is_enough(member, latest) ? latest : 0;
     if (!is_enough(member, all) && it->ceiling_ms > it->grace_ms)
         it->grace_ms = it->ceiling_ms;
     for (size_t i = 0; i < member->host.count; i++) {
@@ -164,7 +164,7 @@ void cv_recollection_settle(struct cv_member *member)
     }
 }
 
-/* Readers who are still inside go on together, in a generation of the new view's: cv_lending_resume(). */
+/* Readers who are still inside go on together, in a generation of the new view's: cv_sharing_resume(). */
 void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
 {
     struct cv_recollection *it = &member->recollection;
@@ -183,8 +183,9 @@ void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
     if (!grace_us)
         cv_ttl_ceiling_settle(&member->ceiling, longest_ms);
     member->grace_until_us = 0;
-    if (grace_us && member->raft)
-        member->grace_until_us = cv_loop_now() + cv_lease_long(&member->raft->lease.terms,
-                                                               cv_lease_long(&member->raft->lease.terms, grace_us));
+    if (grace_us && member->consensus)
+        member->grace_until_us =
+            cv_loop_now() +
+            cv_lease_long(&member->consensus->lease.terms, cv_lease_long(&member->consensus->lease.terms, grace_us));
     it->grace_ms = 0;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The council's decisions, carried out: the view ends, holders are reported and told of, the next view begins. */
+/*
+ * What static_views.c or agreed_views.c decides is done here: the view ends, holders are reported and told of, the next
+ * view begins.
+ */
 #include <time.h>
 
-#include "live/diary.h"
 #include "live/member.h"
+#include "live/process/event_log.h"
 
 #define FREED_EACH_TURN 256u
 #define RENEW_US 200000u /* until another view is asked for, after one that could not begin */
@@ -12,7 +15,7 @@ static void send_numbers(struct cv_member *member, cv_node to, enum cv_motion mo
                          const struct cv_instance *instance, const uint64_t *body, uint32_t count)
 {
     struct cv_frame frame = {
-        .type = CV_FRAME_COUNCIL, .kind = motion, .round = epoch, .words = 2 * count, .body = body};
+        .type = CV_FRAME_STATIC_VIEW, .kind = motion, .round = epoch, .words = 2 * count, .body = body};
     if (instance) {
         frame.subject = instance->subject;
         frame.fingerprint = instance->policy->fingerprint;
@@ -47,7 +50,7 @@ void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motio
 /* Has it just started, or lost what it held before it could report it? */
 static bool is_anew(const struct cv_member *member)
 {
-    return !member->host.view.epoch || (member->raft && member->raft->lapses != member->lapses);
+    return !member->host.view.epoch || (member->consensus && member->consensus->lapses != member->lapses);
 }
 
 /* How a member that says HOLDING does so, or that the frame is about a promise; behind PROMISED, who keeps it. */
@@ -95,7 +98,7 @@ static void end_view(void *context, bool prepares)
 static void freeze(void *context)
 {
     const struct cv_member *member = context;
-    end_view(context, member->council.promised_to == member->roster.me);
+    end_view(context, member->static_views.promised_to == member->roster.me);
 }
 
 /* HOLDING or HELD. */
@@ -212,7 +215,7 @@ static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv
 static void install(void *context, const struct cv_view *view)
 {
     struct cv_member *member = context;
-    struct cv_host *host = &member->host;
+    struct cv_algorithm_host *host = &member->host;
     const cv_set missing = host->view.members & (~view->members | member->anew);
     const bool lost = missing || is_anew(member);
     cv_recollection_settle(member);
@@ -226,23 +229,23 @@ static void install(void *context, const struct cv_view *view)
     }
     cv_loop_defer(&member->loop, &member->free_ended);
     member->peers.epoch = view->epoch;
-    if (member->raft)
-        cv_raft_began(member->raft);
+    if (member->consensus)
+        cv_consensus_began(member->consensus);
     member->began_us = cv_loop_now();
     member->lost_us = lost ? member->began_us : member->lost_us;
-    member->lapses = member->raft ? member->raft->lapses : 0;
+    member->lapses = member->consensus ? member->consensus->lapses : 0;
     if (member->recorder.view)
         member->recorder.view(member->recorder.context, view);
-    char ids[CV_DIARY_IDS_BYTES];
-    cv_note(CV_DIARY_VIEW_BEGUN, {"epoch", .number = view->epoch},
-            {"members", .text = cv_diary_ids(&member->roster, view->members, ids)},
-            {"coordinator", .number = member->roster.ids[view->coordinator]});
+    char ids[CV_LOG_IDS_BYTES];
+    cv_log(CV_LOG_VIEW_BEGUN, {"epoch", .number = view->epoch},
+           {"members", .text = cv_log_ids(&member->roster, view->members, ids)},
+           {"coordinator", .number = member->roster.ids[view->coordinator]});
     const uint64_t grace_ms = cv_recollection_grace_ms(member);
     if (grace_ms)
-        cv_note(CV_DIARY_GRACE, {"left_ms", .number = grace_ms},
-                {"message", .text =
-                                "too many members have forgotten what they promised; for so long only clients who held "
-                                "a lock get it, new grants wait"});
+        cv_log(CV_LOG_GRACE, {"left_ms", .number = grace_ms},
+               {"message", .text =
+                               "too many members have forgotten what they promised; for so long only clients who held "
+                               "a lock get it, new grants wait"});
     for (size_t i = 0; i < host->count; i++)
         if (host->all[i]->flags & CV_HEIR)
             cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);
@@ -252,7 +255,7 @@ static void install(void *context, const struct cv_view *view)
     for (size_t i = 0; i < host->count; i++)
         if (cv_instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
-    cv_mail_catch_up(member);
+    cv_dispatch_catch_up(member);
     if (member->user.began)
         member->user.began(member->user.context);
     cv_member_trust(member, expected);
@@ -290,15 +293,15 @@ void cv_views_crowded(void *context)
 void cv_views_renew(struct cv_member *member)
 {
     const struct cv_view *view = &member->host.view;
-    if (member->raft) {
-        cv_raft_refresh(member->raft);
+    if (member->consensus) {
+        cv_consensus_refresh(member->consensus);
         return;
     }
     if (view->coordinator != member->roster.me) {
         put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
         return;
     }
-    cv_council_renew(&member->council);
+    cv_static_views_renew(&member->static_views);
     cv_member_reconsider(member);
 }
 
@@ -309,39 +312,39 @@ static uint64_t unix_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-const struct cv_council_calls cv_views_calls = {
+const struct cv_static_views_calls cv_views_calls = {
     .send = put_forward, .freeze = freeze, .report = report, .tell = tell, .install = install, .unix_ms = unix_ms};
 
-const struct cv_assembly_calls cv_views_assembly_calls = {
+const struct cv_agreed_views_calls cv_views_assembly_calls = {
     .send = put_motion, .freeze = end_view, .report = report, .tell = tell, .install = install};
 
 static void on_assembly(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    struct cv_assembly *assembly = &member->raft->assembly;
+    struct cv_agreed_views *agreed_views = &member->consensus->agreed_views;
     const enum cv_motion motion = frame->kind;
     const uint64_t number = cv_frame_number(frame, 0);
     if (motion == CV_MOTION_STEP_DOWN)
-        cv_assembly_step_down(assembly, cv_raft_node(member->raft, number + 1), cv_loop_boot());
+        cv_agreed_views_step_down(agreed_views, cv_consensus_node(member->consensus, number + 1), cv_loop_boot());
     else if (motion == CV_MOTION_WELCOME)
-        cv_founding_welcome(member->raft, frame);
+        cv_founding_welcome(member->consensus, frame);
     else if (motion == CV_MOTION_FOUND)
-        cv_founding_hear(member->raft, from, frame);
+        cv_founding_hear(member->consensus, from, frame);
     else if (motion == CV_MOTION_CHANGE)
-        cv_roster_hear(member->raft, frame);
+        cv_roster_hear(member->consensus, frame);
     else if (motion == CV_MOTION_LEAVE)
-        cv_raft_left(member->raft, from);
+        cv_consensus_forget_peer(member->consensus, from);
     else if (motion == CV_MOTION_RENEW && frame->round == member->host.view.epoch)
-        cv_assembly_renew(assembly, cv_loop_boot());
+        cv_agreed_views_renew(agreed_views, cv_loop_boot());
     else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
-        cv_assembly_hear(assembly, from, motion, frame->round, number, cv_loop_boot());
-    else if (cv_assembly_awaits(assembly, motion, from, frame->round))
+        cv_agreed_views_hear(agreed_views, from, motion, frame->round, number, cv_loop_boot());
+    else if (cv_agreed_views_awaits(agreed_views, motion, from, frame->round))
         on_holder(member, frame, from);
 }
 
 void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const enum cv_motion motion = frame->kind;
-    if (member->raft) {
+    if (member->consensus) {
         on_assembly(member, from, frame);
         return;
     }
@@ -350,12 +353,12 @@ void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_fram
                                  .base = cv_frame_number(frame, 1),
                                  .coordinator = (cv_node)cv_frame_number(frame, 2)};
     if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
-        if (cv_council_awaits(&member->council, motion, from, frame->round))
+        if (cv_static_views_awaits(&member->static_views, motion, from, frame->round))
             on_holder(member, frame, from);
     } else if (motion <= CV_MOTION_RENEW &&
                (motion != CV_MOTION_INSTALL ||
                 (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
-        if (cv_council_hear(&member->council, from, motion, &view))
+        if (cv_static_views_hear(&member->static_views, from, motion, &view))
             cv_member_reconsider(member);
     }
 }

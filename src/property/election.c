@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
-#include "core/label.h"
+#include "core/scenario/label.h"
 #include "property/property.h"
 
 /* What one connected part of the network came to. Usually the only one. */

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
-#include "core/label.h"
+#include "core/scenario/label.h"
 #include "property/property.h"
 
 /* A critical section: who entered, in the order of entering; behind them who did not, in that of asking. */

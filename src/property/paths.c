@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "core/error.h"
-#include "core/graph_paths.h"
-#include "core/label.h"
+#include "core/graph/graph_paths.h"
+#include "core/scenario/label.h"
 #include "property/property.h"
 
 struct reference {

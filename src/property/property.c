@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "property/property.h"
-#include "core/label.h"
+#include "core/scenario/label.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_PROPERTY_PROPERTY_H
 #define CONCLAVE_PROPERTY_PROPERTY_H
 
-#include "core/theory.h"
+#include "core/formula/theory.h"
 #include "property/run.h"
 
 enum cv_verdict { CV_HELD, CV_VIOLATED, CV_UNFINISHED, CV_DISCLAIMED };

@@ -6,7 +6,7 @@
 #ifndef CONCLAVE_PROPERTY_RUN_H
 #define CONCLAVE_PROPERTY_RUN_H
 
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 
 /* Where a node stands. */
 struct cv_standing {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/label.h"
-#include "core/lockstep.h"
+#include "core/scenario/label.h"
+#include "core/scenario/synchronous_run.h"
 #include "property/property.h"
 
 static struct cv_name name_of(const struct cv_run *run, cv_node node)

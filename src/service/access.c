@@ -2,7 +2,7 @@
 /* Who may do what: a session has an identity, from TLS or by AUTH, and with it an ACL. */
 #include <stdio.h>
 
-#include "live/tls.h"
+#include "live/net/tls_stream.h"
 #include "service/service.h"
 
 bool cv_access_allowed(struct cv_session *session, enum cv_right right, struct cv_text name)

@@ -146,7 +146,7 @@ static void limit_wait(struct cv_session *session, const struct wish *wish)
     struct cv_service *service = session->service;
     struct cv_wait *wait = &session->wait;
     const bool asks = cv_set_count(service->host->view.members) > 1 &&
-                      (wait->lock->lending.asked || !cv_attempt_is_hopeless(wait->lock, wait->shared));
+                      (wait->lock->sharing.asked || !cv_try_lock_is_hopeless(wait->lock, wait->shared));
     const uint64_t patience_us = wait->tries ? service->member->try_us : wish->wait_ms * 1000;
     if (wait->tries && !asks) {
         cv_session_in_vain(wait);
@@ -154,14 +154,14 @@ static void limit_wait(struct cv_session *session, const struct wish *wish)
     }
     cv_alarm_set(service->alarms, &wait->alarm, service->host->calls.now() + patience_us);
     if (wait->tries)
-        cv_attempt_ask(wait);
+        cv_try_lock_ask(wait);
 }
 
 /* Who only tries is told so as soon as the lease is over, who waits a little later. */
 static bool is_without_quorum(const struct cv_member *member, bool tries)
 {
-    const struct cv_raft *raft = member->raft;
-    return raft && (raft->without || (tries && raft->lapses && !cv_raft_leased(raft)));
+    const struct cv_consensus *consensus = member->consensus;
+    return consensus && (consensus->without || (tries && consensus->lapses && !cv_consensus_leased(consensus)));
 }
 
 static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
@@ -242,27 +242,27 @@ int64_t cv_command_renew(struct cv_hold *hold)
     if (!hold)
         return -1;
     const struct cv_service *service = hold->lock->service;
-    const struct cv_raft *raft = service->member->raft;
+    const struct cv_consensus *consensus = service->member->consensus;
     if (hold->ttl_ms) {
         cv_lock_extend(hold);
         cv_member_record_grant(service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_RENEWED, hold->ttl_ms);
         return (int64_t)hold->ttl_ms;
     }
-    if (raft)
-        hold->promised_us = service->host->calls.now() + cv_raft_left_us(raft);
-    return raft ? cv_raft_left_ms(raft) : INT64_MAX;
+    if (consensus)
+        hold->promised_us = service->host->calls.now() + cv_consensus_left_us(consensus);
+    return consensus ? cv_consensus_left_ms(consensus) : INT64_MAX;
 }
 
-void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order)
+void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order)
 {
     struct cv_service *service = session->service;
     struct cv_wait *wait = &session->wait;
     const enum cv_subject subject = order->kinds & CV_HOLD_LOCK ? CV_SUBJECT_LOCK : CV_SUBJECT_LEADER;
     struct cv_lock *lock = cv_lock_open(service, subject, name);
-    cv_errand_drop(session);
+    cv_peer_request_drop(session);
     if (!lock || order->fence >= service->host->view.base) {
-        cv_errand_answer(session, true, -1); /* of a view that has yet to begin */
+        cv_peer_request_answer(session, true, -1); /* of a view that has yet to begin */
         return;
     }
     *wait = (struct cv_wait){.alarm = wait->alarm,
@@ -278,7 +278,7 @@ void cv_command_claim(struct cv_session *session, struct cv_text name, const str
 }
 
 /* The granting session may end or renew it by its fence alone, everybody else who shows the secret, by any member. */
-static bool read_order(struct cv_session *session, words command, struct cv_errand_order *order)
+static bool read_order(struct cv_session *session, words command, struct cv_peer_request_order *order)
 {
     if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
         return false;
@@ -309,29 +309,29 @@ static bool read_order(struct cv_session *session, words command, struct cv_erra
 
 static void run_unlock(struct cv_session *session, words command)
 {
-    struct cv_errand_order order = {.kinds = CV_HOLD_LOCK};
+    struct cv_peer_request_order order = {.kinds = CV_HOLD_LOCK};
     if (read_order(session, command, &order))
-        cv_errand_run(session, command->word[1], &order);
+        cv_peer_request_run(session, command->word[1], &order);
 }
 
 static void run_renew(struct cv_session *session, words command)
 {
-    struct cv_errand_order order = {.renews = true};
+    struct cv_peer_request_order order = {.renews = true};
     if (cv_acl_allows(session->acl, CV_MAY_LOCK, command->word[1]))
         order.kinds |= CV_HOLD_LOCK;
     if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]))
         order.kinds |= CV_HOLD_LEADER;
     if ((order.kinds || cv_access_allowed(session, CV_MAY_LOCK, command->word[1])) &&
         read_order(session, command, &order))
-        cv_errand_run(session, command->word[1], &order);
+        cv_peer_request_run(session, command->word[1], &order);
 }
 
 static void run_resign(struct cv_session *session, words command)
 {
-    struct cv_errand_order order = {.kinds = CV_HOLD_LEADER};
+    struct cv_peer_request_order order = {.kinds = CV_HOLD_LEADER};
     if (command->count > 2) {
         if (read_order(session, command, &order))
-            cv_errand_run(session, command->word[1], &order);
+            cv_peer_request_run(session, command->word[1], &order);
         return;
     }
     if (!is_name(session, command->word[1]))
@@ -349,7 +349,7 @@ static void run_resign(struct cv_session *session, words command)
 static void run_leader(struct cv_session *session, words command)
 {
     if (is_name(session, command->word[1]))
-        cv_facts_leader(session, cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
+        cv_info_leader(session, cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
 }
 
 static bool is_observed(const struct cv_session *session, const struct cv_lock *lock)
@@ -367,7 +367,7 @@ static void run_observe(struct cv_session *session, words command)
         return;
     const struct cv_lock *known = cv_lock_find(service, CV_SUBJECT_LEADER, command->word[1]);
     if (known && is_observed(session, known)) {
-        cv_facts_leader(session, known);
+        cv_info_leader(session, known);
         return;
     }
     if (session->observing >= service->limits->observed_each || service->observing >= service->limits->observed) {
@@ -390,7 +390,7 @@ static void run_observe(struct cv_session *session, words command)
     lock->watches = session->watches = watch;
     session->observing++;
     service->observing++;
-    cv_facts_leader(session, lock);
+    cv_info_leader(session, lock);
 }
 
 static void run_unobserve(struct cv_session *session, words command)
@@ -418,7 +418,7 @@ static void run_step_down(struct cv_session *session, words command)
     const struct cv_member *member = session->service->member;
     const struct cv_roster *roster = &member->roster;
     cv_node to = CV_NOBODY;
-    if (!member->raft) {
+    if (!member->consensus) {
         cv_resp_error(&session->out, "ERR STEPDOWN: the group's election decides where the views are not agreed");
         return;
     }
@@ -433,7 +433,7 @@ static void run_step_down(struct cv_session *session, words command)
             return;
         }
     }
-    if (cv_raft_step_down(member->raft, to))
+    if (cv_consensus_step_down(member->consensus, to))
         cv_resp_status(&session->out, "OK");
     else
         cv_resp_error(&session->out, "NOQUORUM nobody can take over now");
@@ -471,7 +471,7 @@ static bool hello_options(struct cv_session *session, words command)
 static void run_hello(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
-    const struct cv_host *host = session->service->host;
+    const struct cv_algorithm_host *host = session->service->host;
     if (command->count > 1) {
         uint64_t protocol;
         if (!cv_parse_number(command->word[1], 9, &protocol) || protocol < 2 || protocol > 3) {
@@ -541,8 +541,8 @@ static const struct {
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
     {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
     {"LOCKS", 1, 2, cv_listing_begin, false, CV_MAY_TALK, true},
-    {"VIEW", 1, 1, cv_facts_view, false, CV_MAY_ADMIN, true},
-    {"INFO", 1, 2, cv_facts_info, false, CV_MAY_ADMIN, true},
+    {"VIEW", 1, 1, cv_info_view, false, CV_MAY_ADMIN, true},
+    {"INFO", 1, 2, cv_info_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
     {"TERMS", 1, 3, cv_membership_terms, false, CV_MAY_ADMIN, false},
     {"REPLACE", 2, 2, cv_membership_replace, false, CV_MAY_ADMIN, false},
@@ -561,8 +561,8 @@ void cv_command_run(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;
-    if (session->service->member->raft)
-        cv_raft_look(session->service->member->raft);
+    if (session->service->member->consensus)
+        cv_consensus_look(session->service->member->consensus);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!cv_resp_is(command->word[0], commands[i].name))
             continue;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/tls.h"
+#include "live/net/tls_stream.h"
 #include "service/numbers.h"
 
 #define REQUEST_BYTES 8192u

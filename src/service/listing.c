@@ -121,7 +121,7 @@ static void look_at(struct cv_listing *listing, const struct cv_instance *instan
         return;
     if (listing->pattern && !cv_glob_fits(listing->pattern, name))
         return;
-    cv_facts_lock(&listing->out, lock);
+    cv_info_lock(&listing->out, lock);
     listing->count++;
     listing->failed |= listing->out.full;
     if (listing->out.length >= PART_BYTES)
@@ -130,7 +130,7 @@ static void look_at(struct cv_listing *listing, const struct cv_instance *instan
 
 void cv_listing_moved(struct cv_service *service, const struct cv_instance *gone)
 {
-    const struct cv_host *host = service->host;
+    const struct cv_algorithm_host *host = service->host;
     const size_t last = host->count; /* where the one that has taken its place was */
     for (struct cv_listing *it = service->listings; it; it = it->next) {
         if (it->whole || gone->place >= it->cursor)
@@ -193,7 +193,7 @@ static void finish(struct cv_listing *listing)
 static void work(struct cv_chore *chore)
 {
     struct cv_listing *listing = (struct cv_listing *)(void *)chore;
-    const struct cv_host *host = listing->session->service->host;
+    const struct cv_algorithm_host *host = listing->session->service->host;
     if (listing->whole) { /* there is more of it than one turn may send */
         cv_stream_mark(&listing->session->stream);
         return;

@@ -18,7 +18,7 @@ static struct cv_lock *lock_of(const struct cv_instance *instance)
     return instance->user;
 }
 
-static void tell(void *context, cv_node to, const struct cv_lending_word *word)
+static void tell(void *context, cv_node to, const struct cv_sharing_word *word)
 {
     const struct cv_lock *lock = context;
     struct cv_service *service = lock->service;
@@ -28,7 +28,7 @@ static void tell(void *context, cv_node to, const struct cv_lending_word *word)
                                      .value = word->first};
     const cv_set told =
         cv_member_notify(service->member, to, lock->instance->subject, cv_instance_name(lock->instance), &notice);
-    service->lending_notices += cv_set_count(told);
+    service->sharing_notices += cv_set_count(told);
 }
 
 struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
@@ -48,10 +48,10 @@ struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject
     *lock = (struct cv_lock){.service = service,
                              .instance = instance,
                              .chore.run = serve_on,
-                             .lending = {.tell = tell, .context = lock, .me = service->host->roster->me}};
-    cv_lending_forget(&lock->lending);
+                             .sharing = {.tell = tell, .context = lock, .me = service->host->roster->me}};
+    cv_sharing_forget(&lock->sharing);
     lock->balloted = subject == CV_SUBJECT_LEADER &&
-                     cv_host_policy(service->host, CV_SUBJECT_BALLOT, instance->name) < service->host->policy_count;
+                     cv_host_policy(service->host, CV_SUBJECT_ELECTION, instance->name) < service->host->policy_count;
     instance->user = lock;
     return lock;
 }
@@ -166,10 +166,10 @@ void cv_lock_ended(void *context, struct cv_instance *instance)
 void cv_lock_extend(struct cv_hold *hold)
 {
     const struct cv_service *service = hold->lock->service;
-    const struct cv_raft *raft = service->member->raft;
+    const struct cv_consensus *consensus = service->member->consensus;
     uint64_t ttl_us = hold->ttl_ms * 1000;
-    if (raft)
-        ttl_us = cv_lease_long(&raft->lease.terms, cv_lease_long(&raft->lease.terms, ttl_us));
+    if (consensus)
+        ttl_us = cv_lease_long(&consensus->lease.terms, cv_lease_long(&consensus->lease.terms, ttl_us));
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
@@ -192,7 +192,7 @@ void cv_lock_inherit(struct cv_lock *lock, const struct cv_promise *promise)
 {
     struct cv_hold *hold = new_hold(lock->service);
     if (!hold) {
-        cv_member_fail(lock->service->member, CV_DIARY_MEMORY, "no memory for a hold that was promised to last");
+        cv_member_fail(lock->service->member, CV_LOG_MEMORY, "no memory for a hold that was promised to last");
         return;
     }
     *hold = (struct cv_hold){.fence = promise->fence,
@@ -260,7 +260,7 @@ static struct cv_queue queue_of(const struct cv_lock *lock)
         first = NULL;
     return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
                              .wants = lock->instance->flags & CV_WANTS,
-                             .waits = first && cv_ballot_won(lock),
+                             .waits = first && cv_named_election_won(lock),
                              .reader = first && first->shared,
                              .firm = first && !first->tries,
                              .shared = lock->holds && lock->holds->shared,
@@ -271,13 +271,13 @@ static struct cv_queue queue_of(const struct cv_lock *lock)
 /* What is to be reported when the view ends. */
 static void note_sharing(struct cv_lock *lock)
 {
-    const struct cv_lending *lending = &lock->lending;
+    const struct cv_sharing *sharing = &lock->sharing;
     struct cv_instance *instance = lock->instance;
-    instance->sharing = lending->shares || lending->borrows ? lending->generation : 0;
+    instance->sharing = sharing->shares || sharing->borrows ? sharing->generation : 0;
     instance->flags &= ~(uint32_t)CV_BORROWS;
-    if (lending->borrows) {
+    if (sharing->borrows) {
         instance->flags |= CV_BORROWS;
-        instance->fence = lending->entry;
+        instance->fence = sharing->entry;
     }
 }
 
@@ -285,7 +285,7 @@ static enum cv_turn take_turn(struct cv_lock *lock)
 {
     struct cv_service *service = lock->service;
     const struct cv_queue queue = queue_of(lock);
-    const enum cv_turn turn = cv_lending_turn(&lock->lending, &queue);
+    const enum cv_turn turn = cv_sharing_turn(&lock->sharing, &queue);
     struct cv_hold *hold = turn == CV_TURN_GRANT ? new_hold(service) : NULL;
     if (turn == CV_TURN_GRANT && !hold) {
         struct cv_wait *wait = lock->first;
@@ -293,7 +293,7 @@ static enum cv_turn take_turn(struct cv_lock *lock)
         cv_session_no_memory(wait);
     }
     if (hold)
-        grant(lock, lock->first, hold, cv_lending_grant(&lock->lending, &queue));
+        grant(lock, lock->first, hold, cv_sharing_grant(&lock->sharing, &queue));
     note_sharing(lock);
     if (turn == CV_TURN_LEAVE)
         cv_host_release(service->host, lock->instance);
@@ -307,7 +307,7 @@ void cv_lock_serve(struct cv_lock *lock)
     if (!cv_host_ready(lock->service->host))
         return;
     if (cv_member_serves(lock->service->member))
-        cv_ballot_update(lock);
+        cv_named_election_update(lock);
     uint32_t granted = 0;
     for (enum cv_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != CV_TURN_REST;)
         granted += turn == CV_TURN_GRANT;
@@ -327,11 +327,11 @@ static void serve_on(struct cv_chore *chore)
 void cv_lock_entered(struct cv_instance *instance)
 {
     struct cv_lock *lock = lock_of(instance);
-    const struct cv_host *host = instance->host;
+    const struct cv_algorithm_host *host = instance->host;
     const uint64_t count = instance->fence & ENTRY_MASK;
     lock->entries = count > lock->entries ? count : lock->entries + 1;
     lock->spent = lock->entries >= cv_view_entries(&host->view);
-    cv_lending_enter(&lock->lending, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
+    cv_sharing_enter(&lock->sharing, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
                      instance->fence);
     if (lock->spent)
         cv_views_renew(lock->service->member);
@@ -339,16 +339,16 @@ void cv_lock_entered(struct cv_instance *instance)
 }
 
 /* Who lends has nothing but fences of its own entry to lend. */
-void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word)
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_sharing_word *word)
 {
     const struct cv_queue queue = queue_of(lock);
-    struct cv_lending_word heard = *word;
-    if (word->notice == CV_LENDING_LEND &&
+    struct cv_sharing_word heard = *word;
+    if (word->notice == CV_SHARING_LEND &&
         !cv_view_is_entry_of(&lock->service->host->view, word->first, CV_LOAN, from)) {
-        heard.notice = CV_LENDING_REFUSE;
+        heard.notice = CV_SHARING_REFUSE;
         cv_peers_cut_off(&lock->service->member->peers, from, "it lends fences that are not its own");
     }
-    cv_lending_hear(&lock->lending, &queue, from, &heard);
+    cv_sharing_hear(&lock->sharing, &queue, from, &heard);
     cv_lock_serve(lock);
 }
 
@@ -413,7 +413,7 @@ void cv_lock_abandon(struct cv_lock *lock)
     }
     if (lock->holds)
         return;
-    cv_lending_forget(&lock->lending);
+    cv_sharing_forget(&lock->sharing);
     note_sharing(lock);
     instance->flags &= ~(uint32_t)CV_INSIDE;
 }
@@ -488,7 +488,7 @@ void cv_lock_resume(struct cv_instance *instance)
     find_losses(lock);
     cv_ttl_inherit(lock);
     const struct cv_queue queue = queue_of(lock);
-    cv_lending_resume(&lock->lending, &queue, instance->holder, instance->sharers,
+    cv_sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers,
                       cv_view_fence(&instance->host->view, 0, instance->holder == CV_NOBODY ? me : instance->holder),
                       instance->fence);
     cv_leader_resume(lock);

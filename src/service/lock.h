@@ -7,15 +7,15 @@
  * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again behind the other nodes: a
  * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever.
  * Where an election chooses between candidates, a node asks to enter only while its own candidate is the elected one,
- * and lets in one of them at a time. Clients that share hold it together, on all nodes (service/lending.h), as long as
+ * and lets in one of them at a time. Clients that share hold it together, on all nodes (service/sharing.h), as long as
  * nobody waits who does not want to share.
  */
 #ifndef CONCLAVE_SERVICE_LOCK_H
 #define CONCLAVE_SERVICE_LOCK_H
 
-#include "live/host.h"
-#include "live/loop.h"
-#include "service/lending.h"
+#include "live/host/host.h"
+#include "live/net/loop.h"
+#include "service/sharing.h"
 
 #define CV_HANDOFFS 16u
 
@@ -86,7 +86,7 @@ struct cv_lock {
     uint64_t waiting, holding;
     uint64_t entries; /* of this node in this view: the count of the last */
     bool spent;       /* the view has no more fences for it */
-    struct cv_lending lending;
+    struct cv_sharing sharing;
 
     struct cv_leader leader; /* elections: the latest this node has heard of */
     cv_set unaware;          /* members who have yet to say that they know its end */
@@ -123,12 +123,12 @@ struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence);
 /* ---- ballot.c ---- */
 
 /* Tells the others if this node has a better candidate now, or a worse one, or none. */
-void cv_ballot_update(struct cv_lock *lock);
+void cv_named_election_update(struct cv_lock *lock);
 /* Has this node's candidate been elected? */
-bool cv_ballot_won(const struct cv_lock *lock);
+bool cv_named_election_won(const struct cv_lock *lock);
 /* Another node has a candidate, or has none any more. */
-void cv_ballot_heard(struct cv_lock *lock, cv_node from, uint32_t attribute);
-void cv_ballot_elected(void *context, struct cv_instance *ballot);
+void cv_named_election_heard(struct cv_lock *lock, cv_node from, uint32_t attribute);
+void cv_named_election_elected(void *context, struct cv_instance *ballot);
 
 /* ---- what the member tells ---- */
 
@@ -139,7 +139,7 @@ void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in wa
 bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_ended(void *context, struct cv_instance *instance);
 /* Another member says something about readers. */
-void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_lending_word *word);
+void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_sharing_word *word);
 
 /* ---- leader.c ---- */
 

@@ -5,23 +5,23 @@
 #include <string.h>
 
 #include "core/parse.h"
-#include "live/settings.h"
+#include "live/settings/settings.h"
 #include "service/service.h"
 
-static struct cv_raft *raft_of(struct cv_session *session, const char *command)
+static struct cv_consensus *raft_of(struct cv_session *session, const char *command)
 {
     struct cv_member *member = session->service->member;
-    if (member->raft && !member->raft->breaker && member->peers.list)
-        return member->raft;
+    if (member->consensus && !member->consensus->tie_breaker && member->peers.list)
+        return member->consensus;
     cv_resp_error(&session->out, "ERR %s: the members of this group are those of its configuration", command);
     return NULL;
 }
 
-static void ask_for(struct cv_session *session, struct cv_raft *raft, const struct cv_petition *petition)
+static void ask_for(struct cv_session *session, struct cv_consensus *consensus, const struct cv_petition *petition)
 {
-    if (!cv_raft_leased(raft))
+    if (!cv_consensus_leased(consensus))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_roster_petition(raft, petition, false))
+    else if (!cv_roster_petition(consensus, petition, false))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
         cv_resp_status(&session->out, "OK");
@@ -82,10 +82,10 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
 
 void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_raft *raft = raft_of(session, "JOIN");
+    struct cv_consensus *consensus = raft_of(session, "JOIN");
     struct cv_petition petition = {.change.kind = CV_CHANGE_JOIN};
     uint64_t id = 0;
-    if (!raft)
+    if (!consensus)
         return;
     if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
         !take_addresses(command->word[2], petition.addresses.peers)) {
@@ -99,17 +99,17 @@ void cv_membership_join(struct cv_session *session, const struct cv_resp_command
         cv_resp_error(&session->out, "ERR JOIN: expected CLIENT address, ATTRIBUTE number or STANDBY");
         return;
     }
-    ask_for(session, raft, &petition);
+    ask_for(session, consensus, &petition);
 }
 
 void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_raft *raft = raft_of(session, "LEAVE");
+    struct cv_consensus *consensus = raft_of(session, "LEAVE");
     const struct cv_roster *roster = &session->service->member->roster;
     uint64_t id = roster->ids[roster->me];
-    if (!raft)
+    if (!consensus)
         return;
-    struct cv_seating seating = raft->assembly.agreed.seating;
+    struct cv_seating seating = consensus->agreed_views.agreed.seating;
     struct cv_petition petition = {.change.kind = CV_CHANGE_LEAVE};
     const bool known = command->count < 2 || cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
     petition.change.id = (cv_id)id;
@@ -122,7 +122,7 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
                           seating.voters & seating.present))
         cv_resp_error(&session->out, "ERR LEAVE: of the others who vote no majority is there; start them first");
     else
-        ask_for(session, raft, &petition);
+        ask_for(session, consensus, &petition);
 }
 
 /* ---- REPLACE ---- */
@@ -130,13 +130,13 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
 /* Whoever is there has its directory, and is not to be replaced by mistake. */
 void cv_membership_replace(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_raft *raft = raft_of(session, "REPLACE");
+    struct cv_consensus *consensus = raft_of(session, "REPLACE");
     const struct cv_member *member = session->service->member;
     uint64_t id = 0;
-    if (!raft)
+    if (!consensus)
         return;
     const bool number = cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
-    const cv_node node = number ? cv_raft_node(raft, id + 1) : CV_NOBODY;
+    const cv_node node = number ? cv_consensus_node(consensus, id + 1) : CV_NOBODY;
     if (node == CV_NOBODY)
         cv_resp_error(&session->out, "ERR REPLACE '%s': expected the id of a member; conclave join adds a new one",
                       cv_brief_text(command->word[1]).text);
@@ -145,9 +145,9 @@ void cv_membership_replace(struct cv_session *session, const struct cv_resp_comm
                       "ERR REPLACE: node %llu is there, with the directory it had; there is nothing to "
                       "replace",
                       (unsigned long long)id);
-    else if (!cv_raft_leased(raft))
+    else if (!cv_consensus_leased(consensus))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_roster_replace(raft, node))
+    else if (!cv_roster_replace(consensus, node))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
         cv_resp_integer(&session->out, member->roster.known[node].directory);
@@ -155,36 +155,37 @@ void cv_membership_replace(struct cv_session *session, const struct cv_resp_comm
 
 /* ---- TERMS ---- */
 
-static void tell_terms(struct cv_session *session, const struct cv_raft *raft)
+static void tell_terms(struct cv_session *session, const struct cv_consensus *consensus)
 {
-    const struct cv_terms *terms = &raft->assembly.agreed.seating.terms;
+    const struct cv_terms *terms = &consensus->agreed_views.agreed.seating.terms;
     cv_resp_map(&session->out, CV_TERMS);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
         /* While a view is beginning not all go by them yet. */
-        const bool counts = !raft->assembly.frozen && raft->assembly.view.epoch == raft->assembly.epoch;
+        const bool counts =
+            !consensus->agreed_views.frozen && consensus->agreed_views.view.epoch == consensus->agreed_views.epoch;
         cv_resp_word(&session->out, cv_term_name(key));
         cv_resp_integer(&session->out, counts ? (int64_t)terms->values[key] : -1);
     }
 }
 
 /* A member renews its lease with its heartbeats. */
-static bool is_too_short(const struct cv_raft *raft, enum cv_term_key key, uint32_t value)
+static bool is_too_short(const struct cv_consensus *consensus, enum cv_term_key key, uint32_t value)
 {
-    return key == CV_TERM_LEASE && value < 3 * raft->settings->heartbeat_ms;
+    return key == CV_TERM_LEASE && value < 3 * consensus->settings->heartbeat_ms;
 }
 
 void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_raft *raft = session->service->member->raft;
+    struct cv_consensus *consensus = session->service->member->consensus;
     struct cv_petition petition = {.change.kind = CV_CHANGE_TERM};
     struct cv_complaint complaint;
     char name[32], text[32];
-    if (!raft || (raft->breaker && command->count > 1)) {
+    if (!consensus || (consensus->tie_breaker && command->count > 1)) {
         cv_resp_error(&session->out, "ERR TERMS: the settings of this group are those of its configuration");
         return;
     }
     if (command->count < 3) {
-        tell_terms(session, raft);
+        tell_terms(session, consensus);
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)command->word[1].length, command->word[1].start);
@@ -197,11 +198,11 @@ void cv_membership_terms(struct cv_session *session, const struct cv_resp_comman
     }
     if (cv_term_parse(key, text, &petition.change.attribute, &complaint))
         cv_resp_error(&session->out, "ERR TERMS: %s", complaint.text);
-    else if (is_too_short(raft, key, petition.change.attribute))
+    else if (is_too_short(consensus, key, petition.change.attribute))
         cv_resp_error(&session->out, "ERR TERMS: [group] lease = %s: expected at least three heartbeats, %llu", text,
-                      3 * (unsigned long long)raft->settings->heartbeat_ms);
+                      3 * (unsigned long long)consensus->settings->heartbeat_ms);
     else {
         petition.change.id = (cv_id)key;
-        ask_for(session, raft, &petition);
+        ask_for(session, consensus, &petition);
     }
 }

@@ -106,7 +106,8 @@ static void write_peers(FILE *file, const struct cv_service *service)
 
 /* ---- messages, as the texts count them: none to oneself ---- */
 
-static void write_messages(FILE *file, const struct cv_host *host, const char *metric, const char *help, bool sent)
+static void write_messages(FILE *file, const struct cv_algorithm_host *host, const char *metric, const char *help,
+                           bool sent)
 {
     write_head(file, metric, "counter", help);
     for (uint32_t i = 0; i < host->policy_count; i++) {

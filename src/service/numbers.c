@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "group/disk.h"
-#include "live/pulse.h"
+#include "group/raft/disk.h"
+#include "live/net/pulse.h"
 
 #define AT(field) offsetof(struct cv_numbers, field)
 
@@ -77,7 +77,7 @@ const struct cv_number cv_number_table[] = {
     {"locks", "losses", "conclave_losses_total", "Of those, lost: with the lease, a view or their time to live.", 1,
      AT(losses)},
     {"locks", "lending_notices", "conclave_lending_notices_total", "Messages sent to share locks between nodes.", 1,
-     AT(lending_notices)},
+     AT(sharing_notices)},
 
     {"detector", "heartbeat_ms", "conclave_heartbeat_seconds", "Time between heartbeats.", 1000, AT(heartbeat_ms)},
     {"detector", "suspicions", NULL, NULL, 1, AT(suspicions)}, /* by peer in metrics.c */
@@ -146,39 +146,39 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
     }
 }
 
-static void gather_disk(const struct cv_raft *raft, struct cv_numbers *numbers)
+static void gather_disk(const struct cv_consensus *consensus, struct cv_numbers *numbers)
 {
     struct cv_disk_times times = {0};
     struct statvfs space;
-    cv_agreement_disk(raft->agreement, &times);
+    cv_agreement_disk(consensus->agreement, &times);
     numbers->disk_writes = (int64_t)times.count;
     numbers->disk_write_us = (int64_t)times.total_us;
     numbers->disk_slowest_us = (int64_t)times.slowest_us;
     numbers->disk_last_us = (int64_t)times.last_us;
-    if (statvfs(raft->directory, &space) == 0) {
+    if (statvfs(consensus->directory, &space) == 0) {
         numbers->disk_free = (int64_t)(space.f_bavail * space.f_frsize);
         numbers->disk_size = (int64_t)(space.f_blocks * space.f_frsize);
     }
 }
 
-static void gather_raft(const struct cv_raft *raft, struct cv_numbers *numbers)
+static void gather_raft(const struct cv_consensus *consensus, struct cv_numbers *numbers)
 {
-    const cv_node leader = cv_raft_node(raft, raft->leader);
-    numbers->lease_ms = cv_raft_left_ms(raft);
-    numbers->lease_length_ms = (int64_t)(raft->lease.terms.length_us / 1000);
-    numbers->lapses = (int64_t)raft->lapses;
-    numbers->grace_ms = (int64_t)cv_recollection_grace_ms(raft->member);
-    if (raft->breaker) {
-        numbers->tie_entry = (int64_t)raft->term;
-        numbers->tie_reached = !cv_breaker_trouble(raft->breaker);
+    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    numbers->lease_ms = cv_consensus_left_ms(consensus);
+    numbers->lease_length_ms = (int64_t)(consensus->lease.terms.length_us / 1000);
+    numbers->lapses = (int64_t)consensus->lapses;
+    numbers->grace_ms = (int64_t)cv_recollection_grace_ms(consensus->member);
+    if (consensus->tie_breaker) {
+        numbers->tie_entry = (int64_t)consensus->term;
+        numbers->tie_reached = !cv_tie_breaker_trouble(consensus->tie_breaker);
         return;
     }
-    const struct cv_agreement_status status = cv_agreement_status(raft->agreement);
-    numbers->raft_leader = leader == CV_NOBODY ? -1 : (int64_t)raft->member->roster.ids[leader];
-    numbers->raft_term = (int64_t)raft->term;
+    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
+    numbers->raft_leader = leader == CV_NOBODY ? -1 : (int64_t)consensus->member->roster.ids[leader];
+    numbers->raft_term = (int64_t)consensus->term;
     numbers->raft_committed = (int64_t)status.committed;
     numbers->raft_stored = (int64_t)status.stored;
-    gather_disk(raft, numbers);
+    gather_disk(consensus, numbers);
 }
 
 static void gather_locks(const struct cv_service *service, struct cv_numbers *numbers)
@@ -190,7 +190,7 @@ static void gather_locks(const struct cv_service *service, struct cv_numbers *nu
     numbers->grants = (int64_t)tally->grants;
     numbers->releases = (int64_t)(tally->ends - tally->losses);
     numbers->losses = (int64_t)tally->losses;
-    numbers->lending_notices = (int64_t)service->lending_notices;
+    numbers->sharing_notices = (int64_t)service->sharing_notices;
 }
 
 void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers)
@@ -200,7 +200,7 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .uptime_s = (int64_t)((cv_loop_now() - member->started_us) / 1000000),
         .started_ms = service->started_ms,
         .epoch = (int64_t)member->host.view.epoch,
-        .views = (int64_t)(member->raft ? member->raft->assembly.changes : member->council.changes),
+        .views = (int64_t)(member->consensus ? member->consensus->agreed_views.changes : member->static_views.changes),
         .term = (int64_t)member->term,
         .elections = (int64_t)member->elections,
         .late_ms = service->pulse ? (int64_t)(cv_pulse_late_us(service->pulse) / 1000) : 0,
@@ -223,8 +223,8 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
     };
     gather_members(member, numbers);
     gather_locks(service, numbers);
-    if (member->raft)
-        gather_raft(member->raft, numbers);
+    if (member->consensus)
+        gather_raft(member->consensus, numbers);
     if (member->security.clients)
         numbers->certificate_expires = cv_tls_expires(member->security.clients);
 }
@@ -244,10 +244,10 @@ bool cv_number_applies(const struct cv_number *number, const struct cv_service *
     if (strcmp(number->section, "turns") == 0)
         return service->loop->measures;
     if (strcmp(number->section, "log") == 0)
-        return member->raft && !member->raft->breaker;
+        return member->consensus && !member->consensus->tie_breaker;
     if (strcmp(number->section, "tie") == 0)
-        return member->raft && member->raft->breaker;
-    return strcmp(number->section, "raft") != 0 || member->raft;
+        return member->consensus && member->consensus->tie_breaker;
+    return strcmp(number->section, "raft") != 0 || member->consensus;
 }
 
 void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,

@@ -19,7 +19,7 @@ struct cv_numbers {
     int64_t rejected, most_clients, http_requests, dropped_unfinished, refused_output;
     int64_t observed, output_bytes, longest_turn_us;
     int64_t bytes_in, bytes_out, refused_peers, cut_off_peers, dropped_peers, disagreements;
-    int64_t names, held, waiting, grants, releases, losses, lending_notices;
+    int64_t names, held, waiting, grants, releases, losses, sharing_notices;
     int64_t heartbeat_ms, suspicions, mistakes, mistaken_ms, outages;
     int64_t lease_ms, lease_length_ms, lapses, grace_ms, raft_leader, raft_term, raft_committed, raft_stored;
     int64_t tie_entry, tie_reached;

@@ -5,7 +5,7 @@
  * quick. So an operator gets in when all places are taken, above all by a Unix socket, and everybody else is told why
  * it does not.
  */
-#include "live/diary.h"
+#include "live/process/event_log.h"
 #include "service/service.h"
 
 #define KEPT_PLACES 16u
@@ -25,8 +25,8 @@ static void note(struct cv_service *service, struct cv_session *session)
     char name[CV_VISITOR_NAME_BYTES];
     service->rejected++;
     cv_door_look(&visitor, &session->stream);
-    cv_note(CV_DIARY_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&visitor, name)},
-            {"why", .text = "all places are taken"}, {"clients", .number = service->most_sessions});
+    cv_log(CV_LOG_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&visitor, name)},
+           {"why", .text = "all places are taken"}, {"clients", .number = service->most_sessions});
 }
 
 /* Whoever expects TLS would not understand it. */

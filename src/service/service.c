@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "live/diary.h"
-#include "live/settings.h"
+#include "live/process/event_log.h"
+#include "live/settings/settings.h"
 
 /* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
 static void serve_again(struct cv_lock *lock)
@@ -30,7 +30,7 @@ static void leased(void *context, bool leased)
             cv_lock_abandon(lock);
     }
     if (leased)
-        cv_errand_resume(context);
+        cv_peer_request_resume(context);
 }
 
 static void serve_all(const struct cv_service *service)
@@ -49,7 +49,7 @@ static void grace_ends(struct cv_alarm *alarm)
 static void began(void *context)
 {
     struct cv_service *service = context;
-    cv_errand_resume(service);
+    cv_peer_request_resume(service);
     if (cv_ttl_in_grace(service))
         cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
     else
@@ -91,7 +91,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     member->loop.measures = settings->operations.measures;
     service->grace.ring = grace_ends;
     member->user = (struct cv_member_calls){.entered = cv_lock_entered,
-                                            .elected = cv_ballot_elected,
+                                            .elected = cv_named_election_elected,
                                             .resume = cv_lock_resume,
                                             .keep = cv_lock_keep,
                                             .ended = cv_lock_ended,
@@ -100,7 +100,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .hopeless = hopeless,
                                             .began = began,
                                             .covered = cv_ttl_covered,
-                                            .heard = cv_errand_heard,
+                                            .heard = cv_peer_request_heard,
                                             .context = service};
 }
 
@@ -145,15 +145,15 @@ static bool anybody_relies_on_lease(const struct cv_service *service)
  */
 void cv_service_close(struct cv_service *service)
 {
-    struct cv_raft *raft = service->member->raft;
+    struct cv_consensus *consensus = service->member->consensus;
     for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
         cv_listener_close(&service->listeners[i]);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     while (service->sessions)
         cv_loop_turn(service->loop);
-    if (raft && (raft->agreement || raft->breaker) && !anybody_relies_on_lease(service))
-        cv_raft_leave(raft);
+    if (consensus && (consensus->agreement || consensus->tie_breaker) && !anybody_relies_on_lease(service))
+        cv_consensus_leave(consensus);
 }
 
 void cv_service_free(struct cv_service *service)

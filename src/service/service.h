@@ -4,8 +4,8 @@
 #define CONCLAVE_SERVICE_SERVICE_H
 
 #include "live/member.h"
+#include "resp/resp.h"
 #include "service/lock.h"
-#include "service/resp.h"
 #include "service/tally.h"
 
 #define CV_TOO_MANY_CLIENTS "ERR max number of clients reached"
@@ -15,7 +15,7 @@
 #define CV_NEWS_BYTES 2048u /* of what an observer is told, at most */
 
 /* UNLOCK, RENEW or RESIGN by fence, as it was asked for. */
-struct cv_errand_order {
+struct cv_peer_request_order {
     uint64_t fence;
     uint64_t digest[2]; /* of the secret; 0: none is shown */
     uint64_t kinds;     /* enum cv_hold_kinds: what it may be about */
@@ -32,13 +32,13 @@ struct cv_errand_order {
  * true whenever it was asked for; a no may be of a view that is over, and counts only as an answer to the last
  * question.
  */
-struct cv_errand {
-    struct cv_alarm alarm;             /* asks again, or gives up */
-    struct cv_errand *next, *previous; /* in the same list of the service's */
-    struct cv_errand_order order;
+struct cv_peer_request {
+    struct cv_alarm alarm;                   /* asks again, or gives up */
+    struct cv_peer_request *next, *previous; /* in the same list of the service's */
+    struct cv_peer_request_order order;
     char *name; /* NULL: there is none */
     size_t name_length;
-    uint64_t number;  /* of this errand */
+    uint64_t number;  /* of this request */
     uint32_t attempt; /* how often the others were asked */
     uint64_t until_us;
     cv_set awaited;  /* members that have yet to answer */
@@ -60,7 +60,7 @@ struct cv_session {
     struct cv_session *next, *previous;
     struct cv_resp_writer out;
     struct cv_wait wait;
-    struct cv_errand errand;
+    struct cv_peer_request request;
     struct cv_hold *granting; /* enough members have yet to know it */
     struct cv_hold *holds;
     struct cv_proof *proofs;
@@ -84,7 +84,7 @@ struct cv_pulse;
 
 struct cv_service {
     struct cv_member *member;
-    struct cv_host *host; /* the member's */
+    struct cv_algorithm_host *host; /* the member's */
     struct cv_loop *loop;
     struct cv_alarms *alarms;
     struct cv_session *sessions;
@@ -94,10 +94,10 @@ struct cv_service {
     uint64_t rejected;          /* for want of a place */
     uint64_t client_timeout_ms; /* of a TCP connection whose other end does not answer */
     uint64_t commands, errands;
-    struct cv_errand *pending[CV_ERRAND_LISTS]; /* those that wait, by number */
-    struct cv_alarm grace;                      /* is over */
-    struct cv_alarm delay;                      /* a lock-delay is over, the first of them at */
-    uint64_t delay_due_us;                      /* 0: there is none */
+    struct cv_peer_request *pending[CV_ERRAND_LISTS]; /* those that wait, by number */
+    struct cv_alarm grace;                            /* is over */
+    struct cv_alarm delay;                            /* a lock-delay is over, the first of them at */
+    uint64_t delay_due_us;                            /* 0: there is none */
     uint64_t dropped_observers;
     uint64_t dropped_unfinished; /* whose command did not end in time */
     uint64_t refused_output;     /* answers that were too long, or too many */
@@ -108,7 +108,7 @@ struct cv_service {
     struct cv_chore waste_chore;
     struct cv_resp_pool output;
     const struct cv_limits *limits;
-    uint64_t lending_notices; /* sent, to share with readers of other nodes */
+    uint64_t sharing_notices; /* sent, to share with readers of other nodes */
     struct cv_door door;      /* for those who have not proved who they are */
     uint64_t refused;         /* who could not, or may do nothing here */
     uint64_t http_requests;   /* that came to the port of RESP */
@@ -181,29 +181,29 @@ int64_t cv_command_renew(struct cv_hold *hold);
 /* What a client may end or renew: its rights for locks and for elections are not the same. */
 enum cv_hold_kinds { CV_HOLD_LOCK = 1, CV_HOLD_LEADER = 2 };
 /* Claims what it was promised before everybody forgot. */
-void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order);
+void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order);
 struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds);
 
-/* ---- errand.c ---- */
+/* ---- request.c ---- */
 
-void cv_errand_run(struct cv_session *session, struct cv_text name, const struct cv_errand_order *order);
+void cv_peer_request_run(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order);
 /* What it came to. */
-void cv_errand_answer(struct cv_session *session, bool renews, int64_t value);
-void cv_errand_again(struct cv_alarm *alarm);
+void cv_peer_request_answer(struct cv_session *session, bool renews, int64_t value);
+void cv_peer_request_again(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */
-void cv_errand_resume(void *context);
-void cv_errand_drop(struct cv_session *session);
-void cv_errand_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
-                     const struct cv_notice *notice);
+void cv_peer_request_resume(void *context);
+void cv_peer_request_drop(struct cv_session *session);
+void cv_peer_request_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
+                           const struct cv_notice *notice);
 
 /* ---- attempt.c: WAIT 0 ---- */
 
 /* Asks all members whether they are inside. */
-void cv_attempt_ask(struct cv_wait *wait);
+void cv_try_lock_ask(struct cv_wait *wait);
 /* Is there somebody inside, by this node, so that nobody else gets in at once? */
-bool cv_attempt_is_hopeless(const struct cv_lock *lock, bool shares);
-void cv_attempt_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                      const struct cv_notice *notice);
+bool cv_try_lock_is_hopeless(const struct cv_lock *lock, bool shares);
+void cv_try_lock_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
+                       const struct cv_notice *notice);
 
 /* ---- ttl_promise.c ---- */
 
@@ -241,10 +241,10 @@ void cv_listing_moved(struct cv_service *service, const struct cv_instance *gone
 /* ---- facts.c: what the node shows of itself ---- */
 
 /* An item of LOCKS. */
-void cv_facts_lock(struct cv_resp_writer *out, const struct cv_lock *lock);
-void cv_facts_view(struct cv_session *session, const struct cv_resp_command *command);
-void cv_facts_info(struct cv_session *session, const struct cv_resp_command *command);
+void cv_info_lock(struct cv_resp_writer *out, const struct cv_lock *lock);
+void cv_info_view(struct cv_session *session, const struct cv_resp_command *command);
+void cv_info_info(struct cv_session *session, const struct cv_resp_command *command);
 /* nil, or name, fence and node of who leads. */
-void cv_facts_leader(struct cv_session *session, const struct cv_lock *lock);
+void cv_info_leader(struct cv_session *session, const struct cv_lock *lock);
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "live/diary.h"
-#include "live/tls.h"
+#include "live/net/tls_stream.h"
+#include "live/process/event_log.h"
 #include "service/service.h"
 
-#define ALARMS_EACH 5u /* its wait, its errand, its time at the door and in a place that is kept, its half command */
+#define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a place that is kept, its half command */
 #define HOLDS_EACH_TIME 64u
 
 static struct cv_session *session_of(struct cv_stream *stream)
@@ -31,7 +31,7 @@ static struct cv_session *session_of_chore(struct cv_chore *chore)
 /* Does a command of it wait for something? */
 static bool is_busy(const struct cv_session *session)
 {
-    return session->wait.lock || session->granting || session->errand.name;
+    return session->wait.lock || session->granting || session->request.name;
 }
 
 static bool may_go_on(const struct cv_session *session)
@@ -68,8 +68,8 @@ static void refuse_http(struct cv_session *session)
     char name[CV_VISITOR_NAME_BYTES];
     session->service->http_requests++;
     cv_door_look(&session->visitor, &session->stream);
-    cv_note(CV_DIARY_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
-            {"why", .text = "an HTTP request to the port of clients"});
+    cv_log(CV_LOG_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
+           {"why", .text = "an HTTP request to the port of clients"});
     session->leaving = true;
 }
 
@@ -213,7 +213,7 @@ void cv_session_granted(struct cv_hold *hold)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_BEGINS, hold->ttl_ms);
     if (wait->claimed)
-        cv_errand_answer(session, true, cv_command_renew(hold));
+        cv_peer_request_answer(session, true, cv_command_renew(hold));
     else if (wait->deadline)
         tell_deadline(session, hold);
     else
@@ -387,7 +387,7 @@ static void let_go(struct cv_session *session)
     if (session->wait.lock)
         cv_lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
-    cv_errand_drop(session);
+    cv_peer_request_drop(session);
     while (session->proofs) {
         struct cv_proof *proof = session->proofs;
         session->proofs = proof->next;
@@ -406,10 +406,10 @@ static void refuse(struct cv_session *session)
     const char *wrong = session->stream.tls ? cv_tls_wrong(session->stream.tls) : "";
     char name[CV_VISITOR_NAME_BYTES];
     session->service->refused++;
-    cv_note(CV_DIARY_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
-            {"why", .text = *wrong               ? wrong
-                            : *session->identity ? "may do nothing here"
-                                                 : "did not prove who it is"});
+    cv_log(CV_LOG_CLIENT_REFUSED, {"from", .text = cv_visitor_name(&session->visitor, name)},
+           {"why", .text = *wrong               ? wrong
+                           : *session->identity ? "may do nothing here"
+                                                : "did not prove who it is"});
 }
 
 static void leave(struct cv_chore *chore);
@@ -521,7 +521,7 @@ static void knock(struct cv_listener *listener)
     session->service = service;
     session->number = ++service->session_total;
     session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
-    session->errand.alarm.ring = cv_errand_again;
+    session->request.alarm.ring = cv_peer_request_again;
     session->unfinished.ring = took_too_long;
     session->chore.run = catch_up;
     cv_resp_begin(&session->out, service->limits->output_each);

@@ -28,10 +28,10 @@ static cv_set tell(const struct cv_lock *lock, cv_node to, const struct cv_notic
 static bool is_known(const struct cv_hold *hold)
 {
     const struct cv_member *member = hold->lock->service->member;
-    const struct cv_raft *raft = member->raft;
-    if (raft && raft->breaker)
+    const struct cv_consensus *consensus = member->consensus;
+    if (consensus && consensus->tie_breaker)
         return !(member->host.view.members & ~hold->aware);
-    return !raft || cv_majority(hold->aware, raft->lease.voters);
+    return !consensus || cv_majority(hold->aware, consensus->lease.voters);
 }
 
 static void note_aware(struct cv_hold *hold, cv_node node)
@@ -49,8 +49,8 @@ void cv_ttl_promise(struct cv_hold *hold)
     const cv_node me = member->roster.me;
     const struct cv_promise promise = {.fence = hold->fence,
                                        .ttl_ms = hold->ttl_ms,
-                                       .entry = lock->lending.entry,
-                                       .generation = hold->shared ? lock->lending.generation : 0,
+                                       .entry = lock->sharing.entry,
+                                       .generation = hold->shared ? lock->sharing.generation : 0,
                                        .digest = {hold->digest[0], hold->digest[1]},
                                        .owner = hold->owner,
                                        .origin = hold->origin,

@@ -22,7 +22,7 @@ struct far_record {
 _Static_assert(sizeof(struct far_record) == CALENDAR_FAR_HEAD, "others step over it");
 
 _Static_assert(BLOCK_TICKS <= 64 * 64 && LONGEST_DIRECT < BLOCK_TICKS, "`summary` has a bit per 64 ticks");
-_Static_assert(sizeof(struct chunk_list) == CALENDAR_LIST_BYTES, "whole cache lines");
+_Static_assert(sizeof(struct calendar_list) == CALENDAR_LIST_BYTES, "whole cache lines");
 
 int calendar_init(struct calendar *calendar, uint64_t longest)
 {
@@ -31,7 +31,7 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
     while (calendar->direct && slots <= longest)
         slots *= 2;
     calendar->mask = slots - 1;
-    calendar->chunk_room = (slots <= 16 ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct chunk);
+    calendar->chunk_room = (slots <= 16 ? LARGE_CHUNK : SMALL_CHUNK) - sizeof(struct calendar_chunk);
     calendar->near_memory = calloc(slots + 1, sizeof *calendar->near);
     calendar->near = (void *)(((uintptr_t)calendar->near_memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
     calendar->occupied = calloc(slots / 64 + 1, sizeof *calendar->occupied);
@@ -42,10 +42,10 @@ int calendar_init(struct calendar *calendar, uint64_t longest)
     return CV_ENOMEM;
 }
 
-static void free_chunks(struct chunk *chunk)
+static void free_chunks(struct calendar_chunk *chunk)
 {
     while (chunk) {
-        struct chunk *next = chunk->next;
+        struct calendar_chunk *next = chunk->next;
         free(chunk);
         chunk = next;
     }
@@ -65,9 +65,9 @@ void calendar_free(struct calendar *calendar)
     *calendar = (struct calendar){0};
 }
 
-static struct chunk *new_chunk(struct calendar *calendar, size_t bytes)
+static struct calendar_chunk *new_chunk(struct calendar *calendar, size_t bytes)
 {
-    struct chunk *chunk = calendar->spare;
+    struct calendar_chunk *chunk = calendar->spare;
     if (chunk && bytes <= calendar->chunk_room) {
         calendar->spare = chunk->next;
     } else {
@@ -83,7 +83,7 @@ static struct chunk *new_chunk(struct calendar *calendar, size_t bytes)
     return chunk;
 }
 
-static void reset(struct chunk_list *list)
+static void reset(struct calendar_list *list)
 {
     list->first = list->last = NULL;
     list->write = list->data;
@@ -91,12 +91,12 @@ static void reset(struct chunk_list *list)
     list->used = 0;
 }
 
-static void *append(struct calendar *calendar, struct chunk_list *list, size_t bytes)
+static void *append(struct calendar *calendar, struct calendar_list *list, size_t bytes)
 {
     if (!list->write)
         reset(list);
     if ((size_t)(list->limit - list->write) < bytes) {
-        struct chunk *fresh = new_chunk(calendar, bytes);
+        struct calendar_chunk *fresh = new_chunk(calendar, bytes);
         if (!fresh)
             return NULL;
         calendar_settle(list);
@@ -138,7 +138,7 @@ void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes)
     return record;
 }
 
-static void recycle(struct calendar *calendar, struct chunk *chunk)
+static void recycle(struct calendar *calendar, struct calendar_chunk *chunk)
 {
     calendar->chunks--;
     if (chunk->room == calendar->chunk_room) {
@@ -149,9 +149,10 @@ static void recycle(struct calendar *calendar, struct chunk *chunk)
     }
 }
 
-struct calendar_part calendar_take_chunk(struct calendar *calendar, struct chunk_list *list, struct calendar_part part)
+struct calendar_part calendar_take_chunk(struct calendar *calendar, struct calendar_list *list,
+                                         struct calendar_part part)
 {
-    struct chunk *next = part.chunk ? part.chunk->next : list->first;
+    struct calendar_chunk *next = part.chunk ? part.chunk->next : list->first;
     if (part.chunk)
         recycle(calendar, part.chunk);
     if (next) {
@@ -187,11 +188,11 @@ static int spread(struct calendar *calendar)
     if (!(calendar->far_occupied[block / 64] >> block % 64 & 1))
         return 0;
     calendar_settle(&calendar->far[block]);
-    const struct chunk_list taken = calendar->far[block];
+    const struct calendar_list taken = calendar->far[block];
     reset(&calendar->far[block]);
     calendar->far_occupied[block / 64] &= ~(1ull << block % 64);
     int error = spread_records(calendar, taken.data, taken.data + taken.used);
-    for (struct chunk *chunk = taken.first, *next; chunk; chunk = next) {
+    for (struct calendar_chunk *chunk = taken.first, *next; chunk; chunk = next) {
         next = chunk->next;
         if (!error)
             error = spread_records(calendar, chunk->data, chunk->data + chunk->used);

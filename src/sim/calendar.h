@@ -24,8 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chunk {
-    struct chunk *next;
+struct calendar_chunk {
+    struct calendar_chunk *next;
     size_t used, room;
     unsigned char data[];
 };
@@ -35,21 +35,21 @@ struct chunk {
 #define CALENDAR_FAR_HEAD 16u /* bytes in front of a record in a far list */
 
 /* Where ticks are sparse, a record and everything about its list is one cache line. */
-struct chunk_list {
+struct calendar_list {
     unsigned char *write, *limit; /* in `data` or the last chunk; NULL in a list never used */
-    struct chunk *first, *last;
+    struct calendar_chunk *first, *last;
     size_t used; /* bytes of `data`; like that of the last chunk up to date after calendar_settle() only */
     unsigned char data[CALENDAR_LIST_BYTES - 5 * sizeof(void *)];
 };
 
 struct calendar {
-    struct chunk_list *near;
-    struct chunk_list *far;
+    struct calendar_list *near;
+    struct calendar_list *far;
     void *near_memory;  /* `near` begins at a cache line in it */
     uint64_t *occupied; /* a bit per near list that is not empty */
     uint64_t summary;   /* a bit per word of `occupied` that is not zero */
     uint64_t far_occupied[CALENDAR_BLOCKS / 64];
-    struct chunk *spare;
+    struct calendar_chunk *spare;
     uint64_t chunks; /* in the lists */
     size_t chunk_room;
     uint64_t mask;    /* ticks in a block, less one */
@@ -115,7 +115,7 @@ static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t
 {
     if (calendar->direct) {
         const uint64_t slot = due & calendar->mask;
-        struct chunk_list *list = &calendar->near[slot];
+        struct calendar_list *list = &calendar->near[slot];
         if ((size_t)(list->limit - list->write) >= bytes) {
             void *record = list->write;
             list->write += bytes;
@@ -132,9 +132,9 @@ static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t
  * Many records for one tick can be written straight to its list, from `write` to at most `limit`; calendar_close()
  * says how many bytes were. Only where every record is due within a turn of the wheel.
  */
-static inline struct chunk_list *calendar_open(struct calendar *calendar, uint64_t due)
+static inline struct calendar_list *calendar_open(struct calendar *calendar, uint64_t due)
 {
-    struct chunk_list *list = &calendar->near[due & calendar->mask];
+    struct calendar_list *list = &calendar->near[due & calendar->mask];
     if (!list->write) {
         list->write = list->data;
         list->limit = list->data + sizeof list->data;
@@ -155,11 +155,11 @@ static inline void calendar_close(struct calendar *calendar, uint64_t due, size_
 
 /* A stretch of records, back to back. */
 struct calendar_part {
-    unsigned char *at, *end; /* at == NULL: there is no more */
-    struct chunk *chunk;     /* that holds it; NULL: the list itself does */
+    unsigned char *at, *end;      /* at == NULL: there is no more */
+    struct calendar_chunk *chunk; /* that holds it; NULL: the list itself does */
 };
 
-static inline void calendar_settle(struct chunk_list *list)
+static inline void calendar_settle(struct calendar_list *list)
 {
     if (list->last)
         list->last->used = (size_t)(list->write - list->last->data);
@@ -168,20 +168,21 @@ static inline void calendar_settle(struct chunk_list *list)
 }
 
 /* The parts of a list, one after the other, to look at. */
-static inline struct calendar_part calendar_look(struct chunk_list *list)
+static inline struct calendar_part calendar_look(struct calendar_list *list)
 {
     calendar_settle(list);
     return (struct calendar_part){list->data, list->data + list->used, NULL};
 }
 
-static inline struct calendar_part calendar_look_next(const struct chunk_list *list, struct calendar_part part)
+static inline struct calendar_part calendar_look_next(const struct calendar_list *list, struct calendar_part part)
 {
-    struct chunk *next = part.chunk ? part.chunk->next : list->first;
+    struct calendar_chunk *next = part.chunk ? part.chunk->next : list->first;
     return next ? (struct calendar_part){next->data, next->data + next->used, next} : (struct calendar_part){0};
 }
 
 /* The same for the tick `calendar->now`, but its records are taken: what held a part is used again after it. */
-struct calendar_part calendar_take_chunk(struct calendar *calendar, struct chunk_list *list, struct calendar_part part);
+struct calendar_part calendar_take_chunk(struct calendar *calendar, struct calendar_list *list,
+                                         struct calendar_part part);
 
 static inline struct calendar_part calendar_take(struct calendar *calendar)
 {
@@ -194,7 +195,7 @@ static inline struct calendar_part calendar_take(struct calendar *calendar)
 
 static inline struct calendar_part calendar_take_next(struct calendar *calendar, struct calendar_part part)
 {
-    struct chunk_list *list = &calendar->near[calendar->now & calendar->mask];
+    struct calendar_list *list = &calendar->near[calendar->now & calendar->mask];
     if (list->first)
         return calendar_take_chunk(calendar, list, part);
     list->write = list->data;

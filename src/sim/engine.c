@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/validity.h"
+#include "core/scenario/validity.h"
 #include "sim/world.h"
 
 #define TICKS_BETWEEN_LOOKS 256              /* at the terminal, on the careful way */
@@ -328,7 +328,7 @@ static bool interrupted(const struct cv_sim *sim)
  * Where every message takes one tick, the next tick's list is the outbox of all steps of a tick: they write their
  * messages where these wait for delivery.
  */
-static void use_list(struct cv_sim *sim, const struct chunk_list *list)
+static void use_list(struct cv_sim *sim, const struct calendar_list *list)
 {
     struct cv_self *me = &sim->self;
     me->outbox = list->write;
@@ -337,7 +337,7 @@ static void use_list(struct cv_sim *sim, const struct chunk_list *list)
 }
 
 /* A step had more to send than the list had room, and ended in the larger outbox. */
-static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struct chunk_list *list)
+static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struct calendar_list *list)
 {
     calendar_close(&sim->mail, sim->now + 1, sim->step_at);
     quick_send(sim, true);
@@ -345,7 +345,7 @@ static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struc
 }
 
 static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim, struct calendar_part part,
-                                                             const struct chunk_list *list, bool unit, bool asks)
+                                                             const struct calendar_list *list, bool unit, bool asks)
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
     struct cv_self *me = &sim->self;
@@ -397,7 +397,7 @@ static inline __attribute__((always_inline)) void quick_mail(struct cv_sim *sim,
     size_t handled = 0;
     use_outbox(sim);
     do {
-        const struct chunk_list *list = unit ? calendar_open(&sim->mail, sim->now + 1) : NULL;
+        const struct calendar_list *list = unit ? calendar_open(&sim->mail, sim->now + 1) : NULL;
         if (unit)
             use_list(sim, list);
         for (struct calendar_part part = calendar_take(&sim->mail); part.at;
@@ -537,7 +537,7 @@ static enum cv_ending play(struct cv_sim *sim)
     }
 }
 
-static void count_list(struct cv_sim *sim, struct chunk_list *list, size_t ahead)
+static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ahead)
 {
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         while (part.at < part.end) {

@@ -194,7 +194,7 @@ static bool suspected_falsely(const struct cv_sim *sim, cv_node node, cv_node ot
 
 bool faults_present(const struct cv_self *me, cv_node node)
 {
-    const struct cv_sim *sim = world_of(me);
+    const struct cv_sim *sim = budgets_of(me);
     const bool lost = sim->known[node] == UNREACHABLE || sim->known[me->node] != sim->known[node];
     const bool cut_off = may_fall_apart(sim) && lost;
     return world_alive(sim, node) && !cut_off && !suspected_falsely(sim, me->node, node);
@@ -211,7 +211,7 @@ static bool is_blind(const struct cv_sim *sim, cv_node node, cv_node other)
 /* What the detector has told so far, rather than what is so. */
 bool faults_suspected(const struct cv_self *me, cv_id id)
 {
-    const struct cv_sim *sim = world_of(me);
+    const struct cv_sim *sim = budgets_of(me);
     const cv_node node = cv_index_find(&sim->index, id);
     if (node == CV_NOBODY || node == me->node)
         return false;
@@ -287,7 +287,7 @@ void faults_crash(struct cv_sim *sim, cv_node node, bool told)
 }
 
 /* Strikes out the messages to a node in a list; `ahead` bytes stand in front of each. */
-static void void_list(struct chunk_list *list, size_t ahead, cv_node node)
+static void void_list(struct calendar_list *list, size_t ahead, cv_node node)
 {
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
         while (part.at < part.end) {

@@ -71,7 +71,7 @@ static XXH128_hash_t fingerprint(struct cv_sim *sim)
     for (cv_node node = 0; node < sim->group.nodes; node++)
         hash_node(sim, node);
     for (uint64_t left = 1; left <= sim->mail.mask; left++) {
-        struct chunk_list *list = &sim->mail.near[(sim->now + left) & sim->mail.mask];
+        struct calendar_list *list = &sim->mail.near[(sim->now + left) & sim->mail.mask];
         for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
             while (part.at < part.end) {
                 const struct cv_message *message = (const void *)part.at;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reliable FIFO channels (core/channel.h) over a raw network that loses, doubles and reorders packets. A link is
+ * Reliable FIFO channels (core/link/channel.h) over a raw network that loses, doubles and reorders packets. A link is
  * the channel from one node to another; both of its ends live here. A crash or a cut breaks a link: what was on it
  * is lost, and packets of its former life are recognised by their number and dropped.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/channel.h"
+#include "core/link/channel.h"
 #include "sim/world.h"
 
 /* The two topmost kinds are ours; algorithms have fewer. */

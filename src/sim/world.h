@@ -8,8 +8,8 @@
 #include "core/random.h"
 #include "sim/calendar.h"
 #include "sim/fifo.h"
-#include "sim/load.h"
 #include "sim/sim.h"
+#include "sim/workload.h"
 
 /* What the runtime keeps of a node, in front of its state: little, for this is what fills the caches. */
 struct node {
@@ -117,7 +117,7 @@ struct trailer {
     uint32_t unused;
 };
 
-static inline struct cv_sim *world_of(const struct cv_self *me)
+static inline struct cv_sim *budgets_of(const struct cv_self *me)
 {
     return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
 }

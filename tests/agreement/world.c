@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "group/agreement_parts.h"
+#include "group/raft/agreement_parts.h"
 
 #define ENVELOPE_BYTES sizeof(struct envelope)
 

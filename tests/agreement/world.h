@@ -8,7 +8,7 @@
 
 #include "../unit/fake_files.h"
 #include "core/random.h"
-#include "group/agreement.h"
+#include "group/raft/agreement.h"
 
 #define MAX_NODES 7u
 #define MAX_TERMS 4096u

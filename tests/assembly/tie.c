@@ -12,14 +12,14 @@ static uint64_t io_us(struct world *world)
     return 200 + world_draw(world, world_draw(world, 30) ? 4000 : 250000);
 }
 
-static void begin_errand(void *context, const struct cv_tie_block *block)
+static void begin_errand(void *context, const struct cv_disk_paxos_block *block)
 {
     struct node *node = context;
     struct world *world = node->world;
     node->errand = (struct errand){
         .busy = true, .writes = block != NULL, .due = world->now + io_us(world), .fails = node->fileless};
     if (block)
-        cv_tie_write(block, &node->roster, node->roster.me, node->errand.bytes);
+        cv_disk_paxos_write(block, &node->roster, node->roster.me, node->errand.bytes);
 }
 
 /* What is agreed is the same for both. */
@@ -27,7 +27,7 @@ static void note_entry(struct world *world, uint64_t epoch, const struct cv_prop
 {
     for (uint32_t i = 0; i < world->entry_count; i++)
         if (world->entries[i].epoch == epoch) {
-            if (cv_tie_pack(&world->entries[i].proposal) != cv_tie_pack(proposal))
+            if (cv_disk_paxos_pack(&world->entries[i].proposal) != cv_disk_paxos_pack(proposal))
                 world->violation = "two entries with the same number are agreed";
             return;
         }
@@ -41,25 +41,25 @@ static void agreed(void *context, uint64_t epoch, const struct cv_proposal *prop
     const cv_node me = node->roster.me, other = node->tie.other;
     note_entry(node->world, epoch, proposal);
     if (proposal->proposer == me && cv_set_has(proposal->members, other) && !cv_set_has(node->suspected, other))
-        world_post(
-            node->world,
-            (struct letter){.kind = ENTRY, .from = me, .to = other, .epoch = epoch, .number = cv_tie_pack(proposal)},
-            true);
-    cv_assembly_agreed(&node->assembly, epoch, proposal, world_clock_of(node));
+        world_post(node->world,
+                   (struct letter){
+                       .kind = ENTRY, .from = me, .to = other, .epoch = epoch, .number = cv_disk_paxos_pack(proposal)},
+                   true);
+    cv_agreed_views_agreed(&node->assembly, epoch, proposal, world_clock_of(node));
 }
 
 void tie_hear(struct node *node, const struct letter *letter)
 {
     struct cv_proposal proposal;
-    if (cv_tie_unpack((uint32_t)letter->number, &node->roster, &proposal))
-        cv_tie_hear(&node->tie, letter->epoch, &proposal);
+    if (cv_disk_paxos_unpack((uint32_t)letter->number, &node->roster, &proposal))
+        cv_disk_paxos_hear(&node->tie, letter->epoch, &proposal);
     else
         node->world->violation = "an entry that makes no sense is told of";
 }
 
 static void refused(void *context)
 {
-    cv_assembly_refused(&((struct node *)context)->assembly);
+    cv_agreed_views_refused(&((struct node *)context)->assembly);
 }
 
 static void stirred(void *context)
@@ -75,18 +75,18 @@ static void renewed(void *context, uint64_t asked_us)
     if (node->world->sabotage == RENEWED_OUTSIDE ||
         cv_grants_ask(&node->assembly.grants, node->roster.me, node->assembly.view.epoch, node->lease.terms,
                       world_clock_of(node)))
-        world_granted(node, CV_TIE_VOTER, asked_us, node->lease.terms.length_us);
+        world_granted(node, CV_DISK_PAXOS_VOTER, asked_us, node->lease.terms.length_us);
 }
 
 void tie_start(struct node *node)
 {
-    const struct cv_tie_calls calls = {.start = begin_errand,
-                                       .agreed = agreed,
-                                       .refused = refused,
-                                       .stirred = stirred,
-                                       .renewed = renewed,
-                                       .context = node};
-    cv_tie_init(&node->tie, &calls, node->roster.me, RENEW_US, LOOK_US, world_draw(node->world, 1u << 30));
+    const struct cv_disk_paxos_calls calls = {.start = begin_errand,
+                                              .agreed = agreed,
+                                              .refused = refused,
+                                              .stirred = stirred,
+                                              .renewed = renewed,
+                                              .context = node};
+    cv_disk_paxos_init(&node->tie, &calls, node->roster.me, RENEW_US, LOOK_US, world_draw(node->world, 1u << 30));
     node->errand = (struct errand){0};
 }
 
@@ -109,15 +109,15 @@ static void write_block(struct node *node)
     memcpy(world->file[me], node->errand.bytes, sizeof world->file[me]);
     node->errand.wrote = true;
     if (world->sabotage == RENEWED_UNREAD && node->assembly.view.epoch == node->tie.mine.epoch &&
-        node->tie.step == CV_TIE_PROMISE && cv_set_has(node->tie.mine.entry.members, me))
-        world_granted(node, CV_TIE_VOTER, node->tie.asked_us, node->lease.terms.length_us);
+        node->tie.step == CV_DISK_PAXOS_PROMISE && cv_set_has(node->tie.mine.entry.members, me))
+        world_granted(node, CV_DISK_PAXOS_VOTER, node->tie.asked_us, node->lease.terms.length_us);
 }
 
 static void read_blocks(struct node *node)
 {
     struct world *world = node->world;
-    for (cv_node i = 0; i < CV_TIE_MEMBERS; i++)
-        if (cv_tie_read(world->file[i], &node->roster, i, &node->errand.read[i]))
+    for (cv_node i = 0; i < CV_DISK_PAXOS_MEMBERS; i++)
+        if (cv_disk_paxos_read(world->file[i], &node->roster, i, &node->errand.read[i]))
             world->violation = "a block cannot be read";
     node->errand.has_read = true;
 }
@@ -137,7 +137,7 @@ static void go_on(struct node *node)
     } else {
         errand->busy = false;
         node->tie.noting &= errand->fails || !errand->writes;
-        cv_tie_done(&node->tie, errand->fails ? NULL : errand->read, "out of reach", world_clock_of(node));
+        cv_disk_paxos_done(&node->tie, errand->fails ? NULL : errand->read, "out of reach", world_clock_of(node));
     }
 }
 
@@ -146,7 +146,7 @@ void tie_step(struct node *node)
     const uint64_t now = world_clock_of(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
     node->tie.noting |= !world_draw(node->world, 2000); /* what else stands in the block may change at any time */
-    cv_tie_tick(&node->tie, now < node->lease_end_us && now > granted + node->lease.terms.length_us / 2, now);
+    cv_disk_paxos_tick(&node->tie, now < node->lease_end_us && now > granted + node->lease.terms.length_us / 2, now);
 }
 
 static bool is_free(const struct node *node)
@@ -157,12 +157,12 @@ static bool is_free(const struct node *node)
 
 bool tie_propose(struct node *node, const struct cv_proposal *proposal)
 {
-    return cv_tie_propose(&node->tie, proposal, is_free(node), world_clock_of(node));
+    return cv_disk_paxos_propose(&node->tie, proposal, is_free(node), world_clock_of(node));
 }
 
 bool tie_leads(const struct node *node)
 {
-    return cv_tie_leads(&node->tie, cv_set_has(node->ready & ~node->suspected, node->tie.other), is_free(node));
+    return cv_disk_paxos_leads(&node->tie, cv_set_has(node->ready & ~node->suspected, node->tie.other), is_free(node));
 }
 
 /* ---- the end of a story ---- */
@@ -186,7 +186,7 @@ static void await(struct world *world, uint32_t serving, const char *violation)
 
 void tie_judge(struct world *world)
 {
-    const cv_node victim = (cv_node)world_draw(world, CV_TIE_MEMBERS);
+    const cv_node victim = (cv_node)world_draw(world, CV_DISK_PAXOS_MEMBERS);
     struct node *node = &world->nodes[victim];
     const bool dies = world_draw(world, 2);
     memset(world->cut, dies ? 0 : 1, sizeof world->cut);

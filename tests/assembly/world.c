@@ -110,7 +110,7 @@ void world_lose_stream(struct world *world, cv_node a, cv_node b)
 static void drop(struct node *node)
 {
     struct world *world = node->world;
-    const struct cv_assembly *assembly = &node->assembly;
+    const struct cv_agreed_views *assembly = &node->assembly;
     if (!node->holds)
         return;
     node->holds = false;
@@ -233,7 +233,7 @@ static void install(void *context, const struct cv_view *view)
     node->next_beat = 0;
 }
 
-static const struct cv_assembly_calls calls = {
+static const struct cv_agreed_views_calls calls = {
     .propose = propose, .send = send_motion, .freeze = freeze, .report = report, .tell = tell, .install = install};
 
 /* ---- coming and going ---- */
@@ -253,16 +253,16 @@ static void start(struct node *node, bool returns)
     node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
     node->ready = node->renewed = 0;
     memset(&node->assembly, 0, sizeof node->assembly);
-    node->assembly.times = (struct cv_assembly_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
-                                                      .settle_us = 50000,
-                                                      .hold_off_us = 500000,
-                                                      .patience_us = 1200000};
-    struct cv_assembly_calls own = calls;
+    node->assembly.times = (struct cv_agreed_views_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+                                                          .settle_us = 50000,
+                                                          .hold_off_us = 500000,
+                                                          .patience_us = 1200000};
+    struct cv_agreed_views_calls own = calls;
     own.context = node;
     const bool knows = node->stored > 0;
     if (knows)
         seats_take(node, &world->entries[node->stored - 1].proposal.seating);
-    const cv_set voters = world->tied ? world->voters | cv_set_of(CV_TIE_VOTER)
+    const cv_set voters = world->tied ? world->voters | cv_set_of(CV_DISK_PAXOS_VOTER)
                           : knows     ? world->entries[node->stored - 1].proposal.seating.voters
                                       : world->voters;
     struct cv_seating seating;
@@ -271,7 +271,7 @@ static void start(struct node *node, bool returns)
         seating = world->entries[node->stored - 1].proposal.seating;
     const struct cv_lease_terms now = cv_terms_lease(&seating.terms), longest = cv_seating_lease(&seating);
     const struct cv_lease_terms *waited = world->sabotage == SHORT_MEMORY ? &now : &longest;
-    cv_assembly_init(&node->assembly, &own, &node->roster, voters, &world->terms);
+    cv_agreed_views_init(&node->assembly, &own, &node->roster, voters, &world->terms);
     node->assembly.tied = world->tied;
     cv_lease_init(&node->lease, &now, voters);
     node->lease_end_us = 0;
@@ -363,7 +363,7 @@ static void tell_alive(struct node *node)
 {
     const cv_set me = cv_set_of(node->roster.me);
     if (!node->assembly.away)
-        cv_assembly_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
+        cv_agreed_views_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
 }
 
 static void suspect(struct node *node, cv_node other)
@@ -423,7 +423,7 @@ static void on_beat(struct node *node, const struct letter *letter)
     const bool ready = letter->number >> 63, was_ready = cv_set_has(node->ready, letter->from);
     const uint64_t asked = letter->number & (UINT64_MAX >> 1);
     node->heard[letter->from] = node->world->now;
-    cv_assembly_beat(&node->assembly, letter->from, letter->epoch);
+    cv_agreed_views_beat(&node->assembly, letter->from, letter->epoch);
     if (letter->epoch && remembers(node) &&
         cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch,
                       node->world->sabotage == OWN_LENGTH ? node->assembly.grants.terms : letter->terms,
@@ -440,7 +440,7 @@ static void on_beat(struct node *node, const struct letter *letter)
         tell_alive(node);
     if (cv_set_has(node->renewed, letter->from)) {
         node->renewed &= ~cv_set_of(letter->from);
-        cv_assembly_renew(&node->assembly, world_clock_of(node));
+        cv_agreed_views_renew(&node->assembly, world_clock_of(node));
     }
 }
 
@@ -459,11 +459,11 @@ static void receive(struct node *node, const struct letter *letter)
         world_granted(node, letter->from, letter->number, letter->terms.length_us);
         break;
     case MOTION:
-        cv_assembly_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
-                         world_clock_of(node));
+        cv_agreed_views_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
+                             world_clock_of(node));
         break;
     case HELD_BY:
-        if (cv_assembly_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
+        if (cv_agreed_views_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
             node->held_by = (cv_node)letter->number;
     }
 }
@@ -510,11 +510,11 @@ static void step(struct node *node)
         (world->tied ? tie_leads(node) : world->leader == node->roster.me && node->applied == node->stored);
     /* Who is cut off does not know at once that another leads now. */
     if (world->tied && leads != node->assembly.leads)
-        cv_assembly_lead(&node->assembly, leads, now);
+        cv_agreed_views_lead(&node->assembly, leads, now);
     else if (leads != node->assembly.leads &&
              (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) && world_chance(world, 5))
-        cv_assembly_lead(&node->assembly, leads, now);
-    cv_assembly_tick(&node->assembly, now);
+        cv_agreed_views_lead(&node->assembly, leads, now);
+    cv_agreed_views_tick(&node->assembly, now);
     beat(node);
     use_lock(node);
 }
@@ -543,10 +543,10 @@ static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage s
     world->tied = tied;
     world->now = 1;
     world->calm = 200 + (uint32_t)world_draw(world, 400);
-    const uint32_t begin = tied ? CV_TIE_MEMBERS : 3 + (uint32_t)world_draw(world, 3);
+    const uint32_t begin = tied ? CV_DISK_PAXOS_MEMBERS : 3 + (uint32_t)world_draw(world, 3);
     world->restless = !tied && world_chance(world, 3);
     world->fickle = !tied && world_chance(world, 2);
-    world->count = tied ? CV_TIE_MEMBERS : MOST_NODES;
+    world->count = tied ? CV_DISK_PAXOS_MEMBERS : MOST_NODES;
     world->last_id = MOST_NODES;
     world->most_voters = begin > 4 && world_chance(world, 3) ? 3 : begin;
     world->voters = cv_set_first(world->most_voters);

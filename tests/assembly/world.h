@@ -10,7 +10,7 @@
 #define CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 
 #include "core/random.h"
-#include "group/tie.h"
+#include "group/disk_paxos/disk_paxos.h"
 
 #define MOST_NODES 7u
 #define MOST_ENTRIES 512u
@@ -45,8 +45,8 @@ enum letter_kind { ENTRY, MOTION, HELD_BY, BEAT, GRANT };
 /* What a node is doing with the file: it writes its block, perhaps, then it reads both. */
 struct errand {
     bool busy, writes, wrote, has_read, fails;
-    unsigned char bytes[CV_TIE_RECORD_BYTES];
-    struct cv_tie_block read[CV_TIE_MEMBERS];
+    unsigned char bytes[CV_DISK_PAXOS_RECORD_BYTES];
+    struct cv_disk_paxos_block read[CV_DISK_PAXOS_MEMBERS];
     uint64_t due;
 };
 
@@ -64,7 +64,7 @@ struct letter {
 struct node {
     struct world *world;
     struct cv_roster roster;
-    struct cv_assembly assembly;
+    struct cv_agreed_views assembly;
     struct cv_lease lease;
     uint64_t lease_end_us; /* its own time */
     double rate;           /* of its clock */
@@ -82,7 +82,7 @@ struct node {
     cv_node held_by; /* as told while a view is prepared */
     bool holds;
     uint64_t fence, released_at;
-    struct cv_tie tie;
+    struct cv_disk_paxos tie;
     struct errand errand;
     bool fileless;        /* it cannot reach the file */
     uint64_t ghost_until; /* a client of an earlier life may believe until then that it holds the lock */
@@ -118,8 +118,8 @@ struct world {
         uint64_t count;
     } mutex; /* of the latest view: within a view the lock works */
     bool tied;
-    unsigned char file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES];
-    unsigned char old_file[CV_TIE_MEMBERS][CV_TIE_RECORD_BYTES]; /* before each one's last write */
+    unsigned char file[CV_DISK_PAXOS_MEMBERS][CV_DISK_PAXOS_RECORD_BYTES];
+    unsigned char old_file[CV_DISK_PAXOS_MEMBERS][CV_DISK_PAXOS_RECORD_BYTES]; /* before each one's last write */
     uint64_t last_fence;
     uint64_t grants, views, lapses, changes, term_changes;
     const char *violation;

@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_TESTS_CHECK_FULL_H
 #define CONCLAVE_TESTS_CHECK_FULL_H
 
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 
 enum { N = 8, STATE = 640, MAIL = 40, BODY = 128 };
 

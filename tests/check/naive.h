@@ -6,7 +6,7 @@
 #ifndef CONCLAVE_TESTS_CHECK_NAIVE_H
 #define CONCLAVE_TESTS_CHECK_NAIVE_H
 
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 
 struct naive_options {
     uint32_t callers, crashes, missed, suspicions, recoveries, cuts;

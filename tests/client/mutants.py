@@ -16,8 +16,8 @@ SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", HERE.parent.parent))
 BUILD = pathlib.Path(os.environ.get("CONCLAVE_BUILD", SOURCE / "build"))
 WORKERS = 2
 
-GUARD, HOLD, TERMINAL = "src/cli/guard.c", "src/cli/hold.c", "src/cli/hold_terminal.c"
-INTEREST, SESSION, LOCK = "src/client/interest.c", "src/client/session.c", "src/client/lock.c"
+GUARD, HOLD, TERMINAL = "src/cli/hold/guard.c", "src/cli/hold/hold.c", "src/cli/hold/hold_terminal.c"
+INTEREST, SESSION, LOCK = "src/client/interest.c", "src/client/client_session.c", "src/client/acquire.c"
 
 # What is broken, where, the line, what it becomes, and which script and check find it.
 MUTANTS = [

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sim.h"
+#include "cli/study/sim_command.h"
 
 #define MOST_WORDS 40
 #define ANY UINT64_MAX

@@ -8,7 +8,7 @@
 #include <raft.h>
 
 #include "fake_files.h"
-#include "group/agreement_parts.h"
+#include "group/raft/agreement_parts.h"
 
 #define ME 2u
 

@@ -168,7 +168,7 @@ static void chunks_are_reused(void **state)
     (void)state;
     struct calendar calendar;
     assert_int_equal(calendar_init(&calendar, 1), 0);
-    const struct chunk *seen[4] = {NULL};
+    const struct calendar_chunk *seen[4] = {NULL};
     for (uint64_t tick = 0; tick < 1000; tick++) {
         for (int i = 0; i < 10; i++)
             assert_non_null(calendar_add(&calendar, calendar.now + 1, 64));
@@ -195,7 +195,7 @@ static void a_list_can_be_written_to(void **state)
     assert_int_equal(calendar_init(&calendar, 1), 0);
     for (uint64_t tick = 0; tick < 200; tick++) {
         for (uint64_t round = 0; round < tick % 7; round++) {
-            struct chunk_list *list = calendar_open(&calendar, tick + 1);
+            struct calendar_list *list = calendar_open(&calendar, tick + 1);
             size_t bytes = 0;
             for (; bytes < tick && (size_t)(list->limit - list->write) >= bytes + sizeof sent; bytes += sizeof sent)
                 memcpy(list->write + bytes, &(uint64_t){sent++}, sizeof sent);

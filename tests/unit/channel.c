@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/channel.h"
+#include "core/link/channel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "check/memo.h"
+#include "check/state/memo.h"
 #include "core/random.h"
 
 #define THREADS 4u

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "check/memory.h"
-#include "check/table.h"
+#include "check/state/memory.h"
+#include "check/state/table.h"
 #include "core/random.h"
 
 #define MOST 1000000u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view/clocks.h"
+#include "show/clocks.h"
 
 #include "tale.h"
 

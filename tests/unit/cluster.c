@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Clusters: what Awerbuch promises of growing balls, beside a naive second model; and those that people write. */
-#include "core/cluster.h"
+#include "core/scenario/cluster.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

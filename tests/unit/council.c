@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/random.h"
-#include "group/council.h"
+#include "group/static_views.h"
 
 #define NODES 5
 #define QUEUE 4096
@@ -23,7 +23,7 @@ struct motion {
 };
 
 struct node {
-    struct cv_council council;
+    struct cv_static_views static_views;
     uint64_t reconsiders; /* it wants to be asked again */
     uint64_t frozen, began;
 };
@@ -90,14 +90,14 @@ static void start(void)
     memset(begun, 0, sizeof begun);
     clock_ms = 1800000000000;
     for (cv_node node = 0; node < NODES; node++) {
-        const struct cv_council_calls calls = {.send = deliver_later,
-                                               .freeze = freeze,
-                                               .report = nothing,
-                                               .tell = nothing,
-                                               .install = install,
-                                               .unix_ms = unix_ms,
-                                               .context = &nodes[node]};
-        cv_council_init(&nodes[node].council, node, &calls);
+        const struct cv_static_views_calls calls = {.send = deliver_later,
+                                                    .freeze = freeze,
+                                                    .report = nothing,
+                                                    .tell = nothing,
+                                                    .install = install,
+                                                    .unix_ms = unix_ms,
+                                                    .context = &nodes[node]};
+        cv_static_views_init(&nodes[node].static_views, node, &calls);
     }
 }
 
@@ -109,7 +109,7 @@ static bool deliver_one(struct cv_random *random)
         if (head[from][to] == tail[from][to])
             continue;
         const struct motion motion = queue[from][to][head[from][to]++ % QUEUE];
-        nodes[to].reconsiders |= cv_council_hear(&nodes[to].council, from, motion.motion, &motion.view);
+        nodes[to].reconsiders |= cv_static_views_hear(&nodes[to].static_views, from, motion.motion, &motion.view);
         return true;
     }
     return false;
@@ -125,7 +125,7 @@ static void come_to_rest(struct cv_random *random)
         for (cv_node node = 0; node < NODES; node++) {
             anybody |= nodes[node].reconsiders;
             if (nodes[node].reconsiders)
-                cv_council_consider(&nodes[node].council);
+                cv_static_views_consider(&nodes[node].static_views);
             nodes[node].reconsiders = 0;
         }
         if (!anybody)
@@ -136,22 +136,22 @@ static void come_to_rest(struct cv_random *random)
 
 static void tell(cv_node node, cv_node leader, cv_set alive)
 {
-    nodes[node].reconsiders |= cv_council_update(&nodes[node].council, leader, alive);
+    nodes[node].reconsiders |= cv_static_views_update(&nodes[node].static_views, leader, alive);
 }
 
 static void assert_together(cv_set members, cv_node leader)
 {
     const struct cv_view *first = NULL;
     for (cv_node node = 0; node < NODES; node++) {
-        const struct cv_council *council = &nodes[node].council;
+        const struct cv_static_views *static_views = &nodes[node].static_views;
         if (!cv_set_has(members, node))
             continue;
-        assert_false(council->frozen);
-        assert_true(council->view.members == members);
-        assert_int_equal(council->view.coordinator, leader);
+        assert_false(static_views->frozen);
+        assert_true(static_views->view.members == members);
+        assert_int_equal(static_views->view.coordinator, leader);
         if (first)
-            assert_int_equal(first->epoch, council->view.epoch);
-        first = &council->view;
+            assert_int_equal(first->epoch, static_views->view.epoch);
+        first = &static_views->view;
     }
 }
 
@@ -169,13 +169,13 @@ static void agree_in_the_end(void **state)
                 tell(node, (cv_node)cv_random_below(&random, NODES),
                      (cv_random_next(&random) & cv_set_first(NODES)) | cv_set_of(node));
             else if (cv_random_below(&random, 8) == 0)
-                cv_council_consider(&nodes[node].council);
+                cv_static_views_consider(&nodes[node].static_views);
             else
                 deliver_one(&random);
         }
         for (cv_node node = 0; node < NODES; node++)
             tell(node, NODES - 1, cv_set_first(NODES));
-        cv_council_renew(&nodes[NODES - 1].council); /* as the watchdog does */
+        cv_static_views_renew(&nodes[NODES - 1].static_views); /* as the watchdog does */
         nodes[NODES - 1].reconsiders = 1;
         come_to_rest(&random);
         assert_together(cv_set_first(NODES), NODES - 1);
@@ -192,14 +192,14 @@ static void a_death_is_urgent_and_a_return_is_not(void **state)
         tell(node, 4, cv_set_first(NODES));
     come_to_rest(&random);
     assert_together(cv_set_first(NODES), 4);
-    const uint64_t epoch = nodes[4].council.view.epoch;
-    assert_true(cv_council_update(&nodes[4].council, 4, cv_set_first(NODES) & ~cv_set_of(1)) == false);
-    assert_true(nodes[4].council.next.epoch > epoch); /* prepared at once */
+    const uint64_t epoch = nodes[4].static_views.view.epoch;
+    assert_true(cv_static_views_update(&nodes[4].static_views, 4, cv_set_first(NODES) & ~cv_set_of(1)) == false);
+    assert_true(nodes[4].static_views.next.epoch > epoch); /* prepared at once */
     come_to_rest(&random);
     assert_together(cv_set_first(NODES) & ~cv_set_of(1), 4);
-    assert_true(cv_council_update(&nodes[4].council, 4, cv_set_first(NODES))); /* later will do */
-    assert_int_equal(nodes[4].council.next.epoch, 0);
-    cv_council_consider(&nodes[4].council);
+    assert_true(cv_static_views_update(&nodes[4].static_views, 4, cv_set_first(NODES))); /* later will do */
+    assert_int_equal(nodes[4].static_views.next.epoch, 0);
+    cv_static_views_consider(&nodes[4].static_views);
     come_to_rest(&random);
     assert_together(cv_set_first(NODES), 4);
 }

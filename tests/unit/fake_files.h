@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "group/files.h"
+#include "group/raft/files.h"
 
 #define FAKE_FILES 2u /* that can be named: the journal, and its successor */
 #define FAKE_SECTOR 512u

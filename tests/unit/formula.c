@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/formula.h"
+#include "core/formula/formula.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/frame.h"
+#include "core/link/frame.h"
 #include "core/random.h"
 
 static void assert_same(const struct cv_frame *one, const struct cv_frame *other)
@@ -158,7 +158,7 @@ static void lengths_are_bounded(void **state)
 static void numbers_of_a_body(void **state)
 {
     const uint64_t body[] = {7, UINT64_MAX};
-    const struct cv_frame frame = {.type = CV_FRAME_COUNCIL, .words = 4, .body = body};
+    const struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW, .words = 4, .body = body};
     (void)state;
     assert_int_equal(cv_frame_number(&frame, 0), 7);
     assert_true(cv_frame_number(&frame, 1) == UINT64_MAX);

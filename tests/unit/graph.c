@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

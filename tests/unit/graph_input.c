@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What users write: specs and graph files, right and wrong. */
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

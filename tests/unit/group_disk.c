@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "group/disk.h"
+#include "group/raft/disk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void submit_vote(struct cv_disk *disk, struct model *model, struct cv_ran
 static void submit_entries(struct cv_disk *disk, struct model *model, struct cv_random *random)
 {
     struct cv_buffer body = {0};
-    struct cv_entry entries[8];
+    struct cv_journal_entry entries[8];
     const size_t count = 1 + below(random, 8);
     const uint64_t first = model->next;
     if (model->next + count >= MAX_MODEL)
@@ -87,7 +87,7 @@ static void submit_entries(struct cv_disk *disk, struct model *model, struct cv_
     for (size_t i = 0; i < count; i++) {
         model->terms[model->next] = model->term + 1;
         model->words[model->next] = some_word(random);
-        entries[i] = (struct cv_entry){model->term + 1, 1, 4, (unsigned char *)&model->words[model->next]};
+        entries[i] = (struct cv_journal_entry){model->term + 1, 1, 4, (unsigned char *)&model->words[model->next]};
         model->next++;
     }
     cv_journal_put_entries(&body, first, entries, count);
@@ -312,7 +312,7 @@ static void a_long_journal_is_written_anew(void **state)
     struct cv_disk *disk = open_fake(&fake, &found);
     cv_journal_free(&found);
     static unsigned char bytes[4096];
-    const struct cv_entry entry = {.term = 1, .type = 1, .size = sizeof bytes, .bytes = bytes};
+    const struct cv_journal_entry entry = {.term = 1, .type = 1, .size = sizeof bytes, .bytes = bytes};
     size_t longest = 0;
     for (uint32_t round = 0; round < 1000; round++) {
         struct cv_buffer entries = {0}, cut = {0};

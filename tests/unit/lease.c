@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Leases by example; tests/assembly.c tells long stories of them. */
+/* Leases by example; tests/agreed_views.c tells long stories of them. */
 #include "group/lease.h"
 
 #include <setjmp.h>

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/random.h"
-#include "service/lending.h"
+#include "service/sharing.h"
 
 enum { NODES = 5, CLIENTS = 24, MAIL = 512, GRANTS = 8192, HANDOFFS = 4 };
 
@@ -27,7 +27,7 @@ struct client {
 
 struct node {
     struct world *world;
-    struct cv_lending lending;
+    struct cv_sharing sharing;
     bool alive, inside, wants;
     struct client waiting[CLIENTS];
     uint32_t waiting_count;
@@ -37,7 +37,7 @@ struct node {
 };
 
 struct channel {
-    struct cv_lending_word words[MAIL];
+    struct cv_sharing_word words[MAIL];
     uint32_t first, count;
 };
 
@@ -60,23 +60,23 @@ static uint32_t pick(struct world *world, uint32_t ways)
 
 /* ---- messages ---- */
 
-static void post(struct world *world, cv_node from, cv_node to, const struct cv_lending_word *word)
+static void post(struct world *world, cv_node from, cv_node to, const struct cv_sharing_word *word)
 {
     struct channel *channel = &world->channels[from][to];
-    const struct cv_lending *lending = &world->nodes[from].lending;
-    world->exhausted += word->notice == CV_LENDING_REFUSE && lending->shares && lending->end - lending->next < CV_LOAN;
+    const struct cv_sharing *sharing = &world->nodes[from].sharing;
+    world->exhausted += word->notice == CV_SHARING_REFUSE && sharing->shares && sharing->end - sharing->next < CV_LOAN;
     if (from == to || !world->nodes[to].alive)
         return;
     assert_true(channel->count < MAIL);
     channel->words[(channel->first + channel->count++) % MAIL] = *word;
 }
 
-static void tell(void *context, cv_node to, const struct cv_lending_word *word)
+static void tell(void *context, cv_node to, const struct cv_sharing_word *word)
 {
     const struct node *node = context;
     for (cv_node other = 0; other < node->world->size; other++)
         if (to == CV_NOBODY || to == other)
-            post(node->world, node->lending.me, other, word);
+            post(node->world, node->sharing.me, other, word);
 }
 
 static bool all_quiet(const struct world *world)
@@ -152,7 +152,7 @@ static void stop_waiting(struct node *node, uint32_t place)
 static void let_in(struct world *world, struct node *node, const struct cv_queue *queue)
 {
     const struct client client = node->waiting[0];
-    const uint64_t fence = cv_lending_grant(&node->lending, queue);
+    const uint64_t fence = cv_sharing_grant(&node->sharing, queue);
     check_grant(world, node, &client, fence);
     node->shared = client.reader;
     node->holds[node->holding++] = fence;
@@ -163,19 +163,19 @@ static void serve(struct world *world, struct node *node)
 {
     for (;;) {
         const struct cv_queue queue = queue_of(node);
-        switch (cv_lending_turn(&node->lending, &queue)) {
+        switch (cv_sharing_turn(&node->sharing, &queue)) {
         case CV_TURN_GRANT:
             let_in(world, node, &queue);
             break;
         case CV_TURN_LEAVE:
-            assert_true(world->holder == node->lending.me && !node->holding);
+            assert_true(world->holder == node->sharing.me && !node->holding);
             node->inside = false;
             world->holder = CV_NOBODY;
             break;
         case CV_TURN_REQUEST:
             assert_false(node->wants || node->inside);
             node->wants = true;
-            world->queue[world->queued++] = node->lending.me;
+            world->queue[world->queued++] = node->sharing.me;
             break;
         default:
             return;
@@ -190,12 +190,12 @@ static void enter(struct world *world)
     struct node *node = &world->nodes[world->queue[0]];
     world->queued--;
     memmove(world->queue, world->queue + 1, world->queued * sizeof *world->queue);
-    world->holder = node->lending.me;
+    world->holder = node->sharing.me;
     node->wants = false;
     node->inside = true;
     world->entries++;
-    assert_false(node->lending.borrows);
-    cv_lending_enter(&node->lending, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
+    assert_false(node->sharing.borrows);
+    cv_sharing_enter(&node->sharing, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
     serve(world, node);
 }
 
@@ -205,11 +205,11 @@ static void deliver(struct world *world, cv_node from, cv_node to)
     struct node *node = &world->nodes[to];
     if (!channel->count)
         return;
-    const struct cv_lending_word word = channel->words[channel->first];
+    const struct cv_sharing_word word = channel->words[channel->first];
     channel->first = (channel->first + 1) % MAIL;
     channel->count--;
     const struct cv_queue queue = queue_of(node);
-    cv_lending_hear(&node->lending, &queue, from, &word);
+    cv_sharing_hear(&node->sharing, &queue, from, &word);
     serve(world, node);
 }
 
@@ -224,12 +224,12 @@ static void begin_view(struct world *world)
         struct node *node = &world->nodes[other];
         if (pick(world, 3) == 0) { /* it dies, or one that was dead is back */
             *node = (struct node){.world = world, .alive = !node->alive || other == 0};
-            node->lending = (struct cv_lending){.tell = tell, .context = node, .me = other};
-            cv_lending_forget(&node->lending);
+            node->sharing = (struct cv_sharing){.tell = tell, .context = node, .me = other};
+            cv_sharing_forget(&node->sharing);
         }
-        if (!node->alive || (!node->inside && !node->lending.borrows))
+        if (!node->alive || (!node->inside && !node->sharing.borrows))
             continue;
-        const uint64_t sharing = node->lending.shares || node->lending.borrows ? node->lending.generation : 0;
+        const uint64_t sharing = node->sharing.shares || node->sharing.borrows ? node->sharing.generation : 0;
         assert_true(holder == CV_NOBODY || (sharing && sharing == generation)); /* all who are inside share */
         if (holder == CV_NOBODY || node->inside)
             holder = other;
@@ -240,7 +240,7 @@ static void begin_view(struct world *world)
     world->queued = 0;
     world->entries = 0;
     world->epoch++;
-    world->inherited += holder != CV_NOBODY && world->nodes[holder].lending.borrows;
+    world->inherited += holder != CV_NOBODY && world->nodes[holder].sharing.borrows;
     world->holder = holder;
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
@@ -255,7 +255,7 @@ static void begin_view(struct world *world)
         struct node *node = &world->nodes[other];
         const struct cv_queue queue = queue_of(node);
         if (node->alive)
-            cv_lending_resume(&node->lending, &queue, holder, sharers, world->epoch << 40, 0);
+            cv_sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << 40, 0);
     }
     for (cv_node other = 0; other < world->size; other++)
         if (world->nodes[other].alive)
@@ -300,7 +300,7 @@ static bool at_rest(const struct world *world)
 {
     for (cv_node other = 0; other < world->size; other++) {
         const struct node *node = &world->nodes[other];
-        if (node->waiting_count || node->holding || node->inside || node->wants || node->lending.borrows)
+        if (node->waiting_count || node->holding || node->inside || node->wants || node->sharing.borrows)
             return false;
     }
     return all_quiet(world);
@@ -315,8 +315,8 @@ static void tell_story(struct world *world, uint64_t seed)
     world->epoch = 1;
     for (cv_node node = 0; node < world->size; node++) {
         world->nodes[node] = (struct node){.world = world, .alive = true};
-        world->nodes[node].lending = (struct cv_lending){.tell = tell, .context = &world->nodes[node], .me = node};
-        cv_lending_forget(&world->nodes[node].lending);
+        world->nodes[node].sharing = (struct cv_sharing){.tell = tell, .context = &world->nodes[node], .me = node};
+        cv_sharing_forget(&world->nodes[node].sharing);
     }
     /* Now and then readers alone, so many that an entry has no fences left for them. */
     const bool crowd = seed % 16 == 0;

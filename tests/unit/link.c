@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/error.h"
-#include "core/link.h"
+#include "core/link/link.h"
 #include "core/random.h"
 
 #define PIPE_BYTES 65536
@@ -78,7 +78,7 @@ static void hear(struct end *end)
     end->on_its_way -= at;
 }
 
-/* As live/wire.c does it: one greets, the other answers; who is forgotten begins anew. */
+/* As live/net/connection.c does it: one greets, the other answers; who is forgotten begins anew. */
 static void connect_ends(void)
 {
     for (;;) {

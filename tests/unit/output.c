@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view/output.h"
+#include "show/output.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "algorithm/registry.h"
-#include "core/graph_build.h"
-#include "core/graph_paths.h"
-#include "core/plan.h"
+#include "core/graph/graph_build.h"
+#include "core/graph/graph_paths.h"
+#include "core/scenario/plan.h"
 
 #define MOST_NODES 24u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* From words to a scenario, or to one clear line of refusal. */
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "group/raft_codec.h"
+#include "group/raft/raft_codec.h"
 
 #include <raft.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* RESP: what is written is read again, whole or byte by byte; what is broken is told at once and never read beyond. */
-#include "service/resp.h"
+#include "resp/resp.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who belongs to a group, and how a leader changes that, by example; tests/assembly.c tells long stories of it. */
+/* Who belongs to a group, and how a leader changes that, by example; tests/agreed_views.c tells long stories of it. */
 #include "group/seating.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/random.h"
-#include "group/assembly.h"
+#include "group/agreed_views.h"
 #include "group/bytes.h"
 
 #define SECOND 1000000u
@@ -20,7 +20,7 @@
 /* A leader at place 0, of a group with ids 1, 2, 3, ...; what it proposes is agreed at once. */
 struct leader {
     struct cv_roster roster;
-    struct cv_assembly assembly;
+    struct cv_agreed_views agreed_views;
     struct cv_proposal last;
     uint64_t epoch, now;
     uint32_t proposals;
@@ -56,13 +56,13 @@ static void install(void *context, const struct cv_view *view)
 
 static void begin(struct leader *leader, uint32_t count, uint32_t voters)
 {
-    const struct cv_assembly_calls calls = {.propose = propose,
-                                            .send = send_motion,
-                                            .freeze = freeze,
-                                            .report = report,
-                                            .tell = report,
-                                            .install = install,
-                                            .context = leader};
+    const struct cv_agreed_views_calls calls = {.propose = propose,
+                                                .send = send_motion,
+                                                .freeze = freeze,
+                                                .report = report,
+                                                .tell = report,
+                                                .install = install,
+                                                .context = leader};
     const struct cv_terms terms = {{300, 10000, 50, voters}};
     const struct cv_lease_terms lease = cv_terms_lease(&terms);
     memset(leader, 0, sizeof *leader);
@@ -71,12 +71,12 @@ static void begin(struct leader *leader, uint32_t count, uint32_t voters)
     leader->roster.group = 77;
     for (cv_node i = 0; i < count; i++)
         leader->roster.ids[i] = leader->roster.attributes[i] = i + 1;
-    leader->assembly.times.hold_off_us = 2 * SECOND;
-    leader->assembly.times.patience_us = SECOND;
-    cv_assembly_init(&leader->assembly, &calls, &leader->roster, cv_set_first(voters), &terms);
-    cv_grants_init(&leader->assembly.grants, &lease);
-    cv_assembly_update(&leader->assembly, cv_set_first(count), CV_NOBODY, leader->now);
-    cv_assembly_lead(&leader->assembly, true, leader->now);
+    leader->agreed_views.times.hold_off_us = 2 * SECOND;
+    leader->agreed_views.times.patience_us = SECOND;
+    cv_agreed_views_init(&leader->agreed_views, &calls, &leader->roster, cv_set_first(voters), &terms);
+    cv_grants_init(&leader->agreed_views.grants, &lease);
+    cv_agreed_views_update(&leader->agreed_views, cv_set_first(count), CV_NOBODY, leader->now);
+    cv_agreed_views_lead(&leader->agreed_views, true, leader->now);
 }
 
 static void agree(struct leader *leader)
@@ -86,7 +86,7 @@ static void agree(struct leader *leader)
     memcpy(leader->roster.attributes, seating->attributes, sizeof seating->attributes);
     leader->roster.count = CV_MAX_MEMBERS;
     leader->epoch++;
-    cv_assembly_agreed(&leader->assembly, leader->epoch, &leader->last, leader->now);
+    cv_agreed_views_agreed(&leader->agreed_views, leader->epoch, &leader->last, leader->now);
 }
 
 /* All members report, so that the view begins here; those of `begun` say that they have begun it, too. */
@@ -94,23 +94,23 @@ static void begin_view(struct leader *leader, cv_set begun)
 {
     for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(leader->last.members, node))
-            cv_assembly_hear(&leader->assembly, node, CV_MOTION_REPORT, leader->epoch, 0, leader->now);
+            cv_agreed_views_hear(&leader->agreed_views, node, CV_MOTION_REPORT, leader->epoch, 0, leader->now);
     for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(begun, node))
-            cv_assembly_beat(&leader->assembly, node, leader->epoch);
+            cv_agreed_views_beat(&leader->agreed_views, node, leader->epoch);
 }
 
 static void settle(struct leader *leader)
 {
     agree(leader);
     begin_view(leader, leader->last.members);
-    assert_int_equal(leader->assembly.view.epoch, leader->epoch);
+    assert_int_equal(leader->agreed_views.view.epoch, leader->epoch);
 }
 
 static bool ask(struct leader *leader, enum cv_change_kind kind, cv_id id)
 {
-    return cv_assembly_change(&leader->assembly, &(struct cv_change){.kind = kind, .id = id, .attribute = id},
-                              leader->now);
+    return cv_agreed_views_change(&leader->agreed_views, &(struct cv_change){.kind = kind, .id = id, .attribute = id},
+                                  leader->now);
 }
 
 static void nothing_changes_before_all_have_begun(void **state)
@@ -122,10 +122,10 @@ static void nothing_changes_before_all_have_begun(void **state)
     begin_view(&leader, cv_set_of(1)); /* not the third */
     const uint32_t before = leader.proposals;
     assert_true(ask(&leader, CV_CHANGE_JOIN, 9));
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.proposals, before);
-    cv_assembly_beat(&leader.assembly, 2, leader.epoch);
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_beat(&leader.agreed_views, 2, leader.epoch);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.proposals, before + 1);
     assert_int_equal(leader.last.seating.ids[3], 9);
     assert_int_equal(leader.last.seating.generation, 1);
@@ -146,13 +146,13 @@ static void who_leaves_gives_back_its_vote_first(void **state)
     assert_int_equal(leader.last.seating.former, 7);
     assert_int_equal(leader.last.seating.present, 7);
     settle(&leader);
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.last.members, 3);
     assert_int_equal(leader.last.seating.former, 3);
     assert_int_equal(leader.last.seating.present, 3);
     assert_int_equal(leader.last.seating.ids[2], CV_NO_ID);
     settle(&leader);
-    assert_int_equal(leader.assembly.change.kind, CV_CHANGE_NONE);
+    assert_int_equal(leader.agreed_views.change.kind, CV_CHANGE_NONE);
     assert_false(ask(&leader, CV_CHANGE_LEAVE, 1)); /* that is the leader itself */
     assert_false(ask(&leader, CV_CHANGE_LEAVE, 3)); /* it has left already: nothing to wait for */
     assert_false(ask(&leader, CV_CHANGE_JOIN, 2));
@@ -170,10 +170,10 @@ static void a_view_needs_both_majorities(void **state)
     agree(&leader); /* four vote now; five did, and nobody has begun this view */
     assert_int_equal(leader.last.seating.voters, 15);
     const uint32_t before = leader.proposals;
-    cv_assembly_update(&leader.assembly, 3, CV_NOBODY, leader.now);
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_update(&leader.agreed_views, 3, CV_NOBODY, leader.now);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.proposals, before); /* two of five */
-    cv_assembly_update(&leader.assembly, 7, CV_NOBODY, leader.now);
+    cv_agreed_views_update(&leader.agreed_views, 7, CV_NOBODY, leader.now);
     assert_int_equal(leader.proposals, before + 1);
     assert_int_equal(leader.last.members, 7);
     assert_int_equal(leader.last.seating.voters, 15);
@@ -194,7 +194,7 @@ static void a_vote_and_a_place_are_taken_over(void **state)
     begin(&leader, 5, 3);
     settle(&leader);
     assert_int_equal(leader.last.seating.voters, 7);
-    cv_assembly_update(&leader.assembly, 29, CV_NOBODY, leader.now); /* the second is dead */
+    cv_agreed_views_update(&leader.agreed_views, 29, CV_NOBODY, leader.now); /* the second is dead */
     settle(&leader);
     assert_true(ask(&leader, CV_CHANGE_LEAVE, 2));
     assert_int_equal(leader.last.seating.present, 29);
@@ -209,7 +209,7 @@ static void a_vote_and_a_place_are_taken_over(void **state)
 static void who_flaps_waits_longer(void **state)
 {
     struct leader leader;
-    struct cv_assembly *assembly = &leader.assembly;
+    struct cv_agreed_views *agreed_views = &leader.agreed_views;
     (void)state;
     begin(&leader, 3, 3);
     settle(&leader);
@@ -217,17 +217,17 @@ static void who_flaps_waits_longer(void **state)
     leader.now += 1000 * SECOND;
     const uint32_t waits[] = {2, 4, 8, 2};
     for (uint32_t i = 0; i < 4; i++) {
-        cv_assembly_update(assembly, 3, 1, leader.now);
+        cv_agreed_views_update(agreed_views, 3, 1, leader.now);
         assert_int_equal(leader.last.coordinator, 1); /* at once */
         settle(&leader);
-        cv_assembly_update(assembly, 7, 2, leader.now);
+        cv_agreed_views_update(agreed_views, 7, 2, leader.now);
         settle(&leader);
         assert_int_equal(leader.last.coordinator, 1);
         leader.now += (uint64_t)waits[i] * SECOND - 1;
-        cv_assembly_tick(assembly, leader.now);
+        cv_agreed_views_tick(agreed_views, leader.now);
         assert_int_equal(leader.last.coordinator, 1);
         leader.now++;
-        cv_assembly_tick(assembly, leader.now);
+        cv_agreed_views_tick(agreed_views, leader.now);
         assert_int_equal(leader.last.coordinator, 2);
         settle(&leader);
         if (i == 2)
@@ -243,25 +243,25 @@ static void former_terms_are_dropped_when_they_are_over(void **state)
     begin(&leader, 3, 3);
     settle(&leader);
     const struct cv_change shorter = {.kind = CV_CHANGE_TERM, .id = CV_TERM_LEASE, .attribute = 100};
-    assert_true(cv_assembly_change(&leader.assembly, &shorter, leader.now));
-    cv_assembly_tick(&leader.assembly, leader.now);
+    assert_true(cv_agreed_views_change(&leader.agreed_views, &shorter, leader.now));
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.last.seating.terms.values[CV_TERM_LEASE], 100);
     assert_int_equal(cv_seating_lease(&leader.last.seating).length_us, 300000);
     settle(&leader);
     const uint32_t before = leader.proposals;
-    cv_assembly_tick(&leader.assembly, leader.now); /* all have begun */
+    cv_agreed_views_tick(&leader.agreed_views, leader.now); /* all have begun */
     leader.now += 302000;
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.proposals, before);
     leader.now += 2000; /* a lease of 300 ms, counted long */
-    cv_assembly_tick(&leader.assembly, leader.now);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now);
     assert_int_equal(leader.proposals, before + 1);
     assert_int_equal(cv_seating_lease(&leader.last.seating).length_us, 100000);
     settle(&leader);
-    cv_assembly_tick(&leader.assembly, leader.now + SECOND);
+    cv_agreed_views_tick(&leader.agreed_views, leader.now + SECOND);
     assert_int_equal(leader.proposals, before + 1);
     const struct cv_change wrong = {.kind = CV_CHANGE_TERM, .id = CV_TERM_VOTERS, .attribute = 0};
-    assert_false(cv_assembly_change(&leader.assembly, &wrong, leader.now));
+    assert_false(cv_agreed_views_change(&leader.agreed_views, &wrong, leader.now));
 }
 
 static void draw_proposal(struct cv_random *random, struct cv_proposal *proposal)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "core/printable.h"
 #include "core/random.h"
-#include "core/show.h"
 
 static void test_table(void **state)
 {

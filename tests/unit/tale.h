@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/event.h"
-#include "core/scenario.h"
+#include "core/scenario/scenario.h"
 
 enum { PING, PONG };
 

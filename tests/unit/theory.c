@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The variables of the texts' formulas and the conditions under which these apply, worked out by hand. */
-#include "core/theory.h"
+#include "core/formula/theory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 
 static const struct cv_kind kinds[] = {{"ballot", 0, NULL, false}, {0}};
 static const struct cv_algorithm app = {.abi = CV_ABI, .problem = CV_SYNCHRONOUS, .name = "app", .kinds = kinds};

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 #include "property/property.h"
 #include "sim/sim.h"
 

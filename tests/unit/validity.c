@@ -3,7 +3,7 @@
 #include "toy.h"
 
 #include "algorithm/registry.h"
-#include "core/validity.h"
+#include "core/scenario/validity.h"
 
 #define NODES 4u
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* Transcripts, diagrams, traces and pictures of one run told by hand. */
 #include "core/error.h"
+#include "show/history.h"
+#include "show/phrase.h"
+#include "show/shiviz.h"
+#include "show/svg/svg.h"
+#include "show/text/canvas.h"
+#include "show/text/diagram.h"
+#include "show/text/transcript.h"
+#include "show/trace.h"
 #include "tale.h"
-#include "view/canvas.h"
-#include "view/diagram.h"
-#include "view/history.h"
-#include "view/phrase.h"
-#include "view/shiviz.h"
-#include "view/svg.h"
-#include "view/trace.h"
-#include "view/transcript.h"
 
 static uint32_t sides[4] = {0, 0, 1, 1};
 static struct cv_partition partition = {sides, 1, 4};

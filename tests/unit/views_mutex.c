@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Waiting, entering, leaving and views: how transcripts, diagrams, traces and pictures tell them. */
 #include "core/error.h"
+#include "show/history.h"
+#include "show/svg/svg.h"
+#include "show/text/diagram.h"
+#include "show/text/transcript.h"
+#include "show/trace.h"
 #include "tale.h"
-#include "view/diagram.h"
-#include "view/history.h"
-#include "view/svg.h"
-#include "view/trace.h"
-#include "view/transcript.h"
 
 static struct cv_algorithm mutex;
 

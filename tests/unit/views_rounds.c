@@ -10,15 +10,15 @@
 
 #include "algorithm/registry.h"
 #include "core/error.h"
-#include "core/plan.h"
+#include "core/scenario/plan.h"
 #include "property/property.h"
+#include "show/history.h"
+#include "show/shiviz.h"
+#include "show/svg/svg.h"
+#include "show/text/diagram.h"
+#include "show/text/transcript.h"
+#include "show/trace.h"
 #include "sim/sim.h"
-#include "view/diagram.h"
-#include "view/history.h"
-#include "view/shiviz.h"
-#include "view/svg.h"
-#include "view/trace.h"
-#include "view/transcript.h"
 
 /* A small run, remembered. */
 struct played {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "check/fixpoint.h"
+
+#include "check/liveness/cycle.h"
+#include "check/trail.h"
+
+#define FIRST_PATIENCE 10000u
+
+/*
+ * What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. While much
+ * is new it is not worth while to go on for long.
+ */
+int fixpoint_search(struct search *search, struct model *model, bool reduction)
+{
+    for (uint64_t patience = FIRST_PATIENCE;; patience *= 2) {
+        model->observations.learnt = false;
+        const int error = search_run(search, model, reduction, patience);
+        const bool complete = search->end == SEARCH_COMPLETE && (!search->reduced || !model->observations.learnt);
+        if (error || complete || (search->end != SEARCH_COMPLETE && search->end != SEARCH_LEARNT))
+            return error;
+        search_free(search);
+    }
+}
+
+/* An election that never ends breaks "comes to rest" in any case, but "everyone learns" only if somebody does not. */
+static bool only_where_somebody_waits(const struct setting *setting)
+{
+    const char *property = setting->options.property;
+    return is_mutex(setting) || (property && strcmp(property, "everyone-learns") == 0);
+}
+
+int fixpoint_cycles(struct search *search, struct model *model, bool reduction, struct cv_trail *trail, uint32_t *state)
+{
+    const volatile sig_atomic_t *interrupted = model->setting.options.interrupted;
+    struct graph graph;
+    struct lasso lasso = {0};
+    int error = graph_build(&graph, model, reduction);
+    if (graph.bytes > search->bytes)
+        search->bytes = graph.bytes;
+    if (!error && graph.too_large)
+        search->end = interrupted && *interrupted ? SEARCH_INTERRUPTED : SEARCH_MEMORY;
+    else if (!error)
+        error = cycle_find(&graph, only_where_somebody_waits(&model->setting), &lasso, &search->may_cycle);
+    if (!error && lasso.count && trail)
+        error = trail_along(model, &graph, &lasso, trail, state);
+    lasso_free(&lasso);
+    graph_free(&graph);
+    return error;
+}

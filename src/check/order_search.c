@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "check/order_search.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/fixpoint.h"
+#include "check/symmetry/order_symmetry.h"
+#include "check/symmetry/order_twin.h"
+
+/* Each order is searched by one thread, with a model of its own. */
+struct order_search {
+    struct model *model; /* that all others are made like */
+    struct order order;  /* the next */
+    bool more;
+    struct search sum; /* of those that are done */
+    double squares;
+    int error;
+    uint32_t threads;
+    pthread_t teller; /* that shows progress */
+    pthread_mutex_t lock;
+};
+
+/* A model of the next order; false if there is none, or no need for it. */
+static bool take_turn(struct order_search *order_search, struct model *model, const struct cv_check_options *options)
+{
+    pthread_mutex_lock(&order_search->lock);
+    const struct order order = order_search->order;
+    const uint64_t before = order_search->sum.states;
+    const bool mine = order_search->more && !order_search->error && order_search->sum.end == SEARCH_COMPLETE &&
+                      !order_search->sum.may_cycle;
+    if (mine)
+        order_search->more = order_symmetry_next(&order_search->model->setting, &order_search->order);
+    pthread_mutex_unlock(&order_search->lock);
+    if (!mine)
+        return false;
+    memset(model, 0, sizeof *model);
+    const int error = model_init(model, order_search->model->setting.scenario, options);
+    model->setting.order = order;
+    model->before = before;
+    model->out_of_memory |= error != 0 || twins_new(&model->twins, model);
+    return true;
+}
+
+/* Searches an order, and its cycles if there may be any. Those of a search that was stopped do not count. */
+static int search_order(struct search *search, struct model *model, bool reduction)
+{
+    int error = fixpoint_search(search, model, reduction);
+    search_free(search);
+    if (!error && search->end == SEARCH_COMPLETE && search->may_cycle)
+        error = fixpoint_cycles(search, model, reduction, NULL, NULL);
+    search->may_cycle &= search->end == SEARCH_COMPLETE;
+    return error;
+}
+
+/* Adds up; what is wrong, or may be, is kept. */
+static void finish_turn(struct order_search *order_search, const struct search *search, const struct model *model,
+                        int error)
+{
+    struct search *sum = &order_search->sum;
+    pthread_mutex_lock(&order_search->lock);
+    if (error == CV_EINPUT)
+        order_search->model->mishap = model->mishap;
+    order_search->error = order_search->error ? order_search->error : error;
+    if (sum->end == SEARCH_COMPLETE)
+        sum->end = search->end;
+    sum->states += search->states;
+    sum->transitions += search->transitions;
+    sum->ends += search->ends;
+    sum->bytes =
+        search->bytes * order_search->threads > sum->bytes ? search->bytes * order_search->threads : sum->bytes;
+    sum->depth = search->depth > sum->depth ? search->depth : sum->depth;
+    sum->reduced |= search->reduced;
+    sum->may_cycle |= search->may_cycle;
+    order_search->squares += (double)search->states * (double)search->states;
+    order_search->model->timely |= model->timely;
+    order_search->model->tied |= model->tied;
+    if (model->miscounted)
+        order_search->model->miscounted = true;
+    if (model->unlike)
+        model_break_promise(order_search->model, model->unlike_indeed, "%s", model->unlike_text);
+    order_search->model->strayed |= model->strayed;
+    pthread_mutex_unlock(&order_search->lock);
+}
+
+static void *take_turns(void *argument)
+{
+    struct order_search *order_search = argument;
+    struct model *model = calloc(1, sizeof *model);
+    struct cv_check_options options = order_search->model->setting.options;
+    if (!pthread_equal(pthread_self(), order_search->teller))
+        options.progress = NULL;
+    options.threads /= order_search->threads;
+    options.memory /= order_search->threads;
+    if (!model) {
+        finish_turn(order_search, &(struct search){0}, order_search->model, CV_ENOMEM);
+        return NULL;
+    }
+    while (take_turn(order_search, model, &options)) {
+        struct search search = {0};
+        const int error = model->out_of_memory ? CV_ENOMEM : search_order(&search, model, options.reduction);
+        finish_turn(order_search, &search, model, error);
+        model_free(model);
+    }
+    free(model);
+    return NULL;
+}
+
+/* Are there as many orders as threads? Otherwise all threads search one order after the other. */
+static bool are_enough(const struct setting *setting)
+{
+    struct order order = setting->order;
+    uint32_t count = 1;
+    while (count < setting->options.threads && order_symmetry_next(setting, &order))
+        count++;
+    return count >= setting->options.threads;
+}
+
+int order_search_run(struct model *model, struct search *sum, double *squares)
+{
+    const struct setting *setting = &model->setting;
+    struct order_search order_search = {.model = model,
+                                        .order = setting->order,
+                                        .more = true,
+                                        .threads = are_enough(setting) ? setting->options.threads : 1,
+                                        .teller = pthread_self()};
+    pthread_t threads[64];
+    uint32_t running = 1;
+    pthread_mutex_init(&order_search.lock, NULL);
+    while (running < order_search.threads && !pthread_create(&threads[running], NULL, take_turns, &order_search))
+        running++;
+    take_turns(&order_search);
+    for (uint32_t i = 1; i < running; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&order_search.lock);
+    *sum = order_search.sum;
+    *squares = order_search.squares;
+    return order_search.error;
+}

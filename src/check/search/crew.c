@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "check/search/crew.h"
+
+#include <sched.h>
+
+/* ---- memory ---- */
+
+static uint64_t held(const struct crew *crew)
+{
+    uint64_t bytes =
+        table_bytes(&crew->search->table, crew->search->table.room) + crew->chunks.bytes + model_bytes(crew->model);
+    for (uint32_t i = 0; i < crew->threads; i++)
+        bytes += crew->workers[i].remembered;
+    return bytes;
+}
+
+void crew_halt(struct crew *crew, enum search_end end)
+{
+    pthread_mutex_lock(&crew->lock);
+    if (!crew->stop)
+        crew->search->end = end;
+    crew->stop = true;
+    pthread_mutex_unlock(&crew->lock);
+}
+
+void crew_note_memory(struct crew *crew)
+{
+    const uint64_t bytes = held(crew);
+    pthread_mutex_lock(&crew->lock);
+    if (bytes > crew->search->bytes)
+        crew->search->bytes = bytes;
+    pthread_mutex_unlock(&crew->lock);
+    if (bytes > crew->model->setting.options.memory)
+        crew_halt(crew, SEARCH_MEMORY);
+}
+
+/* ---- meeting ---- */
+
+/* Meetings are many and short, so nobody goes to sleep. */
+void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *))
+{
+    const uint32_t held = meeting->held;
+    if (++meeting->waiting == crew->threads) {
+        meeting->waiting = 0;
+        alone(crew);
+        meeting->held = held + 1;
+    }
+    while (meeting->held == held)
+        if (crew->wants_room && meeting == &crew->level_end)
+            crew_help(crew);
+        else
+            sched_yield();
+}
+
+/* Much more while memory is plenty, then half as much again; in the end as much as there may be. */
+static void begin_growth(struct crew *crew)
+{
+    struct table *table = &crew->search->table;
+    const uint64_t bound = crew->model->setting.options.memory, now = held(crew);
+    const uint64_t others = now - table_bytes(table, table->room);
+    uint64_t room = now < bound / 64 ? 4 * table->room : table->room + table->room / (now < bound / 8 ? 1 : 2);
+    while (room > table->room && others + table_bytes(table, room) > bound)
+        room -= table->room / 8;
+    crew->wants_room = false;
+    crew->growing = room > table->room + table->room / 16 && !table_begin_growth(table, room);
+    if (crew->growing)
+        crew_note_memory(crew);
+    else
+        crew_halt(crew, SEARCH_MEMORY);
+}
+
+static void go_on(struct crew *crew)
+{
+    crew->growing = table_go_on(&crew->search->table);
+}
+
+/* Nobody uses the table while it grows: all threads are here. */
+void crew_help(struct crew *crew)
+{
+    crew_meet(crew, &crew->move, begin_growth);
+    while (crew->growing) {
+        table_move(&crew->search->table);
+        crew_meet(crew, &crew->move, go_on);
+    }
+}
+
+void crew_grow(struct crew *crew)
+{
+    crew->wants_room = true;
+    crew_help(crew);
+}

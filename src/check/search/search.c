@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "check/search/search.h"
+
+#include <stdlib.h>
+
+#include "check/search/depth_first.h"
+#include "check/search/visit.h"
+
+#define LOOK_AROUND_EVERY 1024u
+
+/* ---- the crew ---- */
+
+/* One of its own; if there is none left, another's. */
+static struct chunk *next_chunk(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    struct chunk *chunk = NULL;
+    for (uint32_t i = 0; i < crew->threads && !chunk && !crew->stop; i++)
+        chunk = frontier_take(&crew->workers[(worker->number + i) % crew->threads].frontier);
+    return chunk;
+}
+
+static void look_around(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    const struct cv_check_options *options = &crew->model->setting.options;
+    crew->search->table.count += worker->fresh;
+    worker->fresh = 0;
+    if (crew->wants_room || table_is_crowded(&crew->search->table))
+        crew_grow(crew);
+    worker->remembered = expander_bytes(&worker->expander);
+    if (crew->model->out_of_memory)
+        crew_halt(crew, SEARCH_MEMORY);
+    if (options->interrupted && *options->interrupted)
+        crew_halt(crew, SEARCH_INTERRUPTED);
+    if (worker->number)
+        return;
+    if (crew->deep)
+        crew->search->depth = worker->deepest;
+    crew_note_memory(crew);
+    if (options->progress)
+        options->progress(options->progress_context,
+                          &(struct cv_check_progress){.states = crew->model->before + crew->search->table.count,
+                                                      .queue = crew->chunks.queued,
+                                                      .bytes = crew->search->bytes,
+                                                      .depth = crew->search->depth,
+                                                      .phase = "searching"});
+}
+
+/* Is there a better way to search, by what has been seen of the algorithm? */
+static void reconsider(struct crew *crew)
+{
+    const struct model *model = crew->model;
+    if (model->out_of_memory)
+        crew_halt(crew, SEARCH_MEMORY);
+    if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied || model->unlike)
+        crew_halt(crew, SEARCH_STRAYED);
+    if (model->observations.learnt && crew->search->table.count > crew->patience)
+        crew_halt(crew, SEARCH_LEARNT);
+}
+
+/* Between two levels: one thread alone. */
+static void turn_over(struct crew *crew)
+{
+    struct search *search = crew->search;
+    uint64_t expanded = 0, saved = 0;
+    bool more = false;
+    for (uint32_t i = 0; i < crew->threads; i++) {
+        more |= frontier_advance(&crew->workers[i].frontier);
+        expander_tidy(&crew->workers[i].expander);
+        expanded += crew->workers[i].expanded;
+        saved += crew->workers[i].saved;
+    }
+    if (!crew->model->observations.learnt) /* what is still to be learnt may make it worth while */
+        thrift_look(&crew->thrift, expanded, saved);
+    reconsider(crew);
+    const uint32_t most = crew->model->setting.options.most_depth;
+    if (!crew->stop && (crew->deep ? crew->cut : more && most == search->depth + 1))
+        crew_halt(crew, SEARCH_DEPTH);
+    crew->done = crew->stop || !more;
+    search->depth += more && !crew->deep;
+}
+
+/* Whatever is left of this level. */
+static void finish_level(struct worker *worker)
+{
+    for (struct chunk *chunk; (chunk = next_chunk(worker));) {
+        visit(worker, chunk, 0, chunk->count);
+        frontier_drop(&worker->frontier, chunk);
+        look_around(worker);
+    }
+}
+
+/* Whatever can be reached from the states there are. */
+static void go_deep(struct worker *worker)
+{
+    uint32_t visited = 0;
+    for (struct chunk *chunk; (chunk = depth_first_on(worker));) {
+        visit(worker, chunk, chunk->count, 1);
+        if (++visited % LOOK_AROUND_EVERY == 0 || worker->crew->wants_room)
+            look_around(worker);
+        if (visited % LOOK_AROUND_EVERY == 0)
+            reconsider(worker->crew);
+    }
+    look_around(worker);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct crew *crew = worker->crew;
+    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+    while (!crew->done) {
+        if (crew->deep)
+            go_deep(worker);
+        else
+            finish_level(worker);
+        crew_meet(crew, &crew->level_end, turn_over);
+    }
+    return NULL;
+}
+
+static int begin(struct crew *crew)
+{
+    struct worker *first = &crew->workers[0];
+    uint32_t *state = first->base[0];
+    const int error = model_begin(crew->model, state);
+    if (error)
+        return error;
+    const struct print print = model_fingerprint(crew->model, state);
+    struct chunk *chunk = frontier_chunk(&first->frontier, crew->model->slots);
+    if (!chunk)
+        return CV_ENOMEM;
+    memcpy(chunk_append(chunk, print), state, chunk->slots * sizeof *state);
+    table_add(&crew->search->table, symmetry_print(&first->expander.symmetry, state, print), 0, 0);
+    crew->search->table.count = 1;
+    frontier_advance(&first->frontier);
+    return 0;
+}
+
+static void dismiss(struct worker *worker)
+{
+    frontier_free(&worker->frontier);
+    expander_free(&worker->expander);
+}
+
+/* They begin when it is known how many there are: the system may give fewer than were asked for. */
+static void run_threads(struct crew *crew)
+{
+    pthread_t threads[64];
+    uint32_t running = 1;
+    pthread_mutex_lock(&crew->lock);
+    while (running < crew->threads && !pthread_create(&threads[running], NULL, work, &crew->workers[running]))
+        running++;
+    while (crew->threads > running)
+        dismiss(&crew->workers[--crew->threads]);
+    pthread_mutex_unlock(&crew->lock);
+    work(&crew->workers[0]);
+    for (uint32_t i = 1; i < running; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void add_up(struct crew *crew)
+{
+    struct search *search = crew->search;
+    for (uint32_t i = 0; i < crew->threads; i++) {
+        search->transitions += crew->workers[i].transitions;
+        search->ends += crew->workers[i].rests;
+        search->may_cycle |= crew->workers[i].may_cycle;
+        search->reduced |= crew->workers[i].reduced;
+        search->depth = crew->workers[i].deepest > search->depth ? crew->workers[i].deepest : search->depth;
+        dismiss(&crew->workers[i]);
+    }
+    search->states = search->table.count;
+    search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;
+    chunk_store_free(&crew->chunks);
+}
+
+int search_run(struct search *search, struct model *model, bool reduction, uint64_t patience)
+{
+    struct crew crew = {.search = search, .model = model, .threads = model->setting.options.threads};
+    *search = (struct search){.model = model};
+    crew.patience = patience;
+    crew.deep = model->setting.options.deep;
+    crew.thrift.on = crew.thrift.used = reduction;
+    crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
+    if (!crew.workers)
+        return CV_ENOMEM;
+    int error = table_init(&search->table, model->setting.options.wide);
+    memset(crew.workers, 0, crew.threads * sizeof *crew.workers);
+    chunk_store_init(&crew.chunks);
+    pthread_mutex_init(&crew.lock, NULL);
+    for (uint32_t i = 0; i < crew.threads && !error; i++) {
+        crew.workers[i].crew = &crew;
+        crew.workers[i].number = i;
+        frontier_init(&crew.workers[i].frontier, &crew.chunks, crew.deep);
+        error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
+    }
+    if (!error)
+        error = begin(&crew);
+    if (!error)
+        run_threads(&crew);
+    crew_note_memory(&crew);
+    add_up(&crew);
+    free(crew.workers);
+    pthread_mutex_destroy(&crew.lock);
+    return error;
+}
+
+void search_free(struct search *search)
+{
+    table_free(&search->table);
+}

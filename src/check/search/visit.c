@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "check/search/visit.h"
+
+#define COUNT_AT_ONCE 256u
+
+/* ---- new states ---- */
+
+/* Depth first: notes how deep it has come; whether it may go on. Breadth first that is asked once for each level. */
+static bool go_down(struct worker *worker, uint32_t level)
+{
+    const uint32_t most = worker->crew->model->setting.options.most_depth;
+    worker->deepest = level > worker->deepest ? level : worker->deepest;
+    if (!most || level < most)
+        return true;
+    worker->crew->cut = true;
+    return false;
+}
+
+static void queue(struct worker *worker, const uint32_t *base, const struct successor *successor, uint32_t level)
+{
+    if (worker->crew->deep && !go_down(worker, level))
+        return;
+    struct chunk *chunk = frontier_chunk(&worker->frontier, worker->crew->model->slots);
+    if (!chunk) {
+        crew_halt(worker->crew, SEARCH_MEMORY);
+        return;
+    }
+    uint32_t *state = chunk_append(chunk, successor->print);
+    memcpy(state, base, chunk->slots * sizeof *state);
+    expand_apply(&worker->expander, successor, state);
+}
+
+/* Adds to the table, which may have to grow for it. */
+static inline enum table_answer add(struct worker *worker, struct print print, uint64_t parent, uint32_t level)
+{
+    struct crew *crew = worker->crew;
+    for (;;) {
+        const enum table_answer answer = table_add(&crew->search->table, print, parent, level);
+        if (answer != TABLE_FULL)
+            return answer;
+        crew_grow(crew);
+        if (crew->stop)
+            return TABLE_OPEN;
+    }
+}
+
+/* The level of the state that is known by this. */
+static inline uint32_t level_of(const struct worker *worker, uint64_t key)
+{
+    const struct crew *crew = worker->crew;
+    return crew->deep ? table_level(&crew->search->table, key) : crew->search->depth;
+}
+
+/* What the state with that print is known by. */
+static uint64_t key_of(struct worker *worker, const uint32_t *state, struct print print)
+{
+    struct symmetry *symmetry = &worker->expander.symmetry;
+    return (symmetry->count > 1 ? symmetry_print(symmetry, state, print) : print).half[0];
+}
+
+/* ---- what is wrong ---- */
+
+/* Is it what is looked for? */
+static bool is_wanted(const struct worker *worker, const char *property)
+{
+    const char *wanted = worker->crew->model->setting.options.property;
+    return !wanted || strcmp(wanted, property) == 0;
+}
+
+/* Without memory a state may seem to be an end because what follows could not be worked out: nothing is judged then. */
+static void report(struct worker *worker, const struct spot *spot)
+{
+    struct crew *crew = worker->crew;
+    struct spot *known = &crew->search->spot;
+    if (crew->model->out_of_memory) {
+        crew_halt(crew, SEARCH_MEMORY);
+        return;
+    }
+    pthread_mutex_lock(&crew->lock);
+    if (!known->found || spot->level < known->level)
+        *known = *spot;
+    if (!crew->stop)
+        crew->search->end = SEARCH_FOUND;
+    crew->stop = true;
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
+{
+    struct spot spot = {
+        .found = true, .level = level_of(worker, key) + 1, .print = key, .in_step = true, .step = *successor};
+    for (uint32_t rest = successor->wrong; rest; rest &= rest - 1) {
+        const char *name = wrong_name((enum wrong)(rest & -rest));
+        if (!is_wanted(worker, name))
+            continue;
+        spot.finding = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
+        report(worker, &spot);
+        return;
+    }
+}
+
+static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
+{
+    struct spot spot = {.found = true, .print = key_of(worker, state, print)};
+    spot.level = level_of(worker, spot.print);
+    worker->rests++;
+    const char *wanted = worker->crew->model->setting.options.property;
+    if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
+        crew_halt(worker->crew, SEARCH_MEMORY);
+    else if (spot.finding.verdict == CV_VIOLATED)
+        report(worker, &spot);
+}
+
+/* ---- expanding ---- */
+
+/*
+ * Looks the successors up, from one number on; whether at least one is still to be expanded. Depth first that is known
+ * only of new ones.
+ */
+static bool look_up(struct worker *worker, const uint32_t *base, struct print print, uint32_t from, uint32_t to)
+{
+    struct table *table = &worker->crew->search->table;
+    const uint64_t key = key_of(worker, base, print);
+    const uint32_t level = level_of(worker, key) + 1;
+    uint64_t fresh = 0;
+    bool open = false, back = false;
+    for (uint32_t i = from; i < to; i++) {
+        const struct successor *successor = &worker->expander.successors[i];
+        if (__builtin_expect(successor->wrong, 0))
+            report_step(worker, key, successor);
+        const enum table_answer answer = add(worker, successor->key, key, level);
+        if (answer == TABLE_NEW) {
+            fresh++;
+            queue(worker, base, successor, level);
+        }
+        open |= answer == TABLE_NEW || (answer == TABLE_OPEN && !worker->crew->deep);
+        back |= answer == TABLE_OLD;
+    }
+    worker->may_cycle |= back;
+    worker->transitions += to - from;
+    worker->fresh += fresh;
+    if (worker->fresh > COUNT_AT_ONCE) {
+        table->count += worker->fresh;
+        worker->fresh = 0;
+    }
+    return open;
+}
+
+static void expand_group(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
+{
+    struct expander *expander = &worker->expander;
+    const struct table *table = &worker->crew->search->table;
+    const uint32_t slots = worker->crew->model->slots;
+    expand_clear(expander);
+    for (uint32_t i = 0; i < count; i++) {
+        worker->prints[i] = chunk_state(chunk, first + i, slots, worker->base[i]);
+        expand_look(expander, worker->base[i], &worker->outlooks[i]);
+    }
+    expand_look_up(expander);
+    for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
+        expander->obliged = 0;
+        expand_all(expander, worker->base[i], worker->prints[i], &worker->outlooks[i]);
+        worker->ends[i] = expander->count;
+        worker->obliged[i] = expander->obliged;
+        for (uint32_t j = from; j < expander->count; j++)
+            table_expect(table, expander->successors[j].key);
+    }
+    for (uint32_t i = 0, from = 0; i < count; from = worker->ends[i++]) {
+        look_up(worker, worker->base[i], worker->prints[i], from, worker->ends[i]);
+        if (!worker->obliged[i])
+            judge_rest(worker, worker->base[i], worker->prints[i]);
+    }
+}
+
+/* A message that may as well arrive before all else. */
+static bool try_messages(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+{
+    struct expander *expander = &worker->expander;
+    const struct model *model = worker->crew->model;
+    for (uint32_t slot = 0; (slot = reduce_next_message(model, &expander->commuting, state, alive, slot));) {
+        expand_clear(expander);
+        expand_delivery(expander, state, print, slot);
+        if (look_up(worker, state, print, 0, expander->count)) {
+            commuting_note(&expander->commuting, state[model->to[slot]], model_contents(model, state[slot])->first,
+                           alive);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
+static bool try_nodes(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+{
+    struct expander *expander = &worker->expander;
+    uint32_t nodes = EVERY_NODE, tried = 0;
+    while (reduce_next(worker->crew->model, &expander->foresight, state, alive, &tried, &nodes)) {
+        expand_clear(expander);
+        expand(expander, state, print, nodes);
+        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count))
+            return true;
+    }
+    return false;
+}
+
+/* If a part of it led only to states that were expanded before, the rest might be put off for ever: then all of it. */
+static void expand_reduced(struct worker *worker, const struct chunk *chunk, uint32_t index)
+{
+    struct expander *expander = &worker->expander;
+    uint32_t *state = worker->base[0];
+    const struct print print = chunk_state(chunk, index, worker->crew->model->slots, state);
+    const uint32_t alive = expand_alive(expander, state);
+    const bool worth_trying = is_settled(&worker->crew->model->setting, alive);
+    worker->expanded += worth_trying;
+    if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
+        worker->reduced = true;
+        worker->saved++;
+        return;
+    }
+    expand_clear(expander);
+    expand(expander, state, print, EVERY_NODE);
+    look_up(worker, state, print, 0, expander->count);
+    if (!expander->obliged)
+        judge_rest(worker, state, print);
+}
+
+void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
+{
+    const struct crew *crew = worker->crew;
+    if (crew->thrift.on)
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++)
+            expand_reduced(worker, chunk, first + i);
+    else
+        for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i += GROUP)
+            expand_group(worker, chunk, first + i, count - i < GROUP ? count - i : GROUP);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Byte strings, each kept once and known by a small number. What a search meets millions of times, it meets in few
+ * variants: node states, messages, the contents of channels. Threads may add at the same time; what a number stands
+ * for never moves, so reading takes no lock.
+ */
+#ifndef CONCLAVE_CHECK_STATE_INTERN_H
+#define CONCLAVE_CHECK_STATE_INTERN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "check/state/memory.h"
+
+#define INTERN_BLOCK 4096u
+#define INTERN_BLOCKS (1u << 17)
+#define INTERN_NONE UINT32_MAX /* memory ran out */
+
+struct intern_record {
+    uint32_t length;
+    uint32_t hash;
+    unsigned char bytes[] __attribute__((aligned(8)));
+};
+
+struct intern {
+    pthread_mutex_t lock;
+    struct intern_record ***blocks; /* number to record */
+    uint32_t *slots;                /* hash to number + 1 */
+    uint32_t slot_count;
+    uint32_t count;
+    _Atomic size_t bytes; /* of memory, in all */
+    struct arena records;
+};
+
+/* 0 or CV_ENOMEM; free it in both cases. */
+int intern_init(struct intern *intern);
+void intern_free(struct intern *intern);
+
+/* The number of these bytes, new or known; INTERN_NONE if there is no memory. */
+uint32_t intern_add(struct intern *intern, const void *bytes, size_t length);
+
+static inline const struct intern_record *intern_record(const struct intern *intern, uint32_t number)
+{
+    return intern->blocks[number / INTERN_BLOCK][number % INTERN_BLOCK];
+}
+
+static inline const void *intern_bytes(const struct intern *intern, uint32_t number)
+{
+    return intern_record(intern, number)->bytes;
+}
+
+#endif

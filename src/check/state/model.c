@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#include "check/state/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/state/memory.h"
+#include "check/symmetry/counter_test.h"
+#include "check/symmetry/order_twin.h"
+
+/* One for every place there can be: address space, not memory. */
+#define GLANCES ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
+
+int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options)
+{
+    pthread_mutex_init(&model->lock, NULL);
+    int error = setting_init(&model->setting, scenario, options);
+    if (!error)
+        error = intern_init(&model->node_states);
+    if (!error)
+        error = intern_init(&model->messages);
+    if (!error)
+        error = intern_init(&model->contents);
+    if (!error)
+        error = intern_init(&model->budget_sets);
+    if (!error)
+        error = observed_init(&model->observations);
+    if (!error && !(model->glances = memory_reserve(GLANCES)))
+        error = CV_ENOMEM;
+    if (error)
+        return error;
+    model->slots = model->setting.nodes + 1;
+    /* Number 0: empty. */
+    if (intern_add(&model->contents, &(struct contents){0}, sizeof(struct contents)) == INTERN_NONE)
+        return CV_ENOMEM;
+    for (cv_node node = 0; node < model->setting.nodes; node++)
+        model->dead[node] = model_add_node_state(model, &(struct node_state){.node = node});
+    return model->out_of_memory || counting_test_new(&model->counting, model) ? CV_ENOMEM : 0;
+}
+
+void model_free(struct model *model)
+{
+    twins_free(model->twins);
+    counting_test_free(model->counting);
+    intern_free(&model->node_states);
+    intern_free(&model->messages);
+    intern_free(&model->contents);
+    intern_free(&model->budget_sets);
+    observed_free(&model->observations);
+    memory_release((void *)model->glances, GLANCES);
+    setting_free(&model->setting);
+    pthread_mutex_destroy(&model->lock);
+}
+
+uint64_t model_bytes(const struct model *model)
+{
+    return model->node_states.bytes + model->messages.bytes + model->contents.bytes + model->budget_sets.bytes +
+           model->observations.bytes;
+}
+
+static uint32_t add(struct model *model, struct intern *intern, const void *bytes, size_t length)
+{
+    const uint32_t number = intern_add(intern, bytes, length);
+    if (number != INTERN_NONE)
+        return number;
+    model->out_of_memory = true;
+    return 0;
+}
+
+static uint8_t glance_at(const struct model *model, const struct node_state *node_state)
+{
+    if (!(node_state->flags & NODE_ALIVE))
+        return 0;
+    if (node_state->flags & NODE_INSIDE)
+        return GLANCE_LEAVE;
+    if (node_state->flags & NODE_FRESH && model->setting.options.callers & 1u << node_state->node)
+        return GLANCE_CALL;
+    return node_state->left && !(node_state->flags & NODE_WAITING) ? GLANCE_ASK : 0;
+}
+
+/* The dead have no state. */
+uint32_t model_add_node_state(struct model *model, const struct node_state *node_state)
+{
+    const bool alive = node_state->flags & NODE_ALIVE;
+    const uint32_t number = add(model, &model->node_states, node_state,
+                                alive ? node_state_bytes(&model->setting, node_state->node) : sizeof *node_state);
+    atomic_store_explicit(&model->glances[number], glance_at(model, node_state), memory_order_relaxed);
+    return number;
+}
+
+uint32_t model_add_budgets(struct model *model, const struct budgets *budgets)
+{
+    return add(model, &model->budget_sets, budgets, sizeof *budgets);
+}
+
+uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive)
+{
+    uint64_t small[16];
+    const size_t bytes = cv_message_bytes(message);
+    struct cv_message *copy = bytes <= sizeof small ? (struct cv_message *)(void *)small : malloc(bytes);
+    if (!copy) {
+        model->out_of_memory = true;
+        return 0;
+    }
+    memcpy(copy, message, bytes);
+    copy->clock = clock_of(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
+    const uint32_t number = add(model, &model->messages, copy, bytes);
+    if ((void *)copy != (void *)small)
+        free(copy);
+    return number;
+}
+
+/* ---- promises ---- */
+
+void model_break_promise(struct model *model, bool indeed, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&model->lock);
+    /* Without memory nothing is like anything. */
+    if (!model->out_of_memory && (!model->unlike || (indeed && !model->unlike_indeed))) {
+        vsnprintf(model->unlike_text, sizeof model->unlike_text, format, arguments);
+        model->unlike_indeed = indeed;
+        model->unlike = true;
+    }
+    pthread_mutex_unlock(&model->lock);
+    va_end(arguments);
+}
+
+void model_describe(const struct model *model, cv_node node, enum cv_decision_type type,
+                    const struct cv_message *message, char *text, size_t size)
+{
+    static const char *const doing[] = {
+        [CV_DECIDE_START] = "calling", [CV_DECIDE_REQUEST] = "asking", [CV_DECIDE_LEAVE] = "leaving"};
+    const cv_id *ids = model->setting.group.ids;
+    if (message)
+        snprintf(text, size, "node %u hearing %s from %u", ids[node],
+                 model->setting.algorithm->kinds[message->kind].name, ids[message->from]);
+    else
+        snprintf(text, size, "node %u %s", ids[node], type <= CV_DECIDE_LEAVE ? doing[type] : "in a step");
+}
+
+/* ---- channels ---- */
+
+uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest)
+{
+    const struct print here = model_contents_print(first, rest), behind = model_contents(model, rest)->here;
+    const struct contents contents = {first, rest, here, print_minus(behind, here)};
+    return add(model, &model->contents, &contents, sizeof contents);
+}
+
+uint32_t model_put(struct model *model, uint32_t contents, uint32_t message)
+{
+    const struct contents *list = model_contents(model, contents);
+    const bool here = !contents || (model->setting.scenario->unordered && message < list->first);
+    if (here)
+        return model_cons(model, message, contents);
+    return model_cons(model, list->first, model_put(model, list->rest, message));
+}
+
+uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest)
+{
+    return model->setting.scenario->unordered ? model_put(model, rest, first) : model_cons(model, first, rest);
+}
+
+uint32_t model_take(struct model *model, uint32_t contents, uint32_t node_state)
+{
+    const struct contents *list = model_contents(model, contents);
+    return node_state ? model_cons(model, list->first, model_take(model, list->rest, node_state - 1)) : list->rest;
+}
+
+uint32_t model_channel(struct model *model, cv_node from, cv_node to)
+{
+    const uint32_t pair = from * model->setting.nodes + to;
+    uint32_t slot = atomic_load_explicit(&model->channels[pair], memory_order_acquire);
+    if (slot)
+        return slot;
+    pthread_mutex_lock(&model->lock);
+    slot = model->channels[pair];
+    if (!slot) {
+        slot = model->slots;
+        model->from[slot] = (uint8_t)from;
+        model->to[slot] = (uint8_t)to;
+        atomic_store_explicit(&model->channels[pair], slot, memory_order_release);
+        model->slots = slot + 1;
+    }
+    pthread_mutex_unlock(&model->lock);
+    return slot;
+}
+
+struct print model_fingerprint(const struct model *model, const uint32_t *state)
+{
+    const uint32_t nodes = model->setting.nodes;
+    struct print sum = {.half = {0}};
+    for (uint32_t slot = 0; slot < model->slots; slot++)
+        sum = print_plus(sum, slot <= nodes ? model_print(state[slot], slot == nodes)
+                                            : model_contents(model, state[slot])->here);
+    return sum;
+}
+
+/* ---- topology ---- */
+
+static bool is_neighbour(const struct cv_group *group, cv_node from, cv_node to)
+{
+    for (uint64_t e = group->edges[from]; e < group->edges[from + 1]; e++)
+        if (group->neighbours[e] == to)
+            return true;
+    return false;
+}
+
+/* The nearest in that direction that would not be skipped. */
+static cv_node next_present(uint32_t nodes, cv_node from, uint32_t step, uint32_t present)
+{
+    cv_node next = from;
+    do
+        next = (next + step) % nodes;
+    while (next != from && !(present & 1u << next));
+    return next;
+}
+
+bool model_may_send(const struct model *model, uint32_t node_state, uint32_t alive, cv_node to)
+{
+    const struct cv_group *group = &model->setting.group;
+    const struct node_state *it = model_node_state(model, node_state);
+    const uint32_t present = alive & ~it->suspects;
+    if (group->topology == CV_COMPLETE || to == it->node)
+        return true;
+    if (group->topology == CV_GRAPH)
+        return is_neighbour(group, it->node, to);
+    return next_present(group->nodes, it->node, 1, present) == to ||
+           (group->topology == CV_RING_BOTH && next_present(group->nodes, it->node, group->nodes - 1, present) == to);
+}
+
+/* ---- the beginning ---- */
+
+static int begin_node(struct model *model, struct host *host, cv_node node, uint32_t *state)
+{
+    struct node_state *node_state = calloc(1, node_state_bytes(&model->setting, node));
+    if (!node_state)
+        return CV_ENOMEM;
+    if (!host_begin(host, node_state, node)) {
+        model->mishap = host->mishap;
+        free(node_state);
+        return CV_EINPUT;
+    }
+    state[node] = model_add_node_state(model, node_state);
+    free(node_state);
+    if (model->twins)
+        twins_begin(model->twins, host, node, state[node]);
+    for (size_t at = 0; at < host->self.used;) {
+        const struct cv_message *message = (const void *)(host->self.outbox + at);
+        at += cv_message_bytes(message);
+        const uint32_t slot = model_channel(model, message->from, message->to);
+        state[slot] = model_put(model, state[slot], model_add_message(model, message, 0));
+    }
+    return 0;
+}
+
+int model_begin(struct model *model, uint32_t *state)
+{
+    const struct cv_check_options *options = &model->setting.options;
+    struct host host;
+    int error = host_init(&host, &model->setting);
+    memset(state, 0, MOST_PARTS * sizeof *state);
+    for (cv_node node = 0; node < model->setting.nodes && !error; node++)
+        error = begin_node(model, &host, node, state);
+    const bool counted = options->inside != CV_NOBODY && model->setting.claims & CV_FENCES_RISE;
+    const uint64_t first = counted ? FIRST_FENCE : 0;
+    state[model->setting.nodes] = model_add_budgets(model, &(struct budgets){.highest = first,
+                                                                             .crashes = options->crashes,
+                                                                             .misses = options->missed,
+                                                                             .suspicions = options->suspicions,
+                                                                             .recoveries = options->recoveries,
+                                                                             .cuts = options->cuts});
+    host_free(&host);
+    return error ? error : model->out_of_memory ? CV_ENOMEM : 0;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Requests in a given order rely on the algorithm making nothing of times but to compare them. That is tried with every
+ * step that is worked out: all that can happen is made of these.
+ *
+ * Equal times. Orders with equal times need not be tried if equal times are told apart by ids. Take the order in which
+ * those of the same time follow each other by their ids: whatever happens with equal times happens there too, for in it
+ * a node need not ask any earlier; and with the same results, if every step does the same whether times differ or are
+ * equal, but for the times themselves.
+ *
+ * Other times. The times of requests are far apart here, and round; in a run they are small numbers next to each other.
+ * Every step must do the same with such numbers, but for the numbers themselves.
+ *
+ * Times are found by their values: a word of a node's state, or of a message, that looks like one. What is no time
+ * seldom does; if it does, a step may seem to be another, and then equal times are tried as well, or clocks.
+ */
+#include "check/step/equal_times.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+/* How times are changed for a trial: some ranks made equal to those before them, or all of them other numbers. */
+struct change_of_times {
+    const struct order *order;
+    uint32_t merged;
+    struct retiming retiming;
+};
+
+static uint64_t changed(const struct change_of_times *change, uint64_t time)
+{
+    return change->retiming.gap ? order_retime(change->order, change->retiming, time)
+                                : order_merge(change->order, change->merged, time);
+}
+
+static void change_words(const struct change_of_times *change, void *bytes, size_t length)
+{
+    uint32_t *words = bytes;
+    for (size_t i = 0; i < length / sizeof *words; i++)
+        words[i] = (uint32_t)changed(change, words[i]);
+}
+
+/* After a step, so that it can be compared: times that were made other numbers are what they were. */
+static void restore_words(const struct change_of_times *change, void *bytes, size_t length)
+{
+    uint32_t *words = bytes;
+    for (size_t i = 0; i < length / sizeof *words; i++)
+        words[i] = (uint32_t)(change->retiming.gap ? order_retime_back(change->order, change->retiming, words[i])
+                                                   : order_merge(change->order, change->merged, words[i]));
+}
+
+/* What a step leads to, but for its fence. */
+static uint64_t digest(const struct trial *trial, const struct change_of_times *change, const char *broken)
+{
+    const struct cv_self *me = &trial->host->self;
+    restore_words(change, trial->scratch->state, trial->length - sizeof *trial->scratch);
+    trial->scratch->clock = 0;
+    uint64_t digest = XXH3_64bits(trial->scratch, trial->length) + me->effects * 3 + (broken != NULL);
+    for (size_t at = 0; at < me->used;) {
+        struct cv_message *message = (void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        restore_words(change, message->body, (size_t)message->words * sizeof(uint32_t));
+        message->clock = 0;
+        digest = digest * 31 + XXH3_64bits(message, cv_message_bytes(message));
+    }
+    return digest;
+}
+
+/* The step as it is, or with other times. */
+static uint64_t try_step(const struct trial *trial, const struct change_of_times *change, bool other)
+{
+    struct host *host = trial->host;
+    struct cv_message *copy = trial->message ? malloc(cv_message_bytes(trial->message)) : NULL;
+    if (trial->message && !copy) {
+        host->out_of_memory = true;
+        return 0;
+    }
+    memcpy(trial->scratch, trial->before, trial->length);
+    if (copy)
+        memcpy(copy, trial->message, cv_message_bytes(trial->message));
+    if (other)
+        change_words(change, trial->scratch->state, trial->length - sizeof *trial->scratch);
+    if (other && copy)
+        change_words(change, copy->body, (size_t)copy->words * sizeof(uint32_t));
+    host->script_length = 0;
+    host->leap = 0;
+    host->merged = other ? change->merged : 0;
+    host->retiming = other ? change->retiming : (struct retiming){0};
+    const char *broken = host_step(host, trial->scratch, trial->alive, trial->type, trial->argument, copy);
+    host->merged = 0;
+    host->retiming = (struct retiming){0};
+    free(copy);
+    return digest(trial, change, broken);
+}
+
+/* Fences that are made of times differ by what the times of the requests do. */
+static bool is_fence_alike(const struct trial *trial, const struct change_of_times *change, uint64_t other,
+                           uint64_t fence)
+{
+    const struct setting *setting = trial->host->setting;
+    const uint64_t time = order_time(&setting->order, trial->before->node, trial->before->left + 1);
+    return fence == other || fence - other == (time - changed(change, time)) * setting->nodes;
+}
+
+static bool is_other(const struct trial *trial, const struct change_of_times *change)
+{
+    const struct cv_self *me = &trial->host->self;
+    const uint64_t other = try_step(trial, change, true);
+    const uint64_t fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    return other != try_step(trial, change, false) || (fence && !is_fence_alike(trial, change, fence, me->fence));
+}
+
+/* ---- equal times ---- */
+
+/* A bit for each rank that may be made equal to the one before it. */
+static uint32_t mergeable(const struct setting *setting)
+{
+    const struct order *order = &setting->order;
+    uint32_t ranks = 0;
+    for (uint32_t rank = 1; rank < order->ranks; rank++) {
+        const uint32_t one = (uint32_t)__builtin_ctz(order->masks[rank - 1]);
+        const uint32_t other = (uint32_t)__builtin_ctz(order->masks[rank]);
+        if (setting->group.ids[one] < setting->group.ids[other])
+            ranks |= 1u << rank;
+    }
+    return ranks;
+}
+
+static uint32_t ranks_in(const struct order *order, const void *bytes, size_t length)
+{
+    const uint32_t *words = bytes;
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < length / sizeof *words; i++)
+        if (words[i] && words[i] % ORDER_STEP == 0 && words[i] / ORDER_STEP <= order->ranks)
+            ranks |= 1u << (words[i] / ORDER_STEP - 1);
+    return ranks;
+}
+
+/* A bit for each rank whose time the step can see. */
+static uint32_t ranks_seen(const struct trial *trial)
+{
+    const struct order *order = &trial->host->setting->order;
+    uint32_t ranks = ranks_in(order, trial->before->state, trial->length - sizeof *trial->before);
+    if (trial->message)
+        ranks |= ranks_in(order, trial->message->body, (size_t)trial->message->words * sizeof(uint32_t));
+    if (trial->type == CV_DECIDE_REQUEST)
+        ranks |= 1u << (order_time(order, trial->before->node, trial->before->left) / ORDER_STEP - 1);
+    return ranks;
+}
+
+/* Of two times that the step can see, one behind the other: what makes them equal, or 0 if nothing may. */
+static uint32_t between(uint32_t low, uint32_t high, uint32_t all)
+{
+    const uint32_t ranks = ((1u << high) - (1u << low)) << 1;
+    return (ranks & all) == ranks ? ranks : 0;
+}
+
+bool equal_times_matter(const struct trial *trial)
+{
+    const uint32_t all = mergeable(trial->host->setting);
+    uint32_t seen = ranks_seen(trial), joints[MOST_REQUESTS], count = 0;
+    for (; seen & (seen - 1); seen &= seen - 1) {
+        const uint32_t joint = between((uint32_t)__builtin_ctz(seen), (uint32_t)__builtin_ctz(seen & (seen - 1)), all);
+        if (joint)
+            joints[count++] = joint;
+    }
+    for (uint32_t subset = 1; subset < 1u << count; subset++) {
+        struct change_of_times change = {.order = &trial->host->setting->order};
+        for (uint32_t i = 0; i < count; i++)
+            change.merged |= subset >> i & 1 ? joints[i] : 0;
+        if (is_other(trial, &change))
+            return true;
+    }
+    return false;
+}
+
+/* ---- other times ---- */
+
+#define FAR_OFF 0x5a000000u
+#define OFFSETS 64u
+
+/* Where they begin differs from step to step: who looks at single bits of a time, or rounds it, will be seen. */
+bool times_matter(const struct trial *trial)
+{
+    const struct setting *setting = trial->host->setting;
+    const uint64_t hash = XXH3_64bits(trial->before, trial->length) +
+                          (trial->message ? XXH3_64bits(trial->message, cv_message_bytes(trial->message)) : 0);
+    const uint32_t least = setting->forgets ? 1 : 3; /* behind a request there are times of what follows it */
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct change_of_times change = {
+            .order = &setting->order,
+            .retiming = {.gap = least + i, .base = FAR_OFF + (uint32_t)(hash >> (8 * i)) % OFFSETS}};
+        if (is_other(trial, &change))
+            return true;
+    }
+    return false;
+}

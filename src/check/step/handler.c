@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include "check/step/handler.h"
+
+#include <stdlib.h>
+
+#include "core/scenario/validity.h"
+
+#define FIRST_OUTBOX_BYTES 4096u
+
+static struct host *host_of(const struct cv_self *me)
+{
+    return (struct host *)(uintptr_t)((const char *)me - offsetof(struct host, self));
+}
+
+/* ---- the questions a handler may ask ---- */
+
+static uint32_t choose(struct cv_self *me, uint32_t ways)
+{
+    struct host *host = host_of(me);
+    if (host->chosen == CV_MOST_CHOICES)
+        return 0;
+    const uint32_t at = host->chosen++;
+    host->ways[at] = ways;
+    if (at >= host->script_length)
+        host->script[at] = 0;
+    return host->script[at];
+}
+
+static bool present(const struct cv_self *me, cv_node node)
+{
+    const struct host *host = host_of(me);
+    return host->alive & ~host->node_state->suspects & 1u << node;
+}
+
+static bool suspected(const struct cv_self *me, cv_id id)
+{
+    const struct host *host = host_of(me);
+    const cv_node node = cv_index_find(&host->setting->index, id);
+    return node != CV_NOBODY && node != me->node && host->node_state->suspects & 1u << node;
+}
+
+/* Without memory the step overwrites what it has written; the search ends right after it. */
+static void grow(struct cv_self *me, size_t bytes)
+{
+    struct host *host = host_of(me);
+    size_t room = host->outbox_room;
+    while (room - me->used < bytes)
+        room *= 2;
+    unsigned char *outbox = realloc(me->outbox, room);
+    if (!outbox) {
+        host->out_of_memory = true;
+        me->used = 0;
+        return;
+    }
+    me->outbox = outbox;
+    me->room = host->outbox_room = room;
+}
+
+static const struct cv_runtime runtime = {.choose = choose, .present = present, .suspected = suspected, .grow = grow};
+
+int host_init(struct host *host, const struct setting *setting)
+{
+    *host = (struct host){.setting = setting, .outbox_room = FIRST_OUTBOX_BYTES};
+    host->self.group = &setting->group;
+    host->self.runtime = &runtime;
+    host->self.outbox = malloc(FIRST_OUTBOX_BYTES);
+    host->self.room = FIRST_OUTBOX_BYTES;
+    return host->self.outbox ? 0 : CV_ENOMEM;
+}
+
+void host_free(struct host *host)
+{
+    free(host->self.outbox);
+}
+
+/* ---- a step ---- */
+
+static struct cv_self *open_step(struct host *host, struct node_state *node_state, uint32_t alive)
+{
+    struct cv_self *me = &host->self;
+    host->node_state = node_state;
+    host->alive = alive;
+    host->chosen = 0;
+    me->state = node_state->state;
+    me->node = node_state->node;
+    me->clock = node_state->clock;
+    me->knows = (node_state->flags & NODE_KNOWS) != 0;
+    me->calling = (node_state->flags & NODE_CALLING) != 0;
+    me->elected = node_state->leader;
+    me->used = 0;
+    me->effects = 0;
+    me->timers_armed = me->timers_cancelled = 0;
+    return me;
+}
+
+static void set_flag(struct node_state *node_state, enum node_state_flag flag, bool on)
+{
+    node_state->flags = on ? node_state->flags | flag : node_state->flags & ~(uint32_t)flag;
+}
+
+static void set_timers(const struct host *host, struct node_state *node_state)
+{
+    const struct cv_self *me = &host->self;
+    for (uint32_t timer = 0; timer < host->setting->timers; timer++) {
+        if ((me->timers_armed | me->timers_cancelled) & 1u << timer)
+            node_state->timers[timer] = 0;
+        if (me->timers_armed & 1u << timer) {
+            const uint64_t delay = me->timer_delay[timer] ? me->timer_delay[timer] : 1;
+            node_state->timers[timer] = host->setting->options.any_time ? 1 : delay + 1;
+        }
+    }
+}
+
+/* Writes what the step recorded into the node. */
+static void close_step(struct host *host, struct node_state *node_state)
+{
+    const struct cv_self *me = &host->self;
+    const uint32_t did = me->effects;
+    set_flag(node_state, NODE_KNOWS, me->knows);
+    set_flag(node_state, NODE_CALLING, me->calling);
+    node_state->leader = me->knows ? me->elected : 0;
+    if (did & CV_DID_TIMER)
+        set_timers(host, node_state);
+    if (did & CV_DID_ENTER) {
+        set_flag(node_state, NODE_WAITING, false);
+        set_flag(node_state, NODE_INSIDE, true);
+        node_state->asked = 0;
+    }
+    if (did || me->used)
+        set_flag(node_state, NODE_FRESH, false);
+    node_state->clock =
+        host->setting->forgets ? 0 : clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
+}
+
+/* Begins the step that is open. */
+static void call_beginning(void *context)
+{
+    struct host *host = context;
+    const struct setting *setting = host->setting;
+    const struct cv_algorithm *algorithm = setting->algorithm;
+    struct cv_self *me = &host->self;
+    if (algorithm->init)
+        algorithm->init(me);
+    if (is_mutex(setting) && algorithm->adopt)
+        algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
+    if (is_mutex(setting) && algorithm->start)
+        algorithm->start(me);
+}
+
+bool host_begin(struct host *host, struct node_state *node_state, cv_node node)
+{
+    const struct setting *setting = host->setting;
+    memset(node_state, 0, node_state_bytes(setting, node));
+    node_state->node = node;
+    node_state->flags = NODE_ALIVE | (is_mutex(setting) ? 0 : NODE_FRESH);
+    if (node == setting->options.inside)
+        node_state->flags |= NODE_INSIDE;
+    const bool asks = is_mutex(setting) && setting->options.callers & 1u << node;
+    node_state->left = asks ? (uint32_t)setting->scenario->entries : 0;
+    node_state->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
+    open_step(host, node_state, (1u << setting->nodes) - 1);
+    const bool begun = guard_call(call_beginning, host, &host->mishap);
+    close_step(host, node_state);
+    return begun;
+}
+
+/* What a handler is called for. */
+struct call {
+    struct cv_self *me;
+    const struct setting *setting;
+    enum cv_decision_type type;
+    uint32_t argument;
+    const struct cv_message *message;
+    const char *broken; /* the result: what the invariant says */
+};
+
+/* Between real processes that message would not reach its handler. */
+static bool can_be(struct call *call)
+{
+    const struct setting *setting = call->setting;
+    return !setting->asks ||
+           cv_message_validity(setting->algorithm, setting->kinds, call->me, call->message, &call->broken) == CV_VALID;
+}
+
+static void call_handler(void *context)
+{
+    struct call *call = context;
+    const struct cv_algorithm *algorithm = call->setting->algorithm;
+    struct cv_self *me = call->me;
+    switch (call->type) {
+    case CV_DECIDE_START:
+        if (algorithm->start)
+            algorithm->start(me);
+        break;
+    case CV_DECIDE_REQUEST:
+        algorithm->request(me);
+        break;
+    case CV_DECIDE_LEAVE:
+        algorithm->release(me);
+        break;
+    case CV_DECIDE_DELIVER:
+        if (!can_be(call))
+            return;
+        algorithm->kinds[call->message->kind].receive(me, call->message);
+        break;
+    case CV_DECIDE_TIMEOUT:
+        algorithm->timeout(me, call->argument);
+        break;
+    case CV_DECIDE_RECOVER:
+        if (algorithm->init)
+            algorithm->init(me);
+        if (algorithm->recover)
+            algorithm->recover(me);
+        break;
+    case CV_DECIDE_TRUST:
+        if (algorithm->trust)
+            algorithm->trust(me, call->argument);
+        break;
+    default:
+        if (algorithm->suspect)
+            algorithm->suspect(me, call->argument);
+        break;
+    }
+    if (algorithm->invariant)
+        call->broken = algorithm->invariant(me);
+}
+
+/*
+ * Requests in a given order: the time of the event. A request's is laid down; what was heard of must be earlier than
+ * the node's own next one, and all else happens just behind it, or further on.
+ */
+static uint64_t time_in_order(struct host *host, const struct node_state *node_state, uint32_t alive,
+                              enum cv_decision_type type)
+{
+    const struct setting *setting = host->setting;
+    uint64_t heard = clock_of(setting, alive, node_state->clock);
+    host->late = type != CV_DECIDE_REQUEST && node_state->left &&
+                 order_time(&setting->order, node_state->node, node_state->left) <= heard;
+    if (type == CV_DECIDE_REQUEST)
+        return order_merge(&setting->order, host->merged,
+                           order_time(&setting->order, node_state->node, node_state->left + 1));
+    if (setting->forgets)
+        heard = 0;
+    return (heard > host->leap ? heard : host->leap) + 1;
+}
+
+/* A fresh state; of the old one its clock is left, and how often it will still ask. */
+static void revive(const struct setting *setting, struct node_state *node_state)
+{
+    const struct node_state old = *node_state;
+    memset(node_state, 0, node_state_bytes(setting, old.node));
+    node_state->node = old.node;
+    node_state->left = old.left;
+    node_state->clock = old.clock;
+    node_state->flags = NODE_ALIVE | (is_mutex(setting) ? 0 : NODE_FRESH);
+}
+
+/* What the event does to the node before its handler sees it. */
+static void prepare(struct host *host, struct node_state *node_state, uint32_t alive, enum cv_decision_type type,
+                    uint32_t argument, const struct cv_message *message)
+{
+    switch (type) {
+    case CV_DECIDE_START:
+        set_flag(node_state, NODE_FRESH, false);
+        set_flag(node_state, NODE_STARTED, !host->setting->any_caller);
+        break;
+    case CV_DECIDE_REQUEST:
+        set_flag(node_state, NODE_WAITING, true);
+        node_state->left--;
+        break;
+    case CV_DECIDE_LEAVE:
+        set_flag(node_state, NODE_INSIDE, false);
+        break;
+    case CV_DECIDE_DELIVER:
+        set_flag(node_state, NODE_FRESH, false);
+        if (message->clock > node_state->clock)
+            node_state->clock = message->clock;
+        break;
+    case CV_DECIDE_TIMEOUT:
+        node_state->timers[argument] = 0;
+        break;
+    case CV_DECIDE_RECOVER:
+        revive(host->setting, node_state);
+        break;
+    case CV_DECIDE_TRUST:
+        node_state->back &= ~(1u << argument);
+        node_state->suspects &= ~(1u << argument);
+        break;
+    default:
+        if (!(node_state->unheard & 1u << argument) || host->setting->falls_apart || !(alive & 1u << argument))
+            node_state->suspects |= 1u << argument;
+        node_state->back |= node_state->unheard & 1u << argument;
+        node_state->unheard &= ~(1u << argument);
+        break;
+    }
+    node_state->clock = host->setting->ordered ? order_retime(&host->setting->order, host->retiming,
+                                                              time_in_order(host, node_state, alive, type))
+                                               : clock_of(host->setting, alive, node_state->clock + 1);
+    if (type == CV_DECIDE_REQUEST && host->setting->caps)
+        node_state->asked = node_state->clock < UINT32_MAX ? (uint32_t)node_state->clock : UINT32_MAX;
+}
+
+const char *host_step(struct host *host, struct node_state *node_state, uint32_t alive, enum cv_decision_type type,
+                      uint32_t argument, const struct cv_message *message)
+{
+    prepare(host, node_state, alive, type, argument, message);
+    struct cv_self *me = open_step(host, node_state, alive);
+    me->region = node_state->flags & NODE_INSIDE    ? CV_CRITICAL
+                 : node_state->flags & NODE_WAITING ? CV_TRYING
+                                                    : CV_REMAINDER;
+    struct call call = {me, host->setting, type, argument, message, NULL};
+    if (!guard_call(call_handler, &call, &host->mishap)) {
+        me->used = me->effects = 0;
+        call.broken = host->mishap.text;
+    }
+    close_step(host, node_state);
+    return call.broken;
+}
+
+bool host_next_script(struct host *host)
+{
+    host->script_length = host->chosen;
+    while (host->script_length) {
+        const uint32_t last = host->script_length - 1;
+        if (host->script[last] + 1 < host->ways[last]) {
+            host->script[last]++;
+            return true;
+        }
+        host->script_length = last;
+    }
+    return false;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#include "check/step/node_step.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "check/step/equal_times.h"
+#include "check/symmetry/counter_test.h"
+#include "check/symmetry/order_twin.h"
+#include "check/symmetry/symmetry.h"
+
+int stepper_init(struct stepper *stepper, struct model *model, struct memos *memos)
+{
+    size_t largest = 0;
+    *stepper = (struct stepper){.model = model};
+    for (cv_node node = 0; node < model->setting.nodes; node++) {
+        const size_t bytes = node_state_bytes(&model->setting, node);
+        largest = bytes > largest ? bytes : largest;
+    }
+    stepper->scratch = calloc(1, largest);
+    stepper->memos = memos ? memos : &stepper->own;
+    int error = host_init(&stepper->host, &model->setting);
+    for (uint32_t kind = 0; !memos && kind < MEMO_KINDS; kind++)
+        error |= memo_init(&stepper->own.of[kind]);
+    return stepper->scratch && !error ? 0 : CV_ENOMEM;
+}
+
+void stepper_free(struct stepper *stepper)
+{
+    arena_free(&stepper->outcomes);
+    for (uint32_t kind = 0; kind < MEMO_KINDS; kind++)
+        memo_free(&stepper->own.of[kind]);
+    if (stepper->model)
+        host_free(&stepper->host);
+    free(stepper->scratch);
+}
+
+uint64_t stepper_bytes(const struct stepper *stepper)
+{
+    uint64_t bytes = stepper->outcomes.bytes;
+    for (uint32_t kind = 0; kind < MEMO_KINDS; kind++)
+        bytes += memo_bytes(&stepper->own.of[kind]);
+    return bytes;
+}
+
+void stepper_tidy(struct stepper *stepper)
+{
+    for (uint32_t kind = 0; kind < MEMO_KINDS; kind++)
+        memo_tidy(&stepper->own.of[kind]);
+}
+
+/* ---- working out a step ---- */
+
+static uint8_t flags_of(const struct stepper *stepper, const struct node_state *before, const struct node_state *after,
+                        const char *broken)
+{
+    const struct setting *setting = &stepper->model->setting;
+    const uint32_t did = stepper->host.self.effects;
+    uint32_t flags = 0;
+    if (did & CV_DID_ENTER)
+        flags |= OUTCOME_ENTERED | (before->flags & NODE_INSIDE ? OUTCOME_TWICE : 0);
+    if (before->flags & NODE_INSIDE && !(after->flags & NODE_INSIDE))
+        flags |= OUTCOME_LEFT;
+    if (did & CV_DID_RECALL)
+        flags |= OUTCOME_RECALLED;
+    if (broken)
+        flags |= OUTCOME_BROKEN;
+    if (stepper->host.late)
+        flags |= OUTCOME_LATE;
+    if (setting->best_always && after->flags & NODE_KNOWS && after->leader != setting->best)
+        flags |= OUTCOME_MISLED;
+    if (setting->agree_always && ((before->flags ^ after->flags) & NODE_KNOWS || before->leader != after->leader))
+        flags |= OUTCOME_FOLLOWS;
+    return (uint8_t)flags;
+}
+
+static uint32_t count_messages(const struct cv_self *me)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < me->used; count++)
+        at += cv_message_bytes((const void *)(me->outbox + at));
+    return count;
+}
+
+static struct outcome *new_outcome(struct stepper *stepper, uint32_t sends)
+{
+    struct outcome *outcome = arena_take(&stepper->outcomes, sizeof *outcome + sends * sizeof *outcome->sends);
+    struct outcome_detail *detail = arena_take(&stepper->outcomes, sizeof *detail);
+    if (!outcome || !detail)
+        return NULL;
+    outcome->detail = detail;
+    return outcome;
+}
+
+static bool sends_to(const struct outcome *outcome, uint16_t node)
+{
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        if (outcome->sends[i].to == node)
+            return true;
+    return false;
+}
+
+static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
+{
+    struct model *model = stepper->model;
+    const struct cv_self *me = &stepper->host.self;
+    struct outcome *outcome = new_outcome(stepper, count_messages(me));
+    if (!outcome)
+        return NULL;
+    outcome->node_state = model_add_node_state(model, stepper->scratch);
+    outcome->flags = flags_of(stepper, model_node_state(model, from), stepper->scratch, broken);
+    outcome->change = print_minus(model_print(outcome->node_state, false), model_print(from, false));
+    outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
+    outcome->detail->choice_count = stepper->host.chosen;
+    outcome->detail->begun = 0;
+    memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
+    outcome->fast_path = true;
+    for (size_t at = 0; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
+        if (!model_may_send(model, from, stepper->host.alive & LIVES, message->to))
+            model->strayed = true;
+        const struct sending sending = {(uint16_t)message->to,
+                                        (uint16_t)model_channel(model, message->from, message->to),
+                                        model_add_message(model, message, stepper->host.alive)};
+        outcome->fast_path &= message->to != message->from && !sends_to(outcome, sending.to);
+        outcome->sent = print_plus(outcome->sent, model_contents_print(sending.message, 0));
+        outcome->sends[outcome->send_count++] = sending;
+    }
+    return outcome;
+}
+
+static uint8_t cause_of(const struct model *model, enum cv_decision_type type, uint32_t argument)
+{
+    if (type == CV_DECIDE_DELIVER)
+        return (uint8_t)model_message(model, argument)->from;
+    return type == CV_DECIDE_TIMEOUT ? OBSERVED_TIMER : OBSERVED_ALWAYS;
+}
+
+static void note_observed(struct model *model, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                          uint32_t alive, const struct outcome *outcome)
+{
+    struct observed observed = {.after = outcome->node_state,
+                                .argument = argument,
+                                .alive = alive,
+                                .cause = cause_of(model, type, argument),
+                                .type = (uint8_t)type};
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        observed.receivers |= (uint16_t)(1u << outcome->sends[i].to);
+    if (observed_add(&model->observations, node_state, observed))
+        model->out_of_memory = true;
+}
+
+/* Two choices that come to the same are one. */
+static bool is_known(const struct outcome *first, const struct outcome *outcome)
+{
+    for (const struct outcome *other = first; other; other = other->next)
+        if (other->node_state == outcome->node_state && other->flags == outcome->flags &&
+            other->detail->fence == outcome->detail->fence && other->send_count == outcome->send_count &&
+            memcmp(other->sends, outcome->sends, outcome->send_count * sizeof *outcome->sends) == 0)
+            return true;
+    return false;
+}
+
+/* Everything but the clocks that a step has left behind, in few bits. */
+static uint64_t digest(const struct stepper *stepper, size_t length)
+{
+    const struct cv_self *me = &stepper->host.self;
+    stepper->scratch->clock = 0;
+    uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
+    for (size_t at = 0; at < me->used;) {
+        struct cv_message *message = (void *)(me->outbox + at);
+        at += cv_message_bytes(message);
+        message->clock = 0;
+        digest = digest * 31 + XXH3_64bits(message, cv_message_bytes(message));
+    }
+    return digest;
+}
+
+#define FAR_AWAY (1u << 30)
+
+/*
+ * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
+ * are of no use once nobody will ask any more. Tried as it is, at a time far away, and without any time at all.
+ */
+static bool is_timeless(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                        uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const size_t length = intern_record(&model->node_states, node_state)->length;
+    const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
+    const uint32_t timeless =
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), HUSHED) : 0;
+    uint64_t digests[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct cv_message *message =
+            type == CV_DECIDE_DELIVER ? model_message(model, i == 2 ? timeless : timed) : NULL;
+        memcpy(stepper->scratch, model_node_state(model, node_state), length);
+        if (i)
+            stepper->scratch->clock = i == 1 ? FAR_AWAY : 0;
+        stepper->host.leap = i == 1 ? FAR_AWAY : 0;
+        stepper->host.script_length = 0;
+        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
+        digests[i] = digest(stepper, length);
+    }
+    return digests[0] == digests[1] && digests[0] == digests[2];
+}
+
+/*
+ * The next time, behind the given one, up to which the clock of a node may have run ahead of all it has heard of: that
+ * of a request that is to come; but not as far as its own. 0 after the last, and where clocks do not run ahead.
+ */
+static uint64_t next_leap(const struct setting *setting, const struct node_state *node_state,
+                          enum cv_decision_type type, uint64_t leap)
+{
+    if (!setting->ordered || setting->algorithm->clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
+        return 0;
+    const uint64_t own = order_time(&setting->order, node_state->node, node_state->left);
+    const uint64_t next = (leap > node_state->clock ? leap : node_state->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
+    return next <= setting->order.ranks * ORDER_STEP && (!own || next < own) ? next : 0;
+}
+
+/* Does somebody hear of it whose request has that time? If not, the clock may as well not have run so far. */
+static bool matters(const struct setting *setting, uint64_t leap, const struct outcome *outcome)
+{
+    uint32_t receivers = 0;
+    for (uint32_t i = 0; i < outcome->send_count; i++)
+        receivers |= 1u << outcome->sends[i].to;
+    return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
+}
+
+/* What the table promises is put to the test: see twin.h, symmetry.h, counting.h; and sample.h. */
+static void test_promises(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                          uint32_t alive, const struct outcome *outcome)
+{
+    if (stepper->supposes || stepper->model->unlike)
+        return;
+    if (stepper->model->twins)
+        twins_follow(stepper->model->twins, &stepper->host, node_state, type, argument, alive, outcome);
+    if (stepper->model->counting)
+        counting_follow(stepper->model->counting, &stepper->host, node_state, type, argument, alive, outcome);
+    if (stepper->symmetry && sample_takes(&stepper->model->steps, 0))
+        symmetry_follow(stepper->symmetry, &stepper->host, node_state, type, argument, alive, outcome);
+}
+
+/* All that a step may lead to, with the clock running ahead that far, before what else is known; false: no memory. */
+static bool work_out_all(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                         uint32_t alive, struct outcome **first)
+{
+    struct model *model = stepper->model;
+    const struct node_state *before = model_node_state(model, node_state);
+    const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
+    stepper->host.script_length = 0;
+    do {
+        memcpy(stepper->scratch, before, intern_record(&model->node_states, node_state)->length);
+        const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
+        struct outcome *outcome = note_outcome(stepper, node_state, broken);
+        stepper->calls++;
+        if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
+            return false;
+        test_promises(stepper, node_state, type, argument, alive, outcome);
+        if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
+            continue;
+        if (learns_now(&model->setting, alive) && !stepper->supposes && !(outcome->flags & OUTCOME_LATE))
+            note_observed(model, node_state, type, argument, alive, outcome);
+        outcome->fast_path &= !*first || (*first)->fast_path; /* asked of the first alone */
+        outcome->next = *first;
+        *first = outcome;
+    } while (host_next_script(&stepper->host));
+    return true;
+}
+
+static void try_other_times(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                            uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct trial trial = {.host = &stepper->host,
+                                .scratch = stepper->scratch,
+                                .before = model_node_state(model, node_state),
+                                .length = intern_record(&model->node_states, node_state)->length,
+                                .type = type,
+                                .argument = argument,
+                                .alive = alive,
+                                .message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL};
+    if (model->setting.order.strict && equal_times_matter(&trial))
+        model->tied = true;
+    if (sample_takes(&model->times, model->before) && times_matter(&trial))
+        model->timely = true;
+}
+
+static const struct outcome *work_out(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
+{
+    struct model *model = stepper->model;
+    const struct node_state *before = model_node_state(model, node_state);
+    struct outcome *first = NULL;
+    if ((model->setting.without_clocks || model->setting.ordered) &&
+        model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS && type != CV_DECIDE_REQUEST &&
+        type != CV_DECIDE_RECOVER && !is_timeless(stepper, node_state, type, argument, alive))
+        model->timely = true;
+    stepper->host.leap = 0;
+    if (model->setting.ordered)
+        try_other_times(stepper, node_state, type, argument, alive);
+    do
+        if (!work_out_all(stepper, node_state, type, argument, alive, &first))
+            return NULL;
+    while ((stepper->host.leap = next_leap(&model->setting, before, type, stepper->host.leap)));
+    return first;
+}
+
+const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
+                                       uint32_t argument, uint32_t alive)
+{
+    const struct step step = step_of(node_state, type, argument, alive);
+    const struct outcome *first = work_out(stepper, node_state, type, argument, alive);
+    if (first)
+        first = (const struct outcome *)(uintptr_t)memo_add(&stepper->memos->of[MEMO_STEPS], step.one, step.other,
+                                                            (uintptr_t)first);
+    if (!first)
+        stepper->model->out_of_memory = true;
+    return first;
+}
+
+/* ---- channels and time ---- */
+
+uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message)
+{
+    const uint32_t result = model_put(stepper->model, contents, message);
+    if (!memo_add(&stepper->memos->of[MEMO_PUTS], contents, message, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t node_state)
+{
+    if (!node_state)
+        return model_contents(stepper->model, contents)->rest;
+    const uint64_t known = memo_find(&stepper->memos->of[MEMO_TAKES], contents, node_state);
+    if (known)
+        return (uint32_t)known;
+    const uint32_t result = model_take(stepper->model, contents, node_state);
+    if (!memo_add(&stepper->memos->of[MEMO_TAKES], contents, node_state, result))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_raise(struct stepper *stepper, uint32_t budgets, uint64_t fence)
+{
+    const uint64_t known = memo_find(&stepper->memos->of[MEMO_RAISED], budgets, fence);
+    if (__builtin_expect(known != 0, 1))
+        return (uint32_t)(known - 1);
+    struct budgets raised = *model_budgets(stepper->model, budgets);
+    raised.highest = fence;
+    const uint32_t result = model_add_budgets(stepper->model, &raised);
+    if (!memo_add(&stepper->memos->of[MEMO_RAISED], budgets, fence, (uint64_t)result + 1))
+        stepper->model->out_of_memory = true;
+    return result;
+}
+
+uint32_t stepper_age(struct stepper *stepper, uint32_t node_state, uint64_t time)
+{
+    const uint64_t known = memo_find(&stepper->memos->of[MEMO_AGED], node_state, time);
+    if (known)
+        return (uint32_t)(known - 1);
+    const struct model *model = stepper->model;
+    memcpy(stepper->scratch, model_node_state(model, node_state),
+           intern_record(&model->node_states, node_state)->length);
+    for (uint32_t timer = 0; timer < model->setting.timers; timer++)
+        if (stepper->scratch->timers[timer])
+            stepper->scratch->timers[timer] -= time;
+    const uint32_t result = model_add_node_state(stepper->model, stepper->scratch);
+    if (!memo_add(&stepper->memos->of[MEMO_AGED], node_state, time, (uint64_t)result + 1))
+        stepper->model->out_of_memory = true;
+    return result;
+}

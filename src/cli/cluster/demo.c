@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/* Five real processes elect, lose their leader, elect again, and let five others in one at a time. */
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "algorithm/registry.h"
+#include "cli/cluster/cluster_command.h"
+#include "cli/cluster/status_command.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "core/formula/theory.h"
+#include "core/scenario/plan.h"
+
+#define NODES 5
+#define HOLD_NS 5000000L
+#define PATIENCE_MS 10000
+#define POLL_MS 5
+
+static const char help[] = "usage: conclave demo [OPTION...]\n\n"
+                           "Starts five node processes on this machine, lets them elect a leader, kills it, and takes "
+                           "a lock from five processes\n"
+                           "at once under each algorithm for mutual exclusion. Takes a few seconds.\n\n"
+                           "  --stay   leaves the cluster running until INT, to try it out\n"
+                           "  --help   this page\n";
+
+/* maekawa-plain is left out: five at once may well deadlock, as its scenario shows. */
+static const char *const algorithms[] = {"central", "central-deny", "token-ring", "ricart-agrawala",
+                                         "lamport", "maekawa",      "voting",     NULL};
+
+static const char *rules[] = {
+    "central=central", "central-deny=central-deny", "token-ring=token-ring", "ricart-agrawala=ricart-agrawala",
+    "lamport=lamport", "maekawa=maekawa",           "voting=voting",         NULL};
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* ---- the leader ---- */
+
+static int start(struct cluster *cluster)
+{
+    struct cv_complaint complaint;
+    const double begun = now_ms();
+    const int error = cluster_start(cluster, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    const int leader = cluster_await(cluster, PATIENCE_MS);
+    if (leader < 0)
+        return command_refuse("%s", cluster_last_words(cluster).text);
+    printf(
+        "Five processes, ids 1 to 5, elect with the bully algorithm: node %d leads, %.0f ms after they were started.\n",
+        leader + 1, now_ms() - begun);
+    return EXIT_HELD;
+}
+
+static int lose_leader(struct cluster *cluster)
+{
+    struct cv_complaint complaint;
+    const int leader = cluster_await(cluster, PATIENCE_MS);
+    const double begun = now_ms();
+    kill(cluster->pids[leader], SIGKILL);
+    waitpid(cluster->pids[leader], NULL, 0);
+    cluster->pids[leader] = 0;
+    const int next = cluster_await(cluster, PATIENCE_MS);
+    if (next < 0)
+        return command_refuse("%s", cluster_last_words(cluster).text);
+    printf("Node %d is killed (SIGKILL): node %d leads %.0f ms later.\n", leader + 1, next + 1, now_ms() - begun);
+    const double again = now_ms();
+    const int error = cluster_start_node(cluster, (uint32_t)leader, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    int back = cluster_await(cluster, PATIENCE_MS);
+    while (back >= 0 && back != leader && now_ms() - again < PATIENCE_MS) {
+        poll(NULL, 0, POLL_MS);
+        back = cluster_await(cluster, PATIENCE_MS);
+    }
+    if (back != leader)
+        return command_refuse("%s", cluster_last_words(cluster).text);
+    printf(
+        "Node %d is started again: it leads %.0f ms later, the biggest one alive, when it has stayed for a while.\n\n",
+        leader + 1, now_ms() - again);
+    return EXIT_HELD;
+}
+
+/* ---- the lock ---- */
+
+/* What one process saw. */
+struct visit {
+    uint32_t node;
+    int64_t fence;
+    double entered, left;
+};
+
+/* In a process of its own: in, a moment inside, out. */
+static int visit(const struct cluster *cluster, uint32_t node, const char *name, struct visit *visit_of)
+{
+    struct ask ask;
+    struct cv_text reply;
+    char line[128];
+    if (!ask_open(&ask, cluster->sockets[node], PATIENCE_MS))
+        return 1;
+    snprintf(line, sizeof line, "LOCK %s WAIT %d", name, PATIENCE_MS);
+    if (!ask_command(&ask, line, 2 * PATIENCE_MS, &reply) || (visit_of->fence = ask_number(reply)) <= 0)
+        return 1;
+    visit_of->node = node;
+    visit_of->entered = now_ms();
+    nanosleep(&(struct timespec){0, HOLD_NS}, NULL);
+    visit_of->left = now_ms();
+    snprintf(line, sizeof line, "UNLOCK %s %lld", name, (long long)visit_of->fence);
+    const bool released = ask_command(&ask, line, PATIENCE_MS, &reply) && ask_number(reply) == 1;
+    ask_close(&ask);
+    return released ? 0 : 1;
+}
+
+static int by_entering(const void *left, const void *right)
+{
+    const struct visit *x = left, *y = right;
+    return (x->entered > y->entered) - (x->entered < y->entered);
+}
+
+/* All at once; how many got in. */
+static uint32_t visit_all(const struct cluster *cluster, const char *name, struct visit *visits)
+{
+    int ends[2];
+    uint32_t count = 0;
+    if (pipe(ends))
+        return 0;
+    for (uint32_t node = 0; node < NODES; node++)
+        if (fork() == 0) {
+            struct visit mine;
+            const int code = visit(cluster, node, name, &mine);
+            _exit(code || write(ends[1], &mine, sizeof mine) != sizeof mine);
+        }
+    close(ends[1]);
+    while (count < NODES && read(ends[0], &visits[count], sizeof *visits) == sizeof *visits)
+        count++;
+    close(ends[0]);
+    for (uint32_t node = 0; node < NODES; node++)
+        wait(NULL);
+    qsort(visits, count, sizeof *visits, by_entering);
+    return count;
+}
+
+/* Messages of that algorithm so far; all nodes are asked. */
+static uint64_t messages_of(const struct cluster *cluster, const char *name)
+{
+    struct status status;
+    uint64_t total = 0;
+    const size_t length = strlen(name);
+    if (!status_gather(&status, cluster->sockets[0]))
+        return 0;
+    for (size_t i = 0; i < status.kind_count; i++)
+        if (strncmp(status.kinds[i].name, name, length) == 0 && status.kinds[i].name[length] == '/')
+            total += status.kinds[i].sent;
+    status_free(&status);
+    return total;
+}
+
+/* What the texts have for one entry of each node. */
+/* The messages of all entries beside the formula, whose it is, and whether it is met. */
+static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
+{
+    struct cv_plan plan = {.algorithm = algorithm, .nodes = "5", .entries = "1", .seed = 1};
+    struct cv_scenario scenario = {0};
+    struct cv_expectation expected = {0};
+    struct cv_complaint complaint;
+    if (cv_plan_build(&plan, &scenario, &complaint) == 0 &&
+        cv_theory_expect(&scenario, 0, CV_MESSAGES, &expected, &complaint) == 0 && expected.cost)
+        printf("%s: %s%s = %.10g%s", cv_source_phrase(expected.cost), expected.cost->exact ? "" : "at most ",
+               expected.cost->formula, expected.value,
+               expected.cost->exact                 ? (double)messages == expected.value ? " ✓" : ", not met"
+               : (double)messages <= expected.value ? " ✓"
+                                                    : ", not met");
+    else if (algorithm->costs && algorithm->costs[0].label)
+        printf("%s: from %s an entry (%s), here %.3g", cv_source_phrase(&algorithm->costs[0]),
+               algorithm->costs[0].formula, algorithm->costs[0].label, (double)messages / NODES);
+    cv_scenario_free(&scenario);
+    cv_plan_free(&plan);
+}
+
+/* False if two were inside at once, or somebody never was. */
+static bool show_visits(const char *name, const struct visit *visits, uint32_t count, uint64_t messages)
+{
+    bool good = count == NODES;
+    printf("  %-16s ", name);
+    for (uint32_t i = 0; i < count; i++) {
+        printf("%s%u", i ? " " : "", visits[i].node + 1);
+        if (i && (visits[i].entered < visits[i - 1].left || visits[i].fence <= visits[i - 1].fence))
+            good = false;
+    }
+    printf("   %6.1f ms   %3llu messages; ", count ? visits[count - 1].left - visits[0].entered : 0,
+           (unsigned long long)messages);
+    show_theory(cv_algorithm_find(name), messages);
+    printf("%s\n", good ? "" : "   NOT ONE AT A TIME");
+    fflush(stdout);
+    return good;
+}
+
+static int take_turns(const struct cluster *cluster)
+{
+    bool good = true;
+    printf(
+        "Five other processes want the same lock at once, each from another node and for 5 ms. Who entered, in order;\n"
+        "how long that took; the messages of all five entries beside the formula (n = 5, e = 5):\n");
+    for (size_t i = 0; algorithms[i] && !command_interrupted; i++) {
+        struct visit visits[NODES];
+        const uint64_t before = messages_of(cluster, algorithms[i]);
+        const uint32_t count = visit_all(cluster, algorithms[i], visits);
+        const uint64_t after = messages_of(cluster, algorithms[i]);
+        good &= show_visits(algorithms[i], visits, count, after - before);
+    }
+    printf("One at a time, and every fence higher than the one before: %s\n\n", good ? "held" : "violated");
+    return good ? EXIT_HELD : EXIT_VIOLATED;
+}
+
+/* ---- the whole ---- */
+
+static void show_more(const struct cluster *cluster, bool stays)
+{
+    printf("Try next:\n"
+           "  conclave cluster 3 &                     three nodes on ports 7700 to 7702\n"
+           "  conclave lock build -- make              a command under a lock\n"
+           "  conclave elect boss -- ./daemon          a command while this process leads\n"
+           "  conclave status --watch                  who is there, who holds what\n"
+           "  redis-cli -p 7700                        any client of Redis will do: LOCK name\n"
+           "  conclave scenario split-brain            what the texts warn of\n");
+    if (stays)
+        printf("\nThe five nodes stay up until Ctrl-C: conclave status --server %s --watch\n", cluster->sockets[0]);
+    fflush(stdout);
+}
+
+static int run(struct cluster *cluster, bool stays)
+{
+    int code = start(cluster);
+    if (code == EXIT_HELD)
+        code = lose_leader(cluster);
+    if (code == EXIT_HELD)
+        code = take_turns(cluster);
+    if (code == EXIT_HELD)
+        show_more(cluster, stays);
+    while (code == EXIT_HELD && stays && !command_interrupted)
+        pause();
+    cluster_stop(cluster);
+    return code;
+}
+
+enum choice { STAY = 256, HELP };
+
+static const struct option options[] = {{"stay", no_argument, NULL, STAY}, {"help", no_argument, NULL, HELP}, {0}};
+
+int command_demo(int argc, char **argv)
+{
+    struct cluster cluster = {.count = NODES, .rules = rules};
+    bool stays = false;
+    optind = 1;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
+        if (option == HELP) {
+            fputs(help, stdout);
+            return EXIT_HELD;
+        }
+        if (option != STAY)
+            return command_refuse("%s: %s; see conclave demo --help", argv[optind - 1],
+                                  options_wrong(options, option, argv[optind - 1]).text);
+        stays = true;
+    }
+    if (optind < argc)
+        return command_refuse("%s: expected no argument; see conclave demo --help", argv[optind]);
+    char *directory = cluster_make_directory();
+    if (!directory)
+        return command_refuse("no temporary directory can be made; see TMPDIR");
+    cluster.directory = directory;
+    command_catch_signals();
+    const int code = run(&cluster, stays);
+    cluster_remove(directory);
+    free(directory);
+    return code;
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "algorithm/registry.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/record.h"
+#include "live/net/pulse.h"
+#include "live/process/supervisor.h"
+#include "live/settings/settings.h"
+#include "service/http.h"
+#include "service/numbers.h"
+
+/* Files, listeners, members by two connections each, 64 pages of /metrics, kept places. */
+#define OWN_DESCRIPTORS 256u
+
+static const char help[] =
+    "usage: conclave node [OPTION...]\n\n"
+    "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
+    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates, ACLs and\n"
+    "members again.\n\n"
+    "  --config FILE           the configuration; see conclave-node(1)\n"
+    "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
+    "                          (127.0.0.1:7700)\n"
+    "  --set SECTION.KEY=VALUE one setting, as if it stood in the configuration; may be repeated\n"
+    "  --http ADDRESS          serves /metrics and /healthz there\n"
+    "  --log text|json         a line on standard error for all that happens; otherwise for what is wrong alone\n"
+    "  --found                 founds the group without those who are missing, if a majority is there\n"
+    "  --record FILE           writes down what happens, for conclave judge\n"
+    "  --help                  this page\n";
+
+struct node {
+    struct cv_settings settings;
+    struct cv_settings *reread; /* what the last HUP found; NULL: none has come */
+    int argc;
+    char **argv;
+    struct cv_member member;
+    struct cv_service service;
+    struct cv_http http;
+    struct cv_pulse pulse;
+    bool supervised;
+    char priority[CV_PRIORITY_BYTES];
+    char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
+    struct record record;
+};
+
+static int set_option(struct cv_settings *settings, const char *text, struct cv_complaint *complaint)
+{
+    struct cv_text target, value, section, key;
+    char names[3][256];
+    if (!cv_text_split(cv_text(text), '=', &target, &value))
+        return cv_complain(complaint, "--set %s: expected SECTION.KEY=VALUE", cv_brief(text).text);
+    const char *dot = target.length ? memrchr(target.start, '.', target.length) : NULL;
+    if (!dot)
+        return cv_complain(complaint, "--set %s: expected SECTION.KEY=VALUE", cv_brief(text).text);
+    section = (struct cv_text){target.start, (size_t)(dot - target.start)};
+    key = (struct cv_text){dot + 1, target.length - section.length - 1};
+    const struct cv_text parts[] = {section, key, value};
+    for (int i = 0; i < 3; i++) {
+        if (parts[i].length >= sizeof names[i])
+            return cv_complain(complaint, "--set %s: too long", cv_brief(text).text);
+        snprintf(names[i], sizeof names[i], "%.*s", (int)parts[i].length, parts[i].start);
+    }
+    return cv_settings_set(settings, names[0], names[1], names[2], cv_algorithm_find, complaint);
+}
+
+enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, FOUND, HELP };
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, CONFIG},
+    {"listen", required_argument, NULL, LISTEN},
+    {"set", required_argument, NULL, SET},
+    {"http", required_argument, NULL, HTTP},
+    {"log", required_argument, NULL, LOG},
+    {"record", required_argument, NULL, RECORD},
+    {"found", no_argument, NULL, FOUND},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+enum { HELP_TOLD = 1 };
+
+/* 0 to go on, HELP_TOLD to end with that, or an error and a complaint. */
+static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record,
+                        struct cv_complaint *complaint)
+{
+    int error = 0;
+    cv_settings_init(settings, cv_algorithm_find);
+    optind = 1;
+    opterr = 0;
+    for (int option; !error && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
+        switch (option) {
+        case CONFIG:
+            error = cv_settings_read(settings, optarg, cv_algorithm_find, complaint);
+            break;
+        case LISTEN:
+            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, complaint);
+            break;
+        case HTTP:
+            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, complaint);
+            break;
+        case LOG:
+            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, complaint);
+            break;
+        case SET:
+            error = set_option(settings, optarg, complaint);
+            break;
+        case FOUND:
+            settings->founds = true;
+            break;
+        case RECORD:
+            *record = optarg;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            return HELP_TOLD;
+        default:
+            return cv_complain(complaint, "%s: %s; see conclave node --help", cv_brief(argv[optind - 1]).text,
+                               options_wrong(options, option, argv[optind - 1]).text);
+        }
+    }
+    if (!error && optind < argc)
+        return cv_complain(complaint, "%s: expected no argument; see conclave node --help",
+                           cv_brief(argv[optind]).text);
+    if (!error)
+        error = cv_settings_finish(settings, cv_algorithm_find, complaint);
+    return error;
+}
+
+/*
+ * A descriptor each for as many clients as the system allows, but not those that the node needs for itself: its
+ * journal, members and their strangers, /metrics, and the places that are kept for operators. Where there are few, half
+ * of them.
+ */
+static void share_descriptors(struct cv_settings *settings)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    const uint64_t all = limit.rlim_cur, wanted = settings->most_sessions;
+    if (settings->security.most_strangers > all / 8)
+        settings->security.most_strangers = all / 8 + 1;
+    uint64_t reserve = OWN_DESCRIPTORS + settings->security.most_strangers;
+    reserve = reserve < all / 2 ? reserve : all / 2;
+    if (wanted <= all - reserve)
+        return;
+    settings->most_sessions = all - reserve;
+    if (settings->sessions_given)
+        cv_log_say(CV_LOG_LIMITED, "[node] clients = %llu: %llu, since the process may open %llu files; see ulimit -n",
+                   (unsigned long long)wanted, (unsigned long long)settings->most_sessions, (unsigned long long)all);
+}
+
+/* The loop must not wait for memory. A large table that grows has pages of its own, which the kernel moves without
+ * copying them; and what is freed is not given back in bits. */
+static void tune_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+}
+
+/* Before the threads begin, and before there is much memory. */
+static void take_priority(const struct cv_operations_settings *operations, struct node *node)
+{
+    if (!cv_priority_set(operations->priority, node->priority))
+        cv_log_say(CV_LOG_PRIORITY, "[node] priority = realtime: not allowed here; it is %s", node->priority);
+}
+
+static void say_ready(const struct node *node)
+{
+    const struct cv_settings *settings = &node->settings;
+    printf("node %u ready, clients at", settings->id);
+    for (uint32_t i = 0; i < settings->listen_count; i++)
+        printf("%s %s", i ? "," : "", settings->listen[i]);
+    printf("\n");
+    fflush(stdout);
+    cv_log(CV_LOG_STARTED, {"version", .text = CONCLAVE_VERSION}, {"mode", .text = cv_member_mode(&node->member)},
+           {"members", .number = settings->member_count}, {"listen", .text = settings->listen[0]},
+           {"http", .text = settings->operations.http ? settings->operations.http : "off"},
+           {"priority", .text = node->priority});
+    cv_supervisor_tell("READY=1");
+}
+
+/* `systemctl status` shows in words what the node is doing. */
+static void tell_supervisor(struct node *node)
+{
+    char status[CV_HEALTH_BYTES];
+    if (cv_health(&node->service, status))
+        snprintf(status, sizeof status, "serves in a view of %u members", cv_set_count(node->member.host.view.members));
+    if (strcmp(status, node->status) != 0)
+        cv_supervisor_tell("STATUS=%s", status);
+    memcpy(node->status, status, sizeof status);
+}
+
+static void beat(void *context)
+{
+    struct node *node = context;
+    record_mark(&node->record);
+    if (node->supervised)
+        tell_supervisor(node);
+}
+
+/* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
+static void warn(const struct node *node)
+{
+    const struct cv_peers *peers = &node->member.peers;
+    for (uint32_t i = 0; i < node->service.listener_count; i++)
+        if (node->service.listeners[i].exposed)
+            cv_log_say(CV_LOG_EXPOSED, "clients at %s are neither encrypted nor authenticated",
+                       node->settings.listen[i]);
+    bool exposed = false;
+    for (uint32_t i = 0; i < peers->listener_count; i++)
+        exposed |= peers->listeners[i].exposed;
+    if (exposed)
+        cv_log_say(CV_LOG_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
+    if (node->http.listener.exposed)
+        cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
+}
+
+/* HUP: keys, certificates, ACLs and members are read again, as the process was started. The rest needs a restart. */
+static void reload(void *context)
+{
+    struct node *node = context;
+    const struct cv_settings *before = node->reread ? node->reread : &node->settings;
+    struct cv_settings *fresh = calloc(1, sizeof *fresh);
+    struct cv_complaint complaint;
+    const char *record;
+    if (!fresh)
+        return;
+    int error = read_options(fresh, node->argc, node->argv, &record, &complaint);
+    if (!error && node->member.consensus)
+        error = cv_roster_check(node->member.consensus, before, fresh, &complaint);
+    if (!error)
+        error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
+    if (error) {
+        cv_log_say(CV_LOG_NOT_RELOADED, "HUP: %s; everything stays as it was",
+                   error == CV_EINPUT || error == CV_EFILE ? complaint.text : cv_error_text(error));
+        cv_settings_free(fresh);
+        free(fresh);
+        return;
+    }
+    cv_service_reconsider(&node->service);
+    cv_peers_reconsider(&node->member.peers);
+    if (node->member.consensus) {
+        cv_roster_reconfigure(node->member.consensus, before, fresh);
+        cv_roster_remember(node->member.consensus);
+    }
+    cv_log(CV_LOG_RELOADED, {"clients", .number = node->service.session_count});
+    if (node->reread)
+        cv_settings_free(node->reread);
+    free(node->reread);
+    node->reread = fresh;
+}
+
+static int begin_pulse(struct node *node)
+{
+    node->supervised = getenv("NOTIFY_SOCKET") != NULL;
+    node->pulse.beat = node->supervised || node->record.file ? beat : NULL;
+    node->pulse.context = node;
+    node->service.pulse = &node->pulse;
+    return cv_pulse_begin(&node->pulse, &node->member.loop);
+}
+
+static int serve(struct node *node)
+{
+    const struct cv_operations_settings *operations = &node->settings.operations;
+    struct cv_complaint complaint;
+    tune_memory();
+    cv_log_open(operations->log_json, operations->level, node->settings.id);
+    share_descriptors(&node->settings);
+    take_priority(operations, node);
+    cv_service_init(&node->service, &node->member, &node->settings);
+    int error = cv_member_open(&node->member, &node->settings, &complaint);
+    for (uint32_t i = 0; !error && i < node->settings.listen_count; i++)
+        error = cv_service_listen(&node->service, "listen", node->settings.listen[i], &complaint);
+    if (!error)
+        error = cv_http_open(&node->http, &node->service, &node->settings, &complaint);
+    if (!error)
+        error = begin_pulse(node);
+    if (!error) {
+        node->member.loop.hangup = reload;
+        node->member.loop.hangup_context = node;
+        cv_loop_catch(&node->member.loop);
+        cv_loop_start_threads(&node->member.loop);
+        warn(node);
+        say_ready(node);
+        cv_loop_run(&node->member.loop);
+        node->record.asked = cv_loop_now();
+        cv_supervisor_tell("STOPPING=1");
+        cv_log(CV_LOG_LEAVING, {"clients", .number = node->service.session_count},
+               {"held", .number = node->service.tally.held});
+        if (*node->member.outside)
+            cv_log_say(CV_LOG_REMOVED, "%s", node->member.outside);
+    }
+    cv_service_close(&node->service);
+    cv_member_close(&node->member);
+    cv_service_free(&node->service);
+    if (!error && *node->member.outside)
+        return EXIT_OUTSIDE;
+    if (!error && node->member.failed)
+        return EXIT_VIOLATED;
+    return error ? command_fail(error, &complaint) : EXIT_HELD;
+}
+
+int command_node(int argc, char **argv)
+{
+    struct node *node = calloc(1, sizeof *node);
+    const char *record = NULL;
+    struct cv_complaint complaint;
+    if (!node)
+        return command_fail(CV_ENOMEM, NULL);
+    node->argc = argc;
+    node->argv = argv;
+    int error = read_options(&node->settings, argc, argv, &record, &complaint);
+    int code = error == HELP_TOLD ? -1 : error ? command_fail(error, &complaint) : EXIT_HELD;
+    if (code == EXIT_HELD && record) {
+        error = record_open(&node->record, record, &node->settings, &complaint);
+        node->member.recorder = node->record.recorder;
+        node->record.roster = &node->member.roster;
+        code = error ? command_fail(error, &complaint) : EXIT_HELD;
+    }
+    if (code == EXIT_HELD)
+        code = serve(node);
+    record_close(&node->record);
+    if (node->member.loop.lookups) { /* a thread that waits for a name server has the loop yet */
+        fflush(NULL);
+        _exit(code < 0 ? EXIT_HELD : code);
+    }
+    cv_settings_free(&node->settings);
+    if (node->reread)
+        cv_settings_free(node->reread);
+    free(node->reread);
+    free(node);
+    return code < 0 ? EXIT_HELD : code;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "cli/doctor/doctor.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/command.h"
+#include "cli/hold/hold.h"
+#include "cli/options.h"
+#include "core/printable.h"
+#include "show/json.h"
+
+#define SECOND_LOOK_NS 700000000L /* long enough for a view to begin */
+
+static const char help[] =
+    "usage: conclave doctor [OPTION...]\n\n"
+    "Asks every member of a cluster how it is, and explains in words what is wrong, what matters most first, and what\n"
+    "to do. What looks wrong is looked at twice, so that a view that is just beginning is no alarm.\n\n"
+    "  --connect ADDRESS  ask there, too; may be repeated. Members whose client address is in [members] are found\n"
+    "  --waiting N        so many clients that wait for one name at a node are too many (100)\n"
+    "  --held SECONDS     a lock that is held longer is held for very long (3600)\n"
+    "  --json             for programs\n" HOLD_SERVER_HELP "  --help             this page\n\n"
+    "Exit codes: 0 healthy, 1 not, 2 wrong usage or nobody can be asked.\n";
+
+struct request {
+    struct conclave_options server;
+    char *addresses; /* all of them, separated by commas */
+    struct doctor_limits limits;
+    bool json;
+};
+
+/* ---- options ---- */
+
+enum choice { CONNECT = HOLD_HELP + 1, WAITING, HELD, JSON, HELP };
+
+static const struct option options[] = {
+    HOLD_SERVER_OPTIONS,
+    {"connect", required_argument, NULL, CONNECT},
+    {"waiting", required_argument, NULL, WAITING},
+    {"held", required_argument, NULL, HELD},
+    {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+static int add_address(struct request *request, const char *address)
+{
+    char *all = NULL;
+    if (!*address)
+        return command_refuse("--connect: expected host:port or the path of a socket");
+    if (asprintf(&all, "%s%s%s", request->addresses ? request->addresses : "", request->addresses ? "," : "", address) <
+        0)
+        return command_fail(CV_ENOMEM, NULL);
+    free(request->addresses);
+    request->addresses = all;
+    return EXIT_HELD;
+}
+
+static int read_number(const char *option, uint64_t largest, uint64_t *number)
+{
+    if (cv_parse_number(cv_text(optarg), largest, number))
+        return EXIT_HELD;
+    return command_refuse("%s %s: expected a whole number, at most %llu", option, cv_brief(optarg).text,
+                          (unsigned long long)largest);
+}
+
+static int read_option(struct request *request, int option, char **argv)
+{
+    switch (option) {
+    case CONNECT:
+        return add_address(request, optarg);
+    case WAITING:
+        return read_number("--waiting", UINT32_MAX, &request->limits.waiting);
+    case HELD: {
+        const int code = read_number("--held", UINT32_MAX, &request->limits.hold_ms);
+        request->limits.hold_ms *= 1000;
+        return code;
+    }
+    case JSON:
+        request->json = true;
+        return EXIT_HELD;
+    case HELP:
+        fputs(help, stdout);
+        return -1;
+    default:
+        if (hold_server_option(&request->server, option, optarg))
+            return EXIT_HELD;
+        return command_refuse("%s: %s; see conclave doctor --help", argv[optind - 1],
+                              options_wrong(options, option, argv[optind - 1]).text);
+    }
+}
+
+/* -1: help was asked for. */
+static int read_options(struct request *request, int argc, char **argv)
+{
+    int code = EXIT_HELD;
+    optind = 1;
+    opterr = 0;
+    for (int option; code == EXIT_HELD && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;)
+        code = read_option(request, option, argv);
+    if (code != EXIT_HELD)
+        return code;
+    if (optind < argc)
+        return command_refuse("%s: expected no argument; see conclave doctor --help", argv[optind]);
+    struct cv_complaint complaint;
+    const int error = ask_with(&request->server, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    if (request->server.servers || !request->addresses)
+        return add_address(request, ask_servers(request->server.servers));
+    return EXIT_HELD;
+}
+
+/* ---- findings ---- */
+
+void doctor_find(struct doctor_report *report, const char *check, enum doctor_severity severity, const char *remedy,
+                 const char *format, ...)
+{
+    struct doctor_finding *findings = realloc(report->findings, (report->count + 1) * sizeof *findings);
+    va_list arguments;
+    if (!findings)
+        command_out_of_memory();
+    report->findings = findings;
+    struct doctor_finding finding = {.check = check, .severity = severity, .remedy = remedy};
+    va_start(arguments, format);
+    if (vasprintf(&finding.text, format, arguments) < 0)
+        command_out_of_memory();
+    va_end(arguments);
+    /* The worst first; those that are alike stay in the order of the checks. */
+    size_t place = report->count++;
+    for (; place > 0 && findings[place - 1].severity < severity; place--)
+        findings[place] = findings[place - 1];
+    findings[place] = finding;
+    report->healthy &= severity == DOCTOR_WELL;
+}
+
+void doctor_examine(const struct doctor_group *group, const struct doctor_limits *limits, struct doctor_report *report)
+{
+    doctor_check *const *const rooms[] = {doctor_group_checks, doctor_node_checks};
+    *report = (struct doctor_report){.healthy = true};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        for (doctor_check *const *check = rooms[i]; *check; check++)
+            (*check)(group, limits, report);
+}
+
+void doctor_discharge(struct doctor_report *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        free(report->findings[i].text);
+    free(report->findings);
+    *report = (struct doctor_report){0};
+}
+
+/* ---- for people ---- */
+
+/* Who hears whom: a row for each that answers. */
+static void show_matrix(const struct doctor_group *group)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < group->count; i++)
+        for (uint32_t j = 0; j < group->members[i].seen; j++)
+            any |= group->members[i].sees[j].suspected;
+    if (!any)
+        return;
+    printf("\nwho hears whom (x: not)\n%8s", "");
+    for (uint32_t j = 0; j < group->count; j++)
+        printf(" %6lld", (long long)group->members[j].id);
+    putchar('\n');
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *observer = &group->members[i];
+        printf("%8lld", (long long)observer->id);
+        for (uint32_t j = 0; j < group->count; j++) {
+            const struct doctor_sight *sight = doctor_sees(observer, group->members[j].id);
+            printf(" %6s", i == j ? "-" : !sight ? "?" : sight->suspected ? "x" : "yes");
+        }
+        putchar('\n');
+    }
+}
+
+static void show(const struct doctor_group *group, const struct doctor_report *report)
+{
+    static const char *const names[] = {"ok", "warning", "problem"}, *const colours[] = {"\033[32m", "\033[33m",
+                                                                                         "\033[31m"};
+    const bool colour = command_colour();
+    puts(report->healthy ? "healthy" : "not healthy");
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *it = &report->findings[i];
+        char text[4096]; /* with words of nodes in it */
+        cv_show_line(text, sizeof text, cv_text(it->text));
+        printf("%s%-8s%s %s: %s\n", colour ? colours[it->severity] : "", names[it->severity], colour ? "\033[0m" : "",
+               it->check, text);
+        if (it->remedy)
+            printf("         what to do: %s\n", it->remedy);
+    }
+    show_matrix(group);
+    if (command_interrupted)
+        puts("\ninterrupted: not all were asked");
+}
+
+/* ---- for programs ---- */
+
+static void write_members(struct cv_json *json, const struct doctor_group *group)
+{
+    cv_json_open(json, "members", '[');
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct doctor_member *it = &group->members[i];
+        cv_json_open(json, NULL, '{');
+        cv_json_count(json, "id", (uint64_t)it->id);
+        cv_json_text(json, "address", *it->address ? it->address : NULL);
+        cv_json_truth(json, "answers", it->answers);
+        cv_json_open(json, "suspects", '[');
+        for (uint32_t j = 0; j < it->seen; j++)
+            if (it->sees[j].suspected)
+                cv_json_count(json, NULL, (uint64_t)it->sees[j].id);
+        cv_json_close(json, ']');
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
+static void write_json(const struct doctor_group *group, const struct doctor_report *report)
+{
+    static const char *const names[] = {"ok", "warning", "problem"};
+    struct cv_json json = {.out = stdout};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_truth(&json, "healthy", report->healthy);
+    cv_json_open(&json, "findings", '[');
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *it = &report->findings[i];
+        cv_json_open(&json, NULL, '{');
+        cv_json_text(&json, "check", it->check);
+        cv_json_text(&json, "severity", names[it->severity]);
+        cv_json_text(&json, "text", it->text);
+        cv_json_text(&json, "remedy", it->remedy);
+        cv_json_close(&json, '}');
+    }
+    cv_json_close(&json, ']');
+    write_members(&json, group);
+    cv_json_close(&json, '}');
+    putchar('\n');
+}
+
+/* ---- the visit ---- */
+
+static bool look(const struct request *request, struct doctor_group *group, struct doctor_report *report)
+{
+    *report = (struct doctor_report){0};
+    if (!doctor_gather(group, request->addresses))
+        return false;
+    doctor_examine(group, &request->limits, report);
+    return true;
+}
+
+static int visit(const struct request *request, struct doctor_group *group)
+{
+    struct doctor_report report;
+    bool told = look(request, group, &report);
+    if (told && !report.healthy && !command_interrupted) {
+        doctor_discharge(&report);
+        doctor_free(group);
+        nanosleep(&(struct timespec){0, SECOND_LOOK_NS}, NULL);
+        told = look(request, group, &report);
+    }
+    if (!told)
+        return command_refuse("%s: %s", request->addresses, *group->refusal ? group->refusal : "no node answers");
+    if (request->json)
+        write_json(group, &report);
+    else
+        show(group, &report);
+    const int code = report.healthy ? EXIT_HELD : EXIT_VIOLATED;
+    doctor_discharge(&report);
+    return code;
+}
+
+int command_doctor(int argc, char **argv)
+{
+    struct request request = {.limits = {.hold_ms = 3600000, .waiting = 100}};
+    struct doctor_group *group = calloc(1, sizeof *group);
+    if (!group)
+        return command_fail(CV_ENOMEM, NULL);
+    int code = read_options(&request, argc, argv);
+    if (code == EXIT_HELD) {
+        command_catch_signals();
+        code = visit(&request, group);
+        doctor_free(group);
+    }
+    free(request.addresses);
+    free(group);
+    return code < 0 ? EXIT_HELD : code;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A command under guard: whatever it starts ends with it, and all of it ends when it may no longer run.
+ *
+ *     conclave lock ---- guard ---- command, in a process group of its own
+ *       (session)     \                \-- whatever it starts
+ *                      orders and reports
+ *
+ * The guard is a process of its own so that it outlives a `conclave` that is killed, and acts for one that is stopped:
+ * it ends the command at the moment it was last told, unless it is told a later one. Orphans of the command become the
+ * guard's children, so that even those that left the process group are found. If the guard is killed, the command dies
+ * with it and `conclave` ends the rest.
+ */
+#ifndef CONCLAVE_CLI_HOLD_GUARD_H
+#define CONCLAVE_CLI_HOLD_GUARD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define GUARD_NEVER INT64_MAX
+
+struct guard {
+    pid_t pid;
+    int fd; /* where its reports come from */
+};
+
+enum guard_report_kind {
+    GUARD_STARTED, /* value: the command's process id */
+    GUARD_FAILED,  /* value: why it could not be started, an errno */
+    GUARD_STOPPED, /* value: the signal that stopped it */
+    GUARD_ENDED    /* value: its wait status; nothing it started is left */
+};
+
+struct guard_report {
+    enum guard_report_kind kind;
+    int32_t value;
+    bool overdue; /* it was ended because its time was over */
+};
+
+/* Of a clock that no one sets and that goes on while the machine sleeps. */
+int64_t guard_now_ms(void);
+
+/* What the guard does when everything has ended and the conclave process cannot do it, since it is gone or stopped. */
+struct guard_heir {
+    void (*let_go)(void *context);
+    void *context;
+};
+
+/* Starts the command with this signal mask. False, with errno set, if there can be no guard. */
+bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask, const struct guard_heir *heir);
+
+/* A signal for the whole process group. */
+void guard_signal(const struct guard *guard, int signal);
+
+/* The command is asked to end (SIGTERM) and then ended (SIGKILL) at these times, unless told otherwise before. */
+void guard_limit(const struct guard *guard, int64_t term_ms, int64_t kill_ms);
+
+/* The next report; false if the guard is gone. */
+bool guard_hear(const struct guard *guard, struct guard_report *report);
+
+/* What the guard does last, for when it cannot: ends the process group and all children of this process. */
+void guard_end_all(pid_t group);
+
+#endif

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+#include "cli/hold/hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "client/client_session.h"
+#include "client/line.h"
+#include "core/parse.h"
+#include "live/net/loop.h"
+#include "secure/key.h"
+
+#define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
+#define TELL_AFTER_S 2u
+
+/* These go to the whole process group. */
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
+#define PASSED_ON (sizeof passed_on / sizeof *passed_on)
+#define ENDING 4u /* the first of them end a wait */
+
+static struct conclave *waiting;
+static volatile sig_atomic_t interrupted_by;
+static volatile sig_atomic_t typed; /* the signal that Ctrl-C or Ctrl-\ sent last */
+
+struct run {
+    const struct hold *hold;
+    struct conclave *session;
+    uint64_t fence;
+    struct guard guard;
+    struct hold_terminal terminal;
+    pid_t command;
+    int signals;
+    int64_t ends_ms; /* the lock surely lasts until then */
+    int64_t kill_ms; /* the command is ended then */
+    bool lost;
+    int code; /* to exit with; -1: not yet */
+};
+
+/* ---- words ---- */
+
+static const char *what(const struct hold *hold)
+{
+    return hold->campaign ? "election" : "lock";
+}
+
+int hold_explain(const struct conclave *session, const char *whose, int error)
+{
+    static const struct {
+        int error;
+        enum hold_exit code;
+    } codes[] = {
+        {CONCLAVE_TIMEOUT, HOLD_TIMEOUT},
+        {CONCLAVE_NO_SERVER, HOLD_NO_SERVER},
+        {CONCLAVE_NO_QUORUM, HOLD_NO_SERVER},
+        {CONCLAVE_LOST, HOLD_LOST},
+    };
+    if (error == CONCLAVE_INTERRUPTED)
+        return HOLD_SIGNAL + interrupted_by; /* whoever did it knows why */
+    command_refuse("%s: %s: %s", whose, conclave_error_text(error), conclave_explain(session));
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].error == error)
+            return (int)codes[i].code;
+    return HOLD_TROUBLE;
+}
+
+/* ---- waiting for the lock ---- */
+
+static void interrupt(int signal, siginfo_t *info, void *context)
+{
+    const int before = errno;
+    (void)context;
+    interrupted_by = signal;
+    typed = info->si_code == SI_KERNEL ? signal : 0;
+    if (waiting)
+        conclave_interrupt(waiting);
+    errno = before;
+}
+
+/* Signals that were ignored stay ignored, as nohup and shells without job control want it. */
+static void catch_ending_signals(void)
+{
+    for (size_t i = 0; i < ENDING; i++) {
+        struct sigaction before, action = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
+        sigaction(passed_on[i], NULL, &before);
+        if (before.sa_handler != SIG_IGN)
+            sigaction(passed_on[i], &action, NULL);
+    }
+}
+
+static char patience[160]; /* a line for somebody who sits and waits */
+
+static void ask_for_patience(int signal)
+{
+    const int before = errno;
+    (void)signal;
+    if (write(STDERR_FILENO, patience, strlen(patience)) < 0)
+        patience[0] = '\0';
+    errno = before;
+}
+
+/* On a terminal, a wait that takes longer is told of. */
+static void expect_a_wait(const struct hold *hold)
+{
+    const struct sigaction action = {.sa_handler = ask_for_patience};
+    if (!isatty(STDERR_FILENO))
+        return;
+    snprintf(patience, sizeof patience, "conclave: waiting for %s %s\n", what(hold), cv_brief(hold->name).text);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(TELL_AFTER_S);
+}
+
+static void expect_no_wait(void)
+{
+    if (!*patience)
+        return;
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+}
+
+int hold_open(struct conclave **session, const struct hold *hold)
+{
+    struct conclave_options options = hold->server;
+    options.timeout_ms = ANSWER_MS;
+    struct cv_tls_files files;
+    if (cv_line_files(&options, &files)) {
+        cv_key_forbid_dumps();
+        if (cv_heap_begin(HOLD_TROUBLE)) {
+            command_refuse("%s", cv_error_text(CV_ENOMEM));
+            return HOLD_TROUBLE;
+        }
+    }
+    const int error = conclave_open_with(session, &options);
+    return error ? hold_explain(*session, "server", error) : 0;
+}
+
+static int give_up(const struct run *run)
+{
+    const struct hold *hold = run->hold;
+    return hold->campaign ? conclave_resign(run->session, hold->name)
+                          : conclave_unlock(run->session, hold->name, run->fence);
+}
+
+static int acquire(struct run *run)
+{
+    const struct hold *hold = run->hold;
+    const struct conclave_candidate candidate = {.wait_ms = hold->want.wait_ms,
+                                                 .priority = hold->priority,
+                                                 .try_once = hold->want.try_once,
+                                                 .ttl_ms = hold->want.ttl_ms,
+                                                 .ends_with_session = hold->want.ends_with_session};
+    expect_a_wait(hold);
+    int error = hold->campaign ? conclave_campaign(run->session, hold->name, &candidate, &run->fence)
+                               : conclave_lock(run->session, hold->name, &hold->want, &run->fence);
+    if (!error && hold->want.ends_with_session)
+        error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
+    expect_no_wait();
+    if (error && interrupted_by) {
+        /* The session's end gives up the wait, but not a lock with a time to live that was just granted. */
+        if (run->fence && !hold->want.ends_with_session)
+            give_up(run);
+        return HOLD_SIGNAL + interrupted_by;
+    }
+    if (error == CONCLAVE_TIMEOUT) {
+        command_refuse("%s %s: waited too long", what(hold), cv_brief(hold->name).text);
+        return HOLD_TIMEOUT;
+    }
+    return error ? hold_explain(run->session, cv_brief(hold->name).text, error) : 0;
+}
+
+/* ---- limits ---- */
+
+/* Tells the guard how long the lock surely lasts: it asks the command to end a third of that earlier, and ends it a
+   fifth earlier, which neither clocks that go a tenth wrong nor a machine that is busy use up. */
+static void tell_limit(struct run *run)
+{
+    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
+    const int64_t now_ms = guard_now_ms();
+    const int64_t ends_ms = left_ms < 0 ? GUARD_NEVER : now_ms + left_ms;
+    if (run->lost || ends_ms - 1 <= run->ends_ms)
+        return; /* nothing new */
+    run->ends_ms = ends_ms;
+    run->kill_ms = left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 5;
+    guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
+}
+
+/* Only a session's own lock with a lease leaves time to end in peace: others have promised to wait for the lease. */
+static void lose(struct run *run)
+{
+    const bool in_peace = run->hold->want.ends_with_session && run->kill_ms != GUARD_NEVER;
+    if (run->lost)
+        return;
+    run->lost = true;
+    guard_limit(&run->guard, 0, in_peace ? run->kill_ms : 0);
+}
+
+static void attend_session(struct run *run)
+{
+    struct conclave_event event;
+    for (;;) {
+        const int result = run->lost ? 0 : conclave_next_event(run->session, &event, 0);
+        if (result == 1 && event.kind == CONCLAVE_EVENT_LOST && event.fence == run->fence)
+            lose(run);
+        else if (result < 0 && result != CONCLAVE_INTERRUPTED)
+            lose(run);
+        if (result != 1)
+            break;
+    }
+    tell_limit(run);
+}
+
+/* ---- running the command ---- */
+
+static void describe_to_command(struct run *run)
+{
+    char digits[24];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
+    const int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    setenv("CONCLAVE_LOCK", run->hold->name, 1);
+    snprintf(digits, sizeof digits, "%" PRIu64, run->fence);
+    setenv("CONCLAVE_FENCE", digits, 1);
+    snprintf(digits, sizeof digits, "%" PRId64, left_ms < 0 ? INT64_MAX : now_ms + left_ms);
+    setenv("CONCLAVE_DEADLINE", digits, 1);
+}
+
+/* Blocks the signals that are passed on, and reads them from a descriptor. Returns the mask of before. */
+static sigset_t collect_signals(struct run *run)
+{
+    sigset_t wanted, before;
+    sigemptyset(&wanted);
+    for (size_t i = 0; i < PASSED_ON; i++)
+        sigaddset(&wanted, passed_on[i]);
+    sigaddset(&wanted, SIGCONT);
+    sigprocmask(SIG_BLOCK, &wanted, &before);
+    run->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* The command is to begin with the dispositions this process began with. */
+    for (size_t i = 0; i < ENDING; i++) {
+        struct sigaction now, action = {.sa_handler = SIG_DFL};
+        sigaction(passed_on[i], NULL, &now);
+        if (now.sa_sigaction == interrupt)
+            sigaction(passed_on[i], &action, NULL);
+    }
+    signal(SIGCHLD, SIG_DFL); /* were it ignored, nobody could be waited for */
+    return before;
+}
+
+/* After a stop: was the lock lost meanwhile? A command that may no longer run does not go on. */
+static void resume(struct run *run)
+{
+    const bool ends_with_session = run->hold->want.ends_with_session;
+    const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
+    const int error = left_ms >= 0 && !run->lost ? conclave_renew(run->session, run->hold->name, run->fence, NULL) : 0;
+    if (error == CONCLAVE_LOST || (error && (ends_with_session || left_ms == 0)))
+        lose(run);
+    attend_session(run);
+    if (!run->lost)
+        hold_terminal_go_on(&run->terminal, &run->guard, run->command);
+}
+
+static void attend_signals(struct run *run)
+{
+    struct signalfd_siginfo info;
+    while (read(run->signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCONT) {
+            resume(run);
+            continue;
+        }
+        typed = info.ssi_code == SI_KERNEL ? (int)info.ssi_signo : 0;
+        guard_signal(&run->guard, (int)info.ssi_signo);
+    }
+}
+
+static int code_of_ended(struct run *run, const struct guard_report *report)
+{
+    if (run->lost || report->overdue) {
+        run->lost = true;
+        command_refuse("%s %s: lost, and the command ended for it", what(run->hold), cv_brief(run->hold->name).text);
+        return HOLD_LOST;
+    }
+    return WIFSIGNALED(report->value) ? HOLD_SIGNAL + WTERMSIG(report->value) : WEXITSTATUS(report->value);
+}
+
+static void attend_guard(struct run *run)
+{
+    struct guard_report report;
+    if (!guard_hear(&run->guard, &report)) {
+        command_refuse("the guard of the command was killed, so the command was, too");
+        guard_end_all(run->command ? run->command : run->guard.pid);
+        run->code = HOLD_TROUBLE;
+        return;
+    }
+    switch (report.kind) {
+    case GUARD_STARTED:
+        run->command = report.value;
+        break;
+    case GUARD_FAILED:
+        command_refuse("%s: %s", cv_brief(run->hold->command[0]).text, strerror(report.value));
+        run->code = report.value == ENOENT ? HOLD_NOT_FOUND : HOLD_CANNOT_RUN;
+        break;
+    case GUARD_STOPPED:
+        if (hold_terminal_stopped(&run->terminal, &run->guard, run->command, report.value))
+            resume(run);
+        break;
+    case GUARD_ENDED:
+        run->code = code_of_ended(run, &report);
+        break;
+    }
+}
+
+/* In the guard, which has a copy of the session. Its connection is still the conclave process's, or nobody's: what ends
+   with the session ends with that, and for the rest there is the secret. */
+static void let_go(void *context)
+{
+    struct run *run = context;
+    if (run->hold->want.ends_with_session) {
+        shutdown(conclave_fd(run->session), SHUT_RDWR);
+        return;
+    }
+    cv_client_disconnect(run->session);
+    give_up(run);
+}
+
+static void run_command(struct run *run)
+{
+    const sigset_t before = collect_signals(run);
+    if (interrupted_by) {
+        /* Just after the lock was granted. The interruption is used up here, so that the lock can be given back. */
+        struct conclave_event event;
+        conclave_next_event(run->session, &event, 0);
+        run->code = HOLD_SIGNAL + interrupted_by;
+        return;
+    }
+    describe_to_command(run);
+    const struct guard_heir heir = {let_go, run};
+    if (run->signals < 0 || !guard_start(&run->guard, run->hold->command, &before, &heir)) {
+        command_refuse("cannot run anything: %s", strerror(errno));
+        run->code = HOLD_TROUBLE;
+        return;
+    }
+    hold_terminal_open(&run->terminal);
+    tell_limit(run);
+    while (run->code < 0) {
+        struct pollfd ready[] = {
+            {.fd = run->guard.fd, .events = POLLIN},
+            {.fd = run->signals, .events = POLLIN},
+            {.fd = run->lost ? -1 : conclave_fd(run->session), .events = POLLIN},
+        };
+        if (poll(ready, 3, run->lost ? -1 : conclave_next_ms(run->session)) < 0 && errno != EINTR) {
+            command_refuse("poll: %s", strerror(errno)); /* the guard ends the command when its socket is closed */
+            run->code = HOLD_TROUBLE;
+        }
+        if (ready[1].revents)
+            attend_signals(run);
+        attend_session(run);
+        if (ready[0].revents)
+            attend_guard(run);
+    }
+    hold_terminal_close(&run->terminal);
+    close(run->guard.fd);
+    waitpid(run->guard.pid, NULL, 0);
+}
+
+/* ---- the whole ---- */
+
+/* If it turns out that the lock was not held to the end, the command's success means little. */
+static void give_back(struct run *run)
+{
+    const struct hold *hold = run->hold;
+    if (run->lost)
+        return;
+    const int error = give_up(run);
+    if (error != CONCLAVE_LOST)
+        return;
+    command_refuse("%s %s: had been lost before the command ended", what(hold), cv_brief(hold->name).text);
+    run->code = HOLD_LOST;
+}
+
+/* A script ends at Ctrl-C only if what it runs visibly dies of it; an exit code would mean that it was dealt with. */
+static void die_as_the_command_did(int code)
+{
+    sigset_t one;
+    if (!typed || code != HOLD_SIGNAL + typed)
+        return;
+    sigemptyset(&one);
+    sigaddset(&one, typed);
+    signal(typed, SIG_DFL);
+    raise(typed);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* Were one of these closed, a connection would take its place, and messages for people would go there. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+int hold_run(const struct hold *hold)
+{
+    struct run run = {.hold = hold, .signals = -1, .code = -1};
+    fill_standard_descriptors();
+    catch_ending_signals();
+    int code = hold_open(&waiting, hold);
+    run.session = waiting;
+    if (!code && interrupted_by)
+        conclave_interrupt(waiting); /* by a signal that came before there was a session */
+    if (!code)
+        code = acquire(&run);
+    if (!code) {
+        run_command(&run);
+        give_back(&run);
+        code = run.code;
+    }
+    waiting = NULL;
+    conclave_close(run.session);
+    if (run.signals >= 0)
+        close(run.signals);
+    die_as_the_command_did(code);
+    return code;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A shell knows `conclave` as its job, not the command, which has a process group of its own. So the terminal stays
+ * with `conclave`'s group, whose Ctrl-C reaches a whole pipeline or script, until the command reads from it or sets it
+ * and is stopped for that by the system: then it is lent the terminal. When the command is suspended, `conclave`
+ * suspends itself, and the shell sees its job suspended. A `conclave` that is not in the foreground itself, since it is
+ * the command of another, stops by the signal that its own command was stopped by: the outer one lends it the terminal,
+ * and it lends it on.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/hold/hold.h"
+
+void hold_terminal_open(struct hold_terminal *terminal)
+{
+    *terminal = (struct hold_terminal){.fd = open("/dev/tty", O_RDWR | O_CLOEXEC)};
+}
+
+static void take_back(struct hold_terminal *terminal)
+{
+    sigset_t output, before;
+    sigemptyset(&output);
+    sigaddset(&output, SIGTTOU); /* a group in the background may take the terminal only with this blocked */
+    sigprocmask(SIG_BLOCK, &output, &before);
+    if (terminal->lent)
+        tcsetpgrp(terminal->fd, getpgrp());
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    terminal->lent = false;
+}
+
+void hold_terminal_close(struct hold_terminal *terminal)
+{
+    take_back(terminal);
+    if (terminal->fd >= 0)
+        close(terminal->fd);
+}
+
+static bool in_foreground(const struct hold_terminal *terminal)
+{
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp();
+}
+
+static void lend(struct hold_terminal *terminal, pid_t command)
+{
+    if (tcsetpgrp(terminal->fd, command) == 0)
+        terminal->lent = true;
+}
+
+/* Stops this process; with the command in the foreground its whole group, since only the command was stopped by it. */
+static void suspend(struct hold_terminal *terminal)
+{
+    const bool was_lent = terminal->lent;
+    terminal->returning = was_lent;
+    take_back(terminal);
+    if (was_lent) {
+        const struct sigaction ignore = {.sa_handler = SIG_IGN};
+        struct sigaction before;
+        sigaction(SIGTSTP, &ignore, &before);
+        kill(0, SIGTSTP);
+        sigaction(SIGTSTP, &before, NULL);
+    }
+    raise(SIGSTOP);
+}
+
+bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *guard, pid_t command, int signal)
+{
+    if (terminal->fd < 0)
+        return false; /* nobody could set it going again by way of this process, so this process goes on */
+    const bool wants_it = signal == SIGTTIN || signal == SIGTTOU, foreground = in_foreground(terminal);
+    if (wants_it && (foreground || terminal->lent)) {
+        if (foreground)
+            lend(terminal, command);
+        guard_signal(guard, SIGCONT); /* also to one that stopped just before it was lent the terminal */
+        return false;
+    }
+    if (wants_it)
+        raise(signal);
+    else
+        suspend(terminal);
+    return true;
+}
+
+void hold_terminal_go_on(struct hold_terminal *terminal, const struct guard *guard, pid_t command)
+{
+    if (terminal->returning && in_foreground(terminal))
+        lend(terminal, command);
+    terminal->returning = false;
+    guard_signal(guard, SIGCONT);
+}

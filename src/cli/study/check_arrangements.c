@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* One check for every arrangement of ids, and what all of them come to. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check/arrangement.h"
+#include "cli/command.h"
+#include "cli/study/check_command.h"
+
+/* Did nobody say which id stands where? A file of edges does, and so do attributes. */
+static bool is_free(const struct check_request *request)
+{
+    const struct cv_plan *plan = &request->group.plan;
+    return !plan->ids && !plan->attributes && !plan->graph_text;
+}
+
+static void write_ids(const struct cv_arrangement *arrangement, char *text, size_t size)
+{
+    size_t used = 0;
+    for (cv_node node = 0; node < arrangement->nodes; node++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u", node ? "," : "", arrangement->ids[node]);
+}
+
+static enum cv_verdict worse(enum cv_verdict one, enum cv_verdict other)
+{
+    if (one == CV_VIOLATED || other == CV_VIOLATED)
+        return CV_VIOLATED;
+    return one == CV_UNFINISHED ? one : other;
+}
+
+/* What was found in this arrangement too. */
+static void add_up(struct cv_check_result *sum, struct cv_check_result *result)
+{
+    const struct cv_check_result before = *sum;
+    *sum = *result;
+    sum->states += before.states;
+    sum->transitions += before.transitions;
+    sum->ends += before.ends;
+    sum->seconds += before.seconds;
+    sum->collision += before.collision;
+    sum->depth = before.depth > sum->depth ? before.depth : sum->depth;
+    sum->bytes = before.bytes > sum->bytes ? before.bytes : sum->bytes;
+    sum->reduced |= before.reduced;
+    sum->cyclic |= before.cyclic;
+    sum->complete &= before.complete;
+    sum->stopped = before.stopped ? before.stopped : sum->stopped;
+    sum->judgement.verdict = worse(before.judgement.verdict, sum->judgement.verdict);
+    for (uint32_t i = 0; i < sum->judgement.finding_count && i < before.judgement.finding_count; i++)
+        sum->judgement.findings[i].verdict =
+            worse(before.judgement.findings[i].verdict, sum->judgement.findings[i].verdict);
+}
+
+static int check_one(struct check_request *request, struct cv_scenario *scenario, struct cv_check_options *options,
+                     struct cv_check_result *sum, struct cv_complaint *complaint)
+{
+    struct cv_check_result result = {0};
+    int error = check_settle(request, scenario, complaint);
+    if (error)
+        return error;
+    options->callers = request->options.callers;
+    options->inside = request->options.inside;
+    options->cuts = request->options.cuts;
+    options->may_be_cut = request->options.may_be_cut;
+    error = cv_check_run(scenario, options, &result);
+    if (error) {
+        if (error == CV_EINPUT && *result.complaint.text)
+            *complaint = result.complaint;
+        cv_check_free(&result);
+        return error;
+    }
+    if (request->arrangement == 1)
+        *sum = result;
+    else
+        add_up(sum, &result);
+    return 0;
+}
+
+/* There were more arrangements: nothing is known to hold. */
+static void break_off(struct cv_check_result *result)
+{
+    struct cv_judgement *judgement = &result->judgement;
+    result->complete = false;
+    result->stopped = "interrupted";
+    judgement->verdict = CV_UNFINISHED;
+    for (uint32_t i = 0; i < judgement->finding_count; i++)
+        if (judgement->findings[i].verdict == CV_HELD)
+            judgement->findings[i].verdict = CV_UNFINISHED;
+}
+
+int check_arrangements(struct check_request *request, struct cv_scenario *scenario,
+                       const struct cv_check_options *options, struct cv_check_result *result,
+                       struct cv_complaint *complaint)
+{
+    struct cv_check_options now = *options;
+    struct cv_arrangement arrangement = {.count = 1};
+    int error = check_fits(request, scenario, complaint);
+    const bool free = !error && is_free(request);
+    if (free)
+        cv_arrangement_first(&arrangement, scenario);
+    request->arrangement_count = arrangement.count;
+    for (request->arrangement = 1; !error; request->arrangement++) {
+        error = check_one(request, scenario, &now, result, complaint);
+        if (error || result->judgement.verdict == CV_VIOLATED || !free || !cv_arrangement_next(&arrangement))
+            return error;
+        if (command_interrupted) {
+            break_off(result);
+            return 0;
+        }
+        write_ids(&arrangement, request->ids, sizeof request->ids);
+        request->group.plan.ids = request->ids;
+        cv_scenario_free(scenario);
+        *scenario = (struct cv_scenario){0};
+        error = cv_plan_build(&request->group.plan, scenario, complaint);
+    }
+    return error;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "cli/study/check_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/study/sim_outputs.h"
+
+static const char help[] =
+    "usage: conclave check ALGORITHM|./FILE.so [OPTION...]\n"
+    "\n"
+    "Tries every order of events of a small group and judges every state and every end. A violation is told as a\n"
+    "story, as short as can be.\n"
+    "\n"
+    "The group\n"
+    "  -n, --nodes N            how many nodes (3)\n"
+    "      --ids LIST           ids in node order (1..N; rings and graphs: every arrangement of these)\n"
+    "      --attr LIST          what makes a node better, in node order (the id itself)\n"
+    "      --labels LIST        what to call the nodes in all that people read: a..c or red,green,blue (the ids)\n"
+    "      --graph GRAPH        for algorithms that run on graphs\n"
+    "      --set KEY=VALUE      a parameter of the algorithm; repeatable\n"
+    "What happens, in every order\n"
+    "      --start LIST|all     elections: who may call, and need not (all)\n"
+    "      --entries K          mutual exclusion: everybody enters up to K times (1)\n"
+    "      --ask LIST           mutual exclusion: who may want to enter; the others only answer (all)\n"
+    "      --inside ID          mutual exclusion: begin a view in which ID is inside already\n"
+    "      --crashes K          up to K nodes die, at any point, also half through sending (0)\n"
+    "      --missed K           up to K of the crashes need not be told to anybody (0)\n"
+    "      --suspicions K       up to K times a live node is held for dead (0)\n"
+    "      --recoveries K       up to K times one of the dead comes back, with a fresh state (0)\n"
+    "      --cuts K             up to K times a link between two nodes is cut, and perhaps healed (0)\n"
+    "      --cut P:Q            that link alone is cut, and others given so; repeatable\n"
+    "      --timeouts accurate|any\n"
+    "                           timers fire when nothing is under way, in the order they are due; or at any time\n"
+    "                           (accurate)\n"
+    "      --unordered          messages between two nodes overtake each other\n"
+    "The search\n"
+    "      --no-reduction       try also the orders that come to the same\n"
+    "      --no-symmetry        try also what differs only in which node is which\n"
+    "      --depth D            look no further than D events\n"
+    "      --depth-first        from each state on as far as it goes, before any other: finds what lies deep\n"
+    "      --threads T          (1)\n"
+    "      --memory SIZE        end there, as in 500M or 16G (three quarters of what is free)\n"
+    "      --property NAME      look for violations of that property alone\n"
+    "      --fingerprints 64|128\n"
+    "                           bits by which states are told apart (64)\n"
+    "Output\n"
+    "      --json               the result as JSON\n"
+    "      --trace FILE         keep a counterexample, for conclave sim to replay\n"
+    "      --diagram            draw it in the terminal\n"
+    "      --svg FILE           draw it to keep\n"
+    "\n"
+    "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
+    "\n"
+    "  conclave check bully -n 4 --crashes 1\n"
+    "  conclave check maekawa-plain -n 3 --diagram\n";
+
+static double wall_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A line on a terminal, once it takes longer than two seconds. */
+struct progress {
+    double started, told;
+    const struct check_request *request;
+};
+
+static void show_progress(void *context, const struct cv_check_progress *now)
+{
+    struct progress *progress = context;
+    const double seconds = wall_seconds();
+    if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
+        return;
+    progress->told = seconds;
+    fputs("\r\033[K", stderr);
+    if (progress->request->arrangement_count > 1)
+        fprintf(stderr, "arrangement %llu of %llu, ", (unsigned long long)progress->request->arrangement,
+                (unsigned long long)progress->request->arrangement_count);
+    fprintf(stderr, "%s: %.2f million states, %.2f million a second, depth %u, queue %llu, %.0f MB", now->phase,
+            (double)now->states / 1e6, (double)now->states / 1e6 / (seconds - progress->started), now->depth,
+            (unsigned long long)now->queue, (double)now->bytes / 1e6);
+}
+
+/* Plays the counterexample, to tell and draw it. */
+static int show(const struct check_report *report, struct cv_complaint *complaint)
+{
+    const struct check_request *request = report->request;
+    struct sim_request pictures = request->group;
+    struct sim_outputs outputs = {0};
+    struct sim_result result = {0};
+    struct cv_replay *replay = NULL;
+    pictures.transcript = !pictures.json;
+    int error = sim_outputs_open(&outputs, &pictures, report->scenario, complaint);
+    if (!error)
+        error = cv_replay_new(&replay, report->scenario, &request->options, &outputs.observer);
+    if (!error)
+        error = cv_replay_run(replay, &report->result->trail, &result.run, complaint);
+    if (!error) {
+        result.scenario = *result.run.scenario;
+        error = cv_judge(&result.run, &result.judgement, complaint);
+    }
+    if (!error)
+        error = sim_outputs_finish(&outputs, &result, complaint);
+    if (!error && report->result->trail.loop != CV_NEVER && !pictures.json)
+        printf("from t=%llu on it repeats for ever\n\n", (unsigned long long)report->result->trail.loop + 1);
+    sim_outputs_close(&outputs);
+    cv_replay_free(replay);
+    return error;
+}
+
+static int tell(const struct check_report *report, struct cv_complaint *complaint)
+{
+    const struct check_request *request = report->request;
+    int error = 0;
+    if (report->result->trail.count && request->replay)
+        error = replay_write(request->replay, report, complaint);
+    if (!error && report->result->trail.count)
+        error = show(report, complaint);
+    if (error)
+        return error;
+    if (request->group.json)
+        check_report_json(stdout, report);
+    else
+        check_report_text(stdout, report);
+    return 0;
+}
+
+static int run(struct check_request *request)
+{
+    struct cv_complaint complaint = {{0}};
+    struct cv_scenario scenario = {0};
+    struct cv_check_result result = {0};
+    struct progress progress = {.started = wall_seconds(), .request = request};
+    int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
+    struct cv_check_options options = request->options;
+    options.interrupted = &command_interrupted;
+    if (isatty(STDERR_FILENO)) {
+        options.progress = show_progress;
+        options.progress_context = &progress;
+    }
+    if (!error)
+        error = check_arrangements(request, &scenario, &options, &result, &complaint);
+    if (progress.told > 0)
+        fputs("\r\033[K", stderr);
+    if (!error)
+        error = tell(&(struct check_report){request, &scenario, &result}, &complaint);
+    const int code = error ? command_fail(error, &complaint) : command_exit_code(result.judgement.verdict);
+    cv_check_free(&result);
+    cv_scenario_free(&scenario);
+    return code;
+}
+
+int command_check(int argc, char **argv)
+{
+    struct check_request request;
+    struct cv_complaint complaint = {{0}};
+    int code = EXIT_HELD;
+    const int error = check_read(argc, argv, &request, &complaint);
+    if (error)
+        code = command_fail(error, &complaint);
+    else if (request.help)
+        fputs(help, stdout);
+    else {
+        command_catch_signals();
+        code = run(&request);
+    }
+    check_free(&request);
+    return code;
+}

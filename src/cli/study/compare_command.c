@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* `conclave compare`: the texts' comparison tables, measured. */
+#include "cli/study/compare_command.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "core/parse.h"
+
+static const char help[] =
+    "usage: conclave compare mutex|election|synchronizers [OPTION...]\n"
+    "\n"
+    "Measures every algorithm in the simulator beside formulas: of the texts, of papers, or derived here. The same\n"
+    "seed and options print the same bytes.\n"
+    "\n"
+    "  mutex           messages and delay of an entry, synchronization delay; and the problems the texts name\n"
+    "  election        messages and time\n"
+    "  synchronizers   messages and time of a round; and Bellman and Ford's shortest paths without rounds, on a\n"
+    "                  graph on which that takes exponentially many messages\n"
+    "\n"
+    "      --nodes LIST         sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8\n"
+    "                           (4,9,16,25,49; synchronizers 16,32,64,128,256)\n"
+    "      --seed S             the source of all chance (1)\n"
+    "      --json               the result as JSON\n"
+    "      --csv                the measurements as CSV\n"
+    "      --plot FILE          messages against n, for synchronizers against time, to FILE.svg or FILE.png; PNG\n"
+    "                           needs rsvg-convert\n"
+    "\n"
+    "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
+    "\n"
+    "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg\n";
+
+enum { NODES = OPTIONS_FIRST, SEED, JSON, CSV, PLOT, HELP };
+
+static const struct option options[] = {
+    {"nodes", required_argument, NULL, NODES},
+    {"seed", required_argument, NULL, SEED},
+    {"json", no_argument, NULL, JSON},
+    {"csv", no_argument, NULL, CSV},
+    {"plot", required_argument, NULL, PLOT},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+/* What can be compared, at which sizes if none are given. */
+static const struct problem {
+    const char *name;
+    int (*measure)(struct cv_comparison *comparison, struct cv_complaint *complaint);
+    uint32_t sizes[6];
+} problems[] = {
+    {"mutex", compare_mutex, {4, 9, 16, 25, 49}},
+    {"election", compare_election, {4, 9, 16, 25, 49}},
+    {"synchronizers", compare_synchronizers, {16, 32, 64, 128, 256}},
+};
+
+struct order {
+    const struct problem *problem;
+    uint32_t sizes[COMPARE_MOST_SIZES + 1]; /* up to 0 */
+    uint64_t seed;
+    const char *plot;
+    bool json, csv, help;
+};
+
+static int read_sizes(const char *list, struct order *order, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(list), piece, low, high;
+    uint64_t first, last, before = 0;
+    uint32_t count = 0;
+    while (cv_text_take(&rest, ',', &piece)) {
+        if (!cv_text_range(piece, &low, &high))
+            low = high = piece;
+        if (!cv_parse_number(low, COMPARE_MOST_NODES, &first) || !cv_parse_number(high, COMPARE_MOST_NODES, &last) ||
+            first < COMPARE_LEAST_NODES || last < first || first <= before)
+            return cv_complain(complaint, "--nodes %s: expected rising numbers of %u..%u, as in 4,9,16 or 3..8",
+                               cv_brief(list).text, COMPARE_LEAST_NODES, COMPARE_MOST_NODES);
+        for (uint64_t size = first; size <= last; size++) {
+            if (count == COMPARE_MOST_SIZES)
+                return cv_complain(complaint, "--nodes %s: expected at most %u sizes", cv_brief(list).text,
+                                   COMPARE_MOST_SIZES);
+            order->sizes[count++] = (uint32_t)size;
+        }
+        before = last;
+    }
+    if (!count)
+        return cv_complain(complaint, "--nodes %s: expected at least one size", list);
+    return 0;
+}
+
+static int take_option(struct order *order, int option, struct cv_complaint *complaint)
+{
+    switch (option) {
+    case NODES:
+        return read_sizes(optarg, order, complaint);
+    case SEED:
+        if (!cv_parse_number(cv_text(optarg), UINT64_MAX - 10000000u, &order->seed))
+            return cv_complain(complaint, "--seed %s: expected a number", cv_brief(optarg).text);
+        return 0;
+    case JSON:
+        order->json = true;
+        return 0;
+    case CSV:
+        order->csv = true;
+        return 0;
+    case PLOT:
+        order->plot = optarg;
+        return compare_plot_check(optarg, complaint);
+    default:
+        order->help = true;
+        return 0;
+    }
+}
+
+static int find_problem(struct order *order, const char *name, struct cv_complaint *complaint)
+{
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        if (strcmp(problems[i].name, name) == 0)
+            order->problem = &problems[i];
+    if (!order->problem)
+        return cv_complain(complaint, "compare%s%s: expected mutex, election or synchronizers", *name ? " " : "",
+                           cv_brief(name).text);
+    if (!order->sizes[0])
+        memcpy(order->sizes, order->problem->sizes, sizeof order->problem->sizes);
+    return 0;
+}
+
+static int read_order(int argc, char **argv, struct order *order, struct cv_complaint *complaint)
+{
+    struct options reader = {.command = "compare", .letters = ":", .table = options, .argc = argc, .argv = argv};
+    int option, error = 0;
+    *order = (struct order){.seed = 1};
+    options_begin(&reader);
+    while (!error && (option = options_next(&reader, complaint)) != OPTIONS_END)
+        error = option == OPTIONS_WRONG ? CV_EINPUT : take_option(order, option, complaint);
+    if (error || order->help)
+        return error;
+    error = find_problem(order, optind < argc ? argv[optind] : "", complaint);
+    if (!error && optind + 1 < argc)
+        return cv_complain(complaint, "%s: expected one problem at a time", cv_brief(argv[optind + 1]).text);
+    if (!error && order->json && order->csv)
+        return cv_complain(complaint, "--json: expected without --csv, they share standard output");
+    return error;
+}
+
+static void report(const struct order *order, const struct cv_comparison *comparison)
+{
+    if (order->json)
+        cv_compare_json(stdout, comparison);
+    else if (order->csv)
+        cv_compare_csv(stdout, comparison);
+    else
+        cv_compare_text(stdout, comparison, command_colour(), command_width());
+}
+
+static int carry_out(const struct order *order)
+{
+    assert(order->problem);
+    struct cv_complaint complaint = {{0}};
+    struct cv_comparison comparison = {.problem = order->problem->name, .seed = order->seed, .sizes = order->sizes};
+    struct cv_output output = {0};
+    int error = order->plot ? cv_output_open(&output, order->plot, &complaint) : 0;
+    command_catch_signals();
+    if (!error)
+        error = order->problem->measure(&comparison, &complaint);
+    compare_progress_end();
+    comparison.interrupted = error == CV_EINTERRUPTED;
+    if (comparison.interrupted)
+        error = 0;
+    if (!error && order->plot)
+        error = compare_plot(&output, &comparison, &complaint);
+    cv_output_abort(&output);
+    int code = EXIT_UNKNOWN;
+    if (error) {
+        code = command_fail(error, &complaint);
+    } else {
+        report(order, &comparison);
+        code = !cv_compare_holds(&comparison) ? EXIT_VIOLATED : comparison.interrupted ? EXIT_UNKNOWN : EXIT_HELD;
+    }
+    compare_free(&comparison);
+    return code;
+}
+
+int command_compare(int argc, char **argv)
+{
+    struct cv_complaint complaint = {{0}};
+    struct order order;
+    const int error = read_order(argc, argv, &order, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    if (order.help) {
+        fputs(help, stdout);
+        return EXIT_HELD;
+    }
+    return carry_out(&order);
+}

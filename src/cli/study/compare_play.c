@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/study/compare_command.h"
+
+/* ---- progress ---- */
+
+static time_t started;
+static bool shown;
+
+static void show_progress(const char *line)
+{
+    if (!started)
+        started = time(NULL);
+    if (time(NULL) - started < 2 || !isatty(STDERR_FILENO))
+        return;
+    shown = true;
+    fprintf(stderr, "\r\033[K%.78s", line);
+}
+
+void compare_progress_end(void)
+{
+    if (shown)
+        fputs("\r\033[K", stderr);
+    shown = false;
+}
+
+/* ---- a run ---- */
+
+static int cut(struct compare_play *play)
+{
+    char *rest = NULL;
+    int count = 1;
+    static char name[] = "sim";
+    play->words[0] = name;
+    for (char *word = strtok_r(play->line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        if (count < COMPARE_MOST_WORDS - 1)
+            play->words[count++] = word;
+    return count;
+}
+
+int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint)
+{
+    const struct cv_sim_options options = {.interrupted = &command_interrupted};
+    *play = (struct compare_play){0};
+    if (command_interrupted)
+        return CV_EINTERRUPTED;
+    show_progress(line);
+    play->line = strdup(line);
+    if (!play->line)
+        return CV_ENOMEM;
+    int error = sim_read(cut(play), play->words, &play->request, complaint);
+    if (!error)
+        error = sim_simulate(&play->request.plan, &options, &play->result, complaint);
+    return !error && command_interrupted ? CV_EINTERRUPTED : error;
+}
+
+void compare_play_free(struct compare_play *play)
+{
+    sim_result_free(&play->result);
+    sim_free(&play->request);
+    free(play->line);
+    *play = (struct compare_play){0};
+}
+
+/* ---- what is found ---- */
+
+static void *grown(void *list, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return list;
+    const size_t wanted = *room ? *room * 2 : 64;
+    void *larger = realloc(list, wanted * size);
+    if (larger)
+        *room = wanted;
+    return larger;
+}
+
+struct cv_measurement *compare_add_row(struct cv_comparison *comparison)
+{
+    struct cv_measurement *rows =
+        grown(comparison->rows, comparison->row_count, &comparison->row_room, sizeof *comparison->rows);
+    if (!rows)
+        return NULL;
+    comparison->rows = rows;
+    rows[comparison->row_count] = (struct cv_measurement){0};
+    return &rows[comparison->row_count++];
+}
+
+struct cv_demonstration *compare_add_demonstration(struct cv_comparison *comparison)
+{
+    struct cv_demonstration *list = grown(comparison->demonstrations, comparison->demonstration_count,
+                                          &comparison->demonstration_room, sizeof *comparison->demonstrations);
+    if (!list)
+        return NULL;
+    comparison->demonstrations = list;
+    list[comparison->demonstration_count] = (struct cv_demonstration){0};
+    return &list[comparison->demonstration_count++];
+}
+
+void compare_free(struct cv_comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->row_count; i++)
+        free(comparison->rows[i].command);
+    for (size_t i = 0; i < comparison->demonstration_count; i++)
+        free(comparison->demonstrations[i].command);
+    free(comparison->rows);
+    free(comparison->demonstrations);
+}
+
+bool compare_agrees(const struct cv_measurement *row)
+{
+    const double slack = 1e-9 * (1 + fabs(row->expected)); /* numbers an entry are quotients */
+    return row->known &&
+           (row->exact ? fabs(row->measured - row->expected) <= slack : row->measured <= row->expected + slack);
+}

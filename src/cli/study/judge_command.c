@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/study/replay_command.h"
+#include "core/parse.h"
+#include "core/printable.h"
+#include "show/history.h"
+#include "show/json.h"
+#include "show/output.h"
+#include "show/svg/svg.h"
+#include "show/text/diagram.h"
+
+static const char help[] = "usage: conclave judge [OPTION...] FILE...\n\n"
+                           "Judges what live nodes have recorded, one file for each node: every name by "
+                           "what its algorithm claims, by\n"
+                           "the texts' formulas where they apply, and by what its clients are promised.\n\n"
+                           "  --name NAME    this name alone\n"
+                           "  --json         for programs\n"
+                           "  --diagram      draws each run (with --name)\n"
+                           "  --svg FILE     the same as a picture (with --name)\n"
+                           "  --help         this page\n\n"
+                           "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.\n";
+
+struct request {
+    const char *name, *svg;
+    bool json, diagram;
+    struct replay replay;
+    enum cv_verdict verdict; /* of all */
+};
+
+enum choice { NAME = 256, JSON, DIAGRAM, SVG, HELP };
+
+static const struct option options[] = {
+    {"name", required_argument, NULL, NAME}, {"json", no_argument, NULL, JSON}, {"diagram", no_argument, NULL, DIAGRAM},
+    {"svg", required_argument, NULL, SVG},   {"help", no_argument, NULL, HELP}, {0},
+};
+
+/* -1: help was asked for. */
+static int read_options(struct request *request, int argc, char **argv)
+{
+    optind = 1;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
+        switch (option) {
+        case NAME:
+            request->name = optarg;
+            break;
+        case JSON:
+            request->json = true;
+            break;
+        case DIAGRAM:
+            request->diagram = true;
+            break;
+        case SVG:
+            request->svg = optarg;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            return -1;
+        default:
+            return command_refuse("%s: %s; see conclave judge --help", argv[optind - 1],
+                                  options_wrong(options, option, argv[optind - 1]).text);
+        }
+    }
+    if (optind == argc)
+        return command_refuse("judge: expected the files that nodes recorded; see conclave judge --help");
+    if ((request->svg || request->diagram) && !request->name)
+        return command_refuse("%s: expected with --name", request->svg ? "--svg" : "--diagram");
+    return EXIT_HELD;
+}
+
+/* ---- saying it ---- */
+
+static void write_properties(struct cv_json *json, const struct cv_judgement *judgement)
+{
+    cv_json_open(json, "properties", '[');
+    for (uint32_t i = 0; i < judgement->finding_count; i++) {
+        const struct cv_finding *finding = &judgement->findings[i];
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", finding->name);
+        cv_json_text(json, "kind", finding->kind);
+        cv_json_text(json, "verdict", cv_verdict_name(finding->verdict));
+        cv_json_text(json, "detail", finding->detail);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
+static uint64_t entered(const struct cv_run *run)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < run->entry_count; i++)
+        count += run->entries[i].entered != CV_NEVER;
+    return count;
+}
+
+static void write_json(struct cv_json *json, const struct replay_story *story, const struct cv_judgement *judgement,
+                       bool clients)
+{
+    const struct cv_run *run = &story->run;
+    cv_json_open(json, NULL, '{');
+    cv_json_text(json, "subject", story->subject);
+    cv_json_text(json, "name", story->name);
+    cv_json_text(json, "algorithm", story->algorithm->name);
+    cv_json_text(json, "of", clients ? "clients" : "nodes");
+    cv_json_text(json, "verdict", cv_verdict_name(judgement->verdict));
+    cv_json_text(json, "reason", judgement->reason);
+    write_properties(json, judgement);
+    cv_json_count(json, "entries", entered(run));
+    cv_json_open(json, "messages", '{');
+    cv_json_count(json, "total", run->total);
+    cv_json_open(json, "by_kind", '{');
+    for (uint32_t kind = 0; !clients && kind < cv_algorithm_kinds(story->algorithm); kind++)
+        cv_json_count(json, story->algorithm->kinds[kind].name, run->count[kind]);
+    cv_json_close(json, '}');
+    cv_json_close(json, '}');
+    cv_json_close(json, '}');
+}
+
+static void write_line(const struct replay_story *story, const struct cv_judgement *judgement, bool clients)
+{
+    const struct cv_run *run = &story->run;
+    const bool election = story->algorithm->problem == CV_ELECTION;
+    const struct cv_expectation *expected = &judgement->messages;
+    char *what = NULL;
+    char name[48] = "";
+    cv_show_line(name, sizeof name, cv_text(story->name));
+    if (asprintf(&what, "%s%s%s", story->subject, *name ? " " : "", name) < 0)
+        return;
+    printf("%-10s %-28s %-16s", cv_verdict_name(judgement->verdict), what,
+           clients ? "its clients" : story->algorithm->name);
+    free(what);
+    if (clients)
+        printf(" %llu grants", (unsigned long long)entered(run));
+    else if (election)
+        printf(" %llu calls, %llu messages", (unsigned long long)run->calls, (unsigned long long)run->total);
+    else
+        printf(" %llu entries, %llu messages", (unsigned long long)entered(run), (unsigned long long)run->total);
+    if (expected->cost)
+        printf(", %s: %s%s = %.10g", cv_source_phrase(expected->cost), expected->cost->exact ? "" : "at most ",
+               expected->cost->formula, expected->value);
+    if (judgement->verdict != CV_HELD)
+        printf("; %s", judgement->reason);
+    printf("\n");
+}
+
+/* ---- pictures ---- */
+
+static int draw(const struct request *request, struct replay_story *story, const struct cv_judgement *judgement)
+{
+    struct cv_history history;
+    struct cv_output svg = {0};
+    struct cv_complaint complaint;
+    const struct cv_diagram_options look = {.width = command_width(), .colour = command_colour()};
+    const uint64_t first = story->count ? story->events[0].time : 0;
+    int error = cv_history_init(&history, request->replay.nodes);
+    for (size_t i = 0; !error && i < story->count; i++) {
+        struct cv_event event = story->events[i];
+        event.time -= first;
+        if (!event.content)
+            event.message = 0;
+        cv_history_event(&history, &event);
+    }
+    if (!error && history.out_of_memory)
+        error = CV_ENOMEM;
+    if (!error && request->diagram)
+        error = cv_diagram_write(stdout, &story->scenario, &history, &look);
+    if (!error && request->svg)
+        error = cv_output_open(&svg, request->svg, &complaint);
+    if (!error && request->svg)
+        error = cv_svg_write(svg.file, &story->run, judgement, &history);
+    if (!error && request->svg)
+        error = cv_output_commit(&svg, &complaint);
+    cv_output_abort(&svg);
+    cv_history_free(&history);
+    return error ? command_fail(error, &complaint) : EXIT_HELD;
+}
+
+/* ---- judging ---- */
+
+static void weigh(struct request *request, enum cv_verdict verdict)
+{
+    if (verdict == CV_VIOLATED || (verdict == CV_UNFINISHED && request->verdict == CV_HELD))
+        request->verdict = verdict;
+}
+
+static int judge_story(struct request *request, struct cv_json *json, struct replay_story *story, bool clients)
+{
+    struct cv_judgement judgement;
+    struct cv_complaint complaint;
+    int error = replay_tell(&request->replay, story, clients);
+    if (!error)
+        error = cv_judge(&story->run, &judgement, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
+    weigh(request, judgement.verdict);
+    if (request->json)
+        write_json(json, story, &judgement, clients);
+    else
+        write_line(story, &judgement, clients);
+    return (request->diagram || request->svg) && !clients ? draw(request, story, &judgement) : EXIT_HELD;
+}
+
+/* ---- what there is no recording of ---- */
+
+static bool has_no_end(const struct replay *replay, cv_node node)
+{
+    const struct replay_node *it = &replay->known[node];
+    return it->recorded && !it->ended && !it->gone;
+}
+
+static void write_ids(struct cv_json *json, const char *key, const struct replay *replay,
+                      bool (*wanted)(const struct replay *replay, cv_node node))
+{
+    cv_json_open(json, key, '[');
+    for (cv_node node = 0; node < replay->nodes; node++)
+        if (wanted(replay, node))
+            cv_json_count(json, NULL, replay->ids[node]);
+    cv_json_close(json, ']');
+}
+
+static void write_gaps(const struct replay *replay)
+{
+    char what[32];
+    for (cv_node node = 0; node < replay->nodes; node++) {
+        snprintf(what, sizeof what, "node %u", replay->ids[node]);
+        if (replay_lacks(replay, node))
+            printf("%-10s %-28s its file is missing: expected those of all nodes\n", "unfinished", what);
+        else if (has_no_end(replay, node))
+            printf("%-10s %-28s its end was not recorded: it still runs, or was killed\n", "unfinished", what);
+    }
+}
+
+static void report_gaps(const struct request *request, struct cv_json *json)
+{
+    if (request->json) {
+        write_ids(json, "missing", &request->replay, replay_lacks);
+        write_ids(json, "without_end", &request->replay, has_no_end);
+    } else {
+        write_gaps(&request->replay);
+    }
+}
+
+static int judge_all(struct request *request)
+{
+    struct cv_json json = {.out = stdout};
+    uint64_t judged = 0;
+    int code = EXIT_HELD;
+    if (request->json) {
+        cv_json_open(&json, NULL, '{');
+        cv_json_count(&json, "schema", 1);
+        cv_json_count(&json, "views", request->replay.views);
+        cv_json_open(&json, "names", '[');
+    }
+    for (size_t i = 0; code == EXIT_HELD && i < request->replay.story_count; i++) {
+        struct replay_story *story = request->replay.stories[i];
+        if (request->name && strcmp(request->name, story->name) != 0)
+            continue;
+        judged++;
+        code = judge_story(request, &json, story, false);
+        if (code == EXIT_HELD && story->grant_count)
+            code = judge_story(request, &json, story, true);
+    }
+    if (request->replay.missing || request->replay.endless)
+        weigh(request, CV_UNFINISHED);
+    if (request->json)
+        cv_json_close(&json, ']');
+    report_gaps(request, &json);
+    if (request->json) {
+        cv_json_text(&json, "verdict", cv_verdict_name(request->verdict));
+        cv_json_close(&json, '}');
+        putchar('\n');
+    }
+    if (code == EXIT_HELD && request->name && !judged)
+        return command_refuse("--name %s: no such name was recorded", cv_brief(request->name).text);
+    return code == EXIT_HELD ? command_exit_code(request->verdict) : code;
+}
+
+int command_judge(int argc, char **argv)
+{
+    struct request request = {.verdict = CV_HELD};
+    struct cv_complaint complaint;
+    int code = read_options(&request, argc, argv);
+    for (int i = optind; code == EXIT_HELD && i < argc; i++) {
+        const int error = replay_read(&request.replay, argv[i], &complaint);
+        code = error ? command_fail(error, &complaint) : EXIT_HELD;
+    }
+    replay_close(&request.replay);
+    if (code == EXIT_HELD)
+        code = judge_all(&request);
+    replay_free(&request.replay);
+    return code < 0 ? EXIT_HELD : code;
+}

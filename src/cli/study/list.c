@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/* `conclave list`: the algorithms, or one of them in full. */
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/registry.h"
+#include "cli/command.h"
+#include "core/formula/theory.h"
+#include "core/scenario/scenario.h"
+#include "show/json.h"
+
+struct word {
+    uint32_t bit;
+    const char *word;
+};
+
+static const struct word assumptions[] = {
+    {CV_RELIABLE, "reliable links"},
+    {CV_FIFO, "FIFO links"},
+    {CV_NO_CRASH, "no crash during a run"},
+    {CV_BOUNDED_DELAY, "delays at most D"},
+    {CV_KNOWN_GROUP, "known group"},
+    {CV_DETECTOR, "failure detector"},
+    {CV_CONNECTED, "connected graph"},
+    {CV_NO_RECOVERY, "no return of the dead"},
+    {CV_FIFO_RECOVERY, "FIFO links if nodes come back"},
+    {0, NULL},
+};
+
+static const struct word claims[] = {
+    {CV_AGREEMENT, "agreement"},
+    {CV_BEST_WINS, "best-wins"},
+    {CV_EVERYONE_LEARNS, "everyone-learns"},
+    {CV_ANY_CALLER, "any-caller"},
+    {CV_ONE_CALL, "one-election"},
+    {CV_PER_COMPONENT, "in every connected part"},
+    {CV_EXCLUSION, "exclusion"},
+    {CV_FENCES_RISE, "fences-rise"},
+    {CV_NO_DEADLOCK, "no-deadlock"},
+    {CV_EVERY_REQUEST, "every-request"},
+    {CV_BOUNDED_WAITING, "bounded-waiting"},
+    {CV_REQUEST_ORDER, "request-order"},
+    {CV_WHOLE_ROUNDS, "whole-rounds"},
+    {CV_CLOSE_ROUNDS, "close-rounds"},
+    {CV_LIKE_SYNCHRONOUS, "like-synchronous"},
+    {CV_SHORTEST_PATHS, "shortest-paths"},
+    {CV_FEWEST_HOPS, "fewest-hops"},
+    {0, NULL},
+};
+
+static const char *topology_name(uint32_t topology)
+{
+    static const char *const names[] = {"complete", "ring", "two-way ring", "graph"};
+    return names[topology];
+}
+
+/* ---- tables ---- */
+
+/* The columns a UTF-8 text takes; the formulas have no wide characters. */
+static int columns(const char *text)
+{
+    int count = 0;
+    for (; *text; text++)
+        count += (*text & 0xc0) != 0x80;
+    return count;
+}
+
+static void show_padded(const char *text, int width)
+{
+    const int gap = width - columns(text);
+    printf("%s%*s", text, gap > 0 ? gap : 0, "");
+}
+
+/* The last listed formula is the worst case the text names. */
+static const char *worst_messages(const struct cv_algorithm *algorithm)
+{
+    const char *worst = "";
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++)
+        if (cost->measure == CV_MESSAGES && strncmp(cost->label, "worst", 5) == 0)
+            worst = cost->formula;
+    return worst;
+}
+
+static const char *best_messages(const struct cv_algorithm *algorithm)
+{
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++)
+        if (cost->measure == CV_MESSAGES && strncmp(cost->label, "best", 4) == 0)
+            return cost->formula;
+    return "";
+}
+
+static void show_words(const struct word *words, uint32_t bits)
+{
+    const char *separator = "";
+    for (; words->word; words++)
+        if (bits & words->bit) {
+            printf("%s%s", separator, words->word);
+            separator = ", ";
+        }
+}
+
+static void show_table(void)
+{
+    printf("%-20s %-13s %-22s %-22s %s\n", "ALGORITHM", "NETWORK", "MESSAGES, BEST", "MESSAGES, WORST", "ASSUMES");
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each; each++) {
+        printf("%-20s %-13s ", (*each)->name, topology_name((*each)->topology));
+        show_padded(best_messages(*each), 23);
+        show_padded(worst_messages(*each), 23);
+        show_words(assumptions, (*each)->assumes);
+        putchar('\n');
+    }
+    puts("\nconclave list ALGORITHM tells more; conclave sim ALGORITHM runs it.");
+}
+
+static bool has_rounds(const struct cv_algorithm *algorithm)
+{
+    return algorithm->problem == CV_SYNCHRONIZER || algorithm->problem == CV_SYNCHRONOUS;
+}
+
+static void show_parameters(const struct cv_algorithm *algorithm)
+{
+    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
+        const struct cv_parameter *it = &algorithm->parameters[i];
+        printf("  --set %s=%s  %s", it->name,
+               it->type == CV_CHOICE   ? it->choices
+               : it->type == CV_MEMBER ? "ID"
+                                       : "N",
+               it->meaning);
+        if (it->type == CV_NUMBER && it->fallback >= 0)
+            printf(" (%lld)", (long long)it->fallback);
+        putchar('\n');
+    }
+    if (algorithm->problem == CV_MUTEX && algorithm->clocked)
+        puts("  --set clocks=ID:N,...  Lamport clocks to begin with (0)");
+    if (algorithm->quorums)
+        puts("  --set quorums=grid|plane|FILE|sets:ID:ID-ID,...  who votes for whom (grid)");
+    if (algorithm->clusters)
+        puts("  --set clusters=K|FILE|sets:ID-ID/ID-ID  balls of which each layer multiplies the nodes by K, or a "
+             "list (2)");
+    if (has_rounds(algorithm))
+        puts("  --set rounds=R  how many rounds (n - 1)");
+    if (algorithm->assumes & CV_BOUNDED_DELAY)
+        puts("  --set bound=N  D, what its timeouts take for the longest delay (the network's own)");
+}
+
+/* The variables of all formulas, each once. */
+static void show_symbols(const struct cv_algorithm *algorithm)
+{
+    char formulas[1000] = "0", text[1000];
+    size_t used = 1;
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label && used < sizeof formulas; cost++)
+        used += (size_t)snprintf(formulas + used, sizeof formulas - used, " + (%s)", cost->formula);
+    cv_theory_symbols(algorithm, formulas, text, sizeof text);
+    if (*text)
+        printf("  where     n nodes; %s\n", text);
+}
+
+static void show_one(const struct cv_algorithm *algorithm)
+{
+    printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
+    printf("problem   %s\nnetwork   %s\nassumes   ", cv_problem_name(algorithm->problem),
+           topology_name(algorithm->topology));
+    show_words(assumptions, algorithm->assumes);
+    if (algorithm->claims) {
+        fputs("\nclaims    ", stdout);
+        show_words(claims, algorithm->claims);
+    }
+    fputs("\nmessages  ", stdout);
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
+        printf("%s%s", kind ? ", " : "", algorithm->kinds[kind].name);
+    puts(algorithm->costs ? "\n\ncosts" : "");
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
+        printf("  %-8s %s ", cost->measure == CV_MESSAGES ? "messages" : "delay", cost->exact ? " =" : "<=");
+        show_padded(cost->formula, 36);
+        printf("%s; %s%s%s\n", cost->label, cv_source_phrase(cost), cost->where && cost->source ? ", " : "",
+               cost->where && cost->source ? cost->where : "");
+    }
+    show_symbols(algorithm);
+    if (cv_algorithm_parameters(algorithm) || algorithm->quorums || algorithm->assumes & CV_BOUNDED_DELAY ||
+        has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->clocked))
+        puts("\nparameters");
+    show_parameters(algorithm);
+}
+
+/* ---- JSON ---- */
+
+static void json_words(struct cv_json *json, const char *key, const struct word *words, uint32_t bits)
+{
+    cv_json_open(json, key, '[');
+    for (; words->word; words++)
+        if (bits & words->bit)
+            cv_json_text(json, NULL, words->word);
+    cv_json_close(json, ']');
+}
+
+static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
+{
+    cv_json_open(json, NULL, '{');
+    cv_json_text(json, "name", algorithm->name);
+    cv_json_text(json, "title", algorithm->title);
+    cv_json_text(json, "citation", algorithm->citation);
+    cv_json_text(json, "problem", cv_problem_name(algorithm->problem));
+    cv_json_text(json, "topology", topology_name(algorithm->topology));
+    json_words(json, "assumes", assumptions, algorithm->assumes);
+    json_words(json, "claims", claims, algorithm->claims);
+    cv_json_open(json, "kinds", '[');
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
+        cv_json_text(json, NULL, algorithm->kinds[kind].name);
+    cv_json_close(json, ']');
+    cv_json_open(json, "parameters", '[');
+    for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", algorithm->parameters[i].name);
+        cv_json_text(json, "meaning", algorithm->parameters[i].meaning);
+        cv_json_text(json, "choices", algorithm->parameters[i].choices);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+    cv_json_open(json, "costs", '[');
+    for (const struct cv_cost *cost = algorithm->costs; cost && cost->label; cost++) {
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "measure", cost->measure == CV_MESSAGES ? "messages" : "delay");
+        cv_json_text(json, "case", cost->label);
+        cv_json_text(json, "formula", cost->formula);
+        cv_json_text(json, "relation", cost->exact ? "=" : "<=");
+        cv_json_text(json, "source", cv_source_name(cost));
+        if (cost->where)
+            cv_json_text(json, "where", cost->where);
+        else
+            cv_json_null(json, "where");
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+    cv_json_close(json, '}');
+}
+
+static void json_all(const struct cv_algorithm *only)
+{
+    struct cv_json json = {.out = stdout};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_open(&json, "algorithms", '[');
+    for (const struct cv_algorithm *const *each = cv_algorithms; *each && !only; each++)
+        json_one(&json, *each);
+    if (only)
+        json_one(&json, only);
+    cv_json_close(&json, ']');
+    cv_json_close(&json, '}');
+    putchar('\n');
+}
+
+int command_list(int argc, char **argv)
+{
+    const struct cv_algorithm *only = NULL;
+    struct cv_complaint complaint;
+    bool json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            puts("usage: conclave list [ALGORITHM|./FILE.so] [--json]");
+            return EXIT_HELD;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (argv[i][0] == '-') {
+            return command_refuse("%s: no such option; see conclave list --help", argv[i]);
+        } else if (only) {
+            return command_refuse("%s: one algorithm at a time", argv[i]);
+        } else {
+            const int error = command_algorithm(argv[i], &only, &complaint);
+            if (error)
+                return command_fail(error, &complaint);
+        }
+    }
+    if (json)
+        json_all(only);
+    else if (only)
+        show_one(only);
+    else
+        show_table();
+    return EXIT_HELD;
+}

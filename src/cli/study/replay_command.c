@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+#include "cli/study/replay_command.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm/registry.h"
+#include "cli/command.h"
+#include "core/parse.h"
+
+struct reading {
+    struct replay *replay;
+    const char *path;
+    uint64_t line;
+    struct cv_complaint *complaint;
+    cv_node node; /* whose file it is */
+    uint64_t last;
+    uint64_t base; /* of the view it is in */
+    bool begun, ended;
+};
+
+static int complain(const struct reading *reading, const char *what)
+{
+    return cv_complain(reading->complaint, "%s:%llu: %s", cv_brief(reading->path).text,
+                       (unsigned long long)reading->line, what);
+}
+
+/* Room for one more; NULL if there is none. */
+static void *add(void **list, size_t *count, size_t *room, size_t size)
+{
+    if (*count == *room) {
+        const size_t larger = *room ? 2 * *room : 64;
+        void *moved = realloc(*list, larger * size);
+        if (!moved)
+            return NULL;
+        *list = moved;
+        *room = larger;
+    }
+    return memset((char *)*list + (*count)++ * size, 0, size);
+}
+
+static uint64_t number_of(const json_t *line, const char *key)
+{
+    const json_int_t value = json_integer_value(json_object_get(line, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text_of(const json_t *line, const char *key)
+{
+    return json_string_value(json_object_get(line, key));
+}
+
+static cv_node node_of(const struct replay *replay, const json_t *id)
+{
+    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+    for (cv_node node = 0; node < replay->nodes; node++)
+        if (replay->ids[node] == value)
+            return node;
+    return CV_NOBODY;
+}
+
+/* ---- headers ---- */
+
+static int meet_nodes(struct reading *reading, const json_t *header)
+{
+    struct replay *replay = reading->replay;
+    const json_t *ids = json_object_get(header, "nodes"), *attributes = json_object_get(header, "attributes");
+    const size_t count = json_array_size(ids);
+    if (!count || count > CV_MAX_MEMBERS || json_array_size(attributes) != count)
+        return complain(reading, "expected nodes and attributes");
+    if (replay->nodes && replay->nodes != count)
+        return complain(reading, "expected the same group as in the other files");
+    if (replay->nodes)
+        return 0;
+    replay->ids = calloc(count, sizeof *replay->ids);
+    replay->attributes = calloc(count, sizeof *replay->attributes);
+    replay->known = calloc(count, sizeof *replay->known);
+    if (!replay->ids || !replay->attributes || !replay->known)
+        return CV_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        replay->ids[i] = (cv_id)json_integer_value(json_array_get(ids, i));
+        replay->attributes[i] = (uint32_t)json_integer_value(json_array_get(attributes, i));
+    }
+    replay->nodes = (uint32_t)count;
+    replay->coordinator = CV_NOBODY;
+    return 0;
+}
+
+static int note_break(struct replay *replay, struct replay_break it)
+{
+    struct replay_break *breaks = realloc(replay->breaks, (replay->break_count + 1) * sizeof *breaks);
+    if (!breaks)
+        return CV_ENOMEM;
+    replay->breaks = breaks;
+    breaks[replay->break_count++] = it;
+    return 0;
+}
+
+static int read_header(struct reading *reading, const json_t *header)
+{
+    int error = meet_nodes(reading, header);
+    const cv_node node = error ? 0 : node_of(reading->replay, json_object_get(header, "node"));
+    if (error)
+        return error;
+    if (node == CV_NOBODY || (reading->begun && node != reading->node))
+        return complain(reading, "expected the header of one node of the group");
+    if (reading->begun)
+        error = note_break(reading->replay, (struct replay_break){.node = node, .time = reading->last});
+    if (!error && reading->begun)
+        error = note_break(reading->replay,
+                           (struct replay_break){.node = node, .back = true, .time = number_of(header, "started")});
+    reading->node = node;
+    reading->begun = true;
+    reading->ended = false;
+    return error;
+}
+
+/* ---- stories ---- */
+
+static struct replay_story *story_of(struct replay *replay, const char *subject, const char *name,
+                                     const struct cv_algorithm *algorithm)
+{
+    for (size_t i = replay->story_count; i-- > 0;) {
+        struct replay_story *story = replay->stories[i];
+        if (story->algorithm == algorithm && strcmp(story->name, name) == 0 && strcmp(story->subject, subject) == 0)
+            return story;
+    }
+    struct replay_story **stories = realloc(replay->stories, (replay->story_count + 1) * sizeof *stories);
+    struct replay_story *story = calloc(1, sizeof *story);
+    if (stories)
+        replay->stories = stories;
+    if (!stories || !story || !(story->subject = strdup(subject)) || !(story->name = strdup(name))) {
+        if (story)
+            free(story->subject);
+        free(story);
+        return NULL;
+    }
+    story->algorithm = algorithm;
+    replay->stories[replay->story_count++] = story;
+    return story;
+}
+
+/* ---- events ---- */
+
+static bool find_type(const char *name, enum cv_event_type *type)
+{
+    static const enum cv_event_type types[] = {
+#define X(constant, text) constant,
+        CV_EVENTS(X)
+#undef X
+    };
+    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
+        if (strcmp(cv_event_name(types[i]), name) == 0) {
+            *type = types[i];
+            return true;
+        }
+    return false;
+}
+
+static size_t append_words(uint32_t *words, size_t count, const json_t *numbers)
+{
+    for (size_t i = 0; i < json_array_size(numbers); i++)
+        words[count++] = (uint32_t)json_integer_value(json_array_get(numbers, i));
+    return count;
+}
+
+static int read_message(struct reading *reading, const json_t *line, const struct cv_algorithm *algorithm,
+                        struct cv_event *event)
+{
+    const char *name = text_of(line, "kind");
+    const json_t *body = json_object_get(line, "body"), *list = json_object_get(line, "list");
+    uint32_t kind = 0;
+    while (name && algorithm->kinds[kind].name && strcmp(algorithm->kinds[kind].name, name) != 0)
+        kind++;
+    const size_t words = json_array_size(body) + json_array_size(list);
+    if (!name || !algorithm->kinds[kind].name || words > CV_MAX_WORDS)
+        return complain(reading, "expected a kind of message of that algorithm");
+    struct cv_message *message = calloc(1, sizeof *message + (words + 1) / 2 * 8);
+    if (!message)
+        return CV_ENOMEM;
+    message->from = event->type == CV_EVENT_SEND ? event->node : event->peer;
+    message->to = event->type == CV_EVENT_SEND ? event->peer : event->node;
+    message->clock = event->clock & ((1ull << 40) - 1);
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = words & CV_MAX_WORDS;
+    append_words((uint32_t *)message->body, append_words((uint32_t *)message->body, 0, body), list);
+    event->content = message;
+    return 0;
+}
+
+static int read_event(struct reading *reading, const json_t *line, struct replay_story *story, enum cv_event_type type)
+{
+    const struct replay *replay = reading->replay;
+    const json_t *peer = json_object_get(line, type == CV_EVENT_SEND      ? "to"
+                                               : type == CV_EVENT_RECEIVE ? "from"
+                                                                          : "peer");
+    const char *broken = text_of(line, "broken"), *lost = text_of(line, "text");
+    struct cv_event *event = add((void **)&story->events, &story->count, &story->room, sizeof *event);
+    if (!event)
+        return CV_ENOMEM;
+    *event =
+        (struct cv_event){.type = type,
+                          .node = reading->node,
+                          .peer = node_of(replay, peer),
+                          .time = reading->last,
+                          .clock = number_of(line, "lamport"),
+                          .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
+                          .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
+    if (broken || json_is_true(json_object_get(line, "recalled")))
+        event->detail = 1;
+    if (lost && strcmp(lost, "lost") == 0)
+        event->text = "lost";
+    if (type != CV_EVENT_SEND && type != CV_EVENT_RECEIVE)
+        return 0;
+    if (event->peer == CV_NOBODY)
+        return complain(reading, "expected a message between nodes of the group");
+    return read_message(reading, line, story->algorithm, event);
+}
+
+static int read_renewal(const struct reading *reading, const json_t *line, struct replay_story *story)
+{
+    struct replay_renewal *renewal =
+        add((void **)&story->renewals, &story->renewal_count, &story->renewal_room, sizeof *renewal);
+    if (renewal)
+        *renewal = (struct replay_renewal){.fence = number_of(line, "fence"),
+                                           .time = reading->last,
+                                           .ends = strcmp(text_of(line, "event"), "end") == 0};
+    return renewal ? 0 : CV_ENOMEM;
+}
+
+static int read_grant(struct reading *reading, const json_t *line, struct replay_story *story)
+{
+    const uint64_t fence = number_of(line, "fence");
+    const bool begins = strcmp(text_of(line, "event"), "grant") == 0;
+    if (!begins && json_object_get(line, "ttl"))
+        return read_renewal(reading, line, story);
+    if (begins) {
+        struct replay_grant *grant =
+            add((void **)&story->grants, &story->grant_count, &story->grant_room, sizeof *grant);
+        if (grant)
+            *grant = (struct replay_grant){.node = reading->node,
+                                           .session = number_of(line, "session"),
+                                           .fence = fence,
+                                           .begun = reading->last,
+                                           .ended = CV_NEVER,
+                                           .ttl = json_object_get(line, "ttl") ? 1000 * number_of(line, "ttl") : 0,
+                                           .shared = json_is_true(json_object_get(line, "shared"))};
+        return grant ? 0 : CV_ENOMEM;
+    }
+    for (size_t i = story->grant_count; i-- > 0;)
+        if (story->grants[i].fence == fence && story->grants[i].node == reading->node) {
+            story->grants[i].ended = reading->last;
+            return 0;
+        }
+    return complain(reading, "expected the end of something granted");
+}
+
+/* Numbers of views begin anew when all nodes have been down; their bases never do. */
+static int note_base(struct replay *replay, uint64_t base)
+{
+    size_t place = replay->base_count;
+    while (place > 0 && replay->bases[place - 1] > base)
+        place--;
+    if (place > 0 && replay->bases[place - 1] == base)
+        return 0;
+    uint64_t *bases = realloc(replay->bases, (replay->base_count + 1) * sizeof *bases);
+    if (!bases)
+        return CV_ENOMEM;
+    memmove(bases + place + 1, bases + place, (replay->base_count - place) * sizeof *bases);
+    bases[place] = base;
+    replay->bases = bases;
+    replay->base_count++;
+    return 0;
+}
+
+static int read_view(struct reading *reading, const json_t *line)
+{
+    struct replay *replay = reading->replay;
+    const uint64_t view = number_of(line, "view");
+    const json_t *members = json_object_get(line, "members");
+    reading->base = number_of(line, "base");
+    struct replay_view *seen = add((void **)&replay->seen, &replay->seen_count, &replay->seen_room, sizeof *seen);
+    if (!seen)
+        return CV_ENOMEM;
+    seen->base = reading->base;
+    for (size_t i = 0; i < json_array_size(members); i++) {
+        const cv_node member = node_of(replay, json_array_get(members, i));
+        seen->members |= member == CV_NOBODY ? 0 : cv_set_of(member);
+    }
+    if (view == 1 || (replay->coordinator == CV_NOBODY && !replay->views))
+        replay->coordinator = node_of(replay, json_object_get(line, "coordinator"));
+    if (view > replay->views)
+        replay->views = view;
+    return note_base(replay, reading->base);
+}
+
+/* ---- lines ---- */
+
+static int read_line(struct reading *reading, const json_t *line)
+{
+    const char *type = text_of(line, "type"), *name = text_of(line, "event");
+    const char *algorithm_name = text_of(line, "algorithm"), *subject = text_of(line, "subject");
+    enum cv_event_type event;
+    if (type && strcmp(type, "live") == 0)
+        return read_header(reading, line);
+    if (!reading->begun)
+        return complain(reading, "expected the header of a live recording");
+    if (type && strcmp(type, "end") == 0) {
+        reading->ended = true;
+        reading->last = number_of(line, "time");
+        return 0;
+    }
+    reading->last = number_of(line, "time");
+    if (type && strcmp(type, "mark") == 0)
+        return 0; /* it is alive, and nothing has happened */
+    if (!name || reading->last == 0)
+        return complain(reading, "expected an event and its time");
+    if (strcmp(name, "view") == 0)
+        return read_view(reading, line);
+    const struct cv_algorithm *algorithm = algorithm_name ? cv_algorithm_find(algorithm_name) : NULL;
+    if (!algorithm || !subject || !text_of(line, "name"))
+        return complain(reading, "expected a subject, a name and a known algorithm");
+    struct replay_story *story = story_of(reading->replay, subject, text_of(line, "name"), algorithm);
+    if (!story)
+        return CV_ENOMEM;
+    if (strcmp(name, "grant") == 0 || strcmp(name, "renew") == 0 || strcmp(name, "end") == 0)
+        return read_grant(reading, line, story);
+    if (!find_type(name, &event))
+        return complain(reading, "expected a known event");
+    return read_event(reading, line, story, event);
+}
+
+/* The last line of a node that was killed may be cut short. */
+static int read_lines(struct reading *reading, FILE *file)
+{
+    char *text = NULL;
+    size_t room = 0;
+    int error = 0;
+    for (ssize_t length; !error && (length = getline(&text, &room, file)) > 0;) {
+        json_error_t why;
+        reading->line++;
+        json_t *line = json_loadb(text, (size_t)length, 0, &why);
+        if (line)
+            error = read_line(reading, line);
+        else if (text[length - 1] == '\n')
+            error = complain(reading, "expected JSON");
+        json_decref(line);
+    }
+    free(text);
+    if (!error && !feof(file))
+        error = ferror(file) ? complain(reading, strerror(errno)) : CV_ENOMEM;
+    return error;
+}
+
+int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint)
+{
+    struct reading reading = {.replay = replay, .path = path, .complaint = complaint};
+    json_set_alloc_funcs(command_allocate, free);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        cv_complain(complaint, "%s: %s", cv_brief(path).text, strerror(errno));
+        return CV_EFILE;
+    }
+    int error = read_lines(&reading, file);
+    fclose(file);
+    if (!error && !reading.begun)
+        return complain(&reading, "expected the header of a live recording");
+    if (!error && replay->known[reading.node].recorded)
+        return cv_complain(complaint, "%s: expected one file for each node; there is another of node %u",
+                           cv_brief(path).text, replay->ids[reading.node]);
+    if (!error)
+        replay->known[reading.node] =
+            (struct replay_node){.recorded = true, .ended = reading.ended, .base = reading.base};
+    if (!error)
+        error = note_break(
+            replay,
+            (struct replay_break){.node = reading.node, .asked = reading.ended, .last = true, .time = reading.last});
+    if (reading.last > replay->last)
+        replay->last = reading.last;
+    return error;
+}
+
+/* Did the others go on without it? Otherwise nobody knows whether it has died. */
+static bool was_missed(const struct replay *replay, cv_node node)
+{
+    for (size_t i = 0; i < replay->seen_count; i++)
+        if (replay->seen[i].base > replay->known[node].base && !cv_set_has(replay->seen[i].members, node))
+            return true;
+    return false;
+}
+
+bool replay_lacks(const struct replay *replay, cv_node node)
+{
+    bool took_part = false;
+    for (size_t i = 0; i < replay->seen_count; i++)
+        took_part |= cv_set_has(replay->seen[i].members, node);
+    return took_part && !replay->known[node].recorded;
+}
+
+static void look_at_ends(struct replay *replay)
+{
+    for (cv_node node = 0; node < replay->nodes; node++) {
+        struct replay_node *it = &replay->known[node];
+        it->gone = it->recorded && !it->ended && was_missed(replay, node);
+        replay->missing += replay_lacks(replay, node);
+        replay->endless += it->recorded && !it->ended && !it->gone;
+    }
+}
+
+/* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
+void replay_close(struct replay *replay)
+{
+    const uint64_t together_us = 5000000;
+    size_t kept = 0;
+    look_at_ends(replay);
+    replay->curtain = CV_NEVER;
+    for (size_t i = 0; i < replay->break_count; i++) {
+        const struct replay_break it = replay->breaks[i];
+        const bool last_of_all = it.asked && replay->last - it.time < together_us;
+        if (last_of_all && it.time < replay->curtain)
+            replay->curtain = it.time;
+        if (!last_of_all)
+            replay->breaks[kept++] = it;
+    }
+    replay->break_count = kept;
+    if (replay->base_count > replay->views)
+        replay->views = replay->base_count;
+}
+
+void replay_free(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->story_count; i++) {
+        struct replay_story *story = replay->stories[i];
+        replay_forget(story);
+        for (size_t j = 0; j < story->count; j++)
+            free((void *)(uintptr_t)story->events[j].content);
+        free(story->events);
+        free(story->grants);
+        free(story->renewals);
+        free(story->subject);
+        free(story->name);
+        free(story);
+    }
+    free(replay->stories);
+    free(replay->breaks);
+    free(replay->seen);
+    free(replay->known);
+    free(replay->bases);
+    free(replay->ids);
+    free(replay->attributes);
+}

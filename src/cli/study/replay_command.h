@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What live nodes wrote down, put together: for each name the events of all nodes in the order of time, as a run that
+ * the properties can judge and the diagrams can draw.
+ */
+#ifndef CONCLAVE_CLI_STUDY_REPLAY_COMMAND_H
+#define CONCLAVE_CLI_STUDY_REPLAY_COMMAND_H
+
+#include "core/event.h"
+#include "core/scenario/scenario.h"
+#include "group/view.h"
+#include "property/run.h"
+
+/* What a client got, and when it was over. */
+struct replay_grant {
+    cv_node node;
+    uint64_t session, fence;
+    uint64_t begun, ended; /* CV_NEVER: not yet */
+    uint64_t ttl; /* it lasts so long from when it was renewed last, whatever becomes of its node; 0: no longer */
+    bool shared, died;
+};
+
+/* Something with a time to live was renewed, or has ended, at whichever node. */
+struct replay_renewal {
+    uint64_t fence, time;
+    bool ends;
+};
+
+/* One name. */
+struct replay_story {
+    char *subject, *name;
+    const struct cv_algorithm *algorithm;
+    struct cv_event *events; /* `message` of an entry is the base of its view */
+    size_t count, room;
+    struct replay_grant *grants;
+    size_t grant_count, grant_room;
+    struct replay_renewal *renewals; /* in the order of fences and times once it is told */
+    size_t renewal_count, renewal_room;
+
+    /* Filled in by replay_tell(). */
+    struct cv_scenario scenario;
+    struct cv_run run;
+    struct cv_standing *standings;
+    struct cv_entry *entries;
+};
+
+/* A node stopped writing without saying so, or began again. */
+struct replay_break {
+    cv_node node;
+    bool back;
+    bool asked; /* it was asked to end */
+    bool last;  /* nothing is known of it afterwards */
+    uint64_t time;
+};
+
+/* What there is of a node. */
+struct replay_node {
+    bool recorded; /* there is a file */
+    bool ended;    /* that says how it ended, */
+    bool gone;     /* or the others began a view without the node afterwards */
+    uint64_t base; /* of the last view it began */
+};
+
+/* A view that some node began. */
+struct replay_view {
+    uint64_t base;
+    cv_set members;
+};
+
+struct replay {
+    cv_id *ids;
+    uint32_t *attributes;
+    struct replay_node *known;
+    uint32_t nodes;
+    uint32_t missing; /* nodes without a file */
+    uint32_t endless; /* nodes that still run, or were killed at the end: nobody has noticed yet */
+    struct replay_view *seen;
+    size_t seen_count, seen_room;
+    struct replay_story **stories;
+    size_t story_count;
+    struct replay_break *breaks;
+    size_t break_count;
+    uint64_t views;  /* how often the room changed, or the highest number of a view, whichever is more */
+    uint64_t *bases; /* of the views, rising */
+    size_t base_count;
+    cv_node coordinator; /* of the first view, or CV_NOBODY */
+    uint64_t last;       /* the time of the last event */
+    uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */
+};
+
+/* Reads one node's file; all of a run together make the replay. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
+int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint);
+/* All files are read: when did the run end? */
+void replay_close(struct replay *replay);
+/* It was in a view, but there is no file of it. */
+bool replay_lacks(const struct replay *replay, cv_node node);
+/* The story of a name as a run: of its nodes, or of its clients (mutual exclusion alone). */
+int replay_tell(const struct replay *replay, struct replay_story *story, bool clients);
+void replay_forget(struct replay_story *story);
+void replay_free(struct replay *replay);
+
+#endif

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/* From recorded events to a run: who entered when, who follows whom, what was sent. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/study/replay_command.h"
+
+/* A message that has left. */
+struct flight {
+    uint64_t message; /* its number; 0: the place is free */
+    uint64_t sent;
+    uint64_t entry; /* that it asks for, from 1; 0: it is no request */
+    uint32_t attempt;
+};
+
+/* A request is made again in every new view; only the last time counts. */
+struct request {
+    uint32_t attempt;
+    uint32_t on_the_way; /* messages of it that have not arrived */
+};
+
+struct telling {
+    const struct replay *replay;
+    struct replay_story *story;
+    uint64_t *open;           /* per node: its entry that is not over, from 1; 0: none */
+    uint64_t *asked;          /* per node: when it last requested */
+    struct request *requests; /* per entry */
+    struct flight *flights;   /* by number, in a table of `size` places; who finds its place taken is in the next */
+    uint64_t size;
+    uint64_t slowest;
+};
+
+/* ---- order ---- */
+
+/* Each node's events are in order already; merging keeps that. */
+static void sort_events(struct replay_story *story, struct cv_event *room, size_t first, size_t count)
+{
+    if (count < 2)
+        return;
+    const size_t half = count / 2;
+    sort_events(story, room, first, half);
+    sort_events(story, room, first + half, count - half);
+    memcpy(room, story->events + first, half * sizeof *room);
+    size_t left = 0, right = first + half, to = first;
+    while (left < half)
+        if (right < first + count && story->events[right].time < room[left].time)
+            story->events[to++] = story->events[right++];
+        else
+            story->events[to++] = room[left++];
+}
+
+/* ---- nodes ---- */
+
+static struct cv_standing standing(const void *runtime, cv_node node)
+{
+    const struct replay_story *story = runtime;
+    return story->standings[node];
+}
+
+static void open_entry(struct telling *telling, const struct cv_event *event)
+{
+    struct replay_story *story = telling->story;
+    if (telling->open[event->node]) { /* it asks again, in a new view */
+        struct request *request = &telling->requests[telling->open[event->node] - 1];
+        *request = (struct request){.attempt = request->attempt + 1};
+        story->entries[telling->open[event->node] - 1].heard = 0;
+        return;
+    }
+    story->entries[story->run.entry_count] = (struct cv_entry){
+        .node = event->node, .requested = event->time, .entered = CV_NEVER, .left = CV_NEVER, .clock = event->clock};
+    telling->open[event->node] = ++story->run.entry_count;
+}
+
+/* The algorithm's count, in the views as they followed each other. */
+static uint64_t fence_of(const struct replay *replay, const struct cv_event *event)
+{
+    uint64_t place = 0;
+    while (place < replay->base_count && replay->bases[place] <= event->message)
+        place++;
+    return place << 40 | (event->detail & ((1ull << 40) - 1));
+}
+
+static void enter(struct telling *telling, const struct cv_event *event)
+{
+    struct replay_story *story = telling->story;
+    if (!telling->open[event->node])
+        open_entry(telling, event);
+    struct cv_entry *entry = &story->entries[telling->open[event->node] - 1];
+    entry->entered = event->time;
+    entry->fence = fence_of(telling->replay, event);
+}
+
+static void leave(struct telling *telling, cv_node node, uint64_t time, bool died)
+{
+    struct replay_story *story = telling->story;
+    if (!telling->open[node])
+        return;
+    struct cv_entry *entry = &story->entries[telling->open[node] - 1];
+    entry->died = died;
+    if (entry->entered != CV_NEVER)
+        entry->left = time;
+    if (!died)
+        story->run.last_exit = time;
+    telling->open[node] = 0;
+}
+
+static struct flight *find_flight(const struct telling *telling, uint64_t message)
+{
+    uint64_t place = message * 0x9e3779b97f4a7c15ull >> 20 & (telling->size - 1);
+    while (telling->flights[place].message && telling->flights[place].message != message)
+        place = (place + 1) & (telling->size - 1);
+    return &telling->flights[place];
+}
+
+/* What a node sends in the step of its request is the request. */
+static void take_off(struct telling *telling, const struct cv_event *event, uint64_t asked)
+{
+    struct flight *flight = find_flight(telling, event->message);
+    *flight = (struct flight){.message = event->message, .sent = event->time};
+    const uint64_t entry = telling->open[event->node];
+    if (!entry || event->time != asked || event->peer == event->node)
+        return;
+    flight->entry = entry;
+    flight->attempt = telling->requests[entry - 1].attempt;
+    telling->requests[entry - 1].on_the_way++;
+}
+
+static void arrive(struct telling *telling, const struct cv_event *event)
+{
+    const struct flight *flight = find_flight(telling, event->message);
+    if (!flight->message)
+        return;
+    if (event->time > flight->sent && event->time - flight->sent > telling->slowest)
+        telling->slowest = event->time - flight->sent;
+    struct request *request = flight->entry ? &telling->requests[flight->entry - 1] : NULL;
+    if (!request || request->attempt != flight->attempt)
+        return;
+    request->on_the_way--;
+    telling->story->entries[flight->entry - 1].heard = event->time;
+}
+
+static void happen(struct telling *telling, const struct cv_event *event)
+{
+    struct replay_story *story = telling->story;
+    struct cv_standing *it = &story->standings[event->node];
+    it->active |= event->type == CV_EVENT_RECEIVE || event->type == CV_EVENT_CALL;
+    switch (event->type) {
+    case CV_EVENT_SEND:
+        if (event->peer != event->node) {
+            story->run.count[event->content->kind]++;
+            story->run.total++;
+        }
+        take_off(telling, event, telling->asked[event->node]);
+        break;
+    case CV_EVENT_RECEIVE:
+        story->run.time = event->time;
+        arrive(telling, event);
+        break;
+    case CV_EVENT_REQUEST:
+        telling->asked[event->node] = event->time;
+        open_entry(telling, event);
+        break;
+    case CV_EVENT_ENTER:
+        enter(telling, event);
+        break;
+    case CV_EVENT_LEAVE:
+        leave(telling, event->node, event->time, false);
+        break;
+    case CV_EVENT_CALL:
+        story->run.calls++;
+        it->recalled |= event->detail != 0;
+        break;
+    case CV_EVENT_ELECTED:
+        it->knows = true;
+        it->leader = (cv_id)event->detail;
+        story->run.decided = event->time;
+        break;
+    case CV_EVENT_FORGET:
+        it->knows = false;
+        break;
+    case CV_EVENT_NOTE:
+        if (event->detail && !story->run.broken) {
+            story->run.broken = "the algorithm's invariant did not hold; the recording says which";
+            story->run.broken_node = event->node;
+            story->run.broken_time = event->time;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Its recording stops, and nobody says that it has died: what it is inside of may last, or not. */
+static bool is_unknown(const struct replay *replay, const struct replay_break *it)
+{
+    return it->last && !it->asked && !replay->known[it->node].gone;
+}
+
+static void break_node(struct telling *telling, const struct replay_break *it)
+{
+    struct cv_standing *standing_of = &telling->story->standings[it->node];
+    if (!it->back)
+        leave(telling, it->node, it->time, true);
+    if (is_unknown(telling->replay, it))
+        return;
+    *standing_of = (struct cv_standing){.alive = it->back, .recalled = standing_of->recalled};
+}
+
+/* ---- the scenario it must have been ---- */
+
+static int by_break(const void *left, const void *right)
+{
+    const struct replay_break *x = left, *y = right;
+    return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->back - y->back;
+}
+
+/* What clients are promised whatever the algorithm. */
+static const struct cv_algorithm judged_clients = {
+    .problem = CV_MUTEX, .name = "clients", .claims = CV_EXCLUSION | CV_FENCES_RISE};
+
+static int set_parameters(struct cv_scenario *scenario)
+{
+    const struct cv_algorithm *algorithm = scenario->algorithm;
+    const struct cv_parameter *table = algorithm->parameters;
+    scenario->parameters = calloc(cv_algorithm_parameters(algorithm) + 1u, sizeof *scenario->parameters);
+    if (!scenario->parameters)
+        return CV_ENOMEM;
+    for (uint32_t i = 0; table && table[i].name; i++)
+        scenario->parameters[i] = table[i].type == CV_NUMBER ? table[i].fallback : table[i].type == CV_MEMBER ? -1 : 0;
+    scenario->group.parameters = scenario->parameters;
+    return 0;
+}
+
+static int set_scenario(const struct replay *replay, struct replay_story *story, bool clients)
+{
+    struct cv_scenario *scenario = &story->scenario;
+    struct cv_complaint complaint;
+    struct cv_random random = {{0}};
+    *scenario = (struct cv_scenario){
+        .algorithm = clients ? &judged_clients : story->algorithm, .names = 1, .until = CV_NEVER - 1, .detect = 1};
+    scenario->group = (struct cv_group){.ids = replay->ids,
+                                        .attributes = replay->attributes,
+                                        .nodes = replay->nodes,
+                                        .topology = story->algorithm->topology,
+                                        .coordinator = replay->coordinator};
+    int error = set_parameters(scenario);
+    if (!error && story->algorithm->quorums)
+        error = cv_quorums_make(&scenario->quorums, "grid", replay->nodes, NULL, replay->nodes, &complaint);
+    if (!error && story->algorithm->topology == CV_GRAPH)
+        error = cv_graph_make(&scenario->graph, "complete", replay->nodes, &random, &complaint);
+    scenario->group.quorums = scenario->quorums.starts;
+    scenario->group.voters = scenario->quorums.voters;
+    scenario->group.edges = scenario->graph.edges;
+    scenario->group.neighbours = scenario->graph.neighbours;
+    return error;
+}
+
+/* What went wrong, as far as the properties want to know: every new view may begin the queues anew. More of them than
+   anything that happened change no verdict, whatever number a recording gives its views. */
+static int set_faults(const struct replay *replay, struct replay_story *story)
+{
+    struct cv_scenario *scenario = &story->scenario;
+    const size_t renewals = replay->views > 1 ? (size_t)replay->views - 1 : 0;
+    const size_t most = story->count + story->grant_count + 1;
+    const size_t faults = replay->break_count + (renewals < most ? renewals : most);
+    scenario->crashes = calloc(faults + 1, sizeof *scenario->crashes);
+    if (!scenario->crashes)
+        return CV_ENOMEM;
+    for (size_t i = 0; i < faults; i++)
+        scenario->crashes[scenario->crash_count++] =
+            (struct cv_crash){.node = i < replay->break_count ? replay->breaks[i].node : 0, .time = 1 + i};
+    return 0;
+}
+
+static int set_wishes(struct replay_story *story)
+{
+    struct cv_scenario *scenario = &story->scenario;
+    const uint64_t count = story->run.entry_count;
+    scenario->wishes = calloc(count + 1, sizeof *scenario->wishes);
+    if (!scenario->wishes)
+        return CV_ENOMEM;
+    for (uint64_t i = 0; i < count; i++)
+        scenario->wishes[scenario->wish_count++] =
+            (struct cv_wish){.node = story->entries[i].node, .time = story->entries[i].requested};
+    return 0;
+}
+
+static int set_callers(struct replay_story *story)
+{
+    struct cv_scenario *scenario = &story->scenario;
+    scenario->callers = calloc(scenario->group.nodes + 1u, sizeof *scenario->callers);
+    if (!scenario->callers)
+        return CV_ENOMEM;
+    for (cv_node node = 0; node < scenario->group.nodes; node++) {
+        bool calls = false;
+        for (size_t i = 0; i < story->count; i++)
+            calls |= story->events[i].node == node && story->events[i].type == CV_EVENT_START;
+        if (calls)
+            scenario->callers[scenario->caller_count++] = node;
+    }
+    return 0;
+}
+
+/* ---- telling ---- */
+
+static void play(struct telling *telling)
+{
+    const struct replay *replay = telling->replay;
+    struct replay_story *story = telling->story;
+    size_t next = 0;
+    for (size_t i = 0; i < story->count && story->events[i].time <= replay->curtain; i++) {
+        while (next < replay->break_count && replay->breaks[next].time < story->events[i].time)
+            break_node(telling, &replay->breaks[next++]);
+        happen(telling, &story->events[i]);
+    }
+    while (next < replay->break_count)
+        break_node(telling, &replay->breaks[next++]);
+}
+
+static void conclude(const struct replay *replay, struct replay_story *story, uint64_t slowest)
+{
+    struct cv_run *run = &story->run;
+    bool open = false;
+    for (uint64_t i = 0; i < run->entry_count; i++)
+        open |= !story->entries[i].died && story->entries[i].left == CV_NEVER;
+    story->scenario.delay = (struct cv_delay){CV_DELAY_UNIFORM, 1, slowest + 1};
+    story->scenario.group.bound = slowest + 1;
+    run->scenario = &story->scenario;
+    run->runtime = story;
+    run->standing = standing;
+    run->ending = replay->missing || replay->endless ? CV_UNRECORDED : open ? CV_OUT_OF_TIME : CV_QUIET;
+    run->unmeasured = replay->missing; /* how long messages took is known of some alone */
+    run->now = replay->last;
+    run->views = replay->views;
+    run->entries = story->entries;
+}
+
+static void note_unheard(struct telling *telling)
+{
+    struct replay_story *story = telling->story;
+    for (uint64_t i = 0; i < story->run.entry_count; i++)
+        if (telling->requests[i].on_the_way)
+            story->entries[i].heard = CV_NEVER;
+}
+
+static int tell_nodes(const struct replay *replay, struct replay_story *story)
+{
+    struct telling telling = {.replay = replay, .story = story, .size = 1024};
+    while (telling.size < 2 * story->count)
+        telling.size *= 2;
+    telling.open = calloc(replay->nodes, sizeof *telling.open);
+    telling.asked = calloc(replay->nodes, sizeof *telling.asked);
+    telling.requests = calloc(story->count + 1, sizeof *telling.requests);
+    telling.flights = calloc(telling.size, sizeof *telling.flights);
+    struct cv_event *room = malloc((story->count + 1) * sizeof *room);
+    const bool fits = telling.open && telling.asked && telling.requests && telling.flights && room;
+    if (fits) {
+        sort_events(story, room, 0, story->count);
+        play(&telling);
+        note_unheard(&telling);
+        conclude(replay, story, telling.slowest);
+    }
+    free(room);
+    free(telling.open);
+    free(telling.asked);
+    free(telling.requests);
+    free(telling.flights);
+    return fits ? 0 : CV_ENOMEM;
+}
+
+static int by_renewal(const void *left, const void *right)
+{
+    const struct replay_renewal *x = left, *y = right;
+    return x->fence != y->fence ? (x->fence < y->fence ? -1 : 1)
+           : x->time != y->time ? (x->time < y->time ? -1 : 1)
+                                : 0;
+}
+
+/* What has a time to live outlasts its node, until it is ended by any, or its time is over. */
+static uint64_t end_of_promise(const struct replay_story *story, const struct replay_grant *grant)
+{
+    size_t low = 0, high = story->renewal_count;
+    uint64_t until = grant->begun + grant->ttl;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (story->renewals[middle].fence < grant->fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < story->renewal_count && story->renewals[low].fence == grant->fence; low++) {
+        const struct replay_renewal *it = &story->renewals[low];
+        if (it->ends)
+            return it->time < until ? it->time : until;
+        until = it->time + grant->ttl;
+    }
+    return until;
+}
+
+/* Of those who held it, whatever the nodes did meanwhile. What a dead node had granted is over with it, but for what
+ * has a time to live. */
+static void tell_clients(const struct replay *replay, struct replay_story *story)
+{
+    if (story->renewal_count)
+        qsort(story->renewals, story->renewal_count, sizeof *story->renewals, by_renewal);
+    for (size_t i = 0; i < story->grant_count; i++) {
+        const struct replay_grant *grant = &story->grants[i];
+        if (grant->begun > replay->curtain)
+            continue;
+        struct cv_entry entry = {.node = grant->node,
+                                 .requested = grant->begun,
+                                 .entered = grant->begun,
+                                 .left = grant->ttl ? end_of_promise(story, grant) : grant->ended,
+                                 .fence = grant->fence,
+                                 .shared = grant->shared};
+        for (size_t j = 0; j < replay->break_count && !grant->ttl; j++) {
+            const struct replay_break *it = &replay->breaks[j];
+            if (it->node == grant->node && !it->back && it->time >= grant->begun && it->time < entry.left) {
+                entry.left = it->time;
+                entry.died = true;
+            }
+        }
+        story->entries[story->run.entry_count++] = entry;
+    }
+    conclude(replay, story, 0);
+}
+
+int replay_tell(const struct replay *replay, struct replay_story *story, bool clients)
+{
+    replay_forget(story);
+    if (replay->break_count)
+        qsort(replay->breaks, replay->break_count, sizeof *replay->breaks, by_break);
+    story->entries = calloc(story->count + story->grant_count + 1, sizeof *story->entries);
+    story->standings = calloc(replay->nodes, sizeof *story->standings);
+    int error = story->entries && story->standings ? set_scenario(replay, story, clients) : CV_ENOMEM;
+    for (cv_node node = 0; !error && node < replay->nodes; node++)
+        story->standings[node].alive = replay->known[node].recorded;
+    if (!error && clients)
+        tell_clients(replay, story);
+    else if (!error)
+        error = tell_nodes(replay, story);
+    if (!error)
+        error = set_faults(replay, story);
+    if (!error)
+        error = set_wishes(story);
+    if (!error)
+        error = set_callers(story);
+    return error;
+}
+
+void replay_forget(struct replay_story *story)
+{
+    cv_scenario_free(&story->scenario);
+    free(story->entries);
+    free(story->standings);
+    story->scenario = (struct cv_scenario){0};
+    story->run = (struct cv_run){0};
+    story->entries = NULL;
+    story->standings = NULL;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/client_session.h"
+
+#define PATIENCE_MS 5000 /* for other servers, when the one that was asked is lost during a wait */
+#define PAUSE_MS 50      /* before each */
+
+int cv_client_check_name(struct conclave *session, const char *name)
+{
+    const size_t length = name ? strlen(name) : 0;
+    bool good = length > 0 && length <= CONCLAVE_NAME_BYTES;
+    for (size_t i = 0; i < length && good; i++)
+        good = (unsigned char)name[i] >= ' ' && name[i] != 127;
+    return good ? 0
+                : cv_client_fail(session, CONCLAVE_INVALID, "a name has 1 to %d bytes and no control characters",
+                                 CONCLAVE_NAME_BYTES);
+}
+
+static int read_number(struct conclave *session, struct cv_text answer, int64_t *number)
+{
+    struct cv_resp_item item;
+    if (!cv_resp_next(&answer, &item) || (item.kind != CV_RESP_INTEGER && item.kind != CV_RESP_NIL))
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer that is no number");
+    *number = item.number;
+    return item.kind == CV_RESP_NIL ? CONCLAVE_TIMEOUT : 0;
+}
+
+static int64_t soon(const struct conclave *session)
+{
+    return cv_client_now_ms() + session->timeout_ms;
+}
+
+/* ---- waiting ---- */
+
+/* The wait that is left goes into the words, as the last of them. */
+static int ask_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, int64_t *fence,
+                    int64_t *asked_ms)
+{
+    struct cv_client_words all = *words;
+    struct cv_text answer;
+    char wait[24];
+    *asked_ms = cv_client_now_ms();
+    const int64_t left_ms = until_ms > *asked_ms ? until_ms - *asked_ms : 0;
+    if (until_ms != CV_CLIENT_NEVER) {
+        snprintf(wait, sizeof wait, "%" PRId64, left_ms);
+        all.word[all.count++] = "WAIT";
+        all.word[all.count++] = wait;
+    }
+    const int64_t patient_ms =
+        until_ms == CV_CLIENT_NEVER ? CV_CLIENT_NEVER : *asked_ms + left_ms + session->timeout_ms;
+    const int error = cv_client_ask(session, &all, patient_ms, &answer);
+    if (error == CONCLAVE_INTERRUPTED && answer.length && read_number(session, answer, fence) != 0)
+        *fence = 0;
+    if (error)
+        return error;
+    const int told = read_number(session, answer, fence);
+    return told == CONCLAVE_TIMEOUT ? cv_client_fail(session, told, "waited too long") : told;
+}
+
+int cv_client_acquire(struct conclave *session, const struct cv_client_words *words, uint64_t wait_ms, uint64_t *fence,
+                      int64_t *asked_ms)
+{
+    const int64_t began_ms = cv_client_now_ms();
+    const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? began_ms + (int64_t)wait_ms : CV_CLIENT_NEVER;
+    int64_t granted = 0, lost_ms = -1;
+    for (;;) {
+        const bool connected = session->fd >= 0;
+        const int error = ask_once(session, words, until_ms, &granted, asked_ms);
+        const int64_t now_ms = cv_client_now_ms();
+        if (!error && granted <= 0)
+            return cv_client_fail(session, CONCLAVE_PROTOCOL, "a fence that is not positive");
+        *fence = (uint64_t)granted;
+        if (error != CONCLAVE_NO_SERVER && !(lost_ms >= 0 && error == CONCLAVE_NO_QUORUM))
+            return error;
+        if (lost_ms < 0 && !connected)
+            return error; /* there was none in the first place */
+        lost_ms = connected && error == CONCLAVE_NO_SERVER ? now_ms : lost_ms;
+        if (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS)
+            return error;
+        const int interrupted = cv_client_wait(session, now_ms + PAUSE_MS);
+        if (interrupted)
+            return interrupted;
+    }
+}
+
+/* ---- locks ---- */
+
+void cv_client_want_ttl(const struct conclave *session, uint64_t ttl_ms, char ttl[24], struct cv_client_words *words)
+{
+    snprintf(ttl, 24, "%" PRIu64, ttl_ms);
+    words->word[words->count++] = "TTL";
+    words->word[words->count++] = ttl;
+    words->word[words->count++] = "SECRET";
+    words->word[words->count++] = session->secret;
+}
+
+int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const char *name, uint64_t fence,
+                    uint64_t ttl_ms, bool shared, int64_t asked_ms)
+{
+    struct cv_client_interest *held = cv_client_remember(session, kind, name);
+    int error = 0;
+    if (!held) {
+        if (ttl_ms) /* it would outlive the session; there may be memory for that */
+            cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
+        cv_client_disconnect(session);
+        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+    }
+    held->fence = fence;
+    held->ttl_ms = ttl_ms;
+    held->shared = shared;
+    held->renew_ms = 0; /* whether and when a session's own lock runs out has yet to be asked */
+    if (!ttl_ms)
+        return 0;
+    /* Its time began when it was granted, and that is only known to be after it was asked for. */
+    const int64_t took_ms = cv_client_now_ms() - asked_ms;
+    cv_client_extend(held, asked_ms, (int64_t)ttl_ms);
+    if (took_ms > (int64_t)ttl_ms / 10)
+        error = conclave_renew(session, name, fence, NULL);
+    if (error == CONCLAVE_INTERRUPTED)
+        cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
+    return error;
+}
+
+int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want, uint64_t *fence)
+{
+    static const struct conclave_want nothing_special = {0};
+    char ttl[24];
+    int64_t asked_ms;
+    want = want ? want : &nothing_special;
+    int error = cv_client_check_name(session, name);
+    if (error)
+        return error;
+    const uint64_t ttl_ms = want->ends_with_session ? 0 : want->ttl_ms ? want->ttl_ms : CONCLAVE_TTL_MS;
+    struct cv_client_words words = {2, {"LOCK", name}};
+    if (ttl_ms)
+        cv_client_want_ttl(session, ttl_ms, ttl, &words);
+    if (want->shared)
+        words.word[words.count++] = "SHARED";
+    const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
+    error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
+    if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
+        cv_client_end(session, "UNLOCK", name, *fence, true); /* granted at that moment, it would outlive the session */
+        return cv_client_fail(session, error, "interrupted");
+    }
+    return error ? error : cv_client_begin(session, CV_CLIENT_HELD, name, *fence, ttl_ms, want->shared, asked_ms);
+}
+
+int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence)
+{
+    return conclave_lock(session, name, &(struct conclave_want){.try_once = true}, fence);
+}
+
+int conclave_timed_lock(struct conclave *session, const char *name, uint64_t wait_ms, uint64_t *fence)
+{
+    return conclave_lock(session, name, &(struct conclave_want){.wait_ms = wait_ms, .try_once = !wait_ms}, fence);
+}
+
+/* If it is not held when it is asked for again, the server that was lost has ended it before. */
+int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret)
+{
+    char digits[24];
+    struct cv_text answer;
+    int64_t released = 0;
+    snprintf(digits, sizeof digits, "%" PRIu64, fence);
+    struct cv_client_words words = {3, {command, name, digits}};
+    if (secret) {
+        words.word[words.count++] = "SECRET";
+        words.word[words.count++] = session->secret;
+    }
+    const int64_t until_ms = cv_client_now_ms() + PATIENCE_MS;
+    for (bool again = false;; again = true) {
+        int error = cv_client_ask(session, &words, soon(session), &answer);
+        if (!error)
+            error = read_number(session, answer, &released);
+        const bool elsewhere = error == CONCLAVE_NO_SERVER || error == CONCLAVE_NO_QUORUM;
+        if (secret && elsewhere && cv_client_now_ms() < until_ms) {
+            cv_client_disconnect(session);
+            session->turn++;
+            if (cv_client_wait(session, cv_client_now_ms() + PAUSE_MS) == 0)
+                continue;
+        }
+        return error || released || again ? error : cv_client_fail(session, CONCLAVE_LOST, "it was not held any more");
+    }
+}
+
+int conclave_unlock(struct conclave *session, const char *name, uint64_t fence)
+{
+    const int error = cv_client_check_name(session, name);
+    if (error)
+        return error;
+    struct cv_client_interest *held = cv_client_find(session, name, fence);
+    const bool secret = !held || held->ttl_ms;
+    if (held)
+        cv_client_forget(session, held);
+    return cv_client_end(session, "UNLOCK", name, fence, secret);
+}
+
+int conclave_renew(struct conclave *session, const char *name, uint64_t fence, int64_t *left_ms)
+{
+    char digits[24], ttl[24];
+    struct cv_text answer;
+    int64_t left = 0;
+    int error = cv_client_check_name(session, name);
+    if (error)
+        return error;
+    snprintf(digits, sizeof digits, "%" PRIu64, fence);
+    const int64_t asked_ms = cv_client_now_ms();
+    struct cv_client_words words = {3, {"RENEW", name, digits}};
+    struct cv_client_interest *held = cv_client_find(session, name, fence);
+    snprintf(ttl, sizeof ttl, "%" PRIu64, held ? held->ttl_ms : 0);
+    if (held && held->ttl_ms)
+        cv_client_show_secret(session, held, ttl, &words);
+    error = cv_client_ask(session, &words, soon(session), &answer);
+    if (!error)
+        error = read_number(session, answer, &left);
+    held = cv_client_find(session, name, fence);
+    if (error == CONCLAVE_TIMEOUT) {
+        if (held)
+            cv_client_forget(session, held);
+        return cv_client_fail(session, CONCLAVE_LOST, "it was not held any more");
+    }
+    if (!error && held)
+        cv_client_extend(held, asked_ms, left);
+    if (!error && left_ms)
+        *left_ms = left;
+    return error;
+}
+
+int64_t conclave_left_ms(const struct conclave *session, const char *name)
+{
+    const struct cv_client_interest *held = cv_client_find(session, name, 0);
+    if (!held)
+        return 0;
+    if (held->ends_ms == CV_CLIENT_NEVER)
+        return -1;
+    const int64_t left_ms = held->ends_ms - cv_client_now_ms();
+    return left_ms > 0 ? left_ms : 0;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Evaluates a formula as the textbooks print it: "2n + δ", "n(n+1)/2", "2n⌊log₂ n⌋ + n", "max(1, r−1)(n−1)".
+ *
+ *   expression   term { (+ | - | −) term }
+ *   term         signed { (* | · | ⋅ | × | /) signed | power }     without a sign between them: multiplied
+ *   signed       { + | - | − } power
+ *   power        value [ superscript digit ] [ ^ signed ]
+ *   value        number | name | ( expression ) | ⌊ expression ⌋ | ⌈ expression ⌉
+ *              | (max | min)( expression, ... ) | (log₂ | log2 | sqrt | √ | H) (( expression ) | power)
+ *
+ * H is the harmonic number. Products and quotients are taken from left to right: 1/2n is n/2. A number never
+ * follows without a sign, so that "10 000" is a mistake and not nought.
+ *
+ * A name is a run of letters, ASCII or not. The longest beginning of the run that is a function or known to the
+ * lookup is taken and the rest is read anew: "nE" is n·E unless there is an nE.
+ */
+#ifndef CONCLAVE_CORE_FORMULA_FORMULA_H
+#define CONCLAVE_CORE_FORMULA_FORMULA_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Says whether there is such a name (`length` bytes, no NUL behind them) and its value. */
+struct cv_formula_names {
+    bool (*lookup)(void *context, const char *name, size_t length, double *value);
+    void *context;
+};
+
+/* 0, or CV_EINPUT with the place and what is wrong there. `names` may be NULL. The value is always finite. */
+int cv_formula_evaluate(const char *text, const struct cv_formula_names *names, double *value,
+                        struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Showing what others have said: names of locks, texts of servers, addresses. Whoever chooses them could have a
+ * terminal do things, or make one line look like another. So what is shown is valid UTF-8 and keeps its order and its
+ * line:
+ *
+ *     \x1b  \xff       a control character; a byte that is no part of valid UTF-8
+ *     \u0085  \u202e   a control character of Unicode, one that turns the direction of text, one that ends a line
+ *     \\               a backslash, so that no two texts look the same
+ *
+ * Everything else is shown as it is.
+ */
+#ifndef CONCLAVE_CORE_PRINTABLE_H
+#define CONCLAVE_CORE_PRINTABLE_H
+
+#include "core/parse.h"
+
+/* Writes the text and a NUL; what has no room ends with an ellipsis. Returns the length. */
+size_t cv_show(char *to, size_t room, struct cv_text text);
+/* The same for a whole sentence of ours that has foreign words in it: backslashes stay single. */
+size_t cv_show_line(char *to, size_t room, struct cv_text text);
+
+/* The bytes of the character that the text begins with, and which it is; 0 if it is none. The text is not empty. */
+size_t cv_utf8_character(struct cv_text text, uint32_t *character);
+
+#endif

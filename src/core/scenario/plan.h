@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/* A scenario as people write it: options by name, in words. Made into a scenario, or refused in one clear line. */
+#ifndef CONCLAVE_CORE_SCENARIO_PLAN_H
+#define CONCLAVE_CORE_SCENARIO_PLAN_H
+
+#include "core/error.h"
+#include "core/scenario/scenario.h"
+
+/* The values of an option that may be given several times. */
+struct cv_words {
+    const char **word;
+    uint32_t count;
+};
+
+/* NULL where the option is not given. The texts belong to whoever fills it in. */
+struct cv_plan {
+    const struct cv_algorithm *algorithm;
+    const char *nodes, *ids, *attributes, *labels, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
+    const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
+    const char *entries, *hold, *think, *names, *views;
+    const char *quorums_text;  /* what the file of --set quorums=FILE holds */
+    const char *clusters_text; /* what the file of --set clusters=FILE holds */
+    const struct cv_algorithm *election;
+    const struct cv_algorithm *app; /* what a synchronizer hosts */
+    struct cv_words request;
+    struct cv_words crash, recover, partition, alternate, suspect, blind, set, lag;
+    uint64_t seed;
+    bool reorder, unordered, serial;
+    bool alone; /* the app was asked for, and the synchronizer is the synchronous network */
+};
+
+int cv_words_add(struct cv_words *words, const char *word);
+
+/* Frees the lists of words. */
+void cv_plan_free(struct cv_plan *plan);
+
+/* 0, CV_ENOMEM, or CV_EINPUT and what is wrong. Free the scenario in any case. */
+int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* plan_faults.c: the part that plans what goes wrong. */
+struct cv_index;
+int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                   struct cv_complaint *complaint);
+
+/* plan_mutex.c: who wants to enter, and what mutual exclusion needs besides. */
+int cv_plan_mutex(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                  struct cv_complaint *complaint);
+/* The settings that are no parameters of the algorithm's own: clocks, quorums. Was it one of them? */
+bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length);
+
+/* plan_synchronizer.c: what a synchronizer hosts, for how many rounds and in which clusters. */
+int cv_plan_synchronizer(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                         struct cv_complaint *complaint);
+/* Its settings that are no parameters: rounds, clusters. Was it one of them? */
+bool cv_plan_synchronizer_set(const struct cv_plan *plan, const char *key, size_t length);
+
+/* The value of `--set KEY=`, or NULL. */
+const char *cv_plan_setting(const struct cv_plan *plan, const char *key);
+
+/* The kind of that name, or CV_MAX_KINDS. */
+uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);
+
+#endif

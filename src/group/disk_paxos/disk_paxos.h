@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A group of two with a shared file or disk as tie-breaker: what is agreed stands in the file, in place of a log.
+ * Without I/O. Gafni and Lamport, "Disk Paxos", Distributed Computing 16 (2003), for two processes and one disk.
+ *
+ * Each member has a block that it alone writes; both read both. So nothing has to be locked, and a plain disk does as
+ * well as a file. To agree on entry e + 1, once e is agreed, a member
+ *
+ *     PROMISE   writes a ballot higher than any it has seen, then reads the other's block
+ *     ACCEPT    writes that it accepts a value in that ballot, then reads the other's block: agreed
+ *
+ * and gives up if it reads a higher ballot of the other's for the same entry. The value is the one that either has
+ * accepted in the highest ballot, or its own if neither has: what may have been agreed before is agreed again.
+ *
+ * The file has a vote when leases are granted, as a third member would. Whoever is in a view
+ * and hears nothing from the other renews its lease by making a new promise: what it reads afterwards shows that the
+ * other has accepted nothing, and the other will read the promise before anything it accepts is agreed. Whoever reads
+ * that the other has written takes that as a lease granted to it (`stirred`), and waits for it as for any other
+ * (group/agreed_views.h). So:
+ *   - a member of the last entry may propose at once when the other is gone;
+ *   - who was left out may do so when the other has not written for the length of a lease, and was granted none.
+ * Nobody begins a view without the other before the other's leases are over, whoever granted them.
+ */
+#ifndef CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_H
+#define CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_H
+
+#include "core/random.h"
+#include "group/agreed_views.h"
+
+#define CV_DISK_PAXOS_MEMBERS 2u
+#define CV_DISK_PAXOS_VOTER 2u          /* the file's place among the voters, where no member ever stands */
+#define CV_DISK_PAXOS_BLOCK_BYTES 4096u /* a block's room in the file: no sector of a disk holds both */
+#define CV_DISK_PAXOS_RECORD_BYTES 512u /* of them are used, so that any disk writes them at once or not at all */
+
+struct cv_disk_paxos_block {
+    uint64_t epoch; /* of the last entry this member knows to be agreed, 0: none; and what it says */
+    struct cv_proposal entry;
+    uint64_t promised; /* the highest ballot; no two members have the same */
+    uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
+    struct cv_proposal value;
+    struct cv_lease_terms lease; /* that its writer counts by */
+    uint32_t longest_ttl_s;      /* of the promises that its writer has taken part in, or is about to */
+};
+
+/* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */
+uint32_t cv_disk_paxos_pack(const struct cv_proposal *proposal);
+bool cv_disk_paxos_unpack(uint32_t word, const struct cv_roster *roster, struct cv_proposal *proposal);
+
+/* A block of that member as bytes, the rest of them zero. */
+void cv_disk_paxos_write(const struct cv_disk_paxos_block *block, const struct cv_roster *roster, cv_node member,
+                         unsigned char bytes[CV_DISK_PAXOS_RECORD_BYTES]);
+/* NULL, or what is wrong with it. Nothing but zeros is a block that was never written. */
+const char *cv_disk_paxos_read(const unsigned char bytes[CV_DISK_PAXOS_RECORD_BYTES], const struct cv_roster *roster,
+                               cv_node member, struct cv_disk_paxos_block *block);
+
+struct cv_disk_paxos_calls {
+    /* Writes this member's block, unless it is NULL, and then reads both; the answer is cv_disk_paxos_done(). */
+    void (*start)(void *context, const struct cv_disk_paxos_block *block);
+    void (*agreed)(void *context, uint64_t epoch, const struct cv_proposal *proposal);
+    void (*refused)(void *context); /* what was proposed */
+    void (*stirred)(void *context); /* the other has written */
+    /* The file's vote, which counts as any other: only for a view since which this member was never left out. */
+    void (*renewed)(void *context, uint64_t asked_us);
+    void *context;
+};
+
+enum cv_disk_paxos_step { CV_DISK_PAXOS_REST, CV_DISK_PAXOS_LOOK, CV_DISK_PAXOS_PROMISE, CV_DISK_PAXOS_ACCEPT };
+
+struct cv_disk_paxos {
+    struct cv_disk_paxos_calls calls;
+    cv_node me, other;
+    uint64_t renew_us, look_us; /* between two renewals, two looks */
+    struct cv_random random;
+
+    struct cv_disk_paxos_block mine;   /* what was written last, or will be next */
+    struct cv_disk_paxos_block theirs; /* as it was read last */
+    struct cv_disk_paxos_block written;
+    bool known;    /* both have been read since the start */
+    uint64_t told; /* an entry that the other has told of: its block has to show it */
+
+    enum cv_disk_paxos_step step; /* being done */
+    uint64_t asked_us;            /* since then */
+    uint64_t rested_us;           /* nothing has been done since */
+    uint64_t quiet_us;            /* nothing is promised before: the other was faster */
+    bool proposing;
+    struct cv_proposal wish;
+    bool noting;         /* what else stands in this node's block has changed, and has to be written */
+    bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
+    bool reached;        /* the file, the last time */
+    const char *trouble; /* why not, or NULL */
+};
+
+void cv_disk_paxos_init(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_calls *calls, cv_node me,
+                        uint64_t renew_us, uint64_t look_us, uint64_t seed);
+/* Time has passed. Has this member a lease, and needs the file's vote to keep it, for want of the other's? */
+void cv_disk_paxos_tick(struct cv_disk_paxos *paxos, bool needy, uint64_t now_us);
+/* What was started is done: both blocks as they are now, or NULL and why there are none. */
+void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS],
+                        const char *trouble, uint64_t now_us);
+/* False: not now. Otherwise the answer is `agreed` or `refused`. `free`: all leases of the other's are over. */
+bool cv_disk_paxos_propose(struct cv_disk_paxos *paxos, const struct cv_proposal *proposal, bool free, uint64_t now_us);
+/* The other says that this is agreed: an entry of both, or else only the file's word counts. */
+void cv_disk_paxos_hear(struct cv_disk_paxos *paxos, uint64_t epoch, const struct cv_proposal *proposal);
+/* Is it for this node to propose what comes next? */
+bool cv_disk_paxos_leads(const struct cv_disk_paxos *paxos, bool other_alive, bool free);
+
+#endif

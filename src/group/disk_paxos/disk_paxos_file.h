@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Reads and writes the tie-breaker's file or disk, by a thread of its own, so that nobody waits
+ * for a file server that has gone away. It is opened anew each time: what a network's file system has cached does not
+ * count.
+ */
+#ifndef CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_FILE_H
+#define CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_FILE_H
+
+#include "group/disk_paxos/disk_paxos.h"
+
+struct cv_disk_paxos_file;
+
+struct cv_disk_paxos_answer {
+    char trouble[160]; /* why there is none; empty if there is */
+    unsigned char records[CV_DISK_PAXOS_MEMBERS][CV_DISK_PAXOS_RECORD_BYTES];
+};
+
+/* `wake` is called from another thread when something is done. NULL if there is no memory, or no thread. */
+struct cv_disk_paxos_file *cv_disk_paxos_file_open(const char *path, cv_node member, void (*wake)(void *data),
+                                                   void *data);
+/* Does not wait, nor wake anybody any more. */
+void cv_disk_paxos_file_close(struct cv_disk_paxos_file *file);
+
+/* Writes this member's record, unless it is NULL, and then reads both. One at a time. */
+void cv_disk_paxos_file_start(struct cv_disk_paxos_file *file, const unsigned char *record);
+/* True, once, when that is done. */
+bool cv_disk_paxos_file_done(struct cv_disk_paxos_file *file, struct cv_disk_paxos_answer *answer);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A log of small entries that a majority of voters agrees on, by Raft (libraft), kept on disk. Every entry is the whole
+ * of what is agreed, so that the last one stands for all before it.
+ *
+ * It has no sockets, no timers and no clock: messages go out by a call and come in by another, which the owner makes
+ * from one thread; the disk has a thread of its own, and nothing here waits for it. Calls back are made at the end of
+ * the call that caused them, and may call anything but cv_agreement_close.
+ *
+ * What libraft 0.15 leaves to its user, or gets wrong, is done here:
+ *   - It takes for granted that a term and a vote are on disk when it goes on. Here everything it wants to say is held
+ *     back until they are.
+ *   - It lets a new leader commit entries of earlier terms by counting who has them, which loses them again in figure 8
+ *     of the Raft paper. Here a new leader is silent until an entry of its own term is on its disk, and counts from
+ *     there.
+ *   - It tells a leader that it has entries which an earlier leader sent. Here it tells no more than what agrees.
+ *   - It lets the only voter lead in the same term twice. Here that votes for itself first.
+ *   - It misses, or cannot take back, some changes of members. Here it is begun anew from the log when that happens.
+ *   - It can refuse an election for ever: to a member of a lower term that knows more, or for want of the vote of one
+ *     that has not heard of it. Here terms are told with every message, and whoever is asked votes.
+ *   - It forgets at a restart whom it has heard. Here a member that returns gives no vote for one election timeout, so
+ *     that a leader may rely on the silence it was promised (cv_agreement_heard_ms).
+ */
+#ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_H
+#define CONCLAVE_GROUP_RAFT_AGREEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+struct cv_agreement;
+struct cv_disk_times;
+struct cv_files;
+struct cv_founder;
+struct cv_identity;
+
+#define CV_AGREEMENT_ENTRY_BYTES 1792u /* at most */
+#define CV_AGREEMENT_ELECTION_MS 150u  /* unless told otherwise */
+#define CV_AGREEMENT_HEARTBEAT_MS 30u
+
+enum cv_seat_role {
+    CV_SEAT_STANDBY, /* gets all entries, has no vote */
+    CV_SEAT_VOTER,
+    CV_SEAT_SPARE /* is known, and gets nothing */
+};
+
+struct cv_seat {
+    uint64_t id; /* not 0 */
+    enum cv_seat_role role;
+};
+
+struct cv_agreement_options {
+    uint64_t id;
+    const char *directory;
+    struct cv_files *files; /* NULL: those of the directory */
+    bool threaded;          /* or else cv_agreement_work writes to disk */
+    /* Who begins. All of them must be told the same; a member that is added later is told nobody. What is on disk
+     * counts more. A member that has lost its directory must come back under another id: it may have voted. */
+    const struct cv_seat *seats;
+    size_t seat_count;
+    uint32_t fresh;                     /* the number of a directory that is new; 0: starts are not counted */
+    uint32_t election_ms, heartbeat_ms; /* 0: the default. The timeout is drawn from 1..2 times election_ms */
+    uint64_t seed;                      /* for that */
+};
+
+struct cv_agreement_calls {
+    void (*send)(void *context, uint64_t to, const void *bytes, size_t length);
+    /* In the order of their indexes, which have gaps. After a restart from the last snapshot on once more. */
+    void (*committed)(void *context, uint64_t index, const void *bytes, size_t length);
+    /* Who leads, or 0 if that is not known. A member itself leads when all that was committed before it is told. */
+    void (*leader)(void *context, uint64_t leader, uint64_t term);
+    /* What became of a request. Not done: it may yet be, or not; nobody knows. */
+    void (*decided)(void *context, uint64_t number, bool done);
+    /* The end, told once: nothing is said and nothing granted any more. One line. */
+    void (*failed)(void *context, const char *why);
+    void (*wake)(void *context); /* from another thread: call cv_agreement_settle soon */
+    uint64_t (*now_ms)(void *context);
+    void *context;
+    /*
+     * Can these bytes have been proposed? NULL: any can. No entry that does not fit is stored, wherever it comes from.
+     */
+    bool (*fits)(void *context, const void *bytes, size_t length);
+    /* Something that an operator should know, in one line; or NULL. */
+    void (*warn)(void *context, const char *line);
+};
+
+/* 0, CV_ENOMEM, CV_EFILE, or CV_EINPUT for what is on disk, and a line that says why. The calls may begin at once. */
+int cv_agreement_open(struct cv_agreement **agreement, const struct cv_agreement_options *options,
+                      const struct cv_agreement_calls *calls, struct cv_complaint *complaint);
+/* Waits for the disk. */
+void cv_agreement_close(struct cv_agreement *agreement);
+
+/* A message of that member, of whom it is certain. CV_EINPUT if it is none; the member is not to be trusted then. */
+int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
+/* Time has passed. To be called some four times per heartbeat while something is under way. */
+void cv_agreement_tick(struct cv_agreement *agreement);
+/*
+ * While nothing is: when it has to be called at the latest. A leader that is called earlier sends its heartbeats then.
+ */
+uint64_t cv_agreement_due_ms(const struct cv_agreement *agreement);
+/* How long it waits for a leader, and how often a leader speaks, from now on. */
+void cv_agreement_pace(struct cv_agreement *agreement, uint32_t election_ms, uint32_t heartbeat_ms);
+/* The disk has done something. */
+void cv_agreement_settle(struct cv_agreement *agreement);
+/* Without a thread: one piece of the disk's work. */
+bool cv_agreement_work(struct cv_agreement *agreement);
+
+/* ---- whose directory it is ---- */
+
+const struct cv_identity *cv_agreement_identity(const struct cv_agreement *agreement);
+/* Begins the log of a new group, in a directory that belongs to none. These have seats in it, and,
+ * if that is known, these directories. */
+int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const struct cv_founder *founders,
+                       const struct cv_seat *seats, size_t count);
+/* The directory, which belongs to no group yet, belongs to this one. Nothing is said before that is on disk. */
+void cv_agreement_belong(struct cv_agreement *agreement, uint64_t group);
+/* The entry of that index is agreed: a leader that wants to take it back is none, and this member fails then. */
+void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index);
+
+/* Requests. 0 and a number that `decided` repeats, CV_ENOTLEADER, CV_EBUSY, CV_EINPUT, CV_ENOMEM or CV_EFILE. */
+int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size_t length, uint64_t *number);
+/* Done when everything proposed before is. */
+int cv_agreement_barrier(struct cv_agreement *agreement, uint64_t *number);
+/* A new member is a spare to begin with. One change at a time. */
+int cv_agreement_add(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
+int cv_agreement_assign(struct cv_agreement *agreement, uint64_t id, enum cv_seat_role role, uint64_t *number);
+/* The member itself is not told. */
+int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
+/* Lets another lead, whoever is fit if `to` is 0. */
+int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t *number);
+
+/*
+ * A time at which a majority of voters knew that this member leads, or 0 if it does not. As long as clocks run alike,
+ * nobody else can lead before election_ms have passed since.
+ */
+uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement);
+
+struct cv_agreement_status {
+    uint64_t leader, term; /* as told last */
+    bool leads;
+    uint64_t committed, applied, stored; /* indexes */
+};
+/* All zero if there is no log (NULL). */
+struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
+/* What its disk has done so far; group/raft/disk.h. */
+void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
+/* The last entry in this member's memory, agreed or not, or NULL: a hint for whom to talk to after a restart. */
+const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length);
+/* The present members, at most `limit` of them. Returns how many there are. */
+size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);
+
+#endif

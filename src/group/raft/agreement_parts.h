@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* What the files of the agreement share. The only header that knows libraft. */
+#ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_PARTS_H
+#define CONCLAVE_GROUP_RAFT_AGREEMENT_PARTS_H
+
+#include <raft.h>
+
+#include "core/random.h"
+#include "group/raft/agreement.h"
+#include "group/raft/disk.h"
+#include "group/raft/raft_codec.h"
+
+#define ADDRESS_BYTES 24u
+
+/* What goes before each message, little-endian. */
+struct envelope {
+    uint64_t stamp;  /* when it left, by the sender's clock */
+    uint64_t echo;   /* the last stamp of the receiver, as the leader, that the sender knows */
+    uint64_t term;   /* the sender's */
+    uint64_t yields; /* 1: it leads, and wants another to */
+};
+
+/* A message that libraft has sent. */
+struct letter {
+    struct letter *next;
+    uint64_t to;
+    uint64_t after; /* the ticket that must be done before it goes */
+    bool stamped;
+    struct raft_io_send *request; /* libraft's, to be told that it is sent */
+    raft_io_send_cb sent;
+    struct cv_buffer bytes;
+};
+
+/* Entries or a snapshot on their way to the disk. */
+struct flight {
+    struct flight *next;
+    struct raft_io_append *append;
+    raft_io_append_cb appended;
+    struct raft_io_snapshot_put *put;
+    raft_io_snapshot_put_cb kept;
+    uint64_t term; /* in which it left */
+    uint64_t last_index;
+    bool changes_members;
+    bool installs; /* it replaces the log, which nobody may use meanwhile */
+};
+
+/* libraft wants the snapshot back. */
+struct wish {
+    struct wish *next;
+    struct raft_io_snapshot_get *get;
+    raft_io_snapshot_get_cb cb;
+};
+
+/* Something to tell the owner. */
+struct agreement_event {
+    struct agreement_event *next;
+    uint64_t number; /* of a request, or 0 */
+    bool done;
+    uint64_t index; /* of an entry */
+    size_t length;
+    unsigned char bytes[];
+};
+
+/* Another member. */
+struct peer {
+    uint64_t id;
+    uint64_t heard_stamp; /* of its last message as the leader, by its own clock */
+    bool yields;          /* as that message said */
+    uint64_t contact_ms;  /* when the last message left that it has answered to this member as the leader */
+};
+
+struct request {
+    struct cv_agreement *agreement;
+    uint64_t number;
+    struct raft_apply apply;
+    struct raft_barrier barrier;
+};
+
+struct cv_agreement {
+    struct cv_agreement_options options;
+    struct cv_agreement_calls calls;
+    struct raft raft;
+    struct raft_io io;
+    struct raft_fsm fsm;
+    raft_io_tick_cb tick;
+    raft_io_recv_cb receive;
+    struct cv_random random;
+    struct cv_complaint complaint;
+    bool launched; /* libraft runs */
+    bool failed, told_failure;
+    bool telling, more; /* the owner is being told things; and then there is more to do */
+
+    /* The disk */
+    struct cv_disk *disk;
+    struct cv_journal mirror; /* what will be on it when all that is submitted is done */
+    uint64_t vote_ticket;     /* of the last term or vote */
+    uint64_t last_ticket, done_ticket;
+    uint64_t forgotten_ticket; /* libraft has begun anew since, and waits for nothing before */
+    struct flight *flights, **flights_end;
+    uint32_t installing;
+    bool answers_muted;
+    uint64_t agreed_index;             /* up to here the log is that of the leader who is being answered */
+    uint64_t agreed_term, agreed_with; /* the last term in which a leader was heard, and that leader; */
+    uint64_t agreed_most;              /* up to here the log has been found, or made, to be that leader's */
+    struct wish *wishes;
+
+    /* Messages */
+    struct letter *letters, **letters_end;
+    struct peer peers[CV_RAFT_MAX_SERVERS];
+    size_t peer_count;
+    uint64_t heard_ms;
+    uint64_t heard_term;     /* of the last message of a leader */
+    uint64_t quiet_until_ms; /* no votes before: it has promised silence, or may have in an earlier life */
+
+    /* Leading */
+    struct request opening; /* the first entry of a term */
+    uint64_t stood_term;    /* the last term in which it voted for itself, in this life */
+    uint64_t led_term;      /* the last term in which it led */
+    uint64_t opening_ticket;
+    bool ready;                /* it is committed */
+    uint64_t counted_since_ms; /* contacts before count no more */
+    uint64_t told_leader, told_term;
+
+    /* Requests */
+    uint64_t numbers;
+    uint32_t outstanding; /* proposals and barriers */
+    struct raft_change change;
+    uint64_t change_number;
+    struct raft_transfer transfer;
+    uint64_t transfer_number, transfer_to;
+    struct request farewell; /* done when a majority knows that it yields */
+    bool transfer_due;
+
+    /* What is agreed */
+    uint64_t last_index;
+    struct cv_buffer last;
+    struct agreement_event *events, **events_end;
+};
+
+/* Ends it all, with that line. */
+void cv_agreement_fail(struct cv_agreement *agreement, const char *why);
+/* raft_heap.c: what libraft allocates is there, or the process ends. */
+void cv_raft_heap_begin(void);
+/* Something to tell; false if there is no memory. */
+bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
+void cv_agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);
+/* The member of that id, a new one if there is room; NULL otherwise. */
+struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);
+/* Does all that the last call has brought about. */
+void cv_agreement_finish(struct cv_agreement *agreement);
+
+/* A time at which a majority of voters knew that this member leads, also if it is not fit to yet; or 0. */
+uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement);
+/* Goes on with a transfer. */
+void cv_agreement_yield(struct cv_agreement *agreement);
+/* Starts libraft again, from the mirror, as after a crash. */
+void cv_agreement_begin_anew(struct cv_agreement *agreement);
+
+/* ---- agreement_guard.c: what libraft is not told ---- */
+
+enum agreement_guard {
+    GUARD_WELCOME,
+    GUARD_UNWELCOME, /* it comes at a bad moment */
+    GUARD_FORGED     /* nobody who keeps to Raft sends that */
+};
+
+enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t from,
+                                        const struct envelope *envelope, const struct raft_message *message);
+/* Can that be an entry; can that be the state in a snapshot up to that index? */
+bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length);
+bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes,
+                             size_t length);
+
+/* ---- agreement_io.c: what libraft asks of the world ---- */
+
+void cv_agreement_io_init(struct cv_agreement *agreement);
+/* A log that begins with these members. */
+int cv_agreement_io_begin(struct cv_agreement *agreement);
+/* A new term, in which this member votes for itself. */
+void cv_agreement_io_stand(struct cv_agreement *agreement);
+/* What the directory is from now on. */
+void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
+/* The entry of that index and all behind it are gone. */
+void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
+/* Can the snapshot be one, if there is any? */
+bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement);
+void cv_agreement_io_settle(struct cv_agreement *agreement);
+/* Tells libraft what has become of its requests. True if there was anything to tell. */
+bool cv_agreement_io_answer(struct cv_agreement *agreement);
+/* Sends what may be sent. */
+void cv_agreement_io_release(struct cv_agreement *agreement);
+
+/* ---- agreement_state.c: what is agreed ---- */
+
+void cv_agreement_state_init(struct cv_agreement *agreement);
+
+#endif

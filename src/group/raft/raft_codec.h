@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Raft's messages as bytes. libraft believes what it is given, and Debian's is built without its assertions, so all
+ * that can be seen to be wrong with a message is seen here: what does not decode never reaches it.
+ */
+#ifndef CONCLAVE_GROUP_RAFT_RAFT_CODEC_H
+#define CONCLAVE_GROUP_RAFT_RAFT_CODEC_H
+
+#include "core/error.h"
+#include "group/bytes.h"
+
+struct raft_configuration;
+struct raft_message;
+
+#define CV_RAFT_MAX_SERVERS 64u
+
+/* Writes it, but for the server it goes to. */
+void cv_raft_encode(struct cv_buffer *bytes, const struct raft_message *message);
+
+/*
+ * Reads it. What it allocates is libraft's to free once it is received, or else cv_raft_discard's. 0, CV_EINPUT or
+ * CV_ENOMEM.
+ */
+int cv_raft_decode(const void *bytes, size_t length, struct raft_message *message);
+void cv_raft_discard(struct raft_message *message);
+
+/* The term of whoever sent it. */
+unsigned long long cv_raft_term(const struct raft_message *message);
+
+/* Reads a configuration as raft_configuration_encode writes it; into nothing, if NULL. 0, CV_EINPUT or CV_ENOMEM. */
+int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration);
+
+/* A configuration that libraft has encoded, of whole words: what follows it is 0 then. */
+void cv_raft_clear_padding(void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libraft is told of a failed allocation, but not all that it was about to do is done again later: a log that leads
+ * nobody would be left. So the process ends instead, in order, as if it had crashed; what is on its disk is whole.
+ */
+#include <stdlib.h>
+
+#include "group/raft/agreement_parts.h"
+
+static void *found(void *block, size_t size)
+{
+    if (!block && size)
+        cv_out_of_memory(1);
+    return block;
+}
+
+static void *allocate(void *data, size_t size)
+{
+    (void)data;
+    return found(malloc(size), size);
+}
+
+static void release(void *data, void *block)
+{
+    (void)data;
+    free(block);
+}
+
+static void *allocate_zeroed(void *data, size_t count, size_t size)
+{
+    (void)data;
+    return found(calloc(count, size), count * size);
+}
+
+static void *resize(void *data, void *block, size_t size)
+{
+    (void)data;
+    return found(realloc(block, size), size);
+}
+
+static void *allocate_aligned(void *data, size_t alignment, size_t size)
+{
+    (void)data;
+    return found(aligned_alloc(alignment, size), size);
+}
+
+static void release_aligned(void *data, size_t alignment, void *block)
+{
+    (void)data, (void)alignment;
+    free(block);
+}
+
+void cv_raft_heap_begin(void)
+{
+    static struct raft_heap heap = {.malloc = allocate,
+                                    .free = release,
+                                    .calloc = allocate_zeroed,
+                                    .realloc = resize,
+                                    .aligned_alloc = allocate_aligned,
+                                    .aligned_free = release_aligned};
+    raft_heap_set(&heap);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a group comes to a new view: whoever leads prepares it. Without I/O; the only source of (epoch, members,
+ * coordinator).
+ *
+ *     leader                                   member
+ *     PREPARE epoch, members  ------------->   stops, promises to take part in no earlier view
+ *                             <-------------   HOLDING for each name it is inside, then REPORT
+ *     with all reports in:
+ *     HELD for each name somebody is inside,
+ *     INSTALL                 ------------->   begins the view, adopts who is inside, goes on
+ *
+ * RENEW asks the leader for a new view though nobody is gone: to forget names that nobody uses. A member that has
+ * promised a higher epoch says REFUSE and which; the leader tries again above it, a while later. Under `group static`
+ * the leader is whoever the configured election elected among those it does not suspect, and asks nobody else: on both
+ * sides of a cut one leader each is found, and both make a view. That is what the textbooks' world is like.
+ */
+#ifndef CONCLAVE_GROUP_STATIC_VIEWS_H
+#define CONCLAVE_GROUP_STATIC_VIEWS_H
+
+#include "group/view.h"
+
+enum cv_motion {
+    CV_MOTION_PREPARE,
+    CV_MOTION_HOLDING,
+    CV_MOTION_REPORT,
+    CV_MOTION_REFUSE,
+    CV_MOTION_HELD,
+    CV_MOTION_INSTALL,
+    CV_MOTION_RENEW,
+    CV_MOTION_STEP_DOWN, /* `group raft`: to the leader; somebody else is to coordinate */
+    CV_MOTION_LEAVE,     /* the same: I go, nobody holds anything here, and my lease is nobody's concern */
+    CV_MOTION_CHANGE,    /* the same: somebody is to join the group, or to leave it for good */
+    CV_MOTION_FOUND,     /* a group is founded, with these members */
+    CV_MOTION_WELCOME    /* who belongs to the group, for somebody who has no log yet */
+};
+
+struct cv_static_views_calls {
+    void (*send)(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view);
+    void (*freeze)(void *context);                             /* the view is over */
+    void (*report)(void *context, cv_node to, uint64_t epoch); /* HOLDING, HOLDING, ... */
+    void (*tell)(void *context, cv_node to, uint64_t epoch);   /* HELD, HELD, ... */
+    void (*install)(void *context, const struct cv_view *view);
+    uint64_t (*unix_ms)(void);
+    void *context;
+};
+
+struct cv_static_views {
+    struct cv_static_views_calls calls;
+    cv_node me;
+    struct cv_view view; /* the last one that began; epoch 0: none */
+    bool frozen;         /* it is over */
+    bool stale;          /* somebody in it has begun anew */
+    uint64_t promised;   /* no epoch below is taken part in */
+    cv_node promised_to;
+    uint64_t highest;    /* epoch heard of */
+    uint64_t base;       /* the highest base of any view that a member was in */
+    struct cv_view next; /* being prepared by this node; epoch 0: none is */
+    cv_set awaited;      /* reports */
+    cv_node leader;      /* whom this node takes for it */
+    cv_set alive;
+    uint64_t changes; /* views that began */
+};
+
+void cv_static_views_init(struct cv_static_views *static_views, cv_node me, const struct cv_static_views_calls *calls);
+
+/*
+ * The leader, CV_NOBODY if none is known, or who is alive has changed. If members are gone the next view is prepared at
+ * once; if that can wait, true: cv_static_views_consider() in a while, when more may have changed.
+ */
+bool cv_static_views_update(struct cv_static_views *static_views, cv_node leader, cv_set alive);
+/* Somebody has lost what it knew, or is in another view than it should be; to be considered in a while. */
+void cv_static_views_renew(struct cv_static_views *static_views);
+void cv_static_views_consider(struct cv_static_views *static_views);
+
+/* Is that an epoch whose HOLDING or HELD matter? */
+bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_motion motion, cv_node from,
+                            uint64_t epoch);
+/* True: to be considered in a while. */
+bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_motion motion,
+                          const struct cv_view *view);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#include "live/consensus.h"
+
+#include <stdlib.h>
+
+#include "live/member.h"
+#include "live/process/event_log.h"
+#include "live/settings/settings.h"
+
+/* ---- the lease ---- */
+
+static void lapse(struct cv_consensus *consensus)
+{
+    consensus->leased = false;
+    consensus->patience_us = cv_loop_boot() + consensus->lease.terms.length_us;
+    consensus->lapses++;
+    char ids[CV_LOG_IDS_BYTES];
+    cv_log(CV_LOG_LEASE_LOST, {"epoch", .number = consensus->member->host.view.epoch},
+           {"suspected", .text = cv_log_ids(&consensus->member->roster, consensus->member->peers.suspected, ids)});
+    consensus->member->user.leased(consensus->member->user.context, false);
+}
+
+void cv_consensus_look(struct cv_consensus *consensus)
+{
+    if (consensus->leased && !cv_consensus_leased(consensus))
+        lapse(consensus);
+}
+
+static void lease_ends(struct cv_alarm *alarm)
+{
+    cv_consensus_look(cv_alarm_owner(alarm, struct cv_consensus, end));
+}
+
+uint64_t cv_consensus_left_us(const struct cv_consensus *consensus)
+{
+    const uint64_t now = cv_loop_boot();
+    return consensus->usable_us > now ? consensus->usable_us - now : 0;
+}
+
+/* A client's clock may be as slow as this node's is fast. */
+int64_t cv_consensus_left_ms(const struct cv_consensus *consensus)
+{
+    const struct cv_lease_terms *terms = &consensus->lease.terms;
+    return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, cv_consensus_left_us(consensus))) / 1000);
+}
+
+static void count_lease(struct cv_consensus *consensus)
+{
+    const uint64_t end = cv_lease_end(&consensus->lease);
+    if (consensus->wider_us && end > cv_loop_boot() + 4 * consensus->wider_us) {
+        consensus->margin_us = consensus->wider_us;
+        consensus->wider_us = 0;
+    }
+    consensus->usable_us = end > consensus->margin_us ? end - consensus->margin_us : 0;
+}
+
+static void granted(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)
+{
+    const uint64_t now = cv_loop_boot();
+    cv_consensus_look(consensus); /* what comes too late does not undo that it is over */
+    if (asked_us > now || length_us > consensus->longest_us || consensus->gone)
+        return;
+    cv_lease_granted(&consensus->lease, voter, asked_us, length_us);
+    count_lease(consensus);
+    if (consensus->usable_us <= now)
+        return;
+    cv_loop_set(&consensus->member->loop, &consensus->end, consensus->usable_us - now);
+    consensus->without = false;
+    if (consensus->leased)
+        return;
+    consensus->leased = true;
+    cv_log(CV_LOG_LEASE_HELD, {"epoch", .number = consensus->member->host.view.epoch});
+    consensus->member->user.leased(consensus->member->user.context, true);
+}
+
+/* After a restart a voter may have forgotten entries; it grants nothing before all that lay on its disk is agreed
+ * again, or given up. */
+static bool remembers(struct cv_consensus *consensus)
+{
+    if (consensus->tie_breaker)
+        return consensus->tie_breaker->paxos.known;
+    if (consensus->remembers)
+        return true;
+    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
+    if (status.stored < consensus->floor)
+        consensus->floor = status.stored;
+    return consensus->remembers = status.applied >= consensus->floor && !consensus->backlog_count;
+}
+
+/*
+ * Also if it has no vote: it may have one in the next view, which begins with what was granted before. Nobody who is in
+ * a view of the log counts by longer terms than the last entry tells; two with a tie-breaker have no such entry.
+ */
+static bool grants(struct cv_consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
+{
+    const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
+    if (!consensus->tie_breaker && (asked.length_us > longest->length_us || asked.drift_ppm > longest->drift_ppm))
+        return false;
+    return remembers(consensus) && cv_grants_ask(&consensus->agreed_views.grants, member, epoch, asked, cv_loop_boot());
+}
+
+void cv_consensus_renew(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us)
+{
+    const struct cv_member *member = consensus->member;
+    if (member->begun && grants(consensus, member->roster.me, member->host.view.epoch, consensus->lease.terms))
+        granted(consensus, voter, asked_us, consensus->lease.terms.length_us);
+}
+
+/* ---- messages ---- */
+
+void cv_consensus_frame(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
+{
+    if (frame->type == CV_FRAME_GRANT) {
+        const uint64_t now = cv_loop_boot();
+        struct cv_peer *peer = consensus->member->peers.list[from];
+        if (peer && frame->sent_at <= now)
+            cv_peer_note_round_trip(peer, now - frame->sent_at);
+        granted(consensus, from, frame->sent_at, (uint64_t)frame->lease_ms * 1000);
+    } else if (consensus->tie_breaker) {
+        consensus->member->disagreements += !cv_tie_breaker_hear(consensus->tie_breaker, frame);
+    } else if (frame->clock > (uint64_t)frame->words * 4 ||
+               cv_agreement_hear(consensus->agreement, cv_consensus_seat(consensus, from), frame->body, frame->clock) ==
+                   CV_EINPUT) {
+        cv_peers_cut_off(&consensus->member->peers, from, "a message of Raft's that no member sends");
+    }
+    cv_consensus_take_entries(consensus);
+}
+
+/* What is sent to somebody who is suspected at this moment is lost from the beginning. */
+void cv_consensus_began(struct cv_consensus *consensus)
+{
+    consensus->torn = consensus->member->peers.suspected;
+    consensus->lease.voters = consensus->agreed_views.agreed.seating.voters;
+    cv_consensus_adopt_terms(consensus);
+    if (consensus->gone)
+        return;
+    count_lease(consensus);
+    cv_consensus_look(consensus);
+}
+
+/* Those two can talk again, but the leader of the log may never have noticed that they could not. */
+static void mend(struct cv_consensus *consensus, cv_node node)
+{
+    const struct cv_algorithm_host *host = &consensus->member->host;
+    if (!cv_set_has(consensus->torn, node) || !cv_host_ready(host) || !cv_set_has(host->view.members, node) ||
+        cv_loop_now() < consensus->refresh_us)
+        return;
+    consensus->refresh_us = cv_loop_now() + consensus->lease.terms.length_us;
+    cv_consensus_refresh(consensus);
+}
+
+void cv_consensus_refresh(struct cv_consensus *consensus)
+{
+    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    if (leader == consensus->member->roster.me)
+        cv_agreed_views_renew(&consensus->agreed_views, cv_loop_boot());
+    else if (leader != CV_NOBODY)
+        cv_views_ask(consensus->member, leader, CV_MOTION_RENEW, 0);
+}
+
+void cv_consensus_beat(struct cv_consensus *consensus, cv_node from, const struct cv_frame *beat)
+{
+    const bool was_ready = cv_set_has(consensus->ready, from);
+    cv_founding_accepted(consensus, from);
+    cv_agreed_views_beat(&consensus->agreed_views, from, beat->epoch);
+    const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
+    if (consensus->tie_breaker)
+        cv_tie_breaker_compare(consensus->tie_breaker, asked);
+    if (beat->epoch && grants(consensus, from, beat->epoch, asked)) {
+        const struct cv_frame answer = {
+            .type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at, .lease_ms = beat->lease_ms};
+        cv_peers_say(&consensus->member->peers, from, &answer);
+    }
+    consensus->ready = beat->term ? consensus->ready | cv_set_of(from) : consensus->ready & ~cv_set_of(from);
+    if (cv_set_has(consensus->ready, from) != was_ready)
+        cv_consensus_update(consensus);
+    if (cv_set_has(consensus->renewed, from)) {
+        consensus->renewed &= ~cv_set_of(from);
+        cv_agreed_views_renew(&consensus->agreed_views, cv_loop_boot());
+    }
+    mend(consensus, from);
+}
+
+/* ---- what the member tells ---- */
+
+void cv_consensus_gone(struct cv_consensus *consensus, cv_node node)
+{
+    consensus->ready &= ~cv_set_of(node);
+    consensus->renewed &= ~cv_set_of(node);
+    consensus->torn |= cv_set_of(node);
+}
+
+void cv_consensus_update(struct cv_consensus *consensus)
+{
+    const struct cv_member *member = consensus->member;
+    if (!member->begun || (!consensus->agreement && !consensus->tie_breaker))
+        return;
+    const bool leads = consensus->tie_breaker ? cv_tie_breaker_leads(consensus->tie_breaker)
+                                              : cv_agreement_status(consensus->agreement).leads;
+    consensus->agreed_views.away = false;
+    cv_agreed_views_update(&consensus->agreed_views,
+                           (consensus->ready & ~member->peers.suspected) | cv_set_of(member->roster.me),
+                           cv_member_leader(member), cv_loop_boot());
+    if (leads != consensus->agreed_views.leads)
+        cv_agreed_views_lead(&consensus->agreed_views, leads, cv_loop_boot());
+}
+
+void cv_consensus_renewed(struct cv_consensus *consensus, cv_node node)
+{
+    consensus->renewed |= cv_set_of(node);
+    consensus->torn |= cv_set_of(node);
+}
+
+bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to)
+{
+    const struct cv_member *member = consensus->member;
+    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    if (leader == member->roster.me)
+        return cv_agreed_views_step_down(&consensus->agreed_views, to, cv_loop_boot());
+    if (leader == CV_NOBODY || cv_set_has(member->peers.suspected, leader))
+        return false;
+    cv_views_ask(consensus->member, leader, CV_MOTION_STEP_DOWN, to == CV_NOBODY ? CV_NO_ID : member->roster.ids[to]);
+    return true;
+}
+
+/* Whoever leads the log lets another do so first. */
+void cv_consensus_leave(struct cv_consensus *consensus)
+{
+    struct cv_member *member = consensus->member;
+    uint64_t number;
+    consensus->gone = true;
+    consensus->leased = false;
+    consensus->usable_us = 0;
+    member->peers.term = 0; /* as if it had not begun */
+    for (cv_node node = 0; node < member->roster.count; node++)
+        if (node != member->roster.me)
+            cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
+    if (consensus->tie_breaker || cv_agreement_transfer(consensus->agreement, 0, &number))
+        return;
+    const uint64_t until = cv_loop_now() + consensus->lease.terms.length_us / 2;
+    while (cv_agreement_status(consensus->agreement).leads && cv_loop_now() < until)
+        uv_run(&member->loop.uv, UV_RUN_ONCE);
+}
+
+void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node)
+{
+    cv_grants_forget(&consensus->agreed_views.grants, node);
+    cv_consensus_gone(consensus, node);
+    cv_consensus_update(consensus);
+}
+
+/* ---- opening ---- */
+
+static void init(struct cv_consensus *consensus, struct cv_member *member, const struct cv_settings *settings)
+{
+    const struct cv_terms terms = cv_settings_terms(settings);
+    const struct cv_lease_terms lease = cv_terms_lease(&terms);
+    const uint64_t now = cv_loop_boot();
+    struct cv_agreed_views_calls calls = cv_views_assembly_calls;
+    calls.propose = settings->tie_breaker ? cv_tie_breaker_propose : cv_consensus_propose;
+    calls.context = member;
+    consensus->member = member;
+    consensus->agreed_views.times = (struct cv_agreed_views_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
+                                                                   .hold_off_us = settings->hold_off_ms * 1000};
+    /* The tie-breaker's file is one voter more; what is agreed on with it is not counted. */
+    const cv_set voters = member->roster.voters | (settings->tie_breaker ? cv_set_of(CV_DISK_PAXOS_VOTER) : 0);
+    cv_agreed_views_init(&consensus->agreed_views, &calls, &member->roster, voters, &terms);
+    consensus->agreed_views.tied = settings->tie_breaker;
+    cv_lease_init(&consensus->lease, &lease, voters);
+    cv_grants_init(&consensus->agreed_views.grants, &lease);
+    consensus->settings = settings;
+    consensus->agreed_views.away = true;
+    cv_consensus_adopt_terms(consensus);
+    consensus->patience_us = now + settings->longest_timeout_ms * 1000;
+    consensus->end.ring = lease_ends;
+}
+
+/* Whoever returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
+static void come_back(struct cv_consensus *consensus, uint64_t *away_us)
+{
+    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
+    const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
+    const bool returns = consensus->tie_breaker || status.stored > 1 || status.term > 1 || consensus->joining;
+    consensus->floor = status.stored;
+    *away_us = returns ? cv_lease_long(longest, longest->length_us) : 0;
+}
+
+int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, const struct cv_settings *settings,
+                      uint64_t *away_us, struct cv_complaint *complaint)
+{
+    if (!settings->consensus)
+        return 0;
+    struct cv_consensus *consensus = calloc(1, sizeof *consensus);
+    *opening = consensus;
+    if (!consensus || cv_alarms_reserve(&member->loop.alarms, 2))
+        return CV_ENOMEM;
+    init(consensus, member, settings);
+    const int error = settings->tie_breaker ? cv_tie_breaker_open(consensus, settings)
+                                            : cv_consensus_open_log(consensus, settings, complaint);
+    if (error)
+        return error;
+    cv_roster_recall(consensus);
+    come_back(consensus, away_us);
+    cv_roster_compare(consensus);
+    cv_consensus_take_entries(consensus);
+    cv_founding_consider(consensus); /* one alone need not wait */
+    cv_consensus_begin_time(consensus);
+    return 0;
+}
+
+void cv_consensus_close(struct cv_consensus *consensus)
+{
+    if (consensus && consensus->tie_breaker)
+        cv_tie_breaker_close(consensus->tie_breaker);
+    if (consensus && consensus->agreement)
+        cv_agreement_close(consensus->agreement);
+    if (consensus)
+        consensus->agreement = NULL;
+}
+
+void cv_consensus_free(struct cv_consensus *consensus)
+{
+    if (!consensus)
+        return;
+    free(consensus->tie_breaker);
+    free(consensus->directory);
+    free(consensus);
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Steps. Each is one handler call; then its messages leave, and last whoever waits for its effects is told: they may
+ * begin a step of their own right away, for by then this one is over.
+ */
+#include "live/host/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CLOCK_MASK ((1ull << 40) - 1)
+#define FIRST_OUTBOX 4096u
+#define LONGEST_REST_TICKS 32u
+#define NO_HOPS UINT64_MAX
+#define MOST_HOPS 2048u /* of a message of an election, and of what it brings about */
+
+static struct cv_algorithm_host *host_of(const struct cv_self *me)
+{
+    return (struct cv_algorithm_host *)(uintptr_t)((const char *)me - offsetof(struct cv_algorithm_host, self));
+}
+
+/* ---- what algorithms ask ---- */
+
+static uint32_t choose(struct cv_self *me, uint32_t ways)
+{
+    return (uint32_t)cv_random_below(&host_of(me)->random, ways);
+}
+
+static bool present(const struct cv_self *me, cv_node node)
+{
+    const struct cv_algorithm_host *host = host_of(me);
+    const bool member = !me->group->members || cv_set_has(host->view.members, node);
+    return node == me->node || (member && !cv_set_has(host->suspected, node));
+}
+
+static bool suspected(const struct cv_self *me, cv_id id)
+{
+    const struct cv_algorithm_host *host = host_of(me);
+    for (cv_node node = 0; node < host->roster->count; node++)
+        if (host->roster->ids[node] == id)
+            return cv_set_has(host->suspected, node);
+    return false;
+}
+
+/* A handler cannot fail, so there is nothing to be done here but to say so and end. */
+static void grow(struct cv_self *me, size_t bytes)
+{
+    size_t room = me->room ? me->room : FIRST_OUTBOX;
+    while (room - me->used < bytes)
+        room *= 2;
+    unsigned char *outbox = realloc(me->outbox, room);
+    if (!outbox)
+        cv_out_of_memory(1);
+    me->outbox = outbox;
+    me->room = room;
+}
+
+const struct cv_runtime cv_host_runtime = {.choose = choose, .present = present, .suspected = suspected, .grow = grow};
+
+/* ---- the record ---- */
+
+/* All of a step happens at one time: a recording that ends anywhere never holds half of a step. */
+static void begin_step(struct cv_algorithm_host *host)
+{
+    if (host->calls.event)
+        host->step_began = host->calls.now();
+}
+
+static void tell(struct cv_algorithm_host *host, const struct cv_instance *instance, struct cv_event *event)
+{
+    if (!host->calls.event)
+        return;
+    event->time = host->step_began;
+    event->node = host->roster->me;
+    event->clock = instance->clock;
+    host->calls.event(host->calls.context, instance, event);
+}
+
+static void tell_effect(struct cv_algorithm_host *host, const struct cv_instance *instance, enum cv_event_type type,
+                        uint64_t detail, const char *text)
+{
+    tell(host, instance, &(struct cv_event){.type = type, .peer = CV_NOBODY, .detail = detail, .text = text});
+}
+
+void cv_host_record(struct cv_algorithm_host *host, const struct cv_instance *instance, enum cv_event_type type,
+                    const char *text)
+{
+    begin_step(host);
+    tell_effect(host, instance, type, 0, text);
+}
+
+static void tell_effects(struct cv_algorithm_host *host, const struct cv_instance *instance)
+{
+    const struct cv_self *me = &host->self;
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    const char *broken = algorithm->invariant ? algorithm->invariant(me) : NULL;
+    if (broken)
+        tell_effect(host, instance, CV_EVENT_NOTE, 1, broken);
+    if (me->effects & CV_DID_NOTE)
+        tell_effect(host, instance, CV_EVENT_NOTE, 0, me->note);
+    if (me->effects & CV_DID_CALL)
+        tell_effect(host, instance, CV_EVENT_CALL, (me->effects & CV_DID_RECALL) != 0, NULL);
+    if (me->effects & CV_DID_YIELD)
+        tell_effect(host, instance, CV_EVENT_YIELD, 0, NULL);
+    if (me->effects & CV_DID_FORGET)
+        tell_effect(host, instance, CV_EVENT_FORGET, 0, NULL);
+    if (me->effects & CV_DID_ELECT)
+        tell_effect(host, instance, CV_EVENT_ELECTED, me->elected, NULL);
+    if (me->effects & CV_DID_ENTER)
+        tell_effect(host, instance, CV_EVENT_ENTER, me->fence, NULL);
+}
+
+/* ---- messages ---- */
+
+/* A message to oneself waits here, behind its parcel. */
+static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
+{
+    const size_t bytes = sizeof *parcel + cv_message_bytes(parcel->message);
+    if (host->mail_room - host->mail_used < bytes) {
+        size_t room = host->mail_room ? host->mail_room : FIRST_OUTBOX;
+        while (room - host->mail_used < bytes)
+            room *= 2;
+        unsigned char *mail = realloc(host->mail, room);
+        if (!mail)
+            cv_out_of_memory(1);
+        host->mail = mail;
+        host->mail_room = room;
+    }
+    memcpy(host->mail + host->mail_used, parcel, sizeof *parcel);
+    memcpy(host->mail + host->mail_used + sizeof *parcel, parcel->message, cv_message_bytes(parcel->message));
+    host->mail_used += bytes;
+}
+
+/* What an instance has sent to itself is not delivered any more. */
+void cv_host_void_mail(struct cv_algorithm_host *host, const struct cv_instance *instance)
+{
+    for (size_t at = host->mail_at; at < host->mail_used;) {
+        struct cv_parcel *parcel = (void *)(host->mail + at);
+        at += sizeof *parcel + cv_message_bytes((const void *)(parcel + 1));
+        if (parcel->instance == instance)
+            parcel->instance = NULL;
+    }
+}
+
+static void send_all(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    struct cv_self *me = &host->self;
+    struct cv_host_counts *counts = &host->counts[instance->policy - host->policies];
+    const bool entered = me->effects & CV_DID_ENTER;
+    const uint64_t hops = host->hops == NO_HOPS || entered ? 0 : host->hops + 1;
+    for (size_t at = 0; at < me->used;) {
+        const struct cv_message *message = (const void *)(me->outbox + at);
+        struct cv_parcel parcel = {.instance = instance, .hops = hops, .message = message};
+        at += cv_message_bytes(message);
+        if (message->to == me->node) {
+            parcel.number = ++host->serial;
+            post_local(host, &parcel);
+        } else {
+            counts->sent[message->kind]++;
+            parcel.number = host->calls.send(host->calls.context, &parcel);
+        }
+        if (host->calls.event) {
+            struct cv_event event = {
+                .type = CV_EVENT_SEND, .peer = message->to, .message = parcel.number, .content = message};
+            instance->clock = message->clock;
+            tell(host, instance, &event);
+        }
+    }
+}
+
+/* ---- one step ---- */
+
+static struct cv_self *begin(struct cv_algorithm_host *host, struct cv_instance *instance, struct cv_event *event)
+{
+    struct cv_self *me = &host->self;
+    if (event) {
+        begin_step(host);
+        instance->clock = (instance->clock + 1) & CLOCK_MASK;
+        event->peer = CV_NOBODY;
+        tell(host, instance, event);
+    }
+    me->state = instance->state;
+    me->group = instance->group;
+    me->used = 0;
+    me->effects = 0;
+    me->clock = instance->clock;
+    me->calling = (instance->flags & CV_CALLING) != 0;
+    me->knows = (instance->flags & CV_KNOWS) != 0;
+    me->elected = instance->leader;
+    me->node = host->roster->me;
+    host->hops = NO_HOPS;
+    return me;
+}
+
+static void set_timers(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    struct cv_self *me = &host->self;
+    for (uint32_t timer = 0; timer < instance->policy->timers; timer++) {
+        const uint64_t delay = me->timer_delay[timer] ? me->timer_delay[timer] : 1;
+        if (me->timers_armed & 1u << timer)
+            cv_alarm_set(host->alarms, &instance->timers[timer].alarm, host->calls.now() + delay * host->tick_us);
+        else if (me->timers_cancelled & 1u << timer)
+            cv_alarm_cancel(host->alarms, &instance->timers[timer].alarm);
+    }
+    me->timers_armed = me->timers_cancelled = 0;
+}
+
+static void set_flag(struct cv_instance *instance, enum cv_instance_flag flag, bool on)
+{
+    instance->flags = on ? instance->flags | flag : instance->flags & ~(uint32_t)flag;
+}
+
+static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    struct cv_self *me = &host->self;
+    const uint32_t did = me->effects;
+    const uint64_t clock = me->clock & CLOCK_MASK;
+    const bool news = did & (CV_DID_ELECT | CV_DID_FORGET) &&
+                      (me->knows != (instance->flags & CV_KNOWS) || me->elected != instance->leader);
+    if (did & CV_DID_TIMER)
+        set_timers(host, instance);
+    if (host->calls.event)
+        tell_effects(host, instance);
+    set_flag(instance, CV_CALLING, me->calling);
+    set_flag(instance, CV_KNOWS, me->knows);
+    instance->leader = me->elected;
+    if (did & CV_DID_ENTER) {
+        instance->flags = (instance->flags & ~(uint32_t)CV_WANTS) | CV_INSIDE;
+        instance->fence = me->fence;
+    }
+    send_all(host, instance);
+    instance->clock = clock;
+    if (did & CV_DID_ENTER)
+        host->calls.entered(host->calls.context, instance);
+    if (news)
+        host->calls.elected(host->calls.context, instance);
+}
+
+/* ---- the handlers ---- */
+
+/*
+ * An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
+ */
+void cv_host_tell_members(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    if (!instance->policy->algorithm->start || instance->flags & CV_TOLD)
+        return;
+    instance->flags |= CV_TOLD;
+    host->calls.opened(host->calls.context, instance);
+}
+
+void cv_host_request(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    instance->flags |= CV_WANTS;
+    instance->answered = 0;
+    cv_host_tell_members(host, instance);
+    instance->policy->algorithm->request(begin(host, instance, &(struct cv_event){.type = CV_EVENT_REQUEST}));
+    finish(host, instance);
+    cv_host_start(host, instance);
+    if (instance->resting)
+        cv_host_wake(&instance->rest.alarm);
+    cv_host_settle(host);
+}
+
+void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    instance->flags &= ~(uint32_t)CV_INSIDE;
+    instance->policy->algorithm->release(begin(host, instance, &(struct cv_event){.type = CV_EVENT_LEAVE}));
+    finish(host, instance);
+    cv_host_settle(host);
+}
+
+void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, bool recovers)
+{
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    void (*handler)(struct cv_self *) = recovers && algorithm->recover ? algorithm->recover : algorithm->start;
+    handler(begin(host, instance, &(struct cv_event){.type = CV_EVENT_START}));
+    finish(host, instance);
+    cv_host_settle(host);
+}
+
+void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, cv_node node, bool gone)
+{
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    void (*handler)(struct cv_self *, cv_node) = gone ? algorithm->suspect : algorithm->trust;
+    struct cv_event event = {.type = gone ? CV_EVENT_SUSPECT : CV_EVENT_TRUST};
+    instance->clock = (instance->clock + 1) & CLOCK_MASK;
+    event.peer = node;
+    begin_step(host);
+    tell(host, instance, &event);
+    if (!handler)
+        return;
+    handler(begin(host, instance, NULL), node);
+    finish(host, instance);
+    cv_host_settle(host);
+}
+
+void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    if (!(instance->flags & CV_FRESH))
+        return;
+    instance->flags &= ~(uint32_t)CV_FRESH;
+    if (!instance->policy->algorithm->start)
+        return;
+    begin_step(host);
+    instance->policy->algorithm->start(begin(host, instance, NULL));
+    finish(host, instance);
+    cv_host_settle(host);
+}
+
+void cv_host_timeout(struct cv_alarm *alarm)
+{
+    const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
+    struct cv_instance *instance = timer->instance;
+    const uint32_t which = (uint32_t)(timer - instance->timers);
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    struct cv_event event = {.type = CV_EVENT_TIMEOUT, .detail = which, .text = algorithm->timers[which]};
+    algorithm->timeout(begin(instance->host, instance, &event), which);
+    finish(instance->host, instance);
+    cv_host_settle(instance->host);
+}
+
+/* ---- what may reach a handler ---- */
+
+/*
+ * Times are numbers in messages, and fences are made of them. A clock that somebody drove to its end would begin anew
+ * at 0, and a fence run over into the next view's.
+ */
+static bool times_fit(const struct cv_group *group, const struct cv_kind *kind, const struct cv_message *message)
+{
+    if (message->clock > CV_MOST_ENTRIES / group->nodes)
+        return false;
+    for (const struct cv_field *field = kind->fields; field && field->name; field++) {
+        uint64_t time = 0;
+        if (field->type != CV_FIELD_CLOCK)
+            continue;
+        memcpy(&time, (const unsigned char *)cv_body(message) + field->offset, sizeof time);
+        if (time > message->clock)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t region_of(const struct cv_instance *instance)
+{
+    return instance->flags & CV_INSIDE ? CV_CRITICAL : instance->flags & CV_WANTS ? CV_TRYING : CV_REMAINDER;
+}
+
+static enum cv_validity judge(struct cv_algorithm_host *host, const struct cv_parcel *parcel, const char **why)
+{
+    struct cv_instance *instance = parcel->instance;
+    const struct cv_message *message = parcel->message;
+    const struct cv_algorithm *algorithm = instance->policy->algorithm;
+    struct cv_self *me = begin(host, instance, NULL);
+    me->region = region_of(instance);
+    const enum cv_validity validity = cv_message_validity(algorithm, instance->policy->kinds, me, message, why);
+    if (validity != CV_VALID)
+        return validity;
+    *why = "a message with a time that cannot be";
+    if (!times_fit(me->group, &algorithm->kinds[message->kind], message))
+        return CV_FORGED;
+    if (!(algorithm->answers & 1ull << message->kind))
+        return CV_VALID;
+    *why = "a second answer to one request";
+    if (cv_set_has(instance->answered, message->from))
+        return CV_FORGED;
+    instance->answered |= cv_set_of(message->from);
+    return CV_VALID;
+}
+
+static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
+{
+    const struct cv_message *message = parcel->message;
+    struct cv_instance *instance = parcel->instance;
+    const uint64_t clock = instance->clock > message->clock ? instance->clock : message->clock;
+    instance->clock = (clock + 1) & CLOCK_MASK;
+    begin_step(host);
+    tell(host, instance,
+         &(struct cv_event){
+             .type = CV_EVENT_RECEIVE, .peer = message->from, .message = parcel->number, .content = message});
+    struct cv_self *me = begin(host, instance, NULL);
+    host->hops = parcel->hops;
+    instance->policy->algorithm->kinds[message->kind].receive(me, message);
+    finish(host, instance);
+}
+
+/* ---- rest: a token that nobody wants need not race round the ring ---- */
+
+/* The longer it has gone round in vain, the longer it pauses, if this node does not want it either. */
+static uint64_t rest_ticks(const struct cv_algorithm_host *host, const struct cv_parcel *parcel)
+{
+    const struct cv_instance *instance = parcel->instance;
+    if (!instance->policy->algorithm->perpetual || instance->flags & (CV_WANTS | CV_INSIDE))
+        return 0;
+    const uint64_t rounds = parcel->hops / cv_set_count(host->view.members);
+    return !rounds ? 0 : rounds > 5 ? LONGEST_REST_TICKS : 1ull << (rounds - 1);
+}
+
+static void end_rest(struct cv_algorithm_host *host, struct cv_instance *instance)
+{
+    struct cv_parcel *parcel = instance->resting;
+    const char *why;
+    cv_alarm_cancel(host->alarms, &instance->rest.alarm);
+    instance->resting = NULL;
+    if (judge(host, parcel, &why) == CV_VALID) /* it was when it came, but that was a while ago */
+        receive(host, parcel);
+    free(parcel);
+}
+
+void cv_host_wake(struct cv_alarm *alarm)
+{
+    const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
+    struct cv_instance *instance = timer->instance;
+    end_rest(instance->host, instance);
+    cv_host_settle(instance->host);
+}
+
+/* False if there is no memory to remember it by: then it goes on at once. */
+static bool lay_down(struct cv_algorithm_host *host, const struct cv_parcel *parcel, uint64_t ticks)
+{
+    struct cv_instance *instance = parcel->instance;
+    const size_t bytes = cv_message_bytes(parcel->message);
+    struct cv_parcel *copy = malloc(sizeof *copy + bytes);
+    if (!copy)
+        return false;
+    if (instance->resting) /* the later one rests, and the earlier goes first */
+        end_rest(host, instance);
+    *copy = *parcel;
+    copy->message = memcpy(copy + 1, parcel->message, bytes);
+    instance->resting = copy;
+    cv_alarm_set(host->alarms, &instance->rest.alarm, host->calls.now() + ticks * host->tick_us);
+    return true;
+}
+
+/* A ballot that nobody takes for its own would go round for ever. */
+static bool is_lost(const struct cv_parcel *parcel)
+{
+    return parcel->instance->policy->algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS;
+}
+
+static void handle(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
+{
+    if (is_lost(parcel))
+        return;
+    const uint64_t ticks = rest_ticks(host, parcel);
+    if (!ticks || !lay_down(host, parcel, ticks))
+        receive(host, parcel);
+}
+
+enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv_parcel *parcel, const char **why)
+{
+    if (cv_instance_is_section(parcel->instance))
+        cv_host_start(host, parcel->instance);
+    const enum cv_validity validity = judge(host, parcel, why);
+    if (validity != CV_VALID)
+        return validity;
+    host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
+    handle(host, parcel);
+    cv_host_settle(host);
+    return CV_VALID;
+}
+
+void cv_host_settle(struct cv_algorithm_host *host)
+{
+    if (host->settling)
+        return;
+    host->settling = true;
+    while (host->mail_at < host->mail_used) {
+        /* The queue may move while the message is handled. */
+        struct cv_parcel parcel;
+        uint64_t small[16];
+        memcpy(&parcel, host->mail + host->mail_at, sizeof parcel);
+        const struct cv_message *message = (const void *)(host->mail + host->mail_at + sizeof parcel);
+        const size_t bytes = cv_message_bytes(message);
+        struct cv_message *copy = bytes <= sizeof small ? (void *)small : malloc(bytes);
+        host->mail_at += sizeof parcel + bytes;
+        if (copy && parcel.instance) {
+            parcel.message = memcpy(copy, message, bytes);
+            handle(host, &parcel);
+        }
+        if ((void *)copy != (void *)small)
+            free(copy);
+    }
+    host->mail_at = host->mail_used = 0;
+    host->settling = false;
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Hosts algorithms as the simulator does, for one node: an instance per name, created when somebody first uses the
+ * name. No I/O: messages for others go out through a call, those for oneself are delivered here.
+ *
+ * An instance lives in a round: a mutex in the view it was begun in, an election in a term. Messages of another round
+ * never reach it.
+ */
+#ifndef CONCLAVE_LIVE_HOST_HOST_H
+#define CONCLAVE_LIVE_HOST_HOST_H
+
+#include "core/alarm.h"
+#include "core/event.h"
+#include "core/graph/graph.h"
+#include "core/parse.h"
+#include "core/quorum.h"
+#include "core/random.h"
+#include "core/scenario/validity.h"
+#include "group/view.h"
+
+/* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
+enum cv_subject {
+    CV_SUBJECT_GROUP,    /* the election of the coordinator */
+    CV_SUBJECT_LOCK,     /* a critical section */
+    CV_SUBJECT_LEADER,   /* the same: who is inside leads */
+    CV_SUBJECT_ELECTION, /* an election among candidates: who wins may try to enter */
+    CV_SUBJECTS
+};
+
+#define CV_NAME_BYTES 512u
+#define CV_TERM_BITS 32u /* of a ballot's round; in front of them the view */
+
+/* Which names are served by which algorithm. */
+struct cv_policy {
+    char *pattern; /* as fnmatch(3) reads it; NULL: the group's own election */
+    const struct cv_algorithm *algorithm;
+    int64_t *parameters;
+    uint32_t fingerprint; /* of the algorithm and its parameters: all members must mean the same */
+    uint32_t kinds, timers;
+    uint64_t delay_us; /* the service's: after a holder was lost */
+    struct cv_group group;
+    struct cv_graph graph; /* complete, for an algorithm that wants one */
+    struct cv_quorums quorums;
+};
+
+struct cv_algorithm_host;
+struct cv_instance;
+
+struct cv_timer {
+    struct cv_alarm alarm;
+    struct cv_instance *instance;
+};
+
+enum cv_instance_flag {
+    CV_KNOWS = 1u << 0, /* `leader` is known */
+    CV_CALLING = 1u << 1,
+    CV_WANTS = 1u << 2, /* has requested, is not inside */
+    CV_INSIDE = 1u << 3,
+    CV_FRESH = 1u << 4,   /* just opened: it starts with its first step */
+    CV_BORROWS = 1u << 5, /* its clients are inside by leave of the node that is */
+    CV_HEIR = 1u << 6,    /* it is inside by a view that began, since the node that was is gone */
+    CV_TOLD = 1u << 7     /* the other members of the view were told that it is in use here */
+};
+
+/* A hold with a time to live, as all members of the view know it, so that it outlives the node that granted it. */
+struct cv_promise {
+    struct cv_promise *next;
+    uint64_t fence, ttl_ms;
+    uint64_t entry, generation; /* the algorithm's fence; the readers that are inside together, 0: it is not shared */
+    uint64_t digest[2];         /* of its secret */
+    uint64_t owner;             /* the session that it was granted to, */
+    cv_id origin;               /* and that session's node */
+    cv_node keeper;             /* the member that counts its time, renews it and ends it */
+    bool acknowledged;          /* this node has told the keeper that it knows */
+    cv_set known_by;            /* while a view is prepared: members that have reported it, */
+    uint64_t known_in;          /* and the latest view that one of them was in */
+};
+
+struct cv_instance {
+    struct cv_algorithm_host *host;
+    struct cv_policy *policy;
+    struct cv_group *group;      /* the policy's; a ballot has its own */
+    uint32_t *attributes;        /* of a ballot: what each node's candidate has, 0 if it has none */
+    struct cv_instance *chain;   /* with the same place in the table */
+    size_t place;                /* among all instances */
+    void *user;                  /* the service's, freed with the instance */
+    struct cv_promise *promises; /* of this view */
+    struct cv_promise *told;     /* of the next one, while it is prepared */
+    uint64_t hash;
+    uint64_t clock;
+    uint64_t round;
+    uint64_t fence;      /* of the last entry */
+    uint64_t sharing;    /* the generation of readers whose clients are inside together; 0: they are alone */
+    cv_node holder;      /* while a view begins: who is inside, */
+    cv_set sharers;      /* who is so together with it, */
+    uint64_t generation; /* and with which readers */
+    uint32_t flags;      /* enum cv_instance_flag */
+    cv_id leader;
+    cv_set answered; /* who has answered its request */
+    enum cv_subject subject;
+    struct cv_timer timers[CV_MAX_TIMERS];
+    struct cv_timer rest; /* a message that goes round for ever pauses here while nobody wants it */
+    struct cv_parcel *resting;
+    unsigned char *state;
+    size_t state_bytes;
+    size_t name_length;
+    char name[]; /* and a NUL */
+};
+
+static inline bool cv_instance_is_section(const struct cv_instance *instance)
+{
+    return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
+}
+
+static inline struct cv_text cv_instance_name(const struct cv_instance *instance)
+{
+    return (struct cv_text){instance->name, instance->name_length};
+}
+
+/* A message on its way, with what the runtime knows of it. */
+struct cv_parcel {
+    struct cv_instance *instance;
+    uint64_t number; /* for the record */
+    uint64_t hops;   /* made in a row without an entry, of a message that goes round for ever */
+    const struct cv_message *message;
+};
+
+/* What the host needs, and what it tells. */
+struct cv_host_calls {
+    /* Takes a message to another node; returns its number. */
+    uint64_t (*send)(void *context, const struct cv_parcel *parcel);
+    void (*entered)(void *context, struct cv_instance *instance);
+    void (*elected)(void *context, struct cv_instance *instance); /* a leader is known, or is not any more */
+    /* A new instance of which the others have to know, since it begins by itself. */
+    void (*opened)(void *context, struct cv_instance *instance);
+    void (*ended)(void *context, struct cv_instance *instance);
+    void (*crowded)(void *context); /* there are many names, perhaps idle ones; the next view forgets those */
+    void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event); /* or NULL */
+    uint64_t (*now)(void);
+    void *context;
+};
+
+struct cv_host_counts {
+    uint64_t sent[CV_MAX_KINDS], received[CV_MAX_KINDS];
+};
+
+struct cv_algorithm_host {
+    struct cv_self self;
+    struct cv_host_calls calls;
+    struct cv_alarms *alarms;
+    const struct cv_roster *roster;
+    struct cv_policy *policies;    /* the first is the group's election; then locks, the first that fits counts */
+    struct cv_host_counts *counts; /* per policy */
+    uint32_t policy_count;
+    uint64_t tick_us;
+
+    struct cv_view view;
+    cv_node members[CV_MAX_MEMBERS];
+    uint32_t attributes[CV_MAX_MEMBERS];
+    cv_set suspected;
+
+    struct cv_instance **table; /* by hash */
+    size_t table_size;
+    struct cv_instance **all;
+    size_t count, capacity, most; /* `most`: no more than so many names */
+    size_t crowd;                 /* so many are enough to look for idle ones */
+    struct cv_instance *ended;    /* not in the table any more, to be freed */
+    unsigned char *mail;          /* to oneself */
+    size_t mail_at, mail_used, mail_room;
+    uint64_t serial;
+    uint64_t hops; /* of the message being handled, UINT64_MAX if none is */
+    struct cv_random random;
+    uint64_t step_began; /* for the record */
+    bool settling;
+    bool frozen; /* between two views */
+};
+
+/*
+ * Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
+ */
+int cv_host_init(struct cv_algorithm_host *host, uint64_t bound_ticks, uint64_t seed);
+/* Another bound of a message's time counts from now on. */
+void cv_host_bound(struct cv_algorithm_host *host, uint64_t bound_ticks);
+void cv_host_free(struct cv_algorithm_host *host);
+/* The roster has changed. Everything begins anew then: sections with the next view, elections with the next term. */
+void cv_host_resize(struct cv_algorithm_host *host);
+
+/* ---- names ---- */
+
+struct cv_instance *cv_host_find(const struct cv_algorithm_host *host, enum cv_subject subject, struct cv_text name);
+/* Finds it, or begins it; NULL if there are too many or no memory. */
+struct cv_instance *cv_host_open(struct cv_algorithm_host *host, enum cv_subject subject, struct cv_text name);
+/* Nobody finds it any more; cv_host_free_ended() frees it. */
+void cv_host_end(struct cv_algorithm_host *host, struct cv_instance *instance);
+/* Frees so many at most; are there more? */
+bool cv_host_free_ended(struct cv_algorithm_host *host, uint32_t most);
+/* Adds it, or replaces the one with the same fence; NULL if there is no memory. */
+struct cv_promise *cv_promise_put(struct cv_promise **list, const struct cv_promise *promise);
+struct cv_promise *cv_promise_find(struct cv_promise *list, uint64_t fence);
+/* Frees the one that it points to. */
+void cv_promise_drop(struct cv_promise **at);
+void cv_promise_drop_all(struct cv_promise **list);
+/* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
+uint32_t cv_host_policy(const struct cv_algorithm_host *host, enum cv_subject subject, const char *name);
+
+/* ---- steps ---- */
+
+/* May anything be requested now? While a view is being prepared nothing may. */
+static inline bool cv_host_ready(const struct cv_algorithm_host *host)
+{
+    return host->view.epoch && !host->frozen;
+}
+
+void cv_host_request(struct cv_algorithm_host *host, struct cv_instance *instance);
+void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instance);
+void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, bool recovers); /* the election */
+void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, cv_node node, bool gone);
+/* Handles a message of another node, if it is one that can be; otherwise nothing happens, and `why` says why not. */
+enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv_parcel *parcel, const char **why);
+/* Delivers what nodes have sent to themselves. */
+void cv_host_settle(struct cv_algorithm_host *host);
+
+/* ---- rounds ---- */
+
+/* A fresh state for a new term. */
+int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance, uint64_t round);
+/* Nobody gets mail any more until the next view begins. */
+void cv_host_freeze(struct cv_algorithm_host *host);
+/*
+ * A view begins. Before, `holder` and `fence` of the instances say who is inside; those that `keep` does not want, and
+ * nobody is inside, end. Afterwards cv_host_start() each once those who want to enter have said so again.
+ */
+int cv_host_begin(struct cv_algorithm_host *host, const struct cv_view *view,
+                  bool (*keep)(const struct cv_instance *instance));
+/* Only the first time in a view, and for instances that begin by themselves. */
+void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance);
+/* That the name is in use, once in each view, if the algorithm needs it. */
+void cv_host_tell_members(struct cv_algorithm_host *host, struct cv_instance *instance);
+void cv_host_suspect(struct cv_algorithm_host *host, cv_set suspected);
+
+/* ---- host.c, for the other files of the host ---- */
+
+extern const struct cv_runtime cv_host_runtime;
+void cv_host_record(struct cv_algorithm_host *host, const struct cv_instance *instance, enum cv_event_type type,
+                    const char *text);
+void cv_host_timeout(struct cv_alarm *alarm);
+void cv_host_wake(struct cv_alarm *alarm);
+void cv_host_void_mail(struct cv_algorithm_host *host, const struct cv_instance *instance);
+
+/* host_names.c */
+void cv_host_expect_crowd(struct cv_algorithm_host *host);
+
+/* host_views.c */
+void cv_host_quiet(struct cv_algorithm_host *host, struct cv_instance *instance);
+void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance);
+
+#endif

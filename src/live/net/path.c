@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ways to a peer: one address for each network that both are on. A connection goes one way; when nothing has come
+ * by it for a while, well before that is suspicious, whoever dials tries the next one, and what was not acknowledged is
+ * said again there. The old connection ends when the new one stands, so a way that was only slow is not lost.
+ *
+ * Who does not dial ends a connection that has fallen silent. If the way back is not cut, the other learns it by that.
+ */
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parse.h"
+#include "live/net/connection.h"
+#include "live/net/security.h"
+#include "live/net/tls_stream.h"
+
+#define MOST_DOUBLINGS 5u
+
+/* ---- names of hosts ---- */
+
+/* A thread of libuv's asks, so that the loop goes on; whoever asked may be gone by then. */
+struct lookup {
+    uv_getaddrinfo_t request;
+    struct cv_peers *peers;
+    cv_id id;
+    char text[sizeof((struct cv_path *)0)->text];
+};
+
+static bool may_go_to(const struct cv_peers *peers, const struct sockaddr_storage *address)
+{
+    return peers->security->members || peers->security->settings->plaintext || cv_address_is_loopback(address);
+}
+
+static void take_address(struct cv_peer *peer, struct cv_path *path, const struct addrinfo *found)
+{
+    struct sockaddr_storage address = {0};
+    path->looking = false;
+    if (found)
+        memcpy(&address, found->ai_addr, found->ai_addrlen);
+    if (!found || !may_go_to(peer->peers, &address)) {
+        snprintf(peer->trouble, sizeof peer->trouble, "%s: %s", cv_brief(path->text).text,
+                 found ? "an address off loopback takes a key or certificates" : "no such host");
+        return;
+    }
+    path->address = address;
+    path->found = true;
+    if (!peer->connection && cv_peer_dials(peer))
+        cv_loop_set(peer->peers->loop, &peer->redial, 0);
+}
+
+static void looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    struct lookup *lookup = request->data;
+    struct cv_peers *peers = lookup->peers;
+    peers->loop->lookups--;
+    for (cv_node node = 0; peers->loop->running && peers->list && node < peers->roster->count; node++) {
+        struct cv_peer *peer = peers->list[node];
+        for (uint32_t i = 0; peer && peer->id == lookup->id && i < peer->path_count; i++)
+            if (peer->paths[i].looking && strcmp(peer->paths[i].text, lookup->text) == 0)
+                take_address(peer, &peer->paths[i], status ? NULL : found);
+    }
+    uv_freeaddrinfo(found);
+    free(lookup);
+}
+
+static void find(struct cv_peer *peer, struct cv_path *path)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct cv_loop *loop = peer->peers->loop;
+    struct lookup *lookup = path->looking || !loop->running ? NULL : calloc(1, sizeof *lookup);
+    if (!lookup)
+        return;
+    lookup->request.data = lookup;
+    lookup->peers = peer->peers;
+    lookup->id = peer->id;
+    memcpy(lookup->text, path->text, sizeof lookup->text);
+    if (uv_getaddrinfo(&loop->uv, &lookup->request, looked_up, path->host, strrchr(path->text, ':') + 1, &hints)) {
+        free(lookup);
+        return;
+    }
+    path->looking = true;
+    loop->lookups++;
+}
+
+/* ---- paths ---- */
+
+static int add_path(struct cv_peer *peer, struct cv_text word, struct cv_complaint *complaint)
+{
+    struct cv_path *path = &peer->paths[peer->path_count];
+    if (peer->path_count == CV_MOST_PATHS || word.length >= sizeof path->text)
+        return cv_complain(complaint, "peer %.*s...: expected host:port, at most %u of them", 64, word.start,
+                           CV_MOST_PATHS);
+    memcpy(path->text, word.start, word.length);
+    path->text[word.length] = '\0';
+    path->looking = false;
+    int error = cv_address_read(path->text, &path->address, &path->found, "peer", complaint);
+    if (!error && !path->found && !peer->peers->loop->running) {
+        error = cv_address_parse(path->text, &path->address, "peer", complaint);
+        path->found = !error;
+    }
+    if (error)
+        return error;
+    if (path->found && !may_go_to(peer->peers, &path->address))
+        return cv_address_exposed(path->text, "peer", complaint);
+    cv_address_host(path->text, path->host);
+    peer->path_count++;
+    if (!path->found)
+        find(peer, path);
+    return 0;
+}
+
+int cv_peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(addresses), word;
+    int error = 0;
+    if (peer->connection && peer->connection->at == peer->paths[peer->connection->path].text)
+        peer->connection->at = ""; /* it may be none of these */
+    peer->last_at = NULL;
+    cv_peer_drop_spare(peer);
+    peer->path_count = peer->path = peer->tried = peer->rounds = 0;
+    while (!error && cv_text_take(&rest, ' ', &word))
+        error = add_path(peer, word, complaint);
+    if (error)
+        peer->path_count = 0;
+    return error;
+}
+
+/* Whoever listens at several addresses is dialled at one of them. */
+static bool has_choice(const struct cv_peer *peer)
+{
+    return (cv_peer_dials(peer) ? peer->path_count : peer->peers->listener_count) > 1;
+}
+
+bool cv_peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
+{
+    if (!peer->path_count) /* then only the group's key will do */
+        return cv_tls_is_host(tls, "");
+    for (uint32_t i = 0; i < peer->path_count; i++)
+        if (cv_tls_is_host(tls, peer->paths[i].host))
+            return true;
+    return false;
+}
+
+static void reconsider(struct cv_connection *connection)
+{
+    if (connection && connection->stream.tls && !cv_tls_still_good(connection->stream.tls))
+        cv_stream_close(&connection->stream);
+}
+
+void cv_peers_reconsider(struct cv_peers *peers)
+{
+    for (uint32_t i = 0; peers->list && i < CV_MAX_MEMBERS; i++)
+        if (peers->list[i]) {
+            reconsider(peers->list[i]->spare);
+            reconsider(peers->list[i]->connection);
+        }
+}
+
+const char *cv_peer_at(const struct cv_peer *peer)
+{
+    return peer->greeted && has_choice(peer) ? peer->connection->at : "";
+}
+
+void cv_peer_note_path(struct cv_peer *peer)
+{
+    peer->moves += peer->last_at && peer->last_at != peer->connection->at;
+    peer->last_at = peer->connection->at;
+    peer->rounds = 0;
+}
+
+/* ---- dialling ---- */
+
+struct cv_connection *cv_peer_connect(struct cv_peer *peer, uint32_t path)
+{
+    struct cv_peers *peers = peer->peers;
+    struct cv_tls_context *tls = peers->security->members;
+    struct cv_path *way = &peer->paths[path];
+    if (!way->found) {
+        find(peer, way);
+        if (!peer->connection) /* another way may be known */
+            cv_peer_next_path(peer);
+        return NULL;
+    }
+    struct cv_connection *connection = cv_connection_new(peers);
+    if (!connection)
+        return NULL;
+    connection->peer = peer;
+    connection->path = path;
+    connection->at = way->text;
+    if (peer->path_count > 1) /* there are others to try; but if none will do, it may be the time that was too short */
+        cv_loop_set(peers->loop, &connection->polite, (peers->least_us / 2) << peer->rounds);
+    if (cv_stream_connect(&connection->stream, peers->loop, (const struct sockaddr *)&way->address) == 0 && tls &&
+        !cv_stream_secure(&connection->stream, tls, way->host, false))
+        cv_stream_close(&connection->stream);
+    return connection;
+}
+
+bool cv_peer_next_path(struct cv_peer *peer)
+{
+    peer->path = (peer->path + 1) % peer->path_count;
+    peer->rounds += peer->path == 0 && peer->rounds < MOST_DOUBLINGS;
+    return peer->path == 0;
+}
+
+void cv_peer_move(struct cv_peer *peer, struct cv_connection *connection)
+{
+    struct cv_connection *old = peer->connection;
+    peer->spare = NULL;
+    peer->connection = connection;
+    peer->path = connection->path;
+    if (old)
+        cv_connection_disown(old);
+}
+
+void cv_peer_drop_spare(struct cv_peer *peer)
+{
+    if (peer->spare)
+        cv_connection_disown(peer->spare);
+    peer->spare = NULL;
+}
+
+/* ---- silence ---- */
+
+/* How long nothing has to come by a connection until another way is tried. */
+static uint64_t patience_us(const struct cv_peers *peers)
+{
+    return 5 * peers->heartbeat_us / 2;
+}
+
+static void fell_silent(struct cv_alarm *alarm)
+{
+    struct cv_peer *peer = cv_alarm_owner(alarm, struct cv_peer, silence);
+    struct cv_peers *peers = peer->peers;
+    if (!peer->greeted)
+        return;
+    if (cv_loop_now() > alarm->due + peers->heartbeat_us) { /* it is this node that was late */
+        cv_loop_set(peers->loop, alarm, patience_us(peers));
+    } else if (!cv_peer_dials(peer)) {
+        struct cv_connection *connection = peer->connection;
+        peer->connection = NULL;
+        peer->greeted = false;
+        cv_connection_disown(connection);
+    } else {
+        peer->tried = (peer->tried + 1) % peer->path_count;
+        if (!peer->spare)
+            peer->spare = cv_peer_connect(peer, peer->tried);
+        cv_loop_set(peers->loop, alarm, patience_us(peers));
+    }
+}
+
+void cv_peer_listen_for(struct cv_peer *peer)
+{
+    const struct cv_peers *peers = peer->peers;
+    peer->silence.ring = fell_silent;
+    peer->tried = peer->path; /* after a silence the next one comes first */
+    if (has_choice(peer))
+        cv_alarm_set(&peers->loop->alarms, &peer->silence, peer->detector.last_us + patience_us(peers));
+}
+
+/* ---- listening ---- */
+
+int cv_peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
+{
+    struct cv_text rest = cv_text(addresses), word;
+    int error = 0;
+    while (!error && cv_text_take(&rest, ' ', &word) && peers->listener_count < CV_MOST_PATHS) {
+        struct cv_listener *listener = &peers->listeners[peers->listener_count];
+        char *address = strndup(word.start, word.length);
+        if (!address)
+            return CV_ENOMEM;
+        peers->own[peers->listener_count++] = address;
+        cv_security_guard(peers->security, listener, true);
+        listener->context = peers;
+        listener->knock = cv_connection_knock;
+        error = cv_listen(listener, peers->loop, "peers", address, complaint);
+    }
+    return error;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "live/net/tls_stream.h"
+
+bool cv_stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts)
+{
+    stream->tls = cv_tls_new(context, host, accepts);
+    stream->dialled = !accepts;
+    return stream->tls != NULL;
+}
+
+/* What TLS has to say goes out at once, unless something is on its way: then it waits for the next flush. */
+static void send_cipher(struct cv_stream *stream)
+{
+    const struct cv_text cipher = cv_tls_unsent(stream->tls);
+    if (cipher.length && !stream->writing && !stream->closing)
+        cv_tls_sent(stream->tls, cv_stream_write_plain(stream, cipher.start, cipher.length));
+}
+
+static void greet_owner(struct cv_stream *stream)
+{
+    stream->established = true;
+    if (stream->dialled)
+        stream->calls->connected(stream, 0);
+    else if (stream->calls->admitted && !stream->calls->admitted(stream))
+        cv_stream_close(stream);
+}
+
+/* As much as there is room for, while the owner wants to read. What is left stays where it is, and nothing more is
+ * read from the network meanwhile. */
+static void read_plain(struct cv_stream *stream)
+{
+    while (!stream->closing && stream->reading) {
+        if (!cv_stream_make_room(stream)) {
+            cv_stream_overflows(stream);
+            break;
+        }
+        const long count = cv_tls_read(stream->tls, stream->in + stream->in_used, stream->in_room - stream->in_used);
+        if (count == CV_TLS_BROKEN) {
+            send_cipher(stream); /* the alert says why */
+            cv_stream_close(stream);
+        } else if (!stream->established && cv_tls_established(stream->tls)) {
+            send_cipher(stream);
+            greet_owner(stream);
+        } else if (count == 0) {
+            break;
+        } else {
+            stream->in_used += (size_t)count;
+            stream->calls->received(stream);
+        }
+    }
+    send_cipher(stream);
+}
+
+void cv_stream_shake_hands(struct cv_stream *stream)
+{
+    read_plain(stream);
+}
+
+void cv_stream_decipher(struct cv_stream *stream, size_t length)
+{
+    if (cv_tls_feed(stream->tls, stream->loop->cipher, length))
+        read_plain(stream);
+    else
+        cv_stream_close(stream);
+}
+
+size_t cv_stream_encipher(struct cv_stream *stream, const void *bytes, size_t length)
+{
+    if (!stream->established)
+        return 0;
+    if (!cv_tls_write(stream->tls, bytes, length)) {
+        cv_stream_close(stream);
+        return 0;
+    }
+    send_cipher(stream);
+    return length;
+}
+
+void cv_stream_catch_up(struct cv_stream *stream)
+{
+    if (stream->hungry) {
+        stream->hungry = false;
+        read_plain(stream);
+    } else {
+        send_cipher(stream);
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/* The part of a stream that speaks TLS. Its owner reads and writes as ever, and is told once the other end has proved
+ * who it is. */
+#ifndef CONCLAVE_LIVE_NET_TLS_STREAM_H
+#define CONCLAVE_LIVE_NET_TLS_STREAM_H
+
+#include "live/net/loop.h"
+#include "secure/tls.h"
+
+/* As soon as it is accepted or connects. `host` is where it connects to. False if there is no memory: then it must not
+ * stay open. */
+bool cv_stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts);
+
+/* ---- what stream.c needs ---- */
+
+/* The connection stands, and the handshake may begin. */
+void cv_stream_shake_hands(struct cv_stream *stream);
+/* So many bytes have come into the loop's buffer. */
+void cv_stream_decipher(struct cv_stream *stream, size_t length);
+/* Takes all of the bytes, or none. */
+size_t cv_stream_encipher(struct cv_stream *stream, const void *bytes, size_t length);
+/* Before the owner's own flush: does what had to wait. */
+void cv_stream_catch_up(struct cv_stream *stream);
+
+#endif

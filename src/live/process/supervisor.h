@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a service manager is told, by the datagrams that sd_notify(3) documents: that the node serves, that its loop
+ * still turns, that it goes. One datagram in a few lines; libsystemd would be a library for that alone.
+ */
+#ifndef CONCLAVE_LIVE_PROCESS_SUPERVISOR_H
+#define CONCLAVE_LIVE_PROCESS_SUPERVISOR_H
+
+#include <stdint.h>
+
+/* "READY=1", "STATUS=...", several on lines of their own. Nothing happens without NOTIFY_SOCKET. */
+void cv_supervisor_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* How long it waits for a sign of life, in microseconds; 0: it does not. */
+uint64_t cv_supervisor_patience(void);
+
+#endif

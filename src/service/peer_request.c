@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between the members' services: who leads, and holds that a client ends or renews by another member than it got them.
+ */
+#include <stdlib.h>
+
+#include "service/service.h"
+
+#define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */
+#define ATTEMPT_BITS 16u
+
+static uint64_t ticket_of(const struct cv_peer_request *request)
+{
+    return request->number << ATTEMPT_BITS | (request->attempt & ((1u << ATTEMPT_BITS) - 1));
+}
+
+void cv_peer_request_answer(struct cv_session *session, bool renews, int64_t value)
+{
+    if (!renews)
+        cv_resp_integer(&session->out, value > 0);
+    else if (value < 0)
+        cv_resp_nil(&session->out);
+    else
+        cv_resp_integer(&session->out, value == INT64_MAX ? -1 : value);
+    cv_stream_mark(&session->stream);
+}
+
+static struct cv_text name_of(const struct cv_peer_request *request)
+{
+    return (struct cv_text){request->name, request->name_length};
+}
+
+static struct cv_peer_request **list_of(struct cv_service *service, uint64_t number)
+{
+    return &service->pending[number % CV_ERRAND_LISTS];
+}
+
+void cv_peer_request_drop(struct cv_session *session)
+{
+    struct cv_service *service = session->service;
+    struct cv_peer_request *request = &session->request;
+    if (!request->name)
+        return;
+    *(request->previous ? &request->previous->next : list_of(service, request->number)) = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    cv_alarm_cancel(service->alarms, &request->alarm);
+    free(request->name);
+    *request = (struct cv_peer_request){.alarm.ring = cv_peer_request_again};
+}
+
+/* ---- this node's own holds ---- */
+
+/* A hold with a time to live is the group's as long as this node's lease does not tell otherwise. */
+static bool can_say(const struct cv_service *service, const struct cv_hold *hold)
+{
+    return !hold->ttl_ms || cv_member_serves(service->member);
+}
+
+static int64_t carry_out(struct cv_hold *hold, bool renews)
+{
+    return renews ? cv_command_renew(hold) : cv_command_end(hold);
+}
+
+/* Was it this session's before another member came to keep it? */
+static void show_own_secret(const struct cv_session *session, struct cv_text name, struct cv_peer_request_order *order)
+{
+    const struct cv_proof *proof = session->proofs;
+    while (proof && (proof->fence != order->fence || proof->name_length != name.length ||
+                     memcmp(proof->name, name.start, name.length) != 0))
+        proof = proof->next;
+    if (!proof || order->digest[0] | order->digest[1])
+        return;
+    order->digest[0] = proof->digest[0];
+    order->digest[1] = proof->digest[1];
+}
+
+/* ---- asking the others ---- */
+
+/* Somebody was not asked, or has not answered: neither yes nor no would be true. */
+static void nobody_knows(struct cv_session *session)
+{
+    cv_peer_request_drop(session);
+    cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
+    cv_stream_mark(&session->stream);
+}
+
+static void conclude(struct cv_session *session, int64_t value)
+{
+    const struct cv_peer_request_order order = session->request.order;
+    if (value < 0 && session->request.unasked)
+        return; /* until everybody can be asked: in a new view, perhaps */
+    if (value < 0 && order.renews && order.ttl_ms && cv_ttl_in_grace(session->service)) {
+        cv_command_claim(session, name_of(&session->request), &order);
+        return;
+    }
+    if (value < 0 && session->request.unanswered) {
+        nobody_knows(session);
+        return;
+    }
+    cv_peer_request_drop(session);
+    cv_peer_request_answer(session, order.renews, value);
+}
+
+/* Everybody else in the view, if there is anybody. */
+static void ask(struct cv_session *session)
+{
+    struct cv_service *service = session->service;
+    struct cv_peer_request *request = &session->request;
+    const struct cv_peer_request_order *order = &request->order;
+    request->attempt++;
+    const struct cv_notice question = {.kind = order->renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
+                                       .session = ticket_of(request),
+                                       .fence = order->fence,
+                                       .value = order->kinds,
+                                       .digest = {order->digest[0], order->digest[1]}};
+    request->unanswered |= request->awaited != 0 && !order->renews; /* it may have been done there */
+    request->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name_of(request), &question);
+    request->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != request->awaited;
+    if (!request->awaited)
+        conclude(session, -1);
+}
+
+/* Does what can be done now. */
+static void try(struct cv_session *session)
+{
+    struct cv_service *service = session->service;
+    struct cv_peer_request *request = &session->request;
+    show_own_secret(session, name_of(request), &request->order);
+    const struct cv_peer_request_order order = request->order;
+    struct cv_hold *hold = cv_command_find(service, name_of(request), order.fence, order.kinds);
+    const uint64_t now = service->host->calls.now();
+    cv_alarm_set(service->alarms, &request->alarm,
+                 now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
+    if (hold && !cv_hold_obeys(hold, session, order.digest)) {
+        cv_peer_request_drop(session);
+        cv_resp_error(&session->out,
+                      "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
+                      (unsigned long long)order.fence);
+        cv_stream_mark(&session->stream);
+    } else if (hold && can_say(service, hold)) {
+        const int64_t value = carry_out(hold, order.renews);
+        cv_peer_request_drop(session);
+        cv_peer_request_answer(session, order.renews, value);
+    } else if (!hold && cv_member_serves(service->member)) {
+        ask(session);
+    }
+}
+
+void cv_peer_request_run(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order)
+{
+    struct cv_service *service = session->service;
+    struct cv_peer_request *request = &session->request;
+    struct cv_hold *hold = cv_command_find(service, name, order->fence, order->kinds);
+    if (hold && cv_hold_obeys(hold, session, order->digest) && can_say(service, hold)) {
+        cv_peer_request_answer(session, order->renews, carry_out(hold, order->renews));
+        return; /* as nearly always */
+    }
+    request->name = malloc(name.length + 1);
+    if (!request->name) {
+        cv_resp_error(&session->out, "BUSY out of memory");
+        return;
+    }
+    memcpy(request->name, name.start, name.length);
+    request->name_length = name.length;
+    request->order = *order;
+    request->number = ++service->errands;
+    request->until_us = service->host->calls.now() + service->member->peers.most_us;
+    struct cv_peer_request **list = list_of(service, request->number);
+    request->next = *list;
+    if (request->next)
+        request->next->previous = request;
+    *list = request;
+    try(session);
+    const bool hopeless = request->name && service->member->consensus && service->member->consensus->without;
+    if (hopeless) {
+        cv_peer_request_drop(session);
+        cv_resp_error(&session->out, CV_NO_QUORUM);
+    }
+}
+
+static struct cv_session *session_of(struct cv_peer_request *request)
+{
+    return (struct cv_session *)(void *)((char *)request - offsetof(struct cv_session, request));
+}
+
+void cv_peer_request_again(struct cv_alarm *alarm)
+{
+    struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, request.alarm);
+    if (session->service->host->calls.now() >= session->request.until_us)
+        nobody_knows(session);
+    else
+        try(session);
+}
+
+void cv_peer_request_resume(void *context)
+{
+    struct cv_service *service = context;
+    const uint64_t now = service->host->calls.now();
+    for (uint32_t i = 0; i < CV_ERRAND_LISTS; i++)
+        for (struct cv_peer_request *request = service->pending[i]; request; request = request->next)
+            cv_alarm_set(service->alarms, &request->alarm, now);
+}
+
+static void on_answer(struct cv_service *service, cv_node from, const struct cv_notice *notice)
+{
+    const uint64_t number = notice->session >> ATTEMPT_BITS;
+    struct cv_peer_request *request = *list_of(service, number);
+    const bool yes = (int64_t)notice->value >= 0;
+    while (request && request->number != number)
+        request = request->next;
+    if (!request || (!yes && (ticket_of(request) != notice->session || !cv_set_has(request->awaited, from))))
+        return;
+    request->awaited &= ~cv_set_of(from);
+    if (yes)
+        request->awaited = 0;
+    if (!request->awaited)
+        conclude(session_of(request), (int64_t)notice->value);
+}
+
+/* Whoever cannot say does not answer, and is asked again. */
+static void on_question(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
+{
+    const bool renews = notice->kind == CV_NOTICE_RENEW;
+    struct cv_hold *hold = cv_command_find(service, name, notice->fence, notice->value);
+    int64_t value = -1;
+    const bool obeys = hold && cv_hold_obeys(hold, NULL, notice->digest);
+    if (!cv_member_serves(service->member) || (obeys && hold->confirming))
+        return;
+    if (obeys)
+        value = carry_out(hold, renews);
+    cv_member_notify(
+        service->member, from, CV_SUBJECT_LOCK, name,
+        &(struct cv_notice){.kind = CV_NOTICE_ANSWER, .session = notice->session, .value = (uint64_t)value});
+}
+
+/* Whoever shares is to be known here even if nobody wants anything yet. */
+static void hear_of_readers(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
+                            const struct cv_notice *notice)
+{
+    struct cv_lock *lock = subject == CV_SUBJECT_LOCK ? cv_lock_open(service, subject, name) : NULL;
+    if (lock)
+        cv_lock_hear(lock, from,
+                     &(struct cv_sharing_word){.notice = notice->kind - CV_NOTICE_SHARES,
+                                               .generation = notice->fence,
+                                               .first = notice->value,
+                                               .entry = notice->session});
+}
+
+void cv_peer_request_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
+                           const struct cv_notice *notice)
+{
+    struct cv_service *service = context;
+    if (notice->kind == CV_NOTICE_ANSWER) {
+        on_answer(service, from, notice);
+    } else if (notice->kind == CV_NOTICE_UNLOCK || notice->kind == CV_NOTICE_RENEW) {
+        on_question(service, from, name, notice);
+    } else if (notice->kind == CV_NOTICE_STANDS) {
+        struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
+        if (lock)
+            cv_named_election_heard(lock, from, (uint32_t)notice->value);
+    } else if (notice->kind == CV_NOTICE_TRY || notice->kind == CV_NOTICE_BUSY) {
+        cv_try_lock_heard(service, from, subject, name, notice);
+    } else if (notice->kind == CV_NOTICE_KNOWS) {
+        struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LEADER, name);
+        if (lock)
+            cv_leader_known(lock, from, notice->fence);
+    } else if (notice->kind >= CV_NOTICE_PROMISE) {
+        cv_ttl_heard(service, from, subject, name, notice);
+    } else if (notice->kind >= CV_NOTICE_SHARES) {
+        hear_of_readers(service, from, subject, name, notice);
+    } else if (subject == CV_SUBJECT_LEADER) {
+        cv_leader_heard(service, from, name, notice);
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Vector clocks, computed by watching: who could have known what. A node's own count rises by one with each of
+ * its atomic events; hearing a message brings what its sender knew when it sent it.
+ *
+ * One atomic event is told in several pieces: what a step began with and what it did besides sending (called,
+ * elected, ...), all with one Lamport clock; and a multicast message by message, again with one. A crash counts
+ * too, though it has no Lamport time of its own. What is lost happens to nobody.
+ */
+#ifndef CONCLAVE_SHOW_CLOCKS_H
+#define CONCLAVE_SHOW_CLOCKS_H
+
+#include "core/event.h"
+
+#define CV_LARGEST_CLOCKED_GROUP 256u
+
+struct cv_clocks {
+    uint32_t nodes;    /* 0: the group is too large for vectors, and none are kept */
+    uint32_t *vectors; /* one per node, end to end */
+    struct cv_clocks_node *now;
+
+    /* What was known at the sends whose messages are still on the way: a hash table by message. */
+    struct cv_clocks_entry *entries;
+    size_t entry_count, entry_room;
+    struct cv_clocks_stamp *spare;
+    bool out_of_memory; /* from then on nothing is true any more */
+};
+
+/* 0 or CV_ENOMEM; to be freed in both cases. */
+int cv_clocks_init(struct cv_clocks *clocks, uint32_t nodes);
+void cv_clocks_free(struct cv_clocks *clocks);
+
+/* Takes the next piece. Does a new atomic event begin with it, rather than an old one go on? */
+bool cv_clocks_event(struct cv_clocks *clocks, const struct cv_event *event);
+
+/* The node's vector after what was taken last, a count per node; NULL if none are kept. */
+const uint32_t *cv_clocks_vector(const struct cv_clocks *clocks, cv_node node);
+
+#endif

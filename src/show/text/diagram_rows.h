@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/* The rows of a diagram, before they are drawn. Of this room's diagram alone. */
+#ifndef CONCLAVE_SHOW_TEXT_DIAGRAM_ROWS_H
+#define CONCLAVE_SHOW_TEXT_DIAGRAM_ROWS_H
+
+#include "show/content.h"
+#include "show/text/canvas.h"
+#include "show/text/diagram.h"
+
+#define DIAGRAM_ROWS 200u /* more than anybody scrolls through */
+
+/* X(constant, glyph, colour, meaning) */
+#define DIAGRAM_MARKS(X)                                                                                               \
+    X(MARK_NONE, "│", PAINT_LINE, "")                                                                                  \
+    X(MARK_CALL, "◆", PAINT_PLAIN, "calls an election")                                                                \
+    X(MARK_START, "◇", PAINT_PLAIN, "is asked to call one")                                                            \
+    X(MARK_TIMEOUT, "◷", PAINT_PLAIN, "times out")                                                                     \
+    X(MARK_SUSPECT, "?", PAINT_PLAIN, "suspects")                                                                      \
+    X(MARK_TRUST, "!", PAINT_PLAIN, "finds back")                                                                      \
+    X(MARK_ELECTED, "★", PAINT_STAR, "knows the leader")                                                               \
+    X(MARK_REQUEST, "░", PAINT_PLAIN, "waits")                                                                         \
+    X(MARK_AGAIN, "░", PAINT_PLAIN, "")                                                                                \
+    X(MARK_ENTER, "█", PAINT_STAR, "inside, with its fence")                                                           \
+    X(MARK_LEAVE, "▀", PAINT_STAR, "leaves")                                                                           \
+    X(MARK_PULSE, "◎", PAINT_PLAIN, "begins a round")                                                                  \
+    X(MARK_RESULT, "=", PAINT_STAR, "has come to")                                                                     \
+    X(MARK_NOTE, "~", PAINT_BAD, "")                                                                                   \
+    X(MARK_CRASH, "✗", PAINT_BAD, "down")                                                                              \
+    X(MARK_RECOVER, "●", PAINT_GOOD, "back")                                                                           \
+    X(MARK_LOST, "╳", PAINT_BAD, "lost")
+
+enum diagram_mark {
+#define X(constant, glyph, colour, meaning) constant,
+    DIAGRAM_MARKS(X)
+#undef X
+};
+
+enum diagram_row_type { ROW_MARKS, ROW_ARROWS, ROW_RULE };
+
+/* What a row shows in the column of one node. */
+struct diagram_cell {
+    cv_node node;
+    enum diagram_mark mark;
+    bool speaks;   /* in rows of arrows: it says the same as row->from, to the same node */
+    char text[31]; /* beside the mark; empty in rows of arrows */
+};
+
+/*
+ * Marks that befall nodes; or a message, from one to several that hear it at the same time, or from several that say
+ * the same to one; or a line of text.
+ */
+struct diagram_row {
+    enum diagram_row_type type;
+    uint64_t time;
+    size_t cells, cell_count;         /* in the rows' common list */
+    const struct cv_event *event;     /* ROW_RULE */
+    const struct cv_message *content; /* ROW_ARROWS: what is said, */
+    cv_node from;                     /* by whom, */
+    uint64_t sent;                    /* when, */
+    size_t step;                      /* in which step; */
+    bool gathers; /* or by all cells that speak: the first cell is the one that hears them, `from` one of them */
+};
+
+struct diagram_rows {
+    struct diagram_row rows[DIAGRAM_ROWS];
+    size_t count;
+    struct diagram_cell *cells;
+    size_t cell_count, cell_room;
+    bool too_many;
+    bool out_of_memory;
+};
+
+void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history);
+
+/* ---- drawing them ---- */
+
+#define DIAGRAM_LABEL 96u
+
+struct diagram_standing {
+    bool down;
+    uint32_t waiting, inside; /* at so many critical sections */
+};
+
+struct diagram_drawing {
+    FILE *out;
+    const struct diagram_rows *rows;
+    const struct cv_content *content;
+    const struct cv_scenario *scenario;
+    struct cv_canvas canvas;
+    struct diagram_standing *standing; /* per node, as time goes */
+    bool sent_times;                   /* tell when a message was sent: not all take one tick */
+    size_t gutter, first, pitch;
+    size_t longest[CV_MAX_KINDS]; /* label of each kind, in columns */
+};
+
+static inline size_t diagram_column(const struct diagram_drawing *drawing, cv_node node)
+{
+    return drawing->first + node * drawing->pitch;
+}
+
+/* "election 80", or the kind alone if such labels do not fit between two columns. */
+void diagram_label(const struct diagram_drawing *drawing, const struct cv_message *message, char label[DIAGRAM_LABEL]);
+void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cell *cell);
+/* A piece of the node's line: a bar while it waits or is inside; `crossed` by an arrow. */
+void diagram_draw_line(struct diagram_drawing *drawing, cv_node node, bool crossed, unsigned paint);
+
+/* diagram_arrows.c: a row of arrows, over the lifelines. */
+void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_row *row);
+
+/* Draws them all: 0, CV_ENOMEM, or CV_EINPUT if they do not fit the width. */
+int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_content *content,
+                 const struct cv_history *history, const struct cv_diagram_options *options);
+
+#endif

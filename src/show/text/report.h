@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/* What is said about a run when it is over: for a person, or as JSON. */
+#ifndef CONCLAVE_SHOW_TEXT_REPORT_H
+#define CONCLAVE_SHOW_TEXT_REPORT_H
+
+#include <stdio.h>
+
+#include "property/property.h"
+
+struct cv_report {
+    const struct cv_run *run;
+    const struct cv_judgement *judgement;
+    const char *command; /* what repeats the run exactly */
+    bool timed;          /* tell `seconds`, the wall time of the run */
+    double seconds;
+    bool transport; /* tell the packets below the reliable channel */
+    uint64_t packets, lost, duplicated, retransmitted;
+    bool colour;
+};
+
+void cv_report_text(FILE *out, const struct cv_report *report);
+void cv_report_json(FILE *out, const struct cv_report *report);
+
+#endif

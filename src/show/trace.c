@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "show/trace.h"
+
+#include <stdlib.h>
+
+#include <conclave/synchronizer.h>
+
+#include "core/scenario/validity.h"
+#include "show/content.h"
+#include "show/json.h"
+
+struct cv_trace_target {
+    cv_node to;
+    bool lost; /* right away: it was cut off */
+    uint64_t message;
+    uint64_t clock; /* of the one that missed it */
+};
+
+/* ---- the parts of a line ---- */
+
+static void write_clocks(struct cv_trace *trace, struct cv_json *json, cv_node node, uint64_t lamport)
+{
+    cv_json_count(json, "lamport", lamport);
+    const uint32_t *vector = cv_clocks_vector(&trace->clocks, node);
+    if (!vector)
+        return;
+    cv_json_open(json, "vector", '{');
+    for (cv_node other = 0; other < trace->clocks.nodes; other++)
+        if (vector[other])
+            cv_json_numbered(json, cv_view_id(trace->scenario, other), true, vector[other]);
+    cv_json_close(json, '}');
+}
+
+/* Round and kind of a message of the app; the envelope's words. */
+static uint64_t write_envelope(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
+{
+    const struct cv_envelope *envelope = cv_body(message);
+    cv_json_count(json, "round", envelope->round);
+    cv_json_text(json, "app", trace->scenario->app->kinds[envelope->kind].name);
+    return sizeof *envelope / sizeof(uint32_t);
+}
+
+/* The body as 32-bit words; the list of ids behind it, where the kind has one, apart. */
+static void write_content(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
+{
+    const struct cv_kind *kind = &trace->scenario->algorithm->kinds[message->kind];
+    const uint32_t *words = cv_body(message);
+    const uint64_t head = cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    cv_json_text(json, "kind", kind->name);
+    const uint64_t first = cv_view_hosts(trace->scenario, message) ? write_envelope(trace, json, message) : 0;
+    if (head > first) {
+        cv_json_open(json, "body", '[');
+        for (uint64_t i = first; i < head; i++)
+            cv_json_count(json, NULL, words[i]);
+        cv_json_close(json, ']');
+    }
+    if (!cv_kind_has_list(kind))
+        return;
+    cv_json_open(json, "list", '[');
+    for (uint64_t i = head; i < message->words; i++)
+        cv_json_count(json, NULL, words[i]);
+    cv_json_close(json, ']');
+}
+
+static void begin_line(struct cv_trace *trace, struct cv_json *json, const struct cv_event *event)
+{
+    *json = (struct cv_json){.out = trace->out};
+    cv_json_open(json, NULL, '{');
+    cv_json_count(json, "time", event->time);
+    cv_json_text(json, "event", cv_event_name(event->type));
+    if (event->node != CV_NOBODY)
+        cv_json_count(json, "node", cv_view_id(trace->scenario, event->node));
+}
+
+static void end_line(struct cv_trace *trace, struct cv_json *json)
+{
+    cv_json_close(json, '}');
+    putc('\n', trace->out);
+}
+
+/* ---- sends, which wait until it is known whether more of the same follow ---- */
+
+static void write_loss(struct cv_trace *trace, const struct cv_event *event)
+{
+    struct cv_json json;
+    begin_line(trace, &json, event);
+    cv_json_count(&json, "lamport", event->clock);
+    cv_json_count(&json, "message", event->message);
+    cv_json_count(&json, "from", cv_view_id(trace->scenario, event->peer));
+    write_content(trace, &json, event->content);
+    end_line(trace, &json);
+}
+
+static void write_targets(struct cv_trace *trace, struct cv_json *json)
+{
+    if (trace->target_count == 1) {
+        cv_json_count(json, "message", trace->targets[0].message);
+        cv_json_count(json, "to", cv_view_id(trace->scenario, trace->targets[0].to));
+        return;
+    }
+    cv_json_open(json, "messages", '[');
+    for (size_t i = 0; i < trace->target_count; i++)
+        cv_json_count(json, NULL, trace->targets[i].message);
+    cv_json_close(json, ']');
+    cv_json_open(json, "to", '[');
+    for (size_t i = 0; i < trace->target_count; i++)
+        cv_json_count(json, NULL, cv_view_id(trace->scenario, trace->targets[i].to));
+    cv_json_close(json, ']');
+}
+
+static void flush_send(struct cv_trace *trace)
+{
+    if (!trace->target_count)
+        return;
+    struct cv_json json;
+    begin_line(trace, &json, &trace->send);
+    write_clocks(trace, &json, trace->send.node, trace->send.clock);
+    write_targets(trace, &json);
+    if (trace->scenario->names > 1)
+        cv_json_count(&json, "name", trace->send.name);
+    write_content(trace, &json, trace->content);
+    end_line(trace, &json);
+    for (size_t i = 0; i < trace->target_count; i++) {
+        const struct cv_trace_target *target = &trace->targets[i];
+        if (target->lost)
+            write_loss(trace, &(struct cv_event){.type = CV_EVENT_LOST,
+                                                 .node = target->to,
+                                                 .peer = trace->send.node,
+                                                 .time = trace->send.time,
+                                                 .clock = target->clock,
+                                                 .message = target->message,
+                                                 .content = trace->content});
+    }
+    trace->target_count = 0;
+}
+
+static bool same_multicast(const struct cv_trace *trace, const struct cv_event *event)
+{
+    return trace->target_count && event->node == trace->send.node && event->clock == trace->send.clock &&
+           event->name == trace->send.name && cv_content_same(trace->scenario, trace->content, event->content);
+}
+
+static bool keep_content(struct cv_trace *trace, const struct cv_message *message)
+{
+    const size_t bytes = cv_message_bytes(message);
+    if (bytes > trace->content_room) {
+        struct cv_message *content = realloc(trace->content, bytes);
+        if (!content)
+            return false;
+        trace->content = content;
+        trace->content_room = bytes;
+    }
+    memcpy(trace->content, message, bytes);
+    return true;
+}
+
+static bool grow_targets(struct cv_trace *trace)
+{
+    const size_t room = trace->target_room ? 2 * trace->target_room : 16;
+    struct cv_trace_target *targets = realloc(trace->targets, room * sizeof *targets);
+    if (!targets)
+        return false;
+    trace->targets = targets;
+    trace->target_room = room;
+    return true;
+}
+
+static void add_send(struct cv_trace *trace, const struct cv_event *event)
+{
+    if (!same_multicast(trace, event)) {
+        flush_send(trace);
+        trace->send = *event;
+        if (!keep_content(trace, event->content))
+            trace->out_of_memory = true;
+    }
+    if (trace->target_count == trace->target_room && !grow_targets(trace))
+        trace->out_of_memory = true;
+    if (!trace->out_of_memory)
+        trace->targets[trace->target_count++] = (struct cv_trace_target){.to = event->peer, .message = event->message};
+}
+
+/* ---- events ---- */
+
+static void write_event(struct cv_trace *trace, const struct cv_event *event)
+{
+    struct cv_json json;
+    begin_line(trace, &json, event);
+    if (event->node != CV_NOBODY)
+        write_clocks(trace, &json, event->node, event->clock);
+    if (event->message)
+        cv_json_count(&json, "message", event->message);
+    if (event->peer != CV_NOBODY)
+        cv_json_count(&json,
+                      event->type == CV_EVENT_RECEIVE  ? "from"
+                      : event->type == CV_EVENT_VIEW   ? "coordinator"
+                      : event->type == CV_EVENT_RESULT ? "via"
+                                                       : "peer",
+                      cv_view_id(trace->scenario, event->peer));
+    if (event->content)
+        write_content(trace, &json, event->content);
+    if (event->type == CV_EVENT_ELECTED)
+        cv_json_count(&json, "leader", event->detail);
+    if (event->type == CV_EVENT_ENTER)
+        cv_json_count(&json, "fence", event->detail);
+    if (event->type == CV_EVENT_VIEW)
+        cv_json_count(&json, "view", event->detail);
+    if (event->type == CV_EVENT_PULSE)
+        cv_json_count(&json, "round", event->detail);
+    if (event->type == CV_EVENT_RESULT)
+        cv_json_count(&json, "result", event->detail);
+    if (trace->scenario->names > 1 && event->node != CV_NOBODY)
+        cv_json_count(&json, "name", event->name);
+    if (event->text)
+        cv_json_text(&json, event->type == CV_EVENT_TIMEOUT ? "timer" : "text", event->text);
+    end_line(trace, &json);
+}
+
+void cv_trace_event(void *context, const struct cv_event *event)
+{
+    struct cv_trace *trace = context;
+    if (trace->out_of_memory)
+        return;
+    struct cv_trace_target *last = trace->target_count ? &trace->targets[trace->target_count - 1] : NULL;
+    if (event->type == CV_EVENT_LOST && last && last->message == event->message) {
+        cv_clocks_event(&trace->clocks, event);
+        last->lost = true;
+        last->clock = event->clock;
+        return;
+    }
+    if (event->type != CV_EVENT_SEND)
+        flush_send(trace);
+    else if (!same_multicast(trace, event))
+        flush_send(trace); /* before its node's vector moves on */
+    cv_clocks_event(&trace->clocks, event);
+    if (event->type == CV_EVENT_SEND)
+        add_send(trace, event);
+    else if (event->type == CV_EVENT_LOST)
+        write_loss(trace, event);
+    else
+        write_event(trace, event);
+    trace->out_of_memory = trace->out_of_memory || trace->clocks.out_of_memory;
+}
+
+/* ---- the first line and the last ---- */
+
+static void write_header(struct cv_trace *trace)
+{
+    const struct cv_scenario *scenario = trace->scenario;
+    const struct cv_algorithm *algorithm = scenario->algorithm;
+    struct cv_json json = {.out = trace->out};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_text(&json, "type", "header");
+    cv_json_text(&json, "algorithm", algorithm->name);
+    cv_json_text(&json, "title", algorithm->title);
+    if (scenario->app)
+        cv_json_text(&json, "app", scenario->app->name);
+    cv_json_count(&json, "seed", scenario->seed);
+    cv_json_open(&json, "nodes", '[');
+    for (cv_node node = 0; node < scenario->group.nodes; node++)
+        cv_json_count(&json, NULL, cv_view_id(scenario, node));
+    cv_json_close(&json, ']');
+    if (scenario->group.attributes) {
+        cv_json_open(&json, "attributes", '[');
+        for (cv_node node = 0; node < scenario->group.nodes; node++)
+            cv_json_count(&json, NULL, scenario->group.attributes[node]);
+        cv_json_close(&json, ']');
+    }
+    cv_json_open(&json, "kinds", '[');
+    for (const struct cv_kind *kind = algorithm->kinds; kind && kind->name; kind++)
+        cv_json_text(&json, NULL, kind->name);
+    cv_json_close(&json, ']');
+    cv_json_truth(&json, "vectors", trace->clocks.nodes != 0);
+    end_line(trace, &json);
+}
+
+int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario)
+{
+    *trace = (struct cv_trace){.out = out, .scenario = scenario};
+    trace->out_of_memory = cv_clocks_init(&trace->clocks, scenario->group.nodes) != 0;
+    if (trace->out_of_memory)
+        return CV_ENOMEM;
+    write_header(trace);
+    return 0;
+}
+
+int cv_trace_end(struct cv_trace *trace, const struct cv_run *run, const struct cv_judgement *judgement)
+{
+    if (run && !trace->out_of_memory) {
+        flush_send(trace);
+        struct cv_json json = {.out = trace->out};
+        cv_json_open(&json, NULL, '{');
+        cv_json_text(&json, "type", "end");
+        cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
+        cv_json_text(&json, "reason", judgement->reason);
+        if (judgement->has_leader)
+            cv_json_count(&json, "leader", judgement->leader);
+        else
+            cv_json_null(&json, "leader");
+        cv_json_count(&json, "time", run->time);
+        cv_json_count(&json, "messages", run->total);
+        end_line(trace, &json);
+    }
+    const int result = trace->out_of_memory ? CV_ENOMEM : 0;
+    cv_clocks_free(&trace->clocks);
+    free(trace->content);
+    free(trace->targets);
+    *trace = (struct cv_trace){0};
+    return result;
+}

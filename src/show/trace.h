@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The trace of a run as JSON Lines, written as it happens: a header, a line per event with its Lamport and vector
+ * clock, an end. A multicast is one line. Nodes are told by their ids.
+ */
+#ifndef CONCLAVE_SHOW_TRACE_H
+#define CONCLAVE_SHOW_TRACE_H
+
+#include <stdio.h>
+
+#include "core/event.h"
+#include "property/property.h"
+#include "show/clocks.h"
+
+struct cv_trace {
+    FILE *out;
+    const struct cv_scenario *scenario;
+    struct cv_clocks clocks;
+    /* The send that the next ones may turn out to be a multicast with. */
+    struct cv_event send;
+    struct cv_message *content;
+    size_t content_room;
+    struct cv_trace_target *targets;
+    size_t target_count, target_room;
+    bool out_of_memory;
+};
+
+/* Writes the header. 0 or CV_ENOMEM; to be ended in both cases. The FILE stays the caller's. */
+int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario);
+
+/* The observer: context is the trace. */
+void cv_trace_event(void *context, const struct cv_event *event);
+
+/* Writes the end, unless `run` is NULL, and frees. CV_ENOMEM if the trace is not complete. */
+int cv_trace_end(struct cv_trace *trace, const struct cv_run *run, const struct cv_judgement *judgement);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The clients of a mutual exclusion algorithm: they request, enter when they are let in, stay a while and leave. Two
+ * kinds: a list of requests, or a closed loop in which every node enters so many times.
+ */
+#include "sim/workload.h"
+
+#include <stdlib.h>
+
+#include "sim/world.h"
+
+#define NO_ENTRY UINT64_MAX
+
+static struct client *client_of(const struct cv_sim *sim, cv_node node)
+{
+    return &sim->load->clients[(size_t)sim->name * sim->group.nodes + node];
+}
+
+int load_init(struct cv_sim *sim)
+{
+    const struct cv_scenario *scenario = sim->scenario;
+    if (sim->algorithm->problem != CV_MUTEX)
+        return 0;
+    const size_t clients = (size_t)scenario->names * sim->group.nodes;
+    sim->load = calloc(1, sizeof *sim->load);
+    if (!sim->load || !(sim->load->clients = calloc(clients, sizeof *sim->load->clients)))
+        return CV_ENOMEM;
+    for (size_t i = 0; i < clients; i++)
+        sim->load->clients[i] = (struct client){.entry = NO_ENTRY, .remaining = scenario->entries};
+    return 0;
+}
+
+void load_free(struct cv_sim *sim)
+{
+    if (!sim->load)
+        return;
+    free(sim->load->clients);
+    free(sim->load->entries);
+    free(sim->load);
+}
+
+/* ---- alarms ---- */
+
+static void plan(struct cv_sim *sim, uint32_t what, uint32_t which, uint64_t due)
+{
+    struct alarm *alarm = calendar_add(&sim->alarms, due, sizeof *alarm);
+    if (alarm)
+        *alarm = (struct alarm){which, what, due};
+    else
+        sim->out_of_memory = true;
+    sim->load->planned++;
+}
+
+static uint32_t place_of(const struct cv_sim *sim, cv_node node)
+{
+    return sim->name * sim->group.nodes + node;
+}
+
+/* ---- requests ---- */
+
+static struct cv_entry *new_entry(struct load *load)
+{
+    if (load->entry_count == load->entry_room) {
+        const uint64_t room = load->entry_room ? load->entry_room * 2 : 256;
+        struct cv_entry *entries = realloc(load->entries, room * sizeof *entries);
+        if (!entries)
+            return NULL;
+        load->entries = entries;
+        load->entry_room = room;
+    }
+    return &load->entries[load->entry_count++];
+}
+
+/* Hands the request to the algorithm; again, after a new view has made it forget. */
+static void ask(struct cv_sim *sim, cv_node node)
+{
+    struct cv_entry *entry = &sim->load->entries[client_of(sim, node)->entry];
+    struct cv_event event = {.type = CV_EVENT_REQUEST, .peer = CV_NOBODY, .text = entry->clock ? "again" : NULL};
+    struct cv_self *me = world_begin(sim, node, &event);
+    sim->algorithm->request(me);
+    if (!entry->clock)
+        entry->clock = me->clock;
+    world_finish(sim);
+}
+
+static void request(struct cv_sim *sim, cv_node node, uint64_t hold)
+{
+    struct client *client = client_of(sim, node);
+    struct cv_entry *entry = new_entry(sim->load);
+    if (!entry) {
+        sim->out_of_memory = true;
+        return;
+    }
+    *entry = (struct cv_entry){
+        .node = node, .name = sim->name, .requested = sim->now, .entered = CV_NEVER, .left = CV_NEVER};
+    client->entry = sim->load->entry_count - 1;
+    client->hold = hold;
+    sim->load->open++;
+    ask(sim, node);
+}
+
+/* Back from a crash, but not yet in a view: its requests wait for that. */
+static bool is_outside(const struct cv_sim *sim, cv_node node)
+{
+    return world_node(sim, node)->flags & NODE_OUTSIDE;
+}
+
+/* A listed request whose time has come; it waits if the node is still busy with an earlier one. */
+static void wish(struct cv_sim *sim, uint32_t index)
+{
+    const struct cv_wish *it = &sim->scenario->wishes[index];
+    sim->name = it->name;
+    struct client *client = client_of(sim, it->node);
+    if (!world_alive(sim, it->node))
+        return;
+    if (client->entry == NO_ENTRY && !is_outside(sim, it->node))
+        request(sim, it->node, it->hold);
+    else
+        client->behind++;
+}
+
+/* The next of a closed loop, or of the listed requests that had to wait. */
+static void go_on(struct cv_sim *sim, cv_node node)
+{
+    struct client *client = client_of(sim, node);
+    if (client->remaining) {
+        client->remaining--;
+        request(sim, node, sim->scenario->hold);
+        return;
+    }
+    for (uint32_t i = sim->scenario->wish_count, passed = 0; client->behind && i-- > 0;) {
+        const struct cv_wish *it = &sim->scenario->wishes[i];
+        if (it->node != node || it->name != sim->name || it->time > sim->now)
+            continue;
+        if (++passed == client->behind) {
+            client->behind--;
+            request(sim, node, it->hold);
+            return;
+        }
+    }
+}
+
+void load_begin(struct cv_sim *sim)
+{
+    const struct cv_scenario *scenario = sim->scenario;
+    for (uint32_t i = 0; i < scenario->wish_count; i++)
+        if (scenario->wishes[i].time)
+            plan(sim, ALARM_WISH, i, scenario->wishes[i].time);
+        else
+            wish(sim, i);
+    for (sim->name = 0; sim->name < scenario->names; sim->name++)
+        for (cv_node node = 0; node < sim->group.nodes; node++)
+            if (client_of(sim, node)->remaining && world_alive(sim, node))
+                go_on(sim, node);
+    sim->name = 0;
+}
+
+/* ---- inside ---- */
+
+void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence)
+{
+    struct load *load = sim->load;
+    struct client *client = client_of(sim, node);
+    if (client->entry == NO_ENTRY || client->inside) { /* it was not asked for: two entries at once, to be judged */
+        struct cv_entry *extra = new_entry(load);
+        if (extra)
+            *extra = (struct cv_entry){.node = node,
+                                       .name = sim->name,
+                                       .requested = sim->now,
+                                       .entered = sim->now,
+                                       .left = CV_NEVER,
+                                       .fence = fence};
+        return;
+    }
+    struct cv_entry *entry = &load->entries[client->entry];
+    entry->entered = sim->now;
+    entry->fence = fence;
+    client->inside = true;
+    plan(sim, ALARM_LEAVE, place_of(sim, node), sim->now + client->hold);
+}
+
+uint32_t load_region(const struct cv_sim *sim, cv_node node)
+{
+    if (!sim->load)
+        return CV_REMAINDER;
+    const struct client *client = client_of(sim, node);
+    return client->inside ? CV_CRITICAL : client->entry != NO_ENTRY ? CV_TRYING : CV_REMAINDER;
+}
+
+bool load_over(const struct cv_sim *sim)
+{
+    return sim->load && !sim->load->open && !sim->load->planned;
+}
+
+static void leave(struct cv_sim *sim, cv_node node)
+{
+    struct client *client = client_of(sim, node);
+    struct load *load = sim->load;
+    if (!client->inside || load->entries[client->entry].entered + client->hold != sim->now)
+        return; /* it died inside, and this was for then */
+    load->entries[client->entry].left = sim->now;
+    client->inside = false;
+    client->entry = NO_ENTRY;
+    load->open--;
+    sim->run.last_exit = sim->now;
+    struct cv_self *me = world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_LEAVE, .peer = CV_NOBODY});
+    if (sim->algorithm->perpetual && load_over(sim) && !client->remaining && !client->behind)
+        return; /* the run ends with the last exit: what would go round for ever after it is not counted */
+    sim->algorithm->release(me);
+    world_finish(sim);
+    if (!world_alive(sim, node))
+        return;
+    if (client->remaining && sim->scenario->think)
+        plan(sim, ALARM_REQUEST, place_of(sim, node), sim->now + sim->scenario->think);
+    else
+        go_on(sim, node);
+}
+
+bool load_alarm(struct cv_sim *sim, const struct alarm *alarm)
+{
+    if (alarm->timer < ALARM_WISH)
+        return false;
+    sim->load->planned--;
+    if (alarm->timer == ALARM_WISH) {
+        wish(sim, alarm->node);
+    } else {
+        const cv_node node = alarm->node % sim->group.nodes;
+        sim->name = alarm->node / sim->group.nodes;
+        if (alarm->timer == ALARM_LEAVE)
+            leave(sim, node);
+        else if (world_alive(sim, node) && !is_outside(sim, node) && client_of(sim, node)->entry == NO_ENTRY)
+            go_on(sim, node);
+    }
+    sim->name = 0;
+    return true;
+}
+
+/* ---- faults ---- */
+
+void load_crash(struct cv_sim *sim, cv_node node)
+{
+    const uint32_t name = sim->name;
+    for (sim->name = 0; sim->load && sim->name < sim->scenario->names; sim->name++) {
+        struct client *client = client_of(sim, node);
+        client->returned = true;
+        if (client->entry == NO_ENTRY)
+            continue;
+        struct cv_entry *entry = &sim->load->entries[client->entry];
+        entry->died = true;
+        if (client->inside)
+            entry->left = sim->now;
+        client->inside = false;
+        client->entry = NO_ENTRY;
+        sim->load->open--;
+    }
+    sim->name = name;
+}
+
+/* Who is inside that critical section, and with what fence. */
+cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
+{
+    for (cv_node node = 0; node < sim->group.nodes; node++) {
+        const struct client *client = client_of(sim, node);
+        if (client->inside) {
+            *fence = sim->load->entries[client->entry].fence;
+            return node;
+        }
+    }
+    *fence = 0;
+    return CV_NOBODY;
+}
+
+/* In a new view those who wait ask again, in the order in which they first did; who is back goes on where it was. */
+void load_resume(struct cv_sim *sim)
+{
+    const uint64_t count = sim->load->entry_count;
+    for (uint64_t i = 0; i < count; i++) {
+        const cv_node node = sim->load->entries[i].node;
+        if (sim->load->entries[i].name == sim->name && client_of(sim, node)->entry == i &&
+            !client_of(sim, node)->inside)
+            ask(sim, node);
+    }
+    for (cv_node node = 0; node < sim->group.nodes; node++)
+        if (world_alive(sim, node) && client_of(sim, node)->entry == NO_ENTRY && client_of(sim, node)->returned) {
+            client_of(sim, node)->returned = false;
+            go_on(sim, node);
+        }
+}

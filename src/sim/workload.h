@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/* Who wants to enter which critical section, when and for how long; and what came of it. */
+#ifndef CONCLAVE_SIM_WORKLOAD_H
+#define CONCLAVE_SIM_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "property/run.h"
+
+/* A node's dealings with one critical section. */
+struct client {
+    uint64_t entry;     /* the entry it waits for or is in; NO_ENTRY if none */
+    uint64_t hold;      /* how long it will stay in */
+    uint64_t remaining; /* entries to come, in a closed loop */
+    uint64_t behind;    /* listed requests that wait for the present one to be over */
+    bool inside;
+    bool returned; /* it crashed and is back, and may go on in the next view */
+};
+
+struct load {
+    struct client *clients;   /* per name and node */
+    struct cv_entry *entries; /* in the order of the requests */
+    uint64_t entry_count, entry_room;
+    uint64_t planned; /* alarms of ours that are still to come */
+    uint64_t open;    /* requests not yet over: waiting or inside */
+};
+
+#endif
