@@ -271,7 +271,7 @@ static bool hear_all(void)
 
 static bool has_more(const struct cv_loop *loop)
 {
-    return loop->dirty || loop->chores || loop->ended;
+    return loop->answers.first || loop->letters.first || loop->chores || loop->ended;
 }
 
 /* Until nothing happens without time. */

@@ -345,7 +345,7 @@ def check_interface():
     headers = header + (ROOT / "include" / "conclave" / "synchronizer.h").read_text(encoding="utf-8")
     functions = set(re.findall(r"^(?:static inline .*?\*?|#define )(cv_\w+)\(", header, re.MULTILINE)) - INTERNAL
     conditions = set(re.findall(r"CV_\w+", re.search(r"enum cv_condition \{(.*?)\n\};", header, re.DOTALL)[1]))
-    theory = (ROOT / "src" / "core" / "theory.c").read_text(encoding="utf-8")
+    theory = (ROOT / "src" / "core" / "formula" / "theory.c").read_text(encoding="utf-8")
     variables = set(re.findall(r'\{"(\w+)", \w+\},', theory))
     guide, manual = ROOT / "docs" / "write-your-own.md", ROOT / "man" / "conclave-algorithm.7"
     properties = ROOT / "docs" / "properties.md"

@@ -17,20 +17,20 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 RESP = ["src/resp/resp_read.c", "src/resp/resp_write.c", "src/core/parse.c", "src/core/printable.c"]
-HOST = ["src/live/host*.c", "src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
-RAFT = ["src/group/*.c", "src/core/*.c"]
+HOST = ["src/live/host/*.c", "src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/**/*.c"]
+RAFT = ["src/group/**/*.c", "src/core/**/*.c"]
 FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/link/frame.c"],
            "link": ["src/core/link/link.c", "src/core/link/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
 TEXT = ["src/core/parse.c", "src/core/printable.c", "src/core/error.c", "src/core/glob.c"]
-ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/*.c"]
-FUZZERS |= {"formula": ["src/core/*.c"], "graph": ["src/core/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
+ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/**/*.c"]
+FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
-            "recording": [*ALGORITHMS, "src/cli/study/replay_command.c", "src/cli/study/replay_run.c", "src/property/*.c"],
-            "settings": [*ALGORITHMS, "src/live/settings*.c", "src/secure/acl.c", "src/group/terms.c"]}
-FUZZERS["replay"] = [*ALGORITHMS, "src/check/*.c", "src/property/*.c", "src/view/*.c",
-                     *(f"src/cli/{name}.c" for name in ("replay_file", "check_options", "check_report", "sim_options", "options",
-                                                        "load", "nearest", "command"))]
-FUZZERS["node"] = [*ALGORITHMS, "src/group/*.c", "src/live/*.c", "src/service/*.c", "src/secure/*.c"]
+            "recording": [*ALGORITHMS, "src/cli/study/replay_command.c", "src/cli/study/replay_run.c", "src/property/**/*.c"],
+            "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
+FUZZERS["replay"] = [*ALGORITHMS, "src/check/**/*.c", "src/property/**/*.c", "src/show/**/*.c",
+                     *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
+                                                        "study/sim_options", "study/plugin", "options", "nearest", "command"))]
+FUZZERS["node"] = [*ALGORITHMS, "src/group/**/*.c", "src/live/**/*.c", "src/service/**/*.c", "src/resp/*.c", "src/secure/**/*.c"]
 WRAPPED = ["cv_disk_open", "cv_disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
              "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
@@ -55,7 +55,9 @@ def compile_one(source, directory, sanitizers):
 
 def build(name, directory, sanitizers="address,undefined"):
     target = directory / name
-    sources = [path for pattern in [f"fuzz/{name}.c", *FUZZERS[name]] for path in sorted(SOURCE.glob(pattern))]
+    found = {pattern: sorted(SOURCE.glob(pattern)) for pattern in [f"fuzz/{name}.c", *FUZZERS[name]]}
+    assert all(found.values()), f"{name}: no such files: {[pattern for pattern, paths in found.items() if not paths]}"
+    sources = [path for paths in found.values() for path in paths]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_one(source, directory, sanitizers), sources))
     subprocess.run(["clang", *FLAGS, f"-fsanitize=fuzzer,{sanitizers}", "-o", str(target), *objects,

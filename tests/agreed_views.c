@@ -3,7 +3,7 @@
  * Stories of a group whose views are agreed: at every step all that may grant are in one view, and at most one believes
  * that it holds the lock. With --sabotage the same with something broken on purpose: it has to be found.
  *
- *     assembly [--tied] [--sabotage] [--stories N] [--seed S]
+ *     agreed_views [--tied] [--sabotage] [--stories N] [--seed S]
  *
  * One sabotage shows so rarely that it is left to runs of many stories.
  */
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assembly/world.h"
+#include "agreed_views/world.h"
 
 #define STORY_US 12000000u
 #define MOST_STORIES 20000u /* until what is broken has to show */

@@ -44,7 +44,7 @@ static void commit(struct world *world)
     world->pending_due = 0;
     if (!cv_majority(reached, world->voters) || world->entry_count == MOST_ENTRIES) {
         if (world->nodes[world->leader].up)
-            cv_agreed_views_refused(&world->nodes[world->leader].assembly);
+            cv_agreed_views_refused(&world->nodes[world->leader].views);
         return;
     }
     const struct entry *before = world->entry_count ? &world->entries[world->entry_count - 1] : NULL;
@@ -78,9 +78,9 @@ void log_apply(struct node *node)
         return;
     const struct entry *entry = &world->entries[node->applied++];
     node->next_apply = world->now + world_draw(world, world_chance(world, 10) ? 200000 : 4000);
-    if (entry->epoch > node->assembly.epoch)
+    if (entry->epoch > node->views.epoch)
         seats_take(node, &entry->proposal.seating);
-    cv_agreed_views_agreed(&node->assembly, entry->epoch, &entry->proposal, world_clock_of(node));
+    cv_agreed_views_agreed(&node->views, entry->epoch, &entry->proposal, world_clock_of(node));
     if (world->sabotage == OWN_LENGTH)
-        node->assembly.grants.terms = cv_terms_lease(&world->terms);
+        node->views.grants.terms = cv_terms_lease(&world->terms);
 }

@@ -39,7 +39,7 @@ void world_granted(struct node *node, cv_node voter, uint64_t asked_us, uint64_t
 
 bool world_may_grant(const struct node *node)
 {
-    return node->up && node->assembly.view.epoch && !node->assembly.frozen &&
+    return node->up && node->views.view.epoch && !node->views.frozen &&
            world_clock_of(node) + MARGIN_US < node->lease_end_us;
 }
 
@@ -61,11 +61,11 @@ static void judge(struct world *world)
         believers += believes(node);
         if (!world_may_grant(node))
             continue;
-        if (epoch && epoch != node->assembly.view.epoch)
+        if (epoch && epoch != node->views.view.epoch)
             world->violation = "two that may grant are in different views";
-        if (!cv_set_has(node->assembly.view.members, i))
+        if (!cv_set_has(node->views.view.members, i))
             world->violation = "one that may grant is not in its view";
-        epoch = node->assembly.view.epoch;
+        epoch = node->views.view.epoch;
     }
     if (believers > 1)
         world->violation = "two believe that they hold the lock";
@@ -110,11 +110,11 @@ void world_lose_stream(struct world *world, cv_node a, cv_node b)
 static void drop(struct node *node)
 {
     struct world *world = node->world;
-    const struct cv_agreed_views *assembly = &node->assembly;
+    const struct cv_agreed_views *views = &node->views;
     if (!node->holds)
         return;
     node->holds = false;
-    if (!assembly->frozen && assembly->view.epoch == world->mutex.epoch && world->mutex.holder == node->roster.me)
+    if (!views->frozen && views->view.epoch == world->mutex.epoch && world->mutex.holder == node->roster.me)
         world->mutex.holder = CV_NOBODY;
 }
 
@@ -133,18 +133,18 @@ static void use_lock(struct node *node)
     if (node->holds && world_chance(world, 100))
         drop(node);
     if (node->holds || !world_chance(world, 5) || !world_may_grant(node) ||
-        world->mutex.epoch != node->assembly.view.epoch || world->mutex.holder != CV_NOBODY)
+        world->mutex.epoch != node->views.view.epoch || world->mutex.holder != CV_NOBODY)
         return;
     world->mutex.holder = node->roster.me;
     node->holds = true;
-    node->fence = node->assembly.view.base + ++world->mutex.count;
+    node->fence = node->views.view.base + ++world->mutex.count;
     if (node->fence <= world->last_fence)
         world->violation = "a fence that is not higher than the last";
     world->last_fence = node->fence;
     world->grants++;
 }
 
-/* ---- what the assembly wants ---- */
+/* ---- what the views wants ---- */
 
 static bool propose(void *context, const struct cv_proposal *proposal)
 {
@@ -210,8 +210,8 @@ static void install(void *context, const struct cv_view *view)
     struct world *world = node->world;
     world->views++;
     if (world->sabotage != OLD_VOTERS)
-        node->lease.voters = node->assembly.agreed.seating.voters;
-    node->lease.terms = cv_terms_lease(&node->assembly.agreed.seating.terms);
+        node->lease.voters = node->views.agreed.seating.voters;
+    node->lease.terms = cv_terms_lease(&node->views.agreed.seating.terms);
     if (world->sabotage == RECOUNTED)
         for (cv_node voter = 0; voter < world->count; voter++)
             if (node->lease.asked_us[voter])
@@ -252,11 +252,11 @@ static void start(struct node *node, bool returns)
         node->applied--; /* the last snapshot's entry is told again */
     node->suspected = cv_set_first(world->count) & ~cv_set_of(node->roster.me);
     node->ready = node->renewed = 0;
-    memset(&node->assembly, 0, sizeof node->assembly);
-    node->assembly.times = (struct cv_agreed_views_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
-                                                          .settle_us = 50000,
-                                                          .hold_off_us = 500000,
-                                                          .patience_us = 1200000};
+    memset(&node->views, 0, sizeof node->views);
+    node->views.times = (struct cv_agreed_views_times){.begin_us = world_clock_of(node) + 2 * (uint64_t)TIMEOUT_US,
+                                                       .settle_us = 50000,
+                                                       .hold_off_us = 500000,
+                                                       .patience_us = 1200000};
     struct cv_agreed_views_calls own = calls;
     own.context = node;
     const bool knows = node->stored > 0;
@@ -271,12 +271,12 @@ static void start(struct node *node, bool returns)
         seating = world->entries[node->stored - 1].proposal.seating;
     const struct cv_lease_terms now = cv_terms_lease(&seating.terms), longest = cv_seating_lease(&seating);
     const struct cv_lease_terms *waited = world->sabotage == SHORT_MEMORY ? &now : &longest;
-    cv_agreed_views_init(&node->assembly, &own, &node->roster, voters, &world->terms);
-    node->assembly.tied = world->tied;
+    cv_agreed_views_init(&node->views, &own, &node->roster, voters, &world->terms);
+    node->views.tied = world->tied;
     cv_lease_init(&node->lease, &now, voters);
     node->lease_end_us = 0;
-    cv_grants_init(&node->assembly.grants, &longest);
-    node->assembly.away = true;
+    cv_grants_init(&node->views.grants, &longest);
+    node->views.away = true;
     node->away_until_us = world_clock_of(node);
     if (returns && world->sabotage != NO_QUARANTINE)
         node->away_until_us += cv_lease_long(waited, waited->length_us);
@@ -291,7 +291,7 @@ void world_die(struct node *node)
         const uint64_t until = real(node, node->lease_end_us);
         node->ghost_until = until > node->ghost_until ? until : node->ghost_until;
     }
-    if (world->mutex.holder == node->roster.me && node->assembly.view.epoch == world->mutex.epoch)
+    if (world->mutex.holder == node->roster.me && node->views.view.epoch == world->mutex.epoch)
         world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
     if (world->tied)
         tie_die(node);
@@ -309,7 +309,7 @@ static void leave(struct node *node)
         return;
     for (cv_node other = 0; other < world->count; other++)
         if (other != node->roster.me && !world->cut[node->roster.me][other])
-            cv_grants_forget(&world->nodes[other].assembly.grants, node->roster.me);
+            cv_grants_forget(&world->nodes[other].views.grants, node->roster.me);
     world_die(node);
 }
 
@@ -362,8 +362,8 @@ static void disturb(struct world *world)
 static void tell_alive(struct node *node)
 {
     const cv_set me = cv_set_of(node->roster.me);
-    if (!node->assembly.away)
-        cv_agreed_views_update(&node->assembly, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
+    if (!node->views.away)
+        cv_agreed_views_update(&node->views, (node->ready & ~node->suspected) | me, CV_NOBODY, world_clock_of(node));
 }
 
 static void suspect(struct node *node, cv_node other)
@@ -423,10 +423,10 @@ static void on_beat(struct node *node, const struct letter *letter)
     const bool ready = letter->number >> 63, was_ready = cv_set_has(node->ready, letter->from);
     const uint64_t asked = letter->number & (UINT64_MAX >> 1);
     node->heard[letter->from] = node->world->now;
-    cv_agreed_views_beat(&node->assembly, letter->from, letter->epoch);
+    cv_agreed_views_beat(&node->views, letter->from, letter->epoch);
     if (letter->epoch && remembers(node) &&
-        cv_grants_ask(&node->assembly.grants, letter->from, letter->epoch,
-                      node->world->sabotage == OWN_LENGTH ? node->assembly.grants.terms : letter->terms,
+        cv_grants_ask(&node->views.grants, letter->from, letter->epoch,
+                      node->world->sabotage == OWN_LENGTH ? node->views.grants.terms : letter->terms,
                       world_clock_of(node)))
         world_post(
             node->world,
@@ -440,7 +440,7 @@ static void on_beat(struct node *node, const struct letter *letter)
         tell_alive(node);
     if (cv_set_has(node->renewed, letter->from)) {
         node->renewed &= ~cv_set_of(letter->from);
-        cv_agreed_views_renew(&node->assembly, world_clock_of(node));
+        cv_agreed_views_renew(&node->views, world_clock_of(node));
     }
 }
 
@@ -459,11 +459,11 @@ static void receive(struct node *node, const struct letter *letter)
         world_granted(node, letter->from, letter->number, letter->terms.length_us);
         break;
     case MOTION:
-        cv_agreed_views_hear(&node->assembly, letter->from, letter->motion, letter->epoch, letter->number,
+        cv_agreed_views_hear(&node->views, letter->from, letter->motion, letter->epoch, letter->number,
                              world_clock_of(node));
         break;
     case HELD_BY:
-        if (cv_agreed_views_awaits(&node->assembly, letter->motion, letter->from, letter->epoch))
+        if (cv_agreed_views_awaits(&node->views, letter->motion, letter->from, letter->epoch))
             node->held_by = (cv_node)letter->number;
     }
 }
@@ -471,7 +471,7 @@ static void receive(struct node *node, const struct letter *letter)
 static void beat(struct node *node)
 {
     struct world *world = node->world;
-    const uint64_t now = world_clock_of(node), epoch = node->assembly.view.epoch;
+    const uint64_t now = world_clock_of(node), epoch = node->views.view.epoch;
     const cv_node me = node->roster.me;
     if (world->now < node->next_beat)
         return;
@@ -483,10 +483,10 @@ static void beat(struct node *node)
                                        .from = me,
                                        .to = other,
                                        .epoch = epoch,
-                                       .number = now | (uint64_t)!node->assembly.away << 63,
+                                       .number = now | (uint64_t)!node->views.away << 63,
                                        .terms = node->lease.terms},
                        false);
-    if (epoch && remembers(node) && cv_grants_ask(&node->assembly.grants, me, epoch, node->lease.terms, now))
+    if (epoch && remembers(node) && cv_grants_ask(&node->views.grants, me, epoch, node->lease.terms, now))
         world_granted(node, me, now, node->lease.terms.length_us);
 }
 
@@ -494,8 +494,8 @@ static void step(struct node *node)
 {
     struct world *world = node->world;
     const uint64_t now = world_clock_of(node);
-    if (node->assembly.away && now >= node->away_until_us) {
-        node->assembly.away = false;
+    if (node->views.away && now >= node->away_until_us) {
+        node->views.away = false;
         tell_alive(node);
     }
     if (world->sabotage != BLIND_REPORT || world_chance(world, 100))
@@ -506,15 +506,15 @@ static void step(struct node *node)
         log_apply(node);
     watch(node);
     const bool leads =
-        !node->assembly.away &&
+        !node->views.away &&
         (world->tied ? tie_leads(node) : world->leader == node->roster.me && node->applied == node->stored);
     /* Who is cut off does not know at once that another leads now. */
-    if (world->tied && leads != node->assembly.leads)
-        cv_agreed_views_lead(&node->assembly, leads, now);
-    else if (leads != node->assembly.leads &&
+    if (world->tied && leads != node->views.leads)
+        cv_agreed_views_lead(&node->views, leads, now);
+    else if (leads != node->views.leads &&
              (leads || world_reach(world, node->roster.me) != cv_set_of(node->roster.me)) && world_chance(world, 5))
-        cv_agreed_views_lead(&node->assembly, leads, now);
-    cv_agreed_views_tick(&node->assembly, now);
+        cv_agreed_views_lead(&node->views, leads, now);
+    cv_agreed_views_tick(&node->views, now);
     beat(node);
     use_lock(node);
 }
@@ -575,8 +575,8 @@ static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage s
 static void forget_former(struct world *world)
 {
     for (cv_node i = 0; i < world->count; i++)
-        if (world->nodes[i].assembly.all_begun_us)
-            world->nodes[i].assembly.all_begun_us = 1;
+        if (world->nodes[i].views.all_begun_us)
+            world->nodes[i].views.all_begun_us = 1;
 }
 
 void world_run(struct world *world, uint64_t until_us, bool disturbed)

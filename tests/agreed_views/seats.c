@@ -75,7 +75,7 @@ void seats_ask(struct world *world)
     change.id = change.kind == CV_CHANGE_LEAVE || again ? seating->ids[place] : ++world->last_id;
     change.attribute = (uint32_t)world_draw(world, 9);
     change.standby = world_chance(world, 3);
-    cv_agreed_views_change(&leader->assembly, &change, world_clock_of(leader));
+    cv_agreed_views_change(&leader->views, &change, world_clock_of(leader));
 }
 
 void seats_ask_terms(struct world *world)
@@ -85,5 +85,5 @@ void seats_ask_terms(struct world *world)
     const struct cv_change change = {
         .kind = CV_CHANGE_TERM, .id = CV_TERM_LEASE, .attribute = lengths_ms[world_draw(world, 4)]};
     if (leader && leader->up && !leader->paused && world->entry_count)
-        cv_agreed_views_change(&leader->assembly, &change, world_clock_of(leader));
+        cv_agreed_views_change(&leader->views, &change, world_clock_of(leader));
 }

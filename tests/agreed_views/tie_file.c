@@ -45,7 +45,7 @@ static void agreed(void *context, uint64_t epoch, const struct cv_proposal *prop
                    (struct letter){
                        .kind = ENTRY, .from = me, .to = other, .epoch = epoch, .number = cv_disk_paxos_pack(proposal)},
                    true);
-    cv_agreed_views_agreed(&node->assembly, epoch, proposal, world_clock_of(node));
+    cv_agreed_views_agreed(&node->views, epoch, proposal, world_clock_of(node));
 }
 
 void tie_hear(struct node *node, const struct letter *letter)
@@ -59,21 +59,21 @@ void tie_hear(struct node *node, const struct letter *letter)
 
 static void refused(void *context)
 {
-    cv_agreed_views_refused(&((struct node *)context)->assembly);
+    cv_agreed_views_refused(&((struct node *)context)->views);
 }
 
 static void stirred(void *context)
 {
     struct node *node = context;
     if (node->world->sabotage != WRITING_UNSEEN)
-        cv_grants_lend(&node->assembly.grants, node->tie.other, node->tie.theirs.lease, world_clock_of(node));
+        cv_grants_lend(&node->views.grants, node->tie.other, node->tie.theirs.lease, world_clock_of(node));
 }
 
 static void renewed(void *context, uint64_t asked_us)
 {
     struct node *node = context;
     if (node->world->sabotage == RENEWED_OUTSIDE ||
-        cv_grants_ask(&node->assembly.grants, node->roster.me, node->assembly.view.epoch, node->lease.terms,
+        cv_grants_ask(&node->views.grants, node->roster.me, node->views.view.epoch, node->lease.terms,
                       world_clock_of(node)))
         world_granted(node, CV_DISK_PAXOS_VOTER, asked_us, node->lease.terms.length_us);
 }
@@ -108,7 +108,7 @@ static void write_block(struct node *node)
     memcpy(world->old_file[me], world->file[me], sizeof world->file[me]);
     memcpy(world->file[me], node->errand.bytes, sizeof world->file[me]);
     node->errand.wrote = true;
-    if (world->sabotage == RENEWED_UNREAD && node->assembly.view.epoch == node->tie.mine.epoch &&
+    if (world->sabotage == RENEWED_UNREAD && node->views.view.epoch == node->tie.mine.epoch &&
         node->tie.step == CV_DISK_PAXOS_PROMISE && cv_set_has(node->tie.mine.entry.members, me))
         world_granted(node, CV_DISK_PAXOS_VOTER, node->tie.asked_us, node->lease.terms.length_us);
 }
@@ -152,7 +152,7 @@ void tie_step(struct node *node)
 static bool is_free(const struct node *node)
 {
     return node->world->sabotage == RENEWED_OUTSIDE ||
-           !cv_grants_left(&node->assembly.grants, cv_set_of(node->tie.other), world_clock_of(node));
+           !cv_grants_left(&node->views.grants, cv_set_of(node->tie.other), world_clock_of(node));
 }
 
 bool tie_propose(struct node *node, const struct cv_proposal *proposal)

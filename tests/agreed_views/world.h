@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A group in virtual time: the assembly and the leases as they are, under a log that is simply agreed, links that
+ * A group in virtual time: the views and the leases as they are, under a log that is simply agreed, links that
  * delay, lose and break, clocks that drift, nodes that stop, die and return, join and leave; a place that somebody has
  * left is taken again. One lock, which nodes take when they may.
  *
@@ -64,7 +64,7 @@ struct letter {
 struct node {
     struct world *world;
     struct cv_roster roster;
-    struct cv_agreed_views assembly;
+    struct cv_agreed_views views;
     struct cv_lease lease;
     uint64_t lease_end_us; /* its own time */
     double rate;           /* of its clock */
