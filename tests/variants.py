@@ -43,7 +43,7 @@ ALGORITHMS = {
     "election/peterson": ("cv_peterson", CALM),
     "election/wireless": ("cv_wireless", ["-n 3 --graph line", "-n 3 --graph ring", "-n 4 --graph line"]),
     "mutex/central": ("cv_central", ["-n 3 --entries 2", "-n 3 --inside 1", "-n 4 --entries 2"]),
-    "mutex/token_ring": ("cv_token_ring", CALM),
+    "mutex/token_ring": ("cv_token_ring", [*CALM, "-n 3 --set regenerate=5 --crashes 1"]),
     "mutex/ricart_agrawala": ("cv_ricart_agrawala", ["-n 3", "-n 3 --unordered", "-n 4 --ask 1,2"]),
     "mutex/lamport": ("cv_lamport", TWO_ASK),
     "mutex/maekawa_plain": ("cv_maekawa_plain", TWO_ASK),
