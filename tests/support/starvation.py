@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Tests of things that take time, on a machine that has other work.
 
-A node that the kernel keeps off the processor for as long as a lease loses what it holds, and is right to. A test that
-failed while that happened to one of its processes has shown nothing, so it is run again, with longer leases. The kernel
-counts how long each process waited for a processor; without such evidence a failure is a failure at once.
+A node that the kernel keeps off the processor, or lets wait for its disk, for as long as a lease loses what it holds, and
+is right to. A test that failed while that happened has shown nothing, so it is run again, with longer leases. The kernel
+counts how long each thread waited for a processor, and how long anything on the machine waited for a disk; without such
+evidence a failure is a failure at once.
 """
 
 import os
@@ -47,11 +48,24 @@ def descendants(pid):
 
 
 def waited(pid):
-    """Seconds that a process has waited for a processor so far."""
+    """Seconds that each thread of a process has waited for a processor so far."""
+    found = {}
     try:
-        return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            text = pathlib.Path(f"/proc/{pid}/task/{thread}/schedstat").read_text(encoding="ascii")
+            found[thread] = int(text.split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
-        return None
+        pass  # it has gone meanwhile
+    return found
+
+
+def waited_for_disks():
+    """Seconds in which anything on this machine waited for a disk so far; nothing, where the kernel does not count them."""
+    try:
+        some = pathlib.Path("/proc/pressure/io").read_text(encoding="ascii").splitlines()[0]
+        return {"disks": int(some.rpartition("=")[2]) / 1e6}
+    except (OSError, ValueError, IndexError):
+        return {}
 
 
 class Watch:
@@ -64,11 +78,11 @@ class Watch:
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def look(self):
+        seen = waited_for_disks()
         for pid in descendants(os.getpid()):
-            now = waited(pid)
-            if now is not None:
-                self.worst = max(self.worst, now - self.before.get(pid, now))
-                self.before[pid] = now
+            seen |= waited(pid)
+        self.worst = max([self.worst, *(now - self.before.get(which, now) for which, now in seen.items())])
+        self.before |= seen
 
     def run(self):
         while True:
@@ -92,7 +106,7 @@ class Watch:
 
 
 def attempt(test, *arguments):
-    """Why a test failed, or None; and whether it was denied the processor."""
+    """Why a test failed, or None; and whether it was denied the processor, or a disk."""
     with Watch() as watch:
         try:
             test(*arguments)
@@ -133,7 +147,7 @@ def run(test, *arguments, name=None, failures=None):
             break
         if failures is not None:
             del failures[known:]
-        print(f"again {name}: it had to wait for the processor when this happened: {told}", flush=True)
+        print(f"again {name}: it had to wait for the processor or a disk when this happened: {told}", flush=True)
         await_calm()
     if failures is not None and len(failures) == known:
         failures.append(f"{name}: {told}")  # by an exception
