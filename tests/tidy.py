@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import rooms  # noqa: E402  pylint: disable=wrong-import-position
 
 # Which rooms a room may include, besides itself and the public headers. Dependencies point one way.
 ROOMS = {
@@ -81,6 +83,7 @@ class File:
 
 class Tree:
     def __init__(self, root):
+        self.root = root
         self.files = {}
         for path in sorted(listing(root)):
             data = (root / path).read_bytes()
@@ -313,8 +316,33 @@ def transcribed(tree):
             yield file.path, 1, f"no golden transcript tests/trace/{file.stem}.txt"
 
 
+def pictured(tree):
+    """The picture and the table of the rooms show today's includes."""
+    if rooms.PICTURE not in tree.files:
+        return
+    anew = "scripts/rooms.py --rewrite writes it anew"
+    try:
+        if rooms.picture(tree.root) != tree.text(rooms.PICTURE):
+            yield rooms.PICTURE, 1, f"the includes are others today: {anew}"
+        if "\n".join(rooms.table(tree.root)) not in tree.text(rooms.PAGE):
+            yield rooms.PAGE, 1, f"the table of rooms is another today: {anew}"
+    except ValueError as unknown:
+        yield rooms.PICTURE, 1, str(unknown)
+
+
+def inside(tree):
+    """The files that docs/inside.md names exist, and so do their functions: `core/error.c`, `core/error.c:cv_strerror`."""
+    for number, line in enumerate(tree.text(rooms.PAGE).split("\n"), 1):
+        for path, name in re.findall(r"`((?:[\w.-]+/)+[\w.-]*\.\w+)(?::(\w+))?`", line):
+            file = tree.files.get(path) or tree.files.get(f"src/{path}")
+            if not file:
+                yield rooms.PAGE, number, f"{path}: no such file"
+            elif name and not re.search(rf"(?m)^(?:[a-zA-Z].*|#define )\b{name}\b", file.text):
+                yield rooms.PAGE, number, f"{path} defines no {name}"
+
+
 RULES = [algorithm_includes, room_includes, inner_includes, header_cycles, base_names, global_names, library_includes, licence, columns, tabs, trailing_space, file_length,
-         function_length, unfinished, machine_paths, built, registered, documented, transcribed]
+         function_length, unfinished, machine_paths, built, registered, documented, transcribed, pictured, inside]
 
 
 def check(root):
@@ -349,6 +377,7 @@ GOOD = {
     "tests/meson.build": LISTED.replace("'a.c'", "'a'"),
     "tests/unit/a.c": SPDX + '#include "sim/a.h"\n',
     "docs/synchronizers/alpha.md": "Alpha.\n",
+    "docs/inside.md": "See `algorithm/synchronizer/alpha.c:cv_alpha`, `docs/synchronizers/alpha.md`.\n",
     "docs/elections/bully.md": "mktemp /tmp/XXXXXX, see https://example.org/home/page\n",
     "scenarios/one.scenario": "held: bully\n",
     "scenarios/meson.build": LISTED.replace("'a.c'", "'one.scenario', 'two.scenario'"),
@@ -402,6 +431,9 @@ BAD = [
     (registered, {"src/algorithm/registry.c": SPDX}),
     (documented, {"docs/elections/bully.md": None, "docs/elections/bull.md": "Bull.\n"}),
     (transcribed, {"scenarios/two.scenario": "held: bully\n"}),
+    (pictured, {"docs/pictures/rooms.svg": "<svg/>\n"}),
+    (inside, {"docs/inside.md": "see `core/b.c`\n"}),
+    (inside, {"docs/inside.md": "see `core/a.c:g`\n"}),
 ]
 
 
