@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/options.h"
 #include "client/line.h"
 #include "resp/resp.h"
 
@@ -17,6 +18,29 @@ struct ask {
     size_t used, room, taken;
     struct cv_resp_writer out;
 };
+
+/* The rows of the options that say which server is asked, and what to prove oneself with; `member` of the command's
+ * request is a struct conclave_options. */
+#define ASK_SERVER_ROWS(request, member)                                                                               \
+    {"server", "LIST", OPTION_TEXT, offsetof(request, member.servers),                                                 \
+     .help = "host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)"},             \
+        {"key", "FILE", OPTION_TEXT, offsetof(request, member.key),                                                    \
+         .help = "made by conclave keygen; with it servers are spoken to by TLS ($CONCLAVE_KEY)"},                     \
+        {"tls-ca", "FILE", OPTION_TEXT, offsetof(request, member.tls_ca),                                              \
+         .help = "the same by certificates: who signs the servers' ($CONCLAVE_TLS_CA)"},                               \
+        {"tls-certificate", "FILE", OPTION_TEXT, offsetof(request, member.tls_certificate),                            \
+         .help = "one's own certificate ($CONCLAVE_TLS_CERTIFICATE)"},                                                 \
+    {                                                                                                                  \
+        "tls-private-key", "FILE", OPTION_TEXT, offsetof(request, member.tls_private_key),                             \
+            .help = "and its private key ($CONCLAVE_TLS_PRIVATE_KEY)"                                                  \
+    }
+
+/* The same for commands that ask one of the members, whose address is in `member`, a const char *. */
+#define ASK_ADDRESS_ROW(request, member, who)                                                                          \
+    {                                                                                                                  \
+        "server", "ADDRESS", OPTION_TEXT, offsetof(request, member),                                                   \
+            .help = who ", or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)"                        \
+    }
 
 /* What all that are opened from now on prove themselves with. 0, or CV_EINPUT with a complaint. */
 int ask_with(const struct conclave_options *options, struct cv_complaint *complaint);

@@ -51,7 +51,7 @@ void *command_allocate(size_t size)
     return block;
 }
 
-void command_write_word(FILE *out, const char *word)
+static void write_word(FILE *out, const char *word)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
     if (*word && word[strspn(word, safe)] == '\0') {
@@ -62,6 +62,36 @@ void command_write_word(FILE *out, const char *word)
     for (; *word; word++)
         fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, out);
     putc('\'', out);
+}
+
+/* Is the word that option, with or without its value? */
+static bool is_option(const char *word, const char *option)
+{
+    const size_t length = strlen(option);
+    return strncmp(word, option, length) == 0 && (word[length] == '=' || !word[length]);
+}
+
+char *command_repeat(const char *name, int argc, char **argv, const char *const *without)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "conclave %s", name);
+    for (int i = 1; i < argc; i++) {
+        const char *const *left_out = without;
+        while (left_out && *left_out && !is_option(argv[i], *left_out))
+            left_out++;
+        if (left_out && *left_out) {
+            i += !strchr(argv[i], '=');
+            continue;
+        }
+        putc(' ', out);
+        write_word(out, argv[i]);
+    }
+    fclose(out);
+    return text;
 }
 
 int command_exit_code(enum cv_verdict verdict)

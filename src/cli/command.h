@@ -8,39 +8,45 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/options.h"
 #include "core/error.h"
 #include "property/property.h"
 
 /* Exit codes: a run held, was violated; wrong usage, or nothing can be said; a node that has no place in its group. */
 enum { EXIT_HELD = 0, EXIT_VIOLATED = 1, EXIT_UNKNOWN = 2, EXIT_OUTSIDE = 3 };
 
+/* A row of the table in main.c. */
 struct command {
-    const char *name;
+    const struct options *options; /* its name, too */
     const char *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 
-int command_check(int argc, char **argv);
-int command_cluster(int argc, char **argv);
-int command_compare(int argc, char **argv);
-int command_demo(int argc, char **argv);
-int command_doctor(int argc, char **argv);
-int command_elect(int argc, char **argv);
-int command_join(int argc, char **argv);
-int command_judge(int argc, char **argv);
-int command_keygen(int argc, char **argv);
-int command_leave(int argc, char **argv);
-int command_list(int argc, char **argv);
-int command_lock(int argc, char **argv);
-int command_node(int argc, char **argv);
-int command_set(int argc, char **argv);
-int command_sim(int argc, char **argv);
-int command_recover(int argc, char **argv);
-int command_replace(int argc, char **argv);
-int command_scenario(int argc, char **argv);
-int command_status(int argc, char **argv);
-int command_step_down(int argc, char **argv);
-int command_tour(int argc, char **argv);
+#define COMMAND(name)                                                                                                  \
+    int command_##name(int argc, char **argv);                                                                         \
+    extern const struct options name##_options
+COMMAND(check);
+COMMAND(cluster);
+COMMAND(compare);
+COMMAND(demo);
+COMMAND(doctor);
+COMMAND(elect);
+COMMAND(join);
+COMMAND(judge);
+COMMAND(keygen);
+COMMAND(leave);
+COMMAND(list);
+COMMAND(lock);
+COMMAND(node);
+COMMAND(recover);
+COMMAND(replace);
+COMMAND(scenario);
+COMMAND(set);
+COMMAND(sim);
+COMMAND(status);
+COMMAND(step_down);
+COMMAND(tour);
+#undef COMMAND
 
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */
 int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -50,8 +56,9 @@ _Noreturn void command_out_of_memory(void);
 /* The same for libraries that would not survive it. */
 void *command_allocate(size_t size);
 
-/* Writes a word as a shell reads it. */
-void command_write_word(FILE *out, const char *word);
+/* "conclave NAME" and its words as a shell reads them, but for the options in `without` and their values. To be freed;
+ * NULL if memory is out. */
+char *command_repeat(const char *name, int argc, char **argv, const char *const *without);
 
 int command_exit_code(enum cv_verdict verdict);
 

@@ -4,30 +4,50 @@
 
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "show/json.h"
+
+#define COMMAND(name, summary)                                                                                         \
+    {                                                                                                                  \
+        &name##_options, summary, command_##name                                                                       \
+    }
 
 static const struct command commands[] = {
-    {"list", "the algorithms: what they assume, promise and cost", command_list},
-    {"sim", "run an algorithm in the simulator", command_sim},
-    {"check", "try every order of events of a small group", command_check},
-    {"compare", "the texts' comparison tables, measured", command_compare},
-    {"scenario", "replay an example of the texts", command_scenario},
-    {"node", "serve locks and elections, alone or as a member of a group", command_node},
-    {"lock", "run a command while a lock is held", command_lock},
-    {"elect", "run a command while this process leads, or watch who does", command_elect},
-    {"keygen", "make keys for a cluster and its clients", command_keygen},
-    {"cluster", "start nodes on this machine, to try things out", command_cluster},
-    {"status", "show a cluster: members, locks, messages", command_status},
-    {"doctor", "explain what is wrong with a cluster, and what to do", command_doctor},
-    {"join", "add a member to a running group", command_join},
-    {"leave", "take a member out of a running group", command_leave},
-    {"recover", "go on with one member of a group that has lost its majority", command_recover},
-    {"replace", "make a machine that has lost its directory a new member", command_replace},
-    {"set", "change what a running group has agreed on", command_set},
-    {"step-down", "have another node coordinate", command_step_down},
-    {"judge", "judge what live nodes have recorded", command_judge},
-    {"demo", "five processes elect, fail over and take turns", command_demo},
-    {"tour", "a short tour of the texts' examples", command_tour},
+    COMMAND(list, "the algorithms: what they assume, promise and cost"),
+    COMMAND(sim, "run an algorithm in the simulator"),
+    COMMAND(check, "try every order of events of a small group"),
+    COMMAND(compare, "the texts' comparison tables, measured"),
+    COMMAND(scenario, "replay an example of the texts"),
+    COMMAND(node, "serve locks and elections, alone or as a member of a group"),
+    COMMAND(lock, "run a command while a lock is held"),
+    COMMAND(elect, "run a command while this process leads, or watch who does"),
+    COMMAND(keygen, "make keys for a cluster and its clients"),
+    COMMAND(cluster, "start nodes on this machine, to try things out"),
+    COMMAND(status, "show a cluster: members, locks, messages"),
+    COMMAND(doctor, "explain what is wrong with a cluster, and what to do"),
+    COMMAND(join, "add a member to a running group"),
+    COMMAND(leave, "take a member out of a running group"),
+    COMMAND(recover, "go on with one member of a group that has lost its majority"),
+    COMMAND(replace, "make a machine that has lost its directory a new member"),
+    COMMAND(set, "change what a running group has agreed on"),
+    COMMAND(step_down, "have another node coordinate"),
+    COMMAND(judge, "judge what live nodes have recorded"),
+    COMMAND(demo, "five processes elect, fail over and take turns"),
+    COMMAND(tour, "a short tour of the texts' examples"),
 };
+
+/* All commands and their options, for programs. */
+static void show_json(void)
+{
+    struct cv_json json = {.out = stdout};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "schema", 1);
+    cv_json_open(&json, "commands", '[');
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        options_json(commands[i].options, commands[i].summary, &json);
+    cv_json_close(&json, ']');
+    cv_json_close(&json, '}');
+    putchar('\n');
+}
 
 static void show_help(FILE *out)
 {
@@ -35,7 +55,7 @@ static void show_help(FILE *out)
           "usage: conclave COMMAND [OPTION...]\n\n",
           out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-10s %s\n", commands[i].options->name, commands[i].summary);
     fputs("  help       this page; conclave COMMAND --help tells more\n\n"
           "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.\n",
           out);
@@ -52,6 +72,10 @@ int main(int argc, char **argv)
         puts("conclave " CONCLAVE_VERSION);
         return command_flush(EXIT_HELD);
     }
+    if (strcmp(name, "help") == 0 && argc > 2 && strcmp(argv[2], "--json") == 0) {
+        show_json();
+        return command_flush(EXIT_HELD);
+    }
     if (strcmp(name, "help") == 0 && argc > 2) {
         static char help[] = "--help";
         name = argv[2];
@@ -63,10 +87,10 @@ int main(int argc, char **argv)
         return command_flush(EXIT_HELD);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(name, commands[i].name) == 0)
+        if (strcmp(name, commands[i].options->name) == 0)
             return command_flush(commands[i].run(argc - 1, argv + 1));
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        nearest_offer(&nearest, commands[i].name);
+        nearest_offer(&nearest, commands[i].options->name);
     return command_refuse("%s: no such command%s; see conclave help", name, nearest_question(&nearest, "").text);
 }

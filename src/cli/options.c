@@ -2,83 +2,272 @@
 #include "cli/options.h"
 
 #include <assert.h>
-#include <stdio.h>
+#include <getopt.h>
 #include <string.h>
 
+#include "cli/command.h"
 #include "cli/nearest.h"
 #include "core/parse.h"
+#include "core/scenario/plan.h"
+#include "show/json.h"
 
-/* From the first word on: a scenario reads several lines of options, one after the other. */
-void options_begin(struct options *options)
+/* ---- reading ---- */
+
+#define FIRST 256 /* getopt's number of the first row */
+
+struct reader {
+    const struct options *options;
+    int argc;
+    char **argv;
+    struct option table[OPTIONS_MOST + 2];
+    char letters[2 * OPTIONS_MOST + 8];
+    bool given[OPTIONS_MOST];
+    struct cv_complaint *complaint;
+};
+
+/* getopt's tables. It begins with the first word: a scenario reads several lines of options, one after the other. */
+static void begin(struct reader *reader)
 {
-    memset(options->given, 0, sizeof options->given);
+    size_t count = 0;
+    char *letters = reader->letters;
+    letters = stpcpy(letters, reader->options->runs_command ? "-:h" : ":h");
+    for (const struct option_row *row = reader->options->rows; row->help; row++) {
+        const size_t index = (size_t)(row - reader->options->rows);
+        assert(index < OPTIONS_MOST);
+        if (!row->name)
+            continue;
+        const int has = row->argument ? required_argument : no_argument;
+        reader->table[count++] = (struct option){row->name, has, NULL, FIRST + (int)index};
+        if (row->letter)
+            letters += sprintf(letters, "%c%s", row->letter, row->argument ? ":" : "");
+    }
+    reader->table[count] = (struct option){"help", no_argument, NULL, 'h'};
     optind = 0;
     opterr = 0;
 }
 
-const char *options_written(const struct options *options)
+/* The option at hand as it was written, with its value if that is in the same word. */
+static char **written(const struct reader *reader)
 {
-    const char *last = options->argv[optind - 1];
-    return optarg && optarg == last ? options->argv[optind - 2] : last;
+    char **last = &reader->argv[optind - 1];
+    return optarg && optarg == *last ? last - 1 : last;
 }
 
-struct options_text options_wrong(const struct option *table, int stopped, const char *word)
+/* What is wrong with the word at which getopt stopped, returning '?' or ':'. */
+static int refuse(const struct reader *reader, int stopped)
 {
-    struct options_text wrong = {"expected a value"};
-    if (stopped == ':')
-        return wrong;
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    struct nearest nearest = nearest_to(strncmp(name, "--", 2) == 0 ? name + 2 : name);
-    for (const struct option *it = table; it->name; it++)
-        nearest_offer(&nearest, it->name);
-    snprintf(wrong.text, sizeof wrong.text, "no such option%s", nearest_question(&nearest, "--").text);
-    return wrong;
-}
-
-/* What getopt stopped at, when it returned '?' or ':'. */
-static int refuse(const struct options *options, int option, struct cv_complaint *complaint)
-{
-    const char *word = options->argv[optind - 1];
+    const char *word = reader->argv[optind - 1], *command = reader->options->name;
     const bool is_long = strncmp(word, "--", 2) == 0;
-    if (option == ':')
-        cv_complain(complaint, "%s: expected a value", cv_brief(word).text);
-    else if (is_long && optopt)
-        cv_complain(complaint, "%s: expected no value", cv_brief(word).text);
+    char see[80] = "";
+    if (reader->options->lenient)
+        snprintf(see, sizeof see, "; see conclave %s --help", command);
+    if (stopped == ':')
+        return cv_complain(reader->complaint, "%s: expected a value%s", cv_brief(word).text, see);
+    if (is_long && optopt)
+        return cv_complain(reader->complaint, "%s: expected no value%s", cv_brief(word).text, see);
+    char name[64] = "";
+    if (is_long)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    struct nearest nearest = nearest_to(name);
+    for (const struct option *it = reader->table; it->name; it++)
+        nearest_offer(&nearest, it->name);
+    return cv_complain(reader->complaint, "%s: no such option%s; see conclave %s --help",
+                       is_long ? cv_brief(word).text : cv_brief((char[3]){'-', (char)optopt, '\0'}).text,
+                       nearest_question(&nearest, "--").text, command);
+}
+
+static int take_number(const struct reader *reader, const struct option_row *row, void *field)
+{
+    uint64_t number;
+    if (!cv_parse_number(cv_text(optarg), row->most, &number) || number < row->least)
+        return cv_complain(reader->complaint, "--%s %s: expected a number of %llu..%llu", row->name,
+                           cv_brief(optarg).text, (unsigned long long)row->least, (unsigned long long)row->most);
+    if (row->kind == OPTION_NUMBER)
+        *(uint64_t *)field = number;
     else
-        cv_complain(complaint, "%s: %s; see conclave %s --help",
-                    is_long ? cv_brief(word).text : cv_brief((char[3]){'-', (char)optopt, '\0'}).text,
-                    options_wrong(options->table, option, is_long ? word : "").text, options->command);
-    return OPTIONS_WRONG;
+        *(uint32_t *)field = (uint32_t)number;
+    return 0;
 }
 
-/* Its long name; one with a letter need not be written out. */
-static const char *name_of(const struct options *options, int option)
+static int take(const struct reader *reader, const struct option_row *row, void *request)
 {
-    const struct option *it = options->table;
-    while (it->val != option)
-        it++;
-    return it->name;
+    void *field = (char *)request + row->offset;
+    switch (row->kind) {
+    case OPTION_SWITCH:
+        *(bool *)field = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)field = optarg;
+        return 0;
+    case OPTION_WORDS:
+        return cv_words_add(field, optarg);
+    case OPTION_NUMBER:
+    case OPTION_NUMBER32:
+        return take_number(reader, row, field);
+    default:
+        return row->take(request, optarg, reader->complaint);
+    }
 }
 
-int options_next(struct options *options, struct cv_complaint *complaint)
+/* Refuses what a script should not write. */
+static int check_written(struct reader *reader, const struct option_row *row, bool by_name)
 {
-    int which = -1;
-    const int option = getopt_long(options->argc, options->argv, options->letters, options->table, &which);
-    if (option == -1)
-        return OPTIONS_END;
-    if (option == '?' || option == ':')
-        return refuse(options, option, complaint);
-    assert(option < OPTIONS_MOST);
-    const char *name = name_of(options, option);
-    if (which >= 0 && strcspn(options_written(options), "=") != strlen(name) + 2) {
-        cv_complain(complaint, "%s: expected --%s, written out", cv_brief(options_written(options)).text, name);
-        return OPTIONS_WRONG;
+    const char *word = *written(reader);
+    bool *given = &reader->given[row - reader->options->rows];
+    if (reader->options->lenient)
+        return 0;
+    if (by_name && strcspn(word, "=") != strlen(row->name) + 2)
+        return cv_complain(reader->complaint, "%s: expected --%s, written out", cv_brief(word).text, row->name);
+    if (*given && optarg && !row->repeats && row->kind != OPTION_WORDS)
+        return cv_complain(reader->complaint, "--%s %s: given twice; expected one value", row->name,
+                           cv_brief(optarg).text);
+    *given = true;
+    return 0;
+}
+
+static const struct option_row *row_of(const struct options *options, int number)
+{
+    const struct option_row *row = options->rows;
+    if (number >= FIRST)
+        return row + (number - FIRST);
+    while (row->letter != number)
+        row++;
+    return row;
+}
+
+int options_read(const struct options *options, int argc, char **argv, void *request, struct cv_complaint *complaint)
+{
+    struct reader reader = {.options = options, .argc = argc, .argv = argv, .complaint = complaint};
+    const char **first_word = options->runs_command ? request : NULL;
+    bool help = false;
+    begin(&reader);
+    for (;;) {
+        int which = -1, error = 0;
+        const int number = getopt_long(argc, argv, reader.letters, reader.table, &which);
+        if (number == -1)
+            return help ? OPTIONS_HELP : optind;
+        if (number == 1 && *first_word)
+            return help ? OPTIONS_HELP : --optind;
+        if (number == 1) {
+            *first_word = optarg;
+            continue;
+        }
+        if (number == '?' || number == ':')
+            return refuse(&reader, number);
+        if (number == 'h') {
+            if (options->lenient)
+                return OPTIONS_HELP;
+            help = true;
+            continue;
+        }
+        const struct option_row *row = row_of(options, number);
+        error = check_written(&reader, row, which >= 0);
+        if (!error)
+            error = take(&reader, row, request);
+        if (error)
+            return error;
+        char **words = written(&reader);
+        if (options->note)
+            options->note(request, row, words, (int)(&argv[optind] - words));
     }
-    if (options->given[option] && optarg && !(options->repeats && options->repeats(option))) {
-        cv_complain(complaint, "--%s %s: given twice; expected one value", name, cv_brief(optarg).text);
-        return OPTIONS_WRONG;
+}
+
+int options_take(const struct options *options, int argc, char **argv, void *request, int *code)
+{
+    struct cv_complaint complaint = {{0}};
+    const int next = options_read(options, argc, argv, request, &complaint);
+    if (next == OPTIONS_HELP) {
+        options_help(options, stdout);
+        *code = EXIT_HELD;
     }
-    options->given[option] = true;
-    return option;
+    if (next < 0)
+        *code = command_fail(next, &complaint);
+    if (next > 0 && next < argc && options->no_words) {
+        *code = command_refuse("%s: expected no argument; see conclave %s --help", argv[next], options->name);
+        return 0;
+    }
+    return next > 0 ? next : 0;
+}
+
+/* ---- the page ---- */
+
+#define TEXT_COLUMN 27u
+#define LAST_COLUMN 112u
+
+/* Fills lines from `column` on. A line break in the text is kept, and so is a line that begins with a space. */
+static void fill(FILE *out, const char *text, size_t column)
+{
+    size_t at = column;
+    while (*text) {
+        const size_t length = strcspn(text, at == column && *text == ' ' ? "\n" : " \n");
+        if (at > column && at + 1 + length > LAST_COLUMN) {
+            fprintf(out, "\n%*s", (int)column, "");
+            at = column;
+        }
+        at += (size_t)fprintf(out, "%s%.*s", at > column ? " " : "", (int)length, text);
+        text += length;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", (int)column, "");
+            at = column;
+        }
+        text += *text != '\0';
+    }
+    putc('\n', out);
+}
+
+static void show_row(FILE *out, const struct option_row *row)
+{
+    if (!row->name) {
+        fprintf(out, "%s\n", row->help);
+        return;
+    }
+    size_t used = (size_t)(row->letter ? fprintf(out, "  -%c, ", row->letter) : fprintf(out, "%6s", ""));
+    used += (size_t)fprintf(out, "--%s%s%s", row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+    if (used + 1 > TEXT_COLUMN)
+        fprintf(out, "\n%*s", (int)TEXT_COLUMN, "");
+    else
+        fprintf(out, "%*s", (int)(TEXT_COLUMN - used), "");
+    fill(out, row->help, TEXT_COLUMN);
+}
+
+void options_help(const struct options *options, FILE *out)
+{
+    const char *before = "usage: ";
+    for (const char *line = options->usage, *end; line; line = *end ? end + 1 : NULL) {
+        end = line + strcspn(line, "\n");
+        fprintf(out, "%sconclave %s%s%.*s\n", before, options->name, end > line ? " " : "", (int)(end - line), line);
+        before = "       ";
+    }
+    putc('\n', out);
+    fill(out, options->about, 0);
+    putc('\n', out);
+    for (const struct option_row *row = options->rows; row->help; row++)
+        show_row(out, row);
+    show_row(out, &(struct option_row){.name = "help", .letter = 'h', .help = "this page"});
+    if (options->more) {
+        putc('\n', out);
+        fill(out, options->more, 0);
+    }
+}
+
+void options_json(const struct options *options, const char *summary, struct cv_json *json)
+{
+    cv_json_open(json, NULL, '{');
+    cv_json_text(json, "name", options->name);
+    cv_json_text(json, "summary", summary);
+    cv_json_text(json, "usage", options->usage);
+    cv_json_open(json, "options", '[');
+    for (const struct option_row *row = options->rows; row->help; row++) {
+        if (!row->name)
+            continue;
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", row->name);
+        cv_json_text(json, "letter", row->letter ? (char[2]){row->letter, '\0'} : NULL);
+        cv_json_text(json, "argument", row->argument);
+        cv_json_truth(json, "repeatable", row->repeats || row->kind == OPTION_WORDS);
+        cv_json_text(json, "help", row->help);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+    cv_json_close(json, '}');
 }

@@ -1,44 +1,84 @@
 // SPDX-License-Identifier: MIT
 /*
- * Options as scripts may rely on them: none shortened, since a script outlives what is unambiguous today; none with two
- * values; and whatever is wrong is told in one line that names it.
+ * A command's options are one table. The reader, --help, `conclave help --json`, the shell's completion and the test of
+ * the manual pages all go by it: a new option is a new row.
+ *
+ * Scripts rely on options. So the reader takes no shortened name, since a script outlives what is unambiguous today, and
+ * no option with two values. Whatever is wrong is told in one line that names it.
  */
 #ifndef CONCLAVE_CLI_OPTIONS_H
 #define CONCLAVE_CLI_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "core/error.h"
 
-#define OPTIONS_FIRST 256 /* the number of the first option that has no letter */
-#define OPTIONS_MOST 320
+#define OPTIONS_MOST 64 /* rows of a table */
 
-enum { OPTIONS_END = -1, OPTIONS_WRONG = -2 };
+enum option_kind {
+    OPTION_TITLE,    /* no option: `help` is a title above the rows that follow */
+    OPTION_SWITCH,   /* a bool, made true */
+    OPTION_TEXT,     /* a const char *: the value */
+    OPTION_WORDS,    /* a struct cv_words: all values, in order */
+    OPTION_NUMBER,   /* a uint64_t of least..most */
+    OPTION_NUMBER32, /* a uint32_t of least..most */
+    OPTION_TAKE      /* take() reads it */
+};
 
+struct option_row {
+    const char *name;     /* without the dashes; NULL for a title */
+    const char *argument; /* what help calls it; NULL: the option takes none */
+    enum option_kind kind;
+    size_t offset;    /* of the field that gets the value, in the command's request */
+    const char *help; /* on as many lines as it takes; NULL ends the table */
+    int (*take)(void *request, const char *value, struct cv_complaint *complaint); /* 0 or an error */
+    uint64_t least;                                                                /* of a number */
+    uint64_t most;                                                                 /* of a number */
+    char letter;                                                                   /* -n; 0: there is none */
+    bool repeats; /* may be given several times; OPTION_WORDS always may */
+    bool how;     /* says how to run or what to show, not what is run */
+    bool writes;  /* names a file that is written */
+};
+
+/* A command's options, and the page that tells of them. -h and --help need no row. */
 struct options {
-    const char *command; /* whose --help is recommended */
-    const char *letters; /* as getopt has them, beginning with ':' */
-    const struct option *table;
-    int argc;
-    char **argv;
-    bool (*repeats)(int option); /* may it have several values? NULL: none may */
-    bool given[OPTIONS_MOST];
+    const char *name;  /* of the command */
+    const char *usage; /* what follows the name, a line for each form */
+    const char *about; /* above the options */
+    const char *more;  /* below them, or NULL */
+    const struct option_row *rows;
+    /* Takes no words besides options. */
+    bool no_words;
+    /* Takes shortened names, and of several values the last. */
+    bool lenient;
+    /* The request begins with a const char *, which gets the first word. The second begins a command with options of its
+     * own. */
+    bool runs_command;
+    /* Is told of every option as it was written, in one word or two; may be NULL. */
+    void (*note)(void *request, const struct option_row *row, char **words, int count);
 };
 
-void options_begin(struct options *options);
+enum { OPTIONS_HELP = 0 };
 
-/* The next option, whose value is `optarg`; OPTIONS_END, and then the words from `optind` on; or OPTIONS_WRONG. */
-int options_next(struct options *options, struct cv_complaint *complaint);
+/*
+ * Fills in the request. Returns the index of the first word that is no option, from 1 on, with the other words after it;
+ * OPTIONS_HELP if help is asked for; or an error.
+ */
+int options_read(const struct options *options, int argc, char **argv, void *request, struct cv_complaint *complaint);
 
-struct options_text {
-    char text[128];
-};
+/* Prints the page. */
+void options_help(const struct options *options, FILE *out);
 
-/* What is wrong with the word at which getopt stopped, returning '?' or ':'. */
-struct options_text options_wrong(const struct option *table, int stopped, const char *word);
+/*
+ * For commands that end with a line on stderr: as options_read(), but tells what is wrong and shows the page itself. The
+ * index, or 0 to end with that exit code.
+ */
+int options_take(const struct options *options, int argc, char **argv, void *request, int *code);
 
-/* The option at hand as it stands on the command line, with its value if that is in the same word. */
-const char *options_written(const struct options *options);
+struct cv_json;
+void options_json(const struct options *options, const char *summary, struct cv_json *json);
 
 #endif

@@ -2,7 +2,6 @@
 #include "cli/cluster/cluster_command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,26 +12,10 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "core/parse.h"
 
 #define READY_MS 15000
 #define MOST_WORDS 64
-
-static const char help[] =
-    "usage: conclave cluster N [OPTION...]\n\n"
-    "Starts N node processes on this machine and runs until INT or TERM: for trying things out. Clients of node i\n"
-    "connect to port P+i-1 or to DIR/node<i>.sock.\n\n"
-    "  --port P                the first node's port for clients (7700); 0: sockets alone\n"
-    "  --dir DIR               for configurations, sockets and logs (a temporary one)\n"
-    "  --algorithm A           mutual exclusion by this algorithm; PATTERN=A: of names like that; may be repeated "
-    "(central)\n"
-    "  --group raft|static     how the nodes agree on who is there: see conclave-node(1) (raft)\n"
-    "  --election E            the coordinator is elected by this algorithm (bully)\n"
-    "  --set SECTION.KEY=VALUE a setting of all nodes; may be repeated\n"
-    "  --record DIR            each node writes down what happens, as DIR/node<i>.jsonl, for conclave judge\n"
-    "  --restart               starts a node that dies again\n"
-    "  --help                  this page\n";
 
 struct request {
     struct cluster cluster;
@@ -44,124 +27,116 @@ struct request {
 
 /* ---- options ---- */
 
-static int add_rule(struct request *request, const char *text)
+static int take_rule(void *context, const char *text, struct cv_complaint *complaint)
 {
+    struct request *request = context;
     const char *equals = strrchr(text, '='), *name = equals ? equals + 1 : text;
     const struct cv_algorithm *algorithm = cv_algorithm_find(name);
     if (!algorithm || algorithm->problem != CV_MUTEX)
-        return command_refuse("--algorithm %s: expected a mutual exclusion algorithm; see conclave list",
-                              cv_brief(text).text);
+        return cv_complain(complaint, "--algorithm %s: expected a mutual exclusion algorithm; see conclave list",
+                           cv_brief(text).text);
     if (request->rule_count == MOST_WORDS)
-        return command_refuse("--algorithm %s: expected at most %d of them", cv_brief(text).text, MOST_WORDS);
+        return cv_complain(complaint, "--algorithm %s: expected at most %d of them", cv_brief(text).text, MOST_WORDS);
     char *rule = NULL;
     if (asprintf(&rule, "%s%s", equals ? "" : "*=", text) < 0)
-        return command_fail(CV_ENOMEM, NULL);
+        return CV_ENOMEM;
     request->made[request->made_count++] = rule;
     request->rules[request->rule_count++] = rule;
-    return EXIT_HELD;
+    return 0;
 }
 
-static int add_setting(struct request *request, const char *text)
+static int take_setting(void *context, const char *text, struct cv_complaint *complaint)
 {
+    struct request *request = context;
     const char *equals = strchr(text, '='), *dot = strchr(text, '.');
     if (!equals || !dot || dot > equals || request->setting_count == MOST_WORDS)
-        return command_refuse("--set %s: expected SECTION.KEY=VALUE", cv_brief(text).text);
+        return cv_complain(complaint, "--set %s: expected SECTION.KEY=VALUE", cv_brief(text).text);
     request->settings[request->setting_count++] = text;
-    return EXIT_HELD;
+    return 0;
 }
 
-static int set_port(struct request *request, const char *text)
+static int take_port(void *context, const char *text, struct cv_complaint *complaint)
 {
+    struct request *request = context;
     if (cv_parse_number(cv_text(text), 65535 - CV_MAX_MEMBERS, &request->cluster.port))
-        return EXIT_HELD;
-    return command_refuse("--port %s: expected 0, or a port up to %u", cv_brief(text).text, 65535 - CV_MAX_MEMBERS);
+        return 0;
+    return cv_complain(complaint, "--port %s: expected 0, or a port up to %u", cv_brief(text).text,
+                       65535 - CV_MAX_MEMBERS);
 }
 
-static int set_group(struct request *request, const char *text)
+static int take_group(void *context, const char *text, struct cv_complaint *complaint)
 {
+    struct request *request = context;
     request->cluster.group = text;
     if (strcmp(text, "raft") == 0 || strcmp(text, "static") == 0)
-        return EXIT_HELD;
-    return command_refuse("--group %s: expected raft or static", cv_brief(text).text);
+        return 0;
+    return cv_complain(complaint, "--group %s: expected raft or static", cv_brief(text).text);
 }
 
-static int set_election(struct request *request, const char *text)
+static int take_election(void *context, const char *text, struct cv_complaint *complaint)
 {
+    struct request *request = context;
     const struct cv_algorithm *algorithm = cv_algorithm_find(text);
     if (!algorithm || algorithm->problem != CV_ELECTION)
-        return command_refuse("--election %s: expected an election algorithm; see conclave list", cv_brief(text).text);
+        return cv_complain(complaint, "--election %s: expected an election algorithm; see conclave list",
+                           cv_brief(text).text);
     request->cluster.election = text;
-    return EXIT_HELD;
+    return 0;
 }
 
-enum choice { PORT = 256, DIRECTORY, GROUP, ALGORITHM, ELECTION, SET, RECORD, RESTART, HELP };
+#define FIELD(member) offsetof(struct request, member)
 
-static const struct option options[] = {
-    {"port", required_argument, NULL, PORT},
-    {"dir", required_argument, NULL, DIRECTORY},
-    {"group", required_argument, NULL, GROUP},
-    {"algorithm", required_argument, NULL, ALGORITHM},
-    {"election", required_argument, NULL, ELECTION},
-    {"set", required_argument, NULL, SET},
-    {"record", required_argument, NULL, RECORD},
-    {"restart", no_argument, NULL, RESTART},
-    {"help", no_argument, NULL, HELP},
+static const struct option_row rows[] = {
+    {"port", "P", OPTION_TAKE, 0, .help = "the first node's port for clients (7700); 0: sockets alone",
+     .take = take_port},
+    {"dir", "DIR", OPTION_TEXT, FIELD(cluster.directory),
+     .help = "for configurations, sockets and logs (a temporary one)"},
+    {"algorithm", "A", OPTION_TAKE, 0,
+     .help = "mutual exclusion by this algorithm; PATTERN=A: of names like that; may be repeated (central)",
+     .take = take_rule, .repeats = true},
+    {"group", "raft|static", OPTION_TAKE, 0, .help = "how the nodes agree on who is there: see conclave-node(1) (raft)",
+     .take = take_group},
+    {"election", "E", OPTION_TAKE, 0, .help = "the coordinator is elected by this algorithm (bully)",
+     .take = take_election},
+    {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0, .help = "a setting of all nodes; may be repeated",
+     .take = take_setting, .repeats = true},
+    {"record", "DIR", OPTION_TEXT, FIELD(cluster.record),
+     .help = "each node writes down what happens, as DIR/node<i>.jsonl, for conclave judge"},
+    {"restart", NULL, OPTION_SWITCH, FIELD(restarts), .help = "starts a node that dies again"},
     {0},
 };
 
-static int take_option(struct request *request, int option)
-{
-    switch (option) {
-    case PORT:
-        return set_port(request, optarg);
-    case DIRECTORY:
-        request->cluster.directory = optarg;
-        return EXIT_HELD;
-    case ALGORITHM:
-        return add_rule(request, optarg);
-    case GROUP:
-        return set_group(request, optarg);
-    case ELECTION:
-        return set_election(request, optarg);
-    case SET:
-        return add_setting(request, optarg);
-    case RECORD:
-        request->cluster.record = optarg;
-        return EXIT_HELD;
-    default:
-        request->restarts = true;
-        return EXIT_HELD;
-    }
-}
+const struct options cluster_options = {
+    .name = "cluster",
+    .usage = "N [OPTION...]",
+    .about =
+        "Starts N node processes on this machine and runs until INT or TERM: for trying things out. Clients of node "
+        "i connect to port P+i-1 or to DIR/node<i>.sock.",
+    .rows = rows,
+    .lenient = true,
+};
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
+/* False to end with that code. */
+static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     uint64_t count;
-    int code = EXIT_HELD;
-    optind = 1;
-    opterr = 0;
-    for (int option; code == EXIT_HELD && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        if (option == HELP) {
-            fputs(help, stdout);
-            return -1;
-        }
-        if (option == ':' || option == '?')
-            return command_refuse("%s: %s; see conclave cluster --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        code = take_option(request, option);
+    const int next = options_take(&cluster_options, argc, argv, request, code);
+    if (!next)
+        return false;
+    if (argc - next != 1) {
+        *code = command_refuse("%s: expected the number of nodes; see conclave cluster --help",
+                               next < argc ? argv[next + 1] : "cluster");
+        return false;
     }
-    if (code != EXIT_HELD)
-        return code;
-    if (argc - optind != 1)
-        return command_refuse("%s: expected the number of nodes; see conclave cluster --help",
-                              optind < argc ? argv[optind + 1] : "cluster");
-    if (!cv_parse_number(cv_text(argv[optind]), CV_MAX_MEMBERS, &count) || !count)
-        return command_refuse("%s: expected a number of nodes, 1 to %u", cv_brief(argv[optind]).text, CV_MAX_MEMBERS);
+    if (!cv_parse_number(cv_text(argv[next]), CV_MAX_MEMBERS, &count) || !count) {
+        *code = command_refuse("%s: expected a number of nodes, 1 to %u", cv_brief(argv[next]).text, CV_MAX_MEMBERS);
+        return false;
+    }
     request->cluster.count = (uint32_t)count;
     request->cluster.rules = request->rules;
     request->cluster.settings = request->settings;
-    return EXIT_HELD;
+    *code = EXIT_HELD;
+    return true;
 }
 
 /* ---- running ---- */
@@ -242,15 +217,16 @@ int command_cluster(int argc, char **argv)
 {
     struct request request = {.cluster.port = 7700};
     char *temporary = NULL;
-    int code = read_options(&request, argc, argv);
-    if (code == EXIT_HELD && !request.cluster.directory) {
+    int code;
+    const bool runs = read_options(&request, argc, argv, &code);
+    if (runs && !request.cluster.directory) {
         request.cluster.directory = temporary = cluster_make_directory();
         if (!temporary)
             code = command_refuse("no temporary directory can be made; give one with --dir");
     }
-    if (code == EXIT_HELD)
+    if (runs && code == EXIT_HELD)
         code = make_directories(&request.cluster);
-    if (code == EXIT_HELD) {
+    if (runs && code == EXIT_HELD) {
         command_catch_signals();
         code = supervise(&request);
     }
@@ -259,5 +235,5 @@ int command_cluster(int argc, char **argv)
     free(temporary);
     for (uint32_t i = 0; i < request.made_count; i++)
         free(request.made[i]);
-    return code < 0 ? EXIT_HELD : code;
+    return code;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Five real processes elect, lose their leader, elect again, and let five others in one at a time. */
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 #include "cli/cluster/cluster_command.h"
 #include "cli/cluster/status_command.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "core/formula/theory.h"
 #include "core/scenario/plan.h"
 
@@ -22,13 +20,6 @@
 #define HOLD_NS 5000000L
 #define PATIENCE_MS 10000
 #define POLL_MS 5
-
-static const char help[] = "usage: conclave demo [OPTION...]\n\n"
-                           "Starts five node processes on this machine, lets them elect a leader, kills it, and takes "
-                           "a lock from five processes\n"
-                           "at once under each algorithm for mutual exclusion. Takes a few seconds.\n\n"
-                           "  --stay   leaves the cluster running until INT, to try it out\n"
-                           "  --help   this page\n";
 
 /* maekawa-plain is left out: five at once may well deadlock, as its scenario shows. */
 static const char *const algorithms[] = {"central", "central-deny", "token-ring", "ricart-agrawala",
@@ -254,34 +245,40 @@ static int run(struct cluster *cluster, bool stays)
     return code;
 }
 
-enum choice { STAY = 256, HELP };
+struct request {
+    bool stays;
+};
 
-static const struct option options[] = {{"stay", no_argument, NULL, STAY}, {"help", no_argument, NULL, HELP}, {0}};
+static const struct option_row rows[] = {
+    {"stay", NULL, OPTION_SWITCH, offsetof(struct request, stays),
+     .help = "leaves the cluster running until INT, to try it out"},
+    {0},
+};
+
+const struct options demo_options = {
+    .name = "demo",
+    .usage = "[OPTION...]",
+    .about =
+        "Starts five node processes on this machine, lets them elect a leader, kills it, and takes a lock from five "
+        "processes at once under each algorithm for mutual exclusion. Takes a few seconds.",
+    .rows = rows,
+    .no_words = true,
+    .lenient = true,
+};
 
 int command_demo(int argc, char **argv)
 {
     struct cluster cluster = {.count = NODES, .rules = rules};
-    bool stays = false;
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        if (option == HELP) {
-            fputs(help, stdout);
-            return EXIT_HELD;
-        }
-        if (option != STAY)
-            return command_refuse("%s: %s; see conclave demo --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        stays = true;
-    }
-    if (optind < argc)
-        return command_refuse("%s: expected no argument; see conclave demo --help", argv[optind]);
+    struct request request = {0};
+    int code;
+    if (!options_take(&demo_options, argc, argv, &request, &code))
+        return code;
     char *directory = cluster_make_directory();
     if (!directory)
         return command_refuse("no temporary directory can be made; see TMPDIR");
     cluster.directory = directory;
     command_catch_signals();
-    const int code = run(&cluster, stays);
+    code = run(&cluster, request.stays);
     cluster_remove(directory);
     free(directory);
     return code;

@@ -1,61 +1,55 @@
 // SPDX-License-Identifier: MIT
 /* `conclave keygen`: a cluster's key, and the keys of its clients. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
 #include "live/net/loop.h"
 #include "secure/acl.h"
 #include "secure/key.h"
-
-static const char help[] =
-    "usage: conclave keygen FILE\n"
-    "       conclave keygen FILE --client NAME --from CLUSTER_FILE\n\n"
-    "Makes a key: the first way a new one for a cluster, which every node is given; the second way that of a client,\n"
-    "derived from the cluster's. Nodes know it without being told. FILE must not exist, and only you can read it.\n\n"
-    "  --client NAME   the client's name, as [acl NAME] has it: letters, digits, and any of . _ -\n"
-    "  --from FILE     the cluster's key\n"
-    "  --help          this page\n";
-
-static const struct option options[] = {
-    {"client", required_argument, NULL, 'c'},
-    {"from", required_argument, NULL, 'f'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
 
 struct request {
     const char *file, *client, *from;
 };
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
+static const struct option_row rows[] = {
+    {"client", "NAME", OPTION_TEXT, offsetof(struct request, client),
+     .help = "the client's name, as [acl NAME] has it: letters, digits, and any of . _ -"},
+    {"from", "FILE", OPTION_TEXT, offsetof(struct request, from), .help = "the cluster's key"},
+    {0},
+};
+
+const struct options keygen_options = {
+    .name = "keygen",
+    .usage = "FILE\n"
+             "FILE --client NAME --from CLUSTER_FILE",
+    .about = "Makes a key: the first way a new one for a cluster, which every node is given; the second way that of a "
+             "client, derived from the cluster's. Nodes know it without being told. FILE must not exist, and only you "
+             "can read it.",
+    .rows = rows,
+    .lenient = true,
+};
+
+/* False to end with that code. */
+static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return -1;
-        }
-        if (option == ':' || option == '?')
-            return command_refuse("%s: %s; see conclave keygen --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        *(option == 'c' ? &request->client : &request->from) = optarg;
-    }
-    if (argc - optind != 1)
-        return command_refuse("keygen: expected one FILE; see conclave keygen --help");
-    request->file = argv[optind];
-    if (!request->client != !request->from)
-        return command_refuse("%s: expected %s with it", request->client ? "--client" : "--from",
-                              request->client ? "--from" : "--client");
-    if (request->client && (!cv_key_name_good(cv_text(request->client)) || cv_identity_reserved(request->client)))
-        return command_refuse("--client %s: expected 1 to %u letters, digits, '.', '_' or '-', and not cluster, local "
-                              "or anonymous",
-                              cv_brief(request->client).text, CV_KEY_NAME_BYTES);
-    return EXIT_HELD;
+    const int next = options_take(&keygen_options, argc, argv, request, code);
+    if (!next)
+        return false;
+    *code = EXIT_UNKNOWN;
+    request->file = argv[next];
+    if (argc - next != 1)
+        command_refuse("keygen: expected one FILE; see conclave keygen --help");
+    else if (!request->client != !request->from)
+        command_refuse("%s: expected %s with it", request->client ? "--client" : "--from",
+                       request->client ? "--from" : "--client");
+    else if (request->client && (!cv_key_name_good(cv_text(request->client)) || cv_identity_reserved(request->client)))
+        command_refuse("--client %s: expected 1 to %u letters, digits, '.', '_' or '-', and not cluster, local or "
+                       "anonymous",
+                       cv_brief(request->client).text, CV_KEY_NAME_BYTES);
+    else
+        return true;
+    return false;
 }
 
 static int derive(const struct request *request, struct cv_key *key, struct cv_complaint *complaint)
@@ -76,9 +70,9 @@ int command_keygen(int argc, char **argv)
     struct request request = {0};
     struct cv_complaint complaint;
     struct cv_key key;
-    const int code = read_options(&request, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
+    int code;
+    if (!read_options(&request, argc, argv, &code))
+        return code;
     cv_key_forbid_dumps();
     if (cv_heap_begin(EXIT_UNKNOWN))
         command_out_of_memory();

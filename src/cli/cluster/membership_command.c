@@ -1,49 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* `conclave join`, `leave` and `replace`: change who belongs to a running group, and wait until it is so. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/ask.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "core/parse.h"
 
 #define ANSWER_MS 2000
 #define POLL_NS 20000000L
 #define PATIENCE_POLLS 500 /* 10 seconds */
 
-static const char join_help[] =
-    "usage: conclave join [OPTION...] ID=ADDRESS[,ADDRESS...]\n\n"
-    "Adds a member to a running group raft, and waits until all agree on it. ADDRESS is where the other members reach\n"
-    "it, one for each network. Then start it there, with `join = yes` in its configuration. Nobody loses a lock by "
-    "that.\n\n"
-    "  --client ADDRESS   where its clients reach it, for conclave status\n"
-    "  --attribute N      what the election compares before the id (the id)\n"
-    "  --standby          it shall never have a vote\n"
-    "  --server ADDRESS   a member, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --help             this page\n";
-
-static const char leave_help[] =
-    "usage: conclave leave [OPTION...] [ID]\n\n"
-    "Takes a member out of a running group raft for good, dead or alive, and waits until all agree on it: this one, "
-    "or\n"
-    "the one that answers. Its process ends. What its clients hold is theirs until they are told that it is lost.\n\n"
-    "  --server ADDRESS   a member, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --help             this page\n";
-
-static const char replace_help[] =
-    "usage: conclave replace [OPTION...] ID\n\n"
-    "Makes a machine whose directory is lost, or an old copy, a new member of a running group raft, under the same "
-    "id:\n"
-    "the old one leaves, a new one joins. Start the node there with an empty directory, before or after. What the old\n"
-    "one had promised counts no more, so be sure that its directory does not come back.\n\n"
-    "  --server ADDRESS   a member that serves, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --help             this page\n";
-
 struct request {
-    const char *name, *help;
+    const struct options *options;
     const char *servers, *client;
     bool joins, replaces, standby, has_id;
     int64_t directory; /* that is replaced */
@@ -51,16 +21,53 @@ struct request {
     const char *address;
 };
 
-enum choice { CLIENT = 256, ATTRIBUTE, STANDBY, SERVER, HELP };
+#define FIELD(member) offsetof(struct request, member)
 
-static const struct option join_options[] = {
-    {"client", required_argument, NULL, CLIENT}, {"attribute", required_argument, NULL, ATTRIBUTE},
-    {"standby", no_argument, NULL, STANDBY},     {"server", required_argument, NULL, SERVER},
-    {"help", no_argument, NULL, HELP},           {0},
+static const struct option_row join_rows[] = {
+    {"client", "ADDRESS", OPTION_TEXT, FIELD(client), .help = "where its clients reach it, for conclave status"},
+    {"attribute", "N", OPTION_NUMBER, FIELD(attribute), .help = "what the election compares before the id (the id)",
+     .most = UINT32_MAX},
+    {"standby", NULL, OPTION_SWITCH, FIELD(standby), .help = "it shall never have a vote"},
+    ASK_ADDRESS_ROW(struct request, servers, "a member"),
+    {0},
 };
 
-static const struct option leave_options[] = {
-    {"server", required_argument, NULL, SERVER}, {"help", no_argument, NULL, HELP}, {0}};
+static const struct option_row server_rows[] = {
+    ASK_ADDRESS_ROW(struct request, servers, "a member that serves"),
+    {0},
+};
+
+const struct options join_options = {
+    .name = "join",
+    .usage = "[OPTION...] ID=ADDRESS[,ADDRESS...]",
+    .about =
+        "Adds a member to a running group raft, and waits until all agree on it. ADDRESS is where the other members "
+        "reach it, one for each network. Then start it there, with `join = yes` in its configuration. Nobody loses "
+        "a lock by that.",
+    .rows = join_rows,
+    .lenient = true,
+};
+
+const struct options leave_options = {
+    .name = "leave",
+    .usage = "[OPTION...] [ID]",
+    .about =
+        "Takes a member out of a running group raft for good, dead or alive, and waits until all agree on it: this "
+        "one, or the one that answers. Its process ends. What its clients hold is theirs until they are told that "
+        "it is lost.",
+    .rows = server_rows,
+    .lenient = true,
+};
+
+const struct options replace_options = {
+    .name = "replace",
+    .usage = "[OPTION...] ID",
+    .about = "Makes a machine whose directory is lost, or an old copy, a new member of a running group raft, under the "
+             "same id: the old one leaves, a new one joins. Start the node there with an empty directory, before or "
+             "after. What the old one had promised counts no more, so be sure that its directory does not come back.",
+    .rows = server_rows,
+    .lenient = true,
+};
 
 static int read_member(struct request *request, const char *word)
 {
@@ -76,46 +83,24 @@ static int read_member(struct request *request, const char *word)
     return EXIT_HELD;
 }
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
+/* False to end with that code. */
+static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
-    optind = 1;
-    opterr = 0;
+    const char *name = request->options->name;
     request->attribute = UINT64_MAX;
-    for (int option;
-         (option = getopt_long(argc, argv, ":", request->joins ? join_options : leave_options, NULL)) != -1;) {
-        switch (option) {
-        case CLIENT:
-            request->client = optarg;
-            break;
-        case ATTRIBUTE:
-            if (!cv_parse_number(cv_text(optarg), UINT32_MAX, &request->attribute))
-                return command_refuse("--attribute %s: expected a number", cv_brief(optarg).text);
-            break;
-        case STANDBY:
-            request->standby = true;
-            break;
-        case SERVER:
-            request->servers = optarg;
-            break;
-        case HELP:
-            fputs(request->help, stdout);
-            return -1;
-        default:
-            return command_refuse(
-                "%s: %s; see conclave %s --help", argv[optind - 1],
-                options_wrong(request->joins ? join_options : leave_options, option, argv[optind - 1]).text,
-                request->name);
-        }
-    }
+    const int next = options_take(request->options, argc, argv, request, code);
+    if (!next)
+        return false;
     request->servers = ask_servers(request->servers);
-    if (argc - optind > 1 || ((request->joins || request->replaces) && optind == argc))
-        return command_refuse("expected %s; see conclave %s --help",
-                              request->joins      ? "ID=ADDRESS"
-                              : request->replaces ? "one ID"
-                                                  : "one ID at most",
-                              request->name);
-    return optind < argc ? read_member(request, argv[optind]) : EXIT_HELD;
+    if (argc - next > 1 || ((request->joins || request->replaces) && next == argc))
+        *code = command_refuse("expected %s; see conclave %s --help",
+                               request->joins      ? "ID=ADDRESS"
+                               : request->replaces ? "one ID"
+                                                   : "one ID at most",
+                               name);
+    else
+        *code = next < argc ? read_member(request, argv[next]) : EXIT_HELD;
+    return *code == EXIT_HELD;
 }
 
 enum answer { NO, YES, NOT_YET, SILENCE };
@@ -195,9 +180,9 @@ static int change(struct ask *ask, struct request *request)
 static int run(struct request *request, int argc, char **argv)
 {
     struct ask ask;
-    int code = read_options(request, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
+    int code;
+    if (!read_options(request, argc, argv, &code))
+        return code;
     if (!ask_open_any(&ask, request->servers, ANSWER_MS))
         return command_refuse("%s: no node answers", request->servers);
     code = change(&ask, request);
@@ -207,18 +192,18 @@ static int run(struct request *request, int argc, char **argv)
 
 int command_join(int argc, char **argv)
 {
-    struct request request = {.name = "join", .help = join_help, .joins = true};
+    struct request request = {.options = &join_options, .joins = true};
     return run(&request, argc, argv);
 }
 
 int command_leave(int argc, char **argv)
 {
-    struct request request = {.name = "leave", .help = leave_help};
+    struct request request = {.options = &leave_options};
     return run(&request, argc, argv);
 }
 
 int command_replace(int argc, char **argv)
 {
-    struct request request = {.name = "replace", .help = replace_help, .replaces = true};
+    struct request request = {.options = &replace_options, .replaces = true};
     return run(&request, argc, argv);
 }

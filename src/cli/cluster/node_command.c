@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <getopt.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/record.h"
 #include "live/net/pulse.h"
 #include "live/process/supervisor.h"
@@ -19,21 +17,6 @@
 
 /* Files, listeners, members by two connections each, 64 pages of /metrics, kept places. */
 #define OWN_DESCRIPTORS 256u
-
-static const char help[] =
-    "usage: conclave node [OPTION...]\n\n"
-    "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the group\n"
-    "that the configuration names. Runs until INT or TERM; HUP reads keys, certificates, ACLs and\n"
-    "members again.\n\n"
-    "  --config FILE           the configuration; see conclave-node(1)\n"
-    "  --listen ADDRESS        for clients: host:port or the path of a Unix socket; may be repeated\n"
-    "                          (127.0.0.1:7700)\n"
-    "  --set SECTION.KEY=VALUE one setting, as if it stood in the configuration; may be repeated\n"
-    "  --http ADDRESS          serves /metrics and /healthz there\n"
-    "  --log text|json         a line on standard error for all that happens; otherwise for what is wrong alone\n"
-    "  --found                 founds the group without those who are missing, if a majority is there\n"
-    "  --record FILE           writes down what happens, for conclave judge\n"
-    "  --help                  this page\n";
 
 struct node {
     struct cv_settings settings;
@@ -50,7 +33,48 @@ struct node {
     struct record record;
 };
 
-static int set_option(struct cv_settings *settings, const char *text, struct cv_complaint *complaint)
+/* ---- options ---- */
+
+/* What the options fill in. */
+struct request {
+    struct cv_settings *settings;
+    const char *record;
+};
+
+static int take_config(void *request, const char *path, struct cv_complaint *complaint)
+{
+    return cv_settings_read(((struct request *)request)->settings, path, cv_algorithm_find, complaint);
+}
+
+static int set_node(void *request, const char *key, const char *value, struct cv_complaint *complaint)
+{
+    return cv_settings_set(((struct request *)request)->settings, "node", key, value, cv_algorithm_find, complaint);
+}
+
+static int take_listen(void *request, const char *address, struct cv_complaint *complaint)
+{
+    return set_node(request, "listen", address, complaint);
+}
+
+static int take_http(void *request, const char *address, struct cv_complaint *complaint)
+{
+    return set_node(request, "http", address, complaint);
+}
+
+static int take_log(void *request, const char *form, struct cv_complaint *complaint)
+{
+    return set_node(request, "log", form, complaint);
+}
+
+static int take_found(void *request, const char *value, struct cv_complaint *complaint)
+{
+    (void)value;
+    (void)complaint;
+    ((struct request *)request)->settings->founds = true;
+    return 0;
+}
+
+static int take_setting(void *request, const char *text, struct cv_complaint *complaint)
 {
     struct cv_text target, value, section, key;
     char names[3][256];
@@ -67,21 +91,37 @@ static int set_option(struct cv_settings *settings, const char *text, struct cv_
             return cv_complain(complaint, "--set %s: too long", cv_brief(text).text);
         snprintf(names[i], sizeof names[i], "%.*s", (int)parts[i].length, parts[i].start);
     }
-    return cv_settings_set(settings, names[0], names[1], names[2], cv_algorithm_find, complaint);
+    return cv_settings_set(((struct request *)request)->settings, names[0], names[1], names[2], cv_algorithm_find,
+                           complaint);
 }
 
-enum choice { CONFIG = 256, LISTEN, SET, HTTP, LOG, RECORD, FOUND, HELP };
-
-static const struct option options[] = {
-    {"config", required_argument, NULL, CONFIG},
-    {"listen", required_argument, NULL, LISTEN},
-    {"set", required_argument, NULL, SET},
-    {"http", required_argument, NULL, HTTP},
-    {"log", required_argument, NULL, LOG},
-    {"record", required_argument, NULL, RECORD},
-    {"found", no_argument, NULL, FOUND},
-    {"help", no_argument, NULL, HELP},
+static const struct option_row rows[] = {
+    {"config", "FILE", OPTION_TAKE, 0, .help = "the configuration; see conclave-node(1)", .take = take_config},
+    {"listen", "ADDRESS", OPTION_TAKE, 0,
+     .help = "for clients: host:port or the path of a Unix socket; may be repeated (127.0.0.1:7700)",
+     .take = take_listen, .repeats = true},
+    {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0,
+     .help = "one setting, as if it stood in the configuration; may be repeated", .take = take_setting,
+     .repeats = true},
+    {"http", "ADDRESS", OPTION_TAKE, 0, .help = "serves /metrics and /healthz there", .take = take_http},
+    {"log", "text|json", OPTION_TAKE, 0,
+     .help = "a line on standard error for all that happens; otherwise for what is wrong alone", .take = take_log},
+    {"found", NULL, OPTION_TAKE, 0, .help = "founds the group without those who are missing, if a majority is there",
+     .take = take_found},
+    {"record", "FILE", OPTION_TEXT, offsetof(struct request, record),
+     .help = "writes down what happens, for conclave judge"},
     {0},
+};
+
+const struct options node_options = {
+    .name = "node",
+    .usage = "[OPTION...]",
+    .about =
+        "Serves locks and elections to clients that speak RESP, the protocol of Redis: alone, or as a member of the "
+        "group that the configuration names. Runs until INT or TERM; HUP reads keys, certificates, ACLs and "
+        "members again.",
+    .rows = rows,
+    .lenient = true,
 };
 
 enum { HELP_TOLD = 1 };
@@ -90,48 +130,22 @@ enum { HELP_TOLD = 1 };
 static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record,
                         struct cv_complaint *complaint)
 {
-    int error = 0;
+    struct request request = {.settings = settings};
     cv_settings_init(settings, cv_algorithm_find);
-    optind = 1;
-    opterr = 0;
-    for (int option; !error && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case CONFIG:
-            error = cv_settings_read(settings, optarg, cv_algorithm_find, complaint);
-            break;
-        case LISTEN:
-            error = cv_settings_set(settings, "node", "listen", optarg, cv_algorithm_find, complaint);
-            break;
-        case HTTP:
-            error = cv_settings_set(settings, "node", "http", optarg, cv_algorithm_find, complaint);
-            break;
-        case LOG:
-            error = cv_settings_set(settings, "node", "log", optarg, cv_algorithm_find, complaint);
-            break;
-        case SET:
-            error = set_option(settings, optarg, complaint);
-            break;
-        case FOUND:
-            settings->founds = true;
-            break;
-        case RECORD:
-            *record = optarg;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return HELP_TOLD;
-        default:
-            return cv_complain(complaint, "%s: %s; see conclave node --help", cv_brief(argv[optind - 1]).text,
-                               options_wrong(options, option, argv[optind - 1]).text);
-        }
+    const int next = options_read(&node_options, argc, argv, &request, complaint);
+    if (next == OPTIONS_HELP) {
+        options_help(&node_options, stdout);
+        return HELP_TOLD;
     }
-    if (!error && optind < argc)
-        return cv_complain(complaint, "%s: expected no argument; see conclave node --help",
-                           cv_brief(argv[optind]).text);
-    if (!error)
-        error = cv_settings_finish(settings, cv_algorithm_find, complaint);
-    return error;
+    if (next < 0)
+        return next;
+    if (next < argc)
+        return cv_complain(complaint, "%s: expected no argument; see conclave node --help", cv_brief(argv[next]).text);
+    *record = request.record;
+    return cv_settings_finish(settings, cv_algorithm_find, complaint);
 }
+
+/* ---- what the process may use ---- */
 
 /*
  * A descriptor each for as many clients as the system allows, but not those that the node needs for itself: its

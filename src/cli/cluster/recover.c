@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* `conclave recover`: a group that has lost its majority for good goes on with one of its members. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,56 +9,39 @@
 #include "core/parse.h"
 #include "group/raft/recovery.h"
 
-static const char help[] =
-    "usage: conclave recover [OPTION...] DIRECTORY\n\n"
-    "A group raft that has lost its majority for good goes on with this member, which is stopped: DIRECTORY is its\n"
-    "[node] directory. What the others had agreed on without it is lost. The group gets a new identity; members of "
-    "the\n"
-    "old one that come back are refused, and replaced by conclave replace. Fences rise if they are told how far they\n"
-    "got, or the others made less than 256 views without this member.\n\n"
-    "  --the-others-are-lost   your word that a majority of the others runs no more and never will; without it "
-    "nothing\n"
-    "                          is changed\n"
-    "  --fence-floor FENCE     the highest fence that anybody has seen: all new ones are higher\n"
-    "  --help                  this page\n";
+struct request {
+    struct cv_group_recovery recovery;
+    bool sure;
+};
 
-enum choice { LOST = 256, FLOOR, HELP };
+static int take_floor(void *context, const char *value, struct cv_complaint *complaint)
+{
+    uint64_t *floor = &((struct request *)context)->recovery.fence_floor;
+    if (cv_parse_number(cv_text(value), (1ull << 53) - 1, floor) && *floor)
+        return 0;
+    return cv_complain(complaint, "--fence-floor %s: expected a fence, a number of 1 to 2^53 - 1",
+                       cv_brief(value).text);
+}
 
-static const struct option options[] = {
-    {"the-others-are-lost", no_argument, NULL, LOST},
-    {"fence-floor", required_argument, NULL, FLOOR},
-    {"help", no_argument, NULL, HELP},
+static const struct option_row rows[] = {
+    {"the-others-are-lost", NULL, OPTION_SWITCH, offsetof(struct request, sure),
+     .help = "your word that a majority of the others runs no more and never will; without it nothing is changed"},
+    {"fence-floor", "FENCE", OPTION_TAKE, 0, .help = "the highest fence that anybody has seen: all new ones are higher",
+     .take = take_floor},
     {0},
 };
 
-/* -1: help was asked for. */
-static int read_options(struct cv_group_recovery *recovery, bool *sure, int argc, char **argv)
-{
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case LOST:
-            *sure = true;
-            break;
-        case FLOOR:
-            if (!cv_parse_number(cv_text(optarg), (1ull << 53) - 1, &recovery->fence_floor) || !recovery->fence_floor)
-                return command_refuse("--fence-floor %s: expected a fence, a number of 1 to 2^53 - 1",
-                                      cv_brief(optarg).text);
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return -1;
-        default:
-            return command_refuse("%s: %s; see conclave recover --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
-        }
-    }
-    if (argc - optind != 1)
-        return command_refuse("expected the directory of a node; see conclave recover --help");
-    recovery->directory = argv[optind];
-    return EXIT_HELD;
-}
+const struct options recover_options = {
+    .name = "recover",
+    .usage = "[OPTION...] DIRECTORY",
+    .about =
+        "A group raft that has lost its majority for good goes on with this member, which is stopped: DIRECTORY is "
+        "its [node] directory. What the others had agreed on without it is lost. The group gets a new identity; "
+        "members of the old one that come back are refused, and replaced by conclave replace. Fences rise if they "
+        "are told how far they got, or the others made less than 256 views without this member.",
+    .rows = rows,
+    .lenient = true,
+};
 
 static void list_others(const struct cv_group_recovery *recovery, FILE *out)
 {
@@ -94,19 +76,23 @@ static int ask_for_word(const struct cv_group_recovery *recovery)
 
 int command_recover(int argc, char **argv)
 {
-    struct cv_group_recovery recovery = {0};
+    struct request request = {0};
+    struct cv_group_recovery *recovery = &request.recovery;
     struct cv_complaint complaint;
     struct stat status;
-    bool sure = false;
-    const int code = read_options(&recovery, &sure, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
-    if (stat(recovery.directory, &status) || !S_ISDIR(status.st_mode)) /* it would be made */
-        return command_refuse("%s: expected the directory of a node", cv_brief(recovery.directory).text);
-    if (getrandom(&recovery.group, sizeof recovery.group, 0) != sizeof recovery.group || !recovery.group)
+    int code;
+    const int next = options_take(&recover_options, argc, argv, &request, &code);
+    if (!next)
+        return code;
+    if (argc - next != 1)
+        return command_refuse("expected the directory of a node; see conclave recover --help");
+    recovery->directory = argv[next];
+    if (stat(recovery->directory, &status) || !S_ISDIR(status.st_mode)) /* it would be made */
+        return command_refuse("%s: expected the directory of a node", cv_brief(recovery->directory).text);
+    if (getrandom(&recovery->group, sizeof recovery->group, 0) != sizeof recovery->group || !recovery->group)
         return command_refuse("no random numbers");
-    const int error = cv_group_recover(&recovery, !sure, &complaint);
+    const int error = cv_group_recover(recovery, !request.sure, &complaint);
     if (error)
         return command_fail(error, &complaint);
-    return sure ? tell(&recovery) : ask_for_word(&recovery);
+    return request.sure ? tell(recovery) : ask_for_word(recovery);
 }

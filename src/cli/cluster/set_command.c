@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* `conclave set`: changes one of the terms of a running group, and waits until it is so. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,25 +13,27 @@
 #define POLL_NS 20000000L
 #define PATIENCE_POLLS 500 /* 10 seconds */
 
-static const char help[] =
-    "usage: conclave set [OPTION...] group.KEY=VALUE\n\n"
-    "Changes what a running group raft has agreed on, and waits until all members go by it. Nobody loses a lock by "
-    "that.\n"
-    "KEY is lease, drift, bound or voters, as in the section [group] of a configuration. From the first view on these\n"
-    "are the group's: what a member's file says counts for founding a group.\n\n"
-    "  --server ADDRESS   a member, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --help             this page\n";
-
 struct request {
     const char *servers;
     enum cv_term_key key;
     uint32_t value;
 };
 
-enum choice { SERVER = 256, HELP };
+static const struct option_row rows[] = {
+    ASK_ADDRESS_ROW(struct request, servers, "a member"),
+    {0},
+};
 
-static const struct option options[] = {
-    {"server", required_argument, NULL, SERVER}, {"help", no_argument, NULL, HELP}, {0}};
+const struct options set_options = {
+    .name = "set",
+    .usage = "[OPTION...] group.KEY=VALUE",
+    .about =
+        "Changes what a running group raft has agreed on, and waits until all members go by it. Nobody loses a lock by "
+        "that. KEY is lease, drift, bound or voters, as in the section [group] of a configuration. From the first "
+        "view on these are the group's: what a member's file says counts for founding a group.",
+    .rows = rows,
+    .lenient = true,
+};
 
 static int read_term(struct request *request, const char *word)
 {
@@ -52,29 +53,19 @@ static int read_term(struct request *request, const char *word)
     return EXIT_HELD;
 }
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
+/* False to end with that code. */
+static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case SERVER:
-            request->servers = optarg;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return -1;
-        default:
-            return command_refuse("%s: %s; see conclave set --help", argv[optind - 1],
-                                  option == ':' ? "expected a value" : "no such option");
-        }
-    }
+    const int next = options_take(&set_options, argc, argv, request, code);
+    if (!next)
+        return false;
     request->servers = ask_servers(request->servers);
-    if (argc - optind != 1)
-        return command_refuse("%s%sexpected one group.KEY=VALUE, like group.lease=500; see conclave set --help",
-                              argc > optind ? cv_brief(argv[argc - 1]).text : "", argc > optind ? ": " : "");
-    return read_term(request, argv[optind]);
+    if (argc - next == 1)
+        *code = read_term(request, argv[next]);
+    else
+        *code = command_refuse("%s%sexpected one group.KEY=VALUE, like group.lease=500; see conclave set --help",
+                               argc > next ? cv_brief(argv[argc - 1]).text : "", argc > next ? ": " : "");
+    return *code == EXIT_HELD;
 }
 
 /* What the node's view goes by: all members of it do, once it has begun. */
@@ -109,9 +100,9 @@ int command_set(int argc, char **argv)
 {
     struct request request = {0};
     struct ask ask;
-    int code = read_options(&request, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
+    int code;
+    if (!read_options(&request, argc, argv, &code))
+        return code;
     if (!ask_open_any(&ask, request.servers, ANSWER_MS))
         return command_refuse("%s: no node answers", request.servers);
     code = change(&ask, &request);

@@ -1,72 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cluster/status_command.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/hold/hold.h"
-#include "cli/options.h"
 #include "show/json.h"
 
 #define MOST_LOCKS_SHOWN 40u
-
-static const char help[] =
-    "usage: conclave status [OPTION...]\n\n"
-    "Shows a cluster: who is in it, whom it suspects, who coordinates, which locks are held and waited for, and how "
-    "many\n"
-    "messages that took.\n\n"
-    "  --watch          again every second, until INT\n"
-    "  --json           for programs\n" HOLD_SERVER_HELP "  --help           this page\n";
 
 struct request {
     struct conclave_options server;
     bool watch, json;
 };
 
-enum choice { WATCH = HOLD_HELP + 1, JSON, HELP };
-
-static const struct option options[] = {
-    HOLD_SERVER_OPTIONS,
-    {"watch", no_argument, NULL, WATCH},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, HELP},
+static const struct option_row rows[] = {
+    {"watch", NULL, OPTION_SWITCH, offsetof(struct request, watch), .help = "again every second, until INT"},
+    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "for programs"},
+    ASK_SERVER_ROWS(struct request, server),
     {0},
 };
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
-{
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case WATCH:
-            request->watch = true;
-            break;
-        case JSON:
-            request->json = true;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return -1;
-        default:
-            if (hold_server_option(&request->server, option, optarg))
-                break;
-            return command_refuse("%s: %s; see conclave status --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        }
-    }
-    if (optind < argc)
-        return command_refuse("%s: expected no argument; see conclave status --help", argv[optind]);
-    struct cv_complaint complaint;
-    request->server.servers = ask_servers(request->server.servers);
-    const int error = ask_with(&request->server, &complaint);
-    return error ? command_fail(error, &complaint) : EXIT_HELD;
-}
+const struct options status_options = {
+    .name = "status",
+    .usage = "[OPTION...]",
+    .about =
+        "Shows a cluster: who is in it, whom it suspects, who coordinates, which locks are held and waited for, and "
+        "how many messages that took.",
+    .rows = rows,
+    .no_words = true,
+    .lenient = true,
+};
 
 /* ---- for people ---- */
 
@@ -247,9 +213,14 @@ static void write_json(const struct status *status)
 int command_status(int argc, char **argv)
 {
     struct request request = {0};
-    int code = read_options(&request, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
+    struct cv_complaint complaint;
+    int code;
+    if (!options_take(&status_options, argc, argv, &request, &code))
+        return code;
+    request.server.servers = ask_servers(request.server.servers);
+    const int error = ask_with(&request.server, &complaint);
+    if (error)
+        return command_fail(error, &complaint);
     if (request.watch)
         command_catch_signals();
     do {

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/ask.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "core/parse.h"
 
 #define ANSWER_MS 2000
 #define POLL_NS 10000000L
 #define PATIENCE_POLLS 500 /* 5 seconds */
-
-static const char help[] =
-    "usage: conclave step-down [OPTION...]\n\n"
-    "Has another node coordinate a group raft, and waits until it does. Nobody loses a lock by that.\n\n"
-    "  --to ID            this node (the best of the others); it stays until it is gone or the next step-down\n"
-    "  --server ADDRESS   a node, or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)\n"
-    "  --help             this page\n";
 
 struct request {
     const char *servers;
@@ -26,43 +17,28 @@ struct request {
     bool has_to;
 };
 
-enum choice { TO = 256, SERVER, HELP };
+static int take_to(void *context, const char *value, struct cv_complaint *complaint)
+{
+    struct request *request = context;
+    request->has_to = cv_parse_number(cv_text(value), UINT32_MAX, &request->to);
+    return request->has_to ? 0 : cv_complain(complaint, "--to %s: expected the id of a node", cv_brief(value).text);
+}
 
-static const struct option options[] = {
-    {"to", required_argument, NULL, TO},
-    {"server", required_argument, NULL, SERVER},
-    {"help", no_argument, NULL, HELP},
+static const struct option_row rows[] = {
+    {"to", "ID", OPTION_TAKE, 0,
+     .help = "this node (the best of the others); it stays until it is gone or the next step-down", .take = take_to},
+    ASK_ADDRESS_ROW(struct request, servers, "a node"),
     {0},
 };
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
-{
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case TO:
-            request->has_to = cv_parse_number(cv_text(optarg), UINT32_MAX, &request->to);
-            if (!request->has_to)
-                return command_refuse("--to %s: expected the id of a node", cv_brief(optarg).text);
-            break;
-        case SERVER:
-            request->servers = optarg;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return -1;
-        default:
-            return command_refuse("%s: %s; see conclave step-down --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        }
-    }
-    if (optind < argc)
-        return command_refuse("%s: expected no argument; see conclave step-down --help", argv[optind]);
-    request->servers = ask_servers(request->servers);
-    return EXIT_HELD;
-}
+const struct options step_down_options = {
+    .name = "step-down",
+    .usage = "[OPTION...]",
+    .about = "Has another node coordinate a group raft, and waits until it does. Nobody loses a lock by that.",
+    .rows = rows,
+    .no_words = true,
+    .lenient = true,
+};
 
 /* The coordinator's id; -1 while there is none. */
 static int64_t coordinator(struct ask *ask)
@@ -97,9 +73,10 @@ int command_step_down(int argc, char **argv)
 {
     struct request request = {0};
     struct ask ask;
-    int code = read_options(&request, argc, argv);
-    if (code != EXIT_HELD)
-        return code < 0 ? EXIT_HELD : code;
+    int code;
+    if (!options_take(&step_down_options, argc, argv, &request, &code))
+        return code;
+    request.servers = ask_servers(request.servers);
     if (!ask_open_any(&ask, request.servers, ANSWER_MS))
         return command_refuse("%s: no node answers", request.servers);
     code = step_down(&ask, &request);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/doctor/doctor.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,110 +8,74 @@
 #include <time.h>
 
 #include "cli/command.h"
-#include "cli/hold/hold.h"
-#include "cli/options.h"
 #include "core/printable.h"
 #include "show/json.h"
 
 #define SECOND_LOOK_NS 700000000L /* long enough for a view to begin */
 
-static const char help[] =
-    "usage: conclave doctor [OPTION...]\n\n"
-    "Asks every member of a cluster how it is, and explains in words what is wrong, what matters most first, and what\n"
-    "to do. What looks wrong is looked at twice, so that a view that is just beginning is no alarm.\n\n"
-    "  --connect ADDRESS  ask there, too; may be repeated. Members whose client address is in [members] are found\n"
-    "  --waiting N        so many clients that wait for one name at a node are too many (100)\n"
-    "  --held SECONDS     a lock that is held longer is held for very long (3600)\n"
-    "  --json             for programs\n" HOLD_SERVER_HELP "  --help             this page\n\n"
-    "Exit codes: 0 healthy, 1 not, 2 wrong usage or nobody can be asked.\n";
-
 struct request {
     struct conclave_options server;
     char *addresses; /* all of them, separated by commas */
     struct doctor_limits limits;
+    uint64_t held_s;
     bool json;
 };
 
 /* ---- options ---- */
 
-enum choice { CONNECT = HOLD_HELP + 1, WAITING, HELD, JSON, HELP };
+static int take_address(void *context, const char *address, struct cv_complaint *complaint)
+{
+    struct request *request = context;
+    char *all = NULL;
+    if (!*address)
+        return cv_complain(complaint, "--connect: expected host:port or the path of a socket");
+    if (asprintf(&all, "%s%s%s", request->addresses ? request->addresses : "", request->addresses ? "," : "", address) <
+        0)
+        return CV_ENOMEM;
+    free(request->addresses);
+    request->addresses = all;
+    return 0;
+}
 
-static const struct option options[] = {
-    HOLD_SERVER_OPTIONS,
-    {"connect", required_argument, NULL, CONNECT},
-    {"waiting", required_argument, NULL, WAITING},
-    {"held", required_argument, NULL, HELD},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, HELP},
+#define FIELD(member) offsetof(struct request, member)
+
+static const struct option_row rows[] = {
+    {"connect", "ADDRESS", OPTION_TAKE, 0,
+     .help = "ask there, too; may be repeated. Members whose client address is in [members] are found",
+     .take = take_address, .repeats = true},
+    {"waiting", "N", OPTION_NUMBER, FIELD(limits.waiting),
+     .help = "so many clients that wait for one name at a node are too many (100)", .most = UINT32_MAX},
+    {"held", "SECONDS", OPTION_NUMBER, FIELD(held_s), .help = "a lock that is held longer is held for very long (3600)",
+     .most = UINT32_MAX},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "for programs"},
+    ASK_SERVER_ROWS(struct request, server),
     {0},
 };
 
-static int add_address(struct request *request, const char *address)
-{
-    char *all = NULL;
-    if (!*address)
-        return command_refuse("--connect: expected host:port or the path of a socket");
-    if (asprintf(&all, "%s%s%s", request->addresses ? request->addresses : "", request->addresses ? "," : "", address) <
-        0)
-        return command_fail(CV_ENOMEM, NULL);
-    free(request->addresses);
-    request->addresses = all;
-    return EXIT_HELD;
-}
+const struct options doctor_options = {
+    .name = "doctor",
+    .usage = "[OPTION...]",
+    .about = "Asks every member of a cluster how it is, and explains in words what is wrong, what matters most first, "
+             "and what to do. What looks wrong is looked at twice, so that a view that is just beginning is no alarm.",
+    .rows = rows,
+    .more = "Exit codes: 0 healthy, 1 not, 2 wrong usage or nobody can be asked.",
+    .no_words = true,
+    .lenient = true,
+};
 
-static int read_number(const char *option, uint64_t largest, uint64_t *number)
+/* False to end with that code. */
+static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
-    if (cv_parse_number(cv_text(optarg), largest, number))
-        return EXIT_HELD;
-    return command_refuse("%s %s: expected a whole number, at most %llu", option, cv_brief(optarg).text,
-                          (unsigned long long)largest);
-}
-
-static int read_option(struct request *request, int option, char **argv)
-{
-    switch (option) {
-    case CONNECT:
-        return add_address(request, optarg);
-    case WAITING:
-        return read_number("--waiting", UINT32_MAX, &request->limits.waiting);
-    case HELD: {
-        const int code = read_number("--held", UINT32_MAX, &request->limits.hold_ms);
-        request->limits.hold_ms *= 1000;
-        return code;
-    }
-    case JSON:
-        request->json = true;
-        return EXIT_HELD;
-    case HELP:
-        fputs(help, stdout);
-        return -1;
-    default:
-        if (hold_server_option(&request->server, option, optarg))
-            return EXIT_HELD;
-        return command_refuse("%s: %s; see conclave doctor --help", argv[optind - 1],
-                              options_wrong(options, option, argv[optind - 1]).text);
-    }
-}
-
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
-{
-    int code = EXIT_HELD;
-    optind = 1;
-    opterr = 0;
-    for (int option; code == EXIT_HELD && (option = getopt_long(argc, argv, ":", options, NULL)) != -1;)
-        code = read_option(request, option, argv);
-    if (code != EXIT_HELD)
-        return code;
-    if (optind < argc)
-        return command_refuse("%s: expected no argument; see conclave doctor --help", argv[optind]);
     struct cv_complaint complaint;
-    const int error = ask_with(&request->server, &complaint);
+    if (!options_take(&doctor_options, argc, argv, request, code))
+        return false;
+    request->limits.hold_ms = request->held_s * 1000;
+    int error = ask_with(&request->server, &complaint);
+    if (!error && (request->server.servers || !request->addresses))
+        error = take_address(request, ask_servers(request->server.servers), &complaint);
     if (error)
-        return command_fail(error, &complaint);
-    if (request->server.servers || !request->addresses)
-        return add_address(request, ask_servers(request->server.servers));
-    return EXIT_HELD;
+        *code = command_fail(error, &complaint);
+    return !error;
 }
 
 /* ---- findings ---- */
@@ -279,17 +242,17 @@ static int visit(const struct request *request, struct doctor_group *group)
 
 int command_doctor(int argc, char **argv)
 {
-    struct request request = {.limits = {.hold_ms = 3600000, .waiting = 100}};
+    struct request request = {.held_s = 3600, .limits.waiting = 100};
     struct doctor_group *group = calloc(1, sizeof *group);
     if (!group)
         return command_fail(CV_ENOMEM, NULL);
-    int code = read_options(&request, argc, argv);
-    if (code == EXIT_HELD) {
+    int code;
+    if (read_options(&request, argc, argv, &code)) {
         command_catch_signals();
         code = visit(&request, group);
         doctor_free(group);
     }
     free(request.addresses);
     free(group);
-    return code < 0 ? EXIT_HELD : code;
+    return code;
 }

@@ -1,38 +1,44 @@
 // SPDX-License-Identifier: MIT
 /* `conclave elect`: a command runs while this process leads; or somebody watches who does. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ask.h"
 #include "cli/command.h"
-#include "cli/hold/hold.h"
+#include "cli/hold/hold_options.h"
 #include "core/parse.h"
 #include "show/json.h"
 
-static const char usage[] =
-    "usage: conclave elect NAME [OPTION...] -- COMMAND [ARGUMENT...]\n"
-    "       conclave elect --observe NAME [--json] [--server LIST]\n\n"
-    "Stands for the election NAME and runs COMMAND while this process leads; or prints who leads, and every change.\n\n"
-    "  --priority P     the highest of the candidates is preferred (0)\n"
-    "  --wait T         give up after this time (wait for as long as it takes)\n"
-    "  --ttl T          the leadership lasts so long without a server, as it is renewed all the time; 0: it ends with\n"
-    "                   the session, and with the server (10s)\n"
-    "  --observe        print a line for the leader of now and one for every later leader\n"
-    "  --json           as JSON, a line each\n" HOLD_SERVER_HELP "  --help           this page\n\n"
-    "T is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
-    "COMMAND and the exit codes are as with conclave lock: 122 means that this process no longer led.\n";
-
-static const struct option options[] = {
-    {"priority", required_argument, NULL, HOLD_PRIORITY},
-    {"wait", required_argument, NULL, HOLD_WAIT},
-    {"ttl", required_argument, NULL, HOLD_TTL},
-    {"observe", no_argument, NULL, HOLD_OBSERVE},
-    {"json", no_argument, NULL, HOLD_JSON},
-    HOLD_SERVER_OPTIONS,
-    {"help", no_argument, NULL, HOLD_HELP},
+static const struct option_row rows[] = {
+    {"priority", "P", OPTION_NUMBER32, offsetof(struct hold, priority),
+     .help = "the highest of the candidates is preferred (0)", .most = UINT32_MAX},
+    {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time (wait for as long as it takes)",
+     .take = hold_take_wait},
+    {"ttl", "TIME", OPTION_TAKE, 0,
+     .help = "the leadership lasts so long without a server, as it is renewed all the time; 0: it ends with the "
+             "session, and "
+             "with the server (10s)",
+     .take = hold_take_ttl},
+    {"observe", NULL, OPTION_SWITCH, offsetof(struct hold, observe),
+     .help = "print a line for the leader of now and one for every later leader"},
+    {"json", NULL, OPTION_SWITCH, offsetof(struct hold, json), .help = "as JSON, a line each"},
+    ASK_SERVER_ROWS(struct hold, server),
     {0},
+};
+
+const struct options elect_options = {
+    .name = "elect",
+    .usage = "NAME [OPTION...] -- COMMAND [ARGUMENT...]\n"
+             "--observe NAME [--json]",
+    .about = "Stands for the election NAME and runs COMMAND while this process leads; or prints who leads, and every "
+             "change.",
+    .rows = rows,
+    .more = "TIME is in seconds, or has a unit: 250ms, 10s, 5m, 1h.\n"
+            "COMMAND and the exit codes are as with conclave lock: 122 means that this process no longer led.",
+    .lenient = true,
+    .runs_command = true,
 };
 
 static bool show(const struct hold *hold, const char *leader, uint64_t fence)
@@ -82,8 +88,8 @@ static int observe(const struct hold *hold)
 int command_elect(int argc, char **argv)
 {
     struct hold hold = {.campaign = true};
-    const int code = hold_read_options(argc, argv, options, usage, &hold);
-    if (code >= 0)
+    int code;
+    if (!hold_read(&elect_options, argc, argv, &hold, &code))
         return code;
     if (hold.observe && !hold.command)
         return observe(&hold);

@@ -21,7 +21,7 @@ enum hold_exit {
 };
 
 struct hold {
-    const char *name;
+    const char *name; /* first: see struct options */
     struct conclave_options server;
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
@@ -38,44 +38,6 @@ int hold_open(struct conclave **session, const struct hold *hold);
 
 /* One line on stderr and the exit code for an error of libconclave. */
 int hold_explain(const struct conclave *session, const char *what, int error);
-
-/* ---- hold_options.c ---- */
-
-/* Values for getopt's tables: which of these options a subcommand has. */
-enum hold_option {
-    HOLD_WAIT = 256,
-    HOLD_TTL,
-    HOLD_SHARED,
-    HOLD_PRIORITY,
-    HOLD_OBSERVE,
-    HOLD_JSON,
-    HOLD_SERVER,
-    HOLD_KEY,
-    HOLD_TLS_CA,
-    HOLD_TLS_CERTIFICATE,
-    HOLD_TLS_PRIVATE_KEY,
-    HOLD_HELP
-};
-
-/* Which server, and what to prove oneself with: every subcommand has these. */
-#define HOLD_SERVER_OPTIONS                                                                                            \
-    {"server", required_argument, NULL, HOLD_SERVER}, {"key", required_argument, NULL, HOLD_KEY},                      \
-        {"tls-ca", required_argument, NULL, HOLD_TLS_CA},                                                              \
-        {"tls-certificate", required_argument, NULL, HOLD_TLS_CERTIFICATE},                                            \
-    {                                                                                                                  \
-        "tls-private-key", required_argument, NULL, HOLD_TLS_PRIVATE_KEY                                               \
-    }
-#define HOLD_SERVER_HELP                                                                                               \
-    "  --server LIST    host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)\n"   \
-    "  --key FILE       made by conclave keygen; with it servers are spoken to by TLS ($CONCLAVE_KEY)\n"               \
-    "  --tls-ca FILE, --tls-certificate FILE, --tls-private-key FILE\n"                                                \
-    "                   the same by certificates ($CONCLAVE_TLS_CA, and so on)\n"
-/* Takes one of them; false if it is another. */
-bool hold_server_option(struct conclave_options *server, int option, const char *value);
-
-/* Reads the options, the name and where the command begins. -1, or the code to exit with at once. */
-struct option;
-int hold_read_options(int argc, char **argv, const struct option *options, const char *usage, struct hold *hold);
 
 /* ---- hold_terminal.c: the command as a job of the shell's terminal ---- */
 

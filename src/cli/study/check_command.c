@@ -9,55 +9,6 @@
 #include "cli/command.h"
 #include "cli/study/sim_outputs.h"
 
-static const char help[] =
-    "usage: conclave check ALGORITHM|./FILE.so [OPTION...]\n"
-    "\n"
-    "Tries every order of events of a small group and judges every state and every end. A violation is told as a\n"
-    "story, as short as can be.\n"
-    "\n"
-    "The group\n"
-    "  -n, --nodes N            how many nodes (3)\n"
-    "      --ids LIST           ids in node order (1..N; rings and graphs: every arrangement of these)\n"
-    "      --attr LIST          what makes a node better, in node order (the id itself)\n"
-    "      --labels LIST        what to call the nodes in all that people read: a..c or red,green,blue (the ids)\n"
-    "      --graph GRAPH        for algorithms that run on graphs\n"
-    "      --set KEY=VALUE      a parameter of the algorithm; repeatable\n"
-    "What happens, in every order\n"
-    "      --start LIST|all     elections: who may call, and need not (all)\n"
-    "      --entries K          mutual exclusion: everybody enters up to K times (1)\n"
-    "      --ask LIST           mutual exclusion: who may want to enter; the others only answer (all)\n"
-    "      --inside ID          mutual exclusion: begin a view in which ID is inside already\n"
-    "      --crashes K          up to K nodes die, at any point, also half through sending (0)\n"
-    "      --missed K           up to K of the crashes need not be told to anybody (0)\n"
-    "      --suspicions K       up to K times a live node is held for dead (0)\n"
-    "      --recoveries K       up to K times one of the dead comes back, with a fresh state (0)\n"
-    "      --cuts K             up to K times a link between two nodes is cut, and perhaps healed (0)\n"
-    "      --cut P:Q            that link alone is cut, and others given so; repeatable\n"
-    "      --timeouts accurate|any\n"
-    "                           timers fire when nothing is under way, in the order they are due; or at any time\n"
-    "                           (accurate)\n"
-    "      --unordered          messages between two nodes overtake each other\n"
-    "The search\n"
-    "      --no-reduction       try also the orders that come to the same\n"
-    "      --no-symmetry        try also what differs only in which node is which\n"
-    "      --depth D            look no further than D events\n"
-    "      --depth-first        from each state on as far as it goes, before any other: finds what lies deep\n"
-    "      --threads T          (1)\n"
-    "      --memory SIZE        end there, as in 500M or 16G (three quarters of what is free)\n"
-    "      --property NAME      look for violations of that property alone\n"
-    "      --fingerprints 64|128\n"
-    "                           bits by which states are told apart (64)\n"
-    "Output\n"
-    "      --json               the result as JSON\n"
-    "      --trace FILE         keep a counterexample, for conclave sim to replay\n"
-    "      --diagram            draw it in the terminal\n"
-    "      --svg FILE           draw it to keep\n"
-    "\n"
-    "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
-    "\n"
-    "  conclave check bully -n 4 --crashes 1\n"
-    "  conclave check maekawa-plain -n 3 --diagram\n";
-
 static double wall_seconds(void)
 {
     struct timespec now;
@@ -165,7 +116,7 @@ int command_check(int argc, char **argv)
     if (error)
         code = command_fail(error, &complaint);
     else if (request.help)
-        fputs(help, stdout);
+        options_help(&check_options, stdout);
     else {
         command_catch_signals();
         code = run(&request);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/study/check_command.h"
 #include "core/parse.h"
 
@@ -13,258 +12,171 @@
 #define MOST_ENTRIES 255u
 #define LEAST_MEMORY (16ull << 20)
 
-enum {
-    IDS = OPTIONS_FIRST,
-    ATTRIBUTES,
-    START,
-    LABELS,
-    GRAPH,
-    SET,
-    ENTRIES,
-    UNORDERED,
-    INSIDE,
-    ASK,
-    CRASHES,
-    MISSED,
-    SUSPICIONS,
-    RECOVERIES,
-    CUTS,
-    CUT,
-    TIMEOUTS,
-    NO_REDUCTION,
-    NO_SYMMETRY,
-    THREADS,
-    MEMORY,
-    DEPTH,
-    DEPTH_FIRST,
-    FINGERPRINTS,
-    PROPERTY,
-    JSON,
-    TRACE,
-    SVG,
-    DIAGRAM
-};
-
-static const struct option options[] = {
-    {"nodes", required_argument, NULL, 'n'},
-    {"ids", required_argument, NULL, IDS},
-    {"attr", required_argument, NULL, ATTRIBUTES},
-    {"start", required_argument, NULL, START},
-    {"labels", required_argument, NULL, LABELS},
-    {"graph", required_argument, NULL, GRAPH},
-    {"set", required_argument, NULL, SET},
-    {"entries", required_argument, NULL, ENTRIES},
-    {"unordered", no_argument, NULL, UNORDERED},
-    {"inside", required_argument, NULL, INSIDE},
-    {"ask", required_argument, NULL, ASK},
-    {"crashes", required_argument, NULL, CRASHES},
-    {"missed", required_argument, NULL, MISSED},
-    {"suspicions", required_argument, NULL, SUSPICIONS},
-    {"recoveries", required_argument, NULL, RECOVERIES},
-    {"cuts", required_argument, NULL, CUTS},
-    {"cut", required_argument, NULL, CUT},
-    {"timeouts", required_argument, NULL, TIMEOUTS},
-    {"no-reduction", no_argument, NULL, NO_REDUCTION},
-    {"no-symmetry", no_argument, NULL, NO_SYMMETRY},
-    {"threads", required_argument, NULL, THREADS},
-    {"memory", required_argument, NULL, MEMORY},
-    {"depth", required_argument, NULL, DEPTH},
-    {"depth-first", no_argument, NULL, DEPTH_FIRST},
-    {"fingerprints", required_argument, NULL, FINGERPRINTS},
-    {"property", required_argument, NULL, PROPERTY},
-    {"json", no_argument, NULL, JSON},
-    {"trace", required_argument, NULL, TRACE},
-    {"svg", required_argument, NULL, SVG},
-    {"diagram", no_argument, NULL, DIAGRAM},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-/* Does the option say what is checked? The others say how, or what is shown; a replay needs only the first. */
-static bool is_meaning(int option)
-{
-    return option == 'n' || (option >= IDS && option <= TIMEOUTS);
-}
-
-/* Is it one that `conclave sim` reads as well? */
-static bool is_shared(int option)
-{
-    return option == 'n' || (option >= IDS && option <= UNORDERED) || (option >= JSON && option != TRACE);
-}
+#define FIELD(member) offsetof(struct check_request, member)
 
 /* ---- values ---- */
 
-static int read_number(const char *name, uint64_t least, uint64_t most, uint32_t *number,
-                       struct cv_complaint *complaint)
-{
-    uint64_t read;
-    if (!cv_parse_number(cv_text(optarg), most, &read) || read < least)
-        return cv_complain(complaint, "--%s %s: expected a number of %llu..%llu", name, cv_brief(optarg).text,
-                           (unsigned long long)least, (unsigned long long)most);
-    *number = (uint32_t)read;
-    return 0;
-}
-
 /* 500M, 16G: as many bytes. */
-static int read_memory(uint64_t *bytes, struct cv_complaint *complaint)
+static int take_memory(void *context, const char *value, struct cv_complaint *complaint)
 {
     static const char units[] = "KMGT";
-    struct cv_text text = cv_text(optarg);
+    struct check_request *request = context;
+    struct cv_text text = cv_text(value);
+    uint64_t bytes;
     const char *unit = text.length ? strchr(units, text.start[text.length - 1]) : NULL;
     const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
     text.length -= unit != NULL;
-    if (!cv_parse_number(text, UINT64_MAX >> shift, bytes) || *bytes << shift < LEAST_MEMORY)
+    if (!cv_parse_number(text, UINT64_MAX >> shift, &bytes) || bytes << shift < LEAST_MEMORY)
         return cv_complain(complaint, "--memory %s: expected a size of at least 16M, as in 500M or 16G",
-                           cv_brief(optarg).text);
-    *bytes <<= shift;
+                           cv_brief(value).text);
+    request->options.memory = bytes << shift;
     return 0;
 }
 
-static int read_timeouts(bool *any_time, struct cv_complaint *complaint)
+static int take_timeouts(void *context, const char *value, struct cv_complaint *complaint)
 {
-    assert(optarg);
-    *any_time = strcmp(optarg, "any") == 0;
-    if (*any_time || strcmp(optarg, "accurate") == 0)
+    bool *any_time = &((struct check_request *)context)->options.any_time;
+    *any_time = strcmp(value, "any") == 0;
+    if (*any_time || strcmp(value, "accurate") == 0)
         return 0;
-    return cv_complain(complaint, "--timeouts %s: expected accurate or any", cv_brief(optarg).text);
+    return cv_complain(complaint, "--timeouts %s: expected accurate or any", cv_brief(value).text);
 }
 
-static int read_fingerprints(bool *wide, struct cv_complaint *complaint)
+static int take_fingerprints(void *context, const char *value, struct cv_complaint *complaint)
 {
-    assert(optarg);
-    *wide = strcmp(optarg, "128") == 0;
-    if (*wide || strcmp(optarg, "64") == 0)
+    bool *wide = &((struct check_request *)context)->options.wide;
+    *wide = strcmp(value, "128") == 0;
+    if (*wide || strcmp(value, "64") == 0)
         return 0;
-    return cv_complain(complaint, "--fingerprints %s: expected 64 or 128", cv_brief(optarg).text);
+    return cv_complain(complaint, "--fingerprints %s: expected 64 or 128", cv_brief(value).text);
 }
 
-static int read_property(const char **property, struct cv_complaint *complaint)
+static int take_property(void *context, const char *value, struct cv_complaint *complaint)
 {
     static const char *const names[] = {"exclusion",  "fences-rise",  "no-deadlock",     "every-request",
                                         "agreement",  "best-wins",    "everyone-learns", "comes-to-rest",
                                         "any-caller", "one-election", "invariant"};
-    assert(optarg);
-    *property = optarg;
+    ((struct check_request *)context)->options.property = value;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], optarg) == 0)
+        if (strcmp(names[i], value) == 0)
             return 0;
     return cv_complain(complaint, "--property %s: expected one of those that conclave check lists",
-                       cv_brief(optarg).text);
+                       cv_brief(value).text);
 }
 
-static int take_option(struct check_request *request, int option, struct cv_complaint *complaint)
+static int take_inside(void *context, const char *value, struct cv_complaint *complaint)
 {
-    struct cv_check_options *out = &request->options;
-    switch (option) {
-    case INSIDE:
-        request->has_inside = true;
-        return read_number("inside", 0, UINT32_MAX, &request->inside, complaint);
-    case ASK:
-        request->ask = optarg;
-        return 0;
-    case CRASHES:
-        return read_number("crashes", 0, CV_CHECK_MOST_NODES - 1, &out->crashes, complaint);
-    case MISSED:
-        return read_number("missed", 0, CV_CHECK_MOST_NODES - 1, &out->missed, complaint);
-    case SUSPICIONS:
-        return read_number("suspicions", 0, MOST_BUDGET, &out->suspicions, complaint);
-    case RECOVERIES:
-        return read_number("recoveries", 0, CV_CHECK_MOST_NODES - 1, &out->recoveries, complaint);
-    case CUTS:
-        return read_number("cuts", 0, MOST_BUDGET, &out->cuts, complaint);
-    case CUT:
-        return cv_words_add(&request->cut, optarg) ? CV_ENOMEM : 0;
-    case TIMEOUTS:
-        return read_timeouts(&out->any_time, complaint);
-    case NO_REDUCTION:
-        out->reduction = out->symmetry = out->drop_clocks = false;
-        out->orders = CV_NO_ORDERS;
-        return 0;
-    case NO_SYMMETRY:
-        out->symmetry = false;
-        return 0;
-    case THREADS:
-        return read_number("threads", 1, MOST_THREADS, &out->threads, complaint);
-    case MEMORY:
-        return read_memory(&out->memory, complaint);
-    case DEPTH:
-        return read_number("depth", 1, UINT32_MAX, &out->most_depth, complaint);
-    case DEPTH_FIRST:
-        out->deep = true;
-        return 0;
-    case FINGERPRINTS:
-        return read_fingerprints(&out->wide, complaint);
-    case PROPERTY:
-        return read_property(&out->property, complaint);
-    case TRACE:
-        request->replay = optarg;
-        return 0;
-    default:
-        request->help |= option == 'h';
-        return 0;
-    }
-}
-
-/* ---- the command line ---- */
-
-/* The words of options that `conclave sim` reads, collected for it. */
-struct passed {
-    char **words;
-    int count;
-};
-
-static void pass(struct passed *passed, const char *word)
-{
-    passed->words[passed->count++] = (char *)(uintptr_t)word;
-}
-
-/* The option at hand, as it was written. */
-static void pass_option(struct passed *passed, const struct options *reader)
-{
-    pass(passed, options_written(reader));
-    if (optarg && optarg == reader->argv[optind - 1])
-        pass(passed, optarg);
-}
-
-static bool is_list(int option)
-{
-    return option == SET || option == CUT;
-}
-
-static int read_options(int argc, char **argv, struct check_request *request, struct passed *passed,
-                        struct cv_complaint *complaint)
-{
-    struct options reader = {
-        .command = "check", .letters = ":n:h", .table = options, .argc = argc, .argv = argv, .repeats = is_list};
-    int option;
-    options_begin(&reader);
-    while ((option = options_next(&reader, complaint)) >= 0) {
-        const int error = take_option(request, option, complaint);
-        if (error)
-            return error;
-        struct passed kept = {request->words, request->word_count};
-        if (is_shared(option))
-            pass_option(passed, &reader);
-        if (is_meaning(option))
-            pass_option(&kept, &reader);
-        request->word_count = kept.count;
-    }
-    if (option == OPTIONS_WRONG)
-        return CV_EINPUT;
-    if (request->help)
-        return 0;
-    if (optind >= argc)
-        return cv_complain(complaint, "check: expected an algorithm; conclave list shows them all");
-    if (optind + 1 < argc)
-        return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(argv[optind + 1]).text);
-    if (!reader.given['n'] && !reader.given[IDS]) {
-        pass(passed, "--nodes");
-        pass(passed, "3");
-    }
-    request->words[request->word_count++] = argv[optind];
-    pass(passed, argv[optind]);
+    struct check_request *request = context;
+    uint64_t id;
+    if (!cv_parse_number(cv_text(value), UINT32_MAX, &id))
+        return cv_complain(complaint, "--inside %s: expected a number of 0..%u", cv_brief(value).text, UINT32_MAX);
+    request->has_inside = true;
+    request->inside = (cv_id)id;
     return 0;
 }
+
+static int take_no_reduction(void *context, const char *value, struct cv_complaint *complaint)
+{
+    struct cv_check_options *options = &((struct check_request *)context)->options;
+    (void)value;
+    (void)complaint;
+    options->reduction = options->symmetry = options->drop_clocks = false;
+    options->orders = CV_NO_ORDERS;
+    return 0;
+}
+
+static int take_no_symmetry(void *context, const char *value, struct cv_complaint *complaint)
+{
+    (void)value;
+    (void)complaint;
+    ((struct check_request *)context)->options.symmetry = false;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct option_row rows[] = {
+    {.help = "The group"},
+    {"nodes", "N", OPTION_TEXT, FIELD(group.plan.nodes), .help = "how many nodes (3)", .letter = 'n'},
+    {"ids", "LIST", OPTION_TEXT, FIELD(group.plan.ids),
+     .help = "ids in node order (1..N; rings and graphs: every arrangement of these)"},
+    {"attr", "LIST", OPTION_TEXT, FIELD(group.plan.attributes),
+     .help = "what makes a node better, in node order (the id itself)"},
+    {"labels", "LIST", OPTION_TEXT, FIELD(group.plan.labels),
+     .help = "what to call the nodes in all that people read: a..c or red,green,blue (the ids)"},
+    {"graph", "GRAPH", OPTION_TEXT, FIELD(group.plan.graph), .help = "for algorithms that run on graphs"},
+    {"set", "KEY=VALUE", OPTION_WORDS, FIELD(group.plan.set), .help = "a parameter of the algorithm; repeatable"},
+    {.help = "What happens, in every order"},
+    {"start", "LIST|all", OPTION_TEXT, FIELD(group.plan.start), .help = "elections: who may call, and need not (all)"},
+    {"entries", "K", OPTION_TEXT, FIELD(group.plan.entries),
+     .help = "mutual exclusion: everybody enters up to K times (1)"},
+    {"ask", "LIST", OPTION_TEXT, FIELD(ask),
+     .help = "mutual exclusion: who may want to enter; the others only answer (all)"},
+    {"inside", "ID", OPTION_TAKE, 0, .help = "mutual exclusion: begin a view in which ID is inside already",
+     .take = take_inside},
+    {"crashes", "K", OPTION_NUMBER32, FIELD(options.crashes),
+     .help = "up to K nodes die, at any point, also half through sending (0)", .most = CV_CHECK_MOST_NODES - 1},
+    {"missed", "K", OPTION_NUMBER32, FIELD(options.missed),
+     .help = "up to K of the crashes need not be told to anybody (0)", .most = CV_CHECK_MOST_NODES - 1},
+    {"suspicions", "K", OPTION_NUMBER32, FIELD(options.suspicions),
+     .help = "up to K times a live node is suspected (0)", .most = MOST_BUDGET},
+    {"recoveries", "K", OPTION_NUMBER32, FIELD(options.recoveries),
+     .help = "up to K times one of the dead comes back, with a fresh state (0)", .most = CV_CHECK_MOST_NODES - 1},
+    {"cuts", "K", OPTION_NUMBER32, FIELD(options.cuts),
+     .help = "up to K times a link between two nodes is cut, and perhaps healed (0)", .most = MOST_BUDGET},
+    {"cut", "P:Q", OPTION_WORDS, FIELD(cut), .help = "that link alone is cut, and others given so; repeatable"},
+    {"timeouts", "accurate|any", OPTION_TAKE, 0,
+     .help = "timers fire when nothing is under way, in the order they are due; or at any time (accurate)",
+     .take = take_timeouts},
+    {"unordered", NULL, OPTION_SWITCH, FIELD(group.plan.unordered),
+     .help = "messages between two nodes overtake each other"},
+    {.help = "The search"},
+    {"no-reduction", NULL, OPTION_TAKE, 0, .help = "try also the orders that come to the same",
+     .take = take_no_reduction, .how = true},
+    {"no-symmetry", NULL, OPTION_TAKE, 0, .help = "try also what differs only in which node is which",
+     .take = take_no_symmetry, .how = true},
+    {"depth", "D", OPTION_NUMBER32, FIELD(options.most_depth), .help = "look no further than D events", .least = 1,
+     .most = UINT32_MAX, .how = true},
+    {"depth-first", NULL, OPTION_SWITCH, FIELD(options.deep),
+     .help = "from each state on as far as it goes, before any other: finds what lies deep", .how = true},
+    {"threads", "T", OPTION_NUMBER32, FIELD(options.threads), .help = "(1)", .least = 1, .most = MOST_THREADS,
+     .how = true},
+    {"memory", "SIZE", OPTION_TAKE, 0, .help = "end there, as in 500M or 16G (three quarters of what is free)",
+     .take = take_memory, .how = true},
+    {"property", "NAME", OPTION_TAKE, 0, .help = "look for violations of that property alone", .take = take_property,
+     .how = true},
+    {"fingerprints", "64|128", OPTION_TAKE, 0, .help = "bits by which states are told apart (64)",
+     .take = take_fingerprints, .how = true},
+    {.help = "Output"},
+    {"json", NULL, OPTION_SWITCH, FIELD(group.json), .help = "the result as JSON", .how = true},
+    {"trace", "FILE", OPTION_TEXT, FIELD(replay), .help = "keep a counterexample, for conclave sim to replay",
+     .how = true},
+    {"diagram", NULL, OPTION_SWITCH, FIELD(group.diagram), .help = "draw it in the terminal", .how = true},
+    {"svg", "FILE", OPTION_TEXT, FIELD(group.svg), .help = "draw it to keep", .how = true},
+    {0},
+};
+
+/* Keeps what says what is checked: the file of a counterexample needs no more. */
+static void note(void *context, const struct option_row *row, char **words, int count)
+{
+    struct check_request *request = context;
+    for (int i = 0; i < count && !row->how; i++)
+        request->words[request->word_count++] = words[i];
+}
+
+const struct options check_options = {
+    .name = "check",
+    .usage = "ALGORITHM|./FILE.so [OPTION...]",
+    .about =
+        "Tries every order of events of a small group and judges every state and every end. A violation is told as "
+        "a story, as short as can be.",
+    .rows = rows,
+    .more = "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
+            "\n"
+            "  conclave check bully -n 4 --crashes 1\n"
+            "  conclave check maekawa-plain -n 3 --diagram",
+    .note = note,
+};
 
 /* Three quarters of what is free now. */
 static uint64_t usual_memory(void)
@@ -283,25 +195,10 @@ static uint64_t usual_memory(void)
     return bytes > LEAST_MEMORY ? bytes : LEAST_MEMORY;
 }
 
-static char *repeat_command(int argc, char **argv)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    fputs("conclave check", out);
-    for (int i = 1; i < argc; i++) {
-        putc(' ', out);
-        command_write_word(out, argv[i]);
-    }
-    fclose(out);
-    return text;
-}
-
 int check_read(int argc, char **argv, struct check_request *request, struct cv_complaint *complaint)
 {
-    *request = (struct check_request){.options = {.threads = 1,
+    *request = (struct check_request){.group.plan.seed = 1,
+                                      .options = {.threads = 1,
                                                   .reduction = true,
                                                   .symmetry = true,
                                                   .drop_clocks = true,
@@ -309,18 +206,21 @@ int check_read(int argc, char **argv, struct check_request *request, struct cv_c
                                                   .callers = UINT32_MAX,
                                                   .inside = CV_NOBODY}};
     request->options.memory = usual_memory();
-    request->command = repeat_command(argc, argv);
-    request->words = calloc(2 * (size_t)argc + 8, sizeof *request->words);
-    struct passed passed = {calloc(2 * (size_t)argc + 8, sizeof *passed.words), 0};
-    int error = request->command && request->words && passed.words ? 0 : CV_ENOMEM;
-    if (!error) {
-        pass(&passed, "sim");
-        error = read_options(argc, argv, request, &passed, complaint);
-    }
-    if (!error && !request->help)
-        error = sim_read(passed.count, passed.words, &request->group, complaint);
-    free(passed.words);
-    return error;
+    request->command = command_repeat("check", argc, argv, NULL);
+    request->words = calloc((size_t)argc + 1, sizeof *request->words);
+    if (!request->command || !request->words)
+        return CV_ENOMEM;
+    const int next = options_read(&check_options, argc, argv, request, complaint);
+    request->help = next == OPTIONS_HELP;
+    if (next <= 0)
+        return next;
+    const int error = sim_read_algorithm(&request->group, "check", argc - next, argv + next, complaint);
+    if (error)
+        return error;
+    request->words[request->word_count++] = argv[next];
+    if (!request->group.plan.nodes && !request->group.plan.ids)
+        request->group.plan.nodes = "3";
+    return sim_settle(&request->group, complaint);
 }
 
 void check_free(struct check_request *request)

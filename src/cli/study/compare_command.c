@@ -7,43 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
 #include "core/parse.h"
-
-static const char help[] =
-    "usage: conclave compare mutex|election|synchronizers [OPTION...]\n"
-    "\n"
-    "Measures every algorithm in the simulator beside formulas: of the texts, of papers, or derived here. The same\n"
-    "seed and options print the same bytes.\n"
-    "\n"
-    "  mutex           messages and delay of an entry, synchronization delay; and the problems the texts name\n"
-    "  election        messages and time\n"
-    "  synchronizers   messages and time of a round; and Bellman and Ford's shortest paths without rounds, on a\n"
-    "                  graph on which that takes exponentially many messages\n"
-    "\n"
-    "      --nodes LIST         sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8\n"
-    "                           (4,9,16,25,49; synchronizers 16,32,64,128,256)\n"
-    "      --seed S             the source of all chance (1)\n"
-    "      --json               the result as JSON\n"
-    "      --csv                the measurements as CSV\n"
-    "      --plot FILE          messages against n, for synchronizers against time, to FILE.svg or FILE.png; PNG\n"
-    "                           needs rsvg-convert\n"
-    "\n"
-    "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
-    "\n"
-    "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg\n";
-
-enum { NODES = OPTIONS_FIRST, SEED, JSON, CSV, PLOT, HELP };
-
-static const struct option options[] = {
-    {"nodes", required_argument, NULL, NODES},
-    {"seed", required_argument, NULL, SEED},
-    {"json", no_argument, NULL, JSON},
-    {"csv", no_argument, NULL, CSV},
-    {"plot", required_argument, NULL, PLOT},
-    {"help", no_argument, NULL, HELP},
-    {0},
-};
 
 /* What can be compared, at which sizes if none are given. */
 static const struct problem {
@@ -64,8 +28,9 @@ struct order {
     bool json, csv, help;
 };
 
-static int read_sizes(const char *list, struct order *order, struct cv_complaint *complaint)
+static int take_sizes(void *request, const char *list, struct cv_complaint *complaint)
 {
+    struct order *order = request;
     struct cv_text rest = cv_text(list), piece, low, high;
     uint64_t first, last, before = 0;
     uint32_t count = 0;
@@ -89,29 +54,44 @@ static int read_sizes(const char *list, struct order *order, struct cv_complaint
     return 0;
 }
 
-static int take_option(struct order *order, int option, struct cv_complaint *complaint)
+static int take_plot(void *request, const char *name, struct cv_complaint *complaint)
 {
-    switch (option) {
-    case NODES:
-        return read_sizes(optarg, order, complaint);
-    case SEED:
-        if (!cv_parse_number(cv_text(optarg), UINT64_MAX - 10000000u, &order->seed))
-            return cv_complain(complaint, "--seed %s: expected a number", cv_brief(optarg).text);
-        return 0;
-    case JSON:
-        order->json = true;
-        return 0;
-    case CSV:
-        order->csv = true;
-        return 0;
-    case PLOT:
-        order->plot = optarg;
-        return compare_plot_check(optarg, complaint);
-    default:
-        order->help = true;
-        return 0;
-    }
+    ((struct order *)request)->plot = name;
+    return compare_plot_check(name, complaint);
 }
+
+#define FIELD(member) offsetof(struct order, member)
+
+static const struct option_row rows[] = {
+    {"nodes", "LIST", OPTION_TAKE, 0,
+     .help = "sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8 (4,9,16,25,49; synchronizers "
+             "16,32,64,128,256)",
+     .take = take_sizes},
+    {"seed", "S", OPTION_NUMBER, FIELD(seed), .help = "the source of all chance (1)", .most = UINT64_MAX - 10000000u},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "the result as JSON"},
+    {"csv", NULL, OPTION_SWITCH, FIELD(csv), .help = "the measurements as CSV"},
+    {"plot", "FILE", OPTION_TAKE, 0,
+     .help = "messages against n, for synchronizers against time, to FILE.svg or FILE.png; PNG needs rsvg-convert",
+     .take = take_plot},
+    {0},
+};
+
+const struct options compare_options = {
+    .name = "compare",
+    .usage = "mutex|election|synchronizers [OPTION...]",
+    .about =
+        "Measures every algorithm in the simulator beside formulas: of the texts, of papers, or derived here. The "
+        "same seed and options print the same bytes.\n"
+        "\n"
+        "  mutex           messages and delay of an entry, synchronization delay; and the problems the texts name\n"
+        "  election        messages and time\n"
+        "  synchronizers   messages and time of a round; and Bellman and Ford's shortest paths without rounds, on a\n"
+        "                  graph on which that takes exponentially many messages",
+    .rows = rows,
+    .more = "Exit codes: 0 every formula was met, 1 one was not, 2 wrong usage or interrupted.\n"
+            "\n"
+            "  conclave compare mutex --nodes 4,9,16,25 --plot mutex.svg",
+};
 
 static int find_problem(struct order *order, const char *name, struct cv_complaint *complaint)
 {
@@ -128,17 +108,14 @@ static int find_problem(struct order *order, const char *name, struct cv_complai
 
 static int read_order(int argc, char **argv, struct order *order, struct cv_complaint *complaint)
 {
-    struct options reader = {.command = "compare", .letters = ":", .table = options, .argc = argc, .argv = argv};
-    int option, error = 0;
     *order = (struct order){.seed = 1};
-    options_begin(&reader);
-    while (!error && (option = options_next(&reader, complaint)) != OPTIONS_END)
-        error = option == OPTIONS_WRONG ? CV_EINPUT : take_option(order, option, complaint);
-    if (error || order->help)
-        return error;
-    error = find_problem(order, optind < argc ? argv[optind] : "", complaint);
-    if (!error && optind + 1 < argc)
-        return cv_complain(complaint, "%s: expected one problem at a time", cv_brief(argv[optind + 1]).text);
+    const int next = options_read(&compare_options, argc, argv, order, complaint);
+    order->help = next == OPTIONS_HELP;
+    if (next <= 0)
+        return next;
+    const int error = find_problem(order, next < argc ? argv[next] : "", complaint);
+    if (!error && next + 1 < argc)
+        return cv_complain(complaint, "%s: expected one problem at a time", cv_brief(argv[next + 1]).text);
     if (!error && order->json && order->csv)
         return cv_complain(complaint, "--json: expected without --csv, they share standard output");
     return error;
@@ -190,7 +167,7 @@ int command_compare(int argc, char **argv)
     if (error)
         return command_fail(error, &complaint);
     if (order.help) {
-        fputs(help, stdout);
+        options_help(&compare_options, stdout);
         return EXIT_HELD;
     }
     return carry_out(&order);

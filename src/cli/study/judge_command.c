@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/study/replay_command.h"
 #include "core/parse.h"
 #include "core/printable.h"
@@ -15,17 +13,6 @@
 #include "show/svg/svg.h"
 #include "show/text/diagram.h"
 
-static const char help[] = "usage: conclave judge [OPTION...] FILE...\n\n"
-                           "Judges what live nodes have recorded, one file for each node: every name by "
-                           "what its algorithm claims, by\n"
-                           "the texts' formulas where they apply, and by what its clients are promised.\n\n"
-                           "  --name NAME    this name alone\n"
-                           "  --json         for programs\n"
-                           "  --diagram      draws each run (with --name)\n"
-                           "  --svg FILE     the same as a picture (with --name)\n"
-                           "  --help         this page\n\n"
-                           "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.\n";
-
 struct request {
     const char *name, *svg;
     bool json, diagram;
@@ -33,45 +20,38 @@ struct request {
     enum cv_verdict verdict; /* of all */
 };
 
-enum choice { NAME = 256, JSON, DIAGRAM, SVG, HELP };
+#define FIELD(member) offsetof(struct request, member)
 
-static const struct option options[] = {
-    {"name", required_argument, NULL, NAME}, {"json", no_argument, NULL, JSON}, {"diagram", no_argument, NULL, DIAGRAM},
-    {"svg", required_argument, NULL, SVG},   {"help", no_argument, NULL, HELP}, {0},
+static const struct option_row rows[] = {
+    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "this name alone"},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "for programs"},
+    {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draws each run (with --name)"},
+    {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "the same as a picture (with --name)"},
+    {0},
 };
 
-/* -1: help was asked for. */
-static int read_options(struct request *request, int argc, char **argv)
+const struct options judge_options = {
+    .name = "judge",
+    .usage = "[OPTION...] FILE...",
+    .about =
+        "Judges what live nodes have recorded, one file for each node: every name by what its algorithm claims, by "
+        "the texts' formulas where they apply, and by what its clients are promised.",
+    .rows = rows,
+    .more = "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.",
+    .lenient = true,
+};
+
+/* The index of the first file, or 0 to end with that code. */
+static int read_options(struct request *request, int argc, char **argv, int *code)
 {
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        switch (option) {
-        case NAME:
-            request->name = optarg;
-            break;
-        case JSON:
-            request->json = true;
-            break;
-        case DIAGRAM:
-            request->diagram = true;
-            break;
-        case SVG:
-            request->svg = optarg;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return -1;
-        default:
-            return command_refuse("%s: %s; see conclave judge --help", argv[optind - 1],
-                                  options_wrong(options, option, argv[optind - 1]).text);
-        }
-    }
-    if (optind == argc)
-        return command_refuse("judge: expected the files that nodes recorded; see conclave judge --help");
-    if ((request->svg || request->diagram) && !request->name)
-        return command_refuse("%s: expected with --name", request->svg ? "--svg" : "--diagram");
-    return EXIT_HELD;
+    const int next = options_take(&judge_options, argc, argv, request, code);
+    if (next == argc)
+        *code = command_refuse("judge: expected the files that nodes recorded; see conclave judge --help");
+    else if (next && (request->svg || request->diagram) && !request->name)
+        *code = command_refuse("%s: expected with --name", request->svg ? "--svg" : "--diagram");
+    else
+        return next;
+    return 0;
 }
 
 /* ---- saying it ---- */
@@ -285,8 +265,11 @@ int command_judge(int argc, char **argv)
 {
     struct request request = {.verdict = CV_HELD};
     struct cv_complaint complaint;
-    int code = read_options(&request, argc, argv);
-    for (int i = optind; code == EXIT_HELD && i < argc; i++) {
+    int code = EXIT_HELD;
+    const int first = read_options(&request, argc, argv, &code);
+    if (!first)
+        return code;
+    for (int i = first; code == EXIT_HELD && i < argc; i++) {
         const int error = replay_read(&request.replay, argv[i], &complaint);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
@@ -294,5 +277,5 @@ int command_judge(int argc, char **argv)
     if (code == EXIT_HELD)
         code = judge_all(&request);
     replay_free(&request.replay);
-    return code < 0 ? EXIT_HELD : code;
+    return code;
 }

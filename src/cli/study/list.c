@@ -249,29 +249,38 @@ static void json_all(const struct cv_algorithm *only)
     putchar('\n');
 }
 
+struct request {
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "for programs"},
+    {0},
+};
+
+const struct options list_options = {
+    .name = "list",
+    .usage = "[ALGORITHM|./FILE.so] [OPTION...]",
+    .about = "Lists the algorithms: what each assumes, promises and costs; or tells all about one.",
+    .rows = rows,
+    .lenient = true,
+};
+
 int command_list(int argc, char **argv)
 {
     const struct cv_algorithm *only = NULL;
     struct cv_complaint complaint;
-    bool json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            puts("usage: conclave list [ALGORITHM|./FILE.so] [--json]");
-            return EXIT_HELD;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (argv[i][0] == '-') {
-            return command_refuse("%s: no such option; see conclave list --help", argv[i]);
-        } else if (only) {
-            return command_refuse("%s: one algorithm at a time", argv[i]);
-        } else {
-            const int error = command_algorithm(argv[i], &only, &complaint);
-            if (error)
-                return command_fail(error, &complaint);
-        }
-    }
-    if (json)
+    struct request request = {0};
+    int code;
+    const int next = options_take(&list_options, argc, argv, &request, &code);
+    if (!next)
+        return code;
+    if (argc - next > 1)
+        return command_refuse("%s: one algorithm at a time", argv[next + 1]);
+    const int error = next < argc ? command_algorithm(argv[next], &only, &complaint) : 0;
+    if (error)
+        return command_fail(error, &complaint);
+    if (request.json)
         json_all(only);
     else if (only)
         show_one(only);

@@ -77,7 +77,9 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
 
     struct sim_request request;
     struct cv_complaint complaint = {{0}};
-    const int error = sim_read(1 + count + extra, words, &request, &complaint);
+    int error = sim_read(1 + count + extra, words, &request, &complaint);
+    if (!error && request.help)
+        error = cv_complain(&complaint, "--help: expected options of conclave sim that show or change the run");
     int code = error ? command_fail(error, &complaint) : 0;
     if (!error) {
         request.transcript = !request.diagram && !request.json && !request.runs;
@@ -93,11 +95,7 @@ static int play_line(const char *name, char *line, int extra, char **options, bo
 
 static bool names_output(const char *option)
 {
-    static const char *const names[] = {"--svg", "--trace", "--shiviz"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(option, names[i], strlen(names[i])) == 0 && strchr("=", option[strlen(names[i])]))
-            return true;
-    return false;
+    return strncmp(option, "--", 2) == 0 && sim_writes_file(option + 2, strcspn(option + 2, "="));
 }
 
 /* FILE.svg becomes FILE-2.svg for the second run. */
@@ -186,6 +184,25 @@ static char *find_text(const char *name, struct cv_complaint *complaint)
     return NULL;
 }
 
+static const struct option_row no_rows[] = {{0}};
+
+const struct options scenario_options = {
+    .name = "scenario",
+    .usage = "[NAME|./FILE [SIM-OPTION...]]",
+    .about = "Replays an example of the texts, told step by step; without a name lists them all. Further options are "
+             "added to those of the scenario: --diagram, --json, --delay 1..9. Of several runs each writes a file of "
+             "its own: --svg FILE.svg gives FILE-1.svg, FILE-2.svg, ...",
+    .rows = no_rows,
+    .more = "Exit codes: 0 every run ended as the scenario says, 1 one did not, 2 wrong usage.",
+};
+
+const struct options tour_options = {
+    .name = "tour",
+    .usage = "",
+    .about = "Replays three of the texts' examples.",
+    .rows = no_rows,
+};
+
 int command_scenario(int argc, char **argv)
 {
     struct cv_complaint complaint = {{0}};
@@ -193,12 +210,8 @@ int command_scenario(int argc, char **argv)
         list_scenarios();
         return EXIT_HELD;
     }
-    if (strcmp(argv[1], "--help") == 0) {
-        puts("usage: conclave scenario [NAME|./FILE [SIM OPTION...]]\n\n"
-             "Replays an example of the texts, told step by step; without a name lists them all. Further options\n"
-             "are added to those of the scenario: --diagram, --json, --delay 1..9. Of several runs each writes a\n"
-             "file of its own: --svg FILE.svg gives FILE-1.svg, FILE-2.svg, ...\n\n"
-             "Exit codes: 0 every run ended as the scenario says, 1 one did not, 2 wrong usage.");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        options_help(&scenario_options, stdout);
         return EXIT_HELD;
     }
     if (argv[1][0] == '-')
@@ -216,10 +229,12 @@ int command_scenario(int argc, char **argv)
 int command_tour(int argc, char **argv)
 {
     static const char *const stops[] = {"bully-example", "ring-p4-dies", "wireless-example"};
-    if (argc > 1)
-        return strcmp(argv[1], "--help") == 0
-                   ? (puts("usage: conclave tour\n\nReplays three of the texts' examples."), EXIT_HELD)
-                   : command_refuse("%s: the tour takes no options", argv[1]);
+    if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
+        return command_refuse("%s: the tour takes no options", argv[1]);
+    if (argc > 1) {
+        options_help(&tour_options, stdout);
+        return EXIT_HELD;
+    }
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct cv_complaint complaint = {{0}};
         char *text = find_text(stops[i], &complaint);

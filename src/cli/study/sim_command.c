@@ -11,71 +11,6 @@
 #include "cli/study/sim_outputs.h"
 #include "show/text/report.h"
 
-static const char help[] =
-    "usage: conclave sim ALGORITHM|./FILE.so [OPTION...]\n"
-    "\n"
-    "Runs an algorithm in virtual time. The same seed and options print the same bytes.\n"
-    "\n"
-    "The group\n"
-    "  -n, --nodes N            how many nodes (8)\n"
-    "      --ids LIST           ids in node order, which is sending order on rings: 3,32,5 or 0..7;\n"
-    "                           random: a permutation of 1..N by seed (1..N)\n"
-    "      --attr LIST          what makes a node better, in node order (the id itself)\n"
-    "      --labels LIST        what to call the nodes in all that people read: a..j or red,green,blue (the ids)\n"
-    "      --start LIST|all     who calls the election at time 0 (the smallest live id)\n"
-    "      --graph GRAPH        ring, line, star, tree, complete, grid:RxC, random:EDGES, geometric:RADIUS, gadget:K,\n"
-    "                           edges:1-2,1-3 or a file of `a b [weight]` lines; for algorithms that run on\n"
-    "                           graphs (random:2N)\n"
-    "      --set KEY=VALUE      a parameter of the algorithm; conclave list ALGORITHM shows them; repeatable\n"
-    "Synchronizers\n"
-    "      --app NAME           the synchronous algorithm it hosts (bellman-ford); --set takes its parameters too,\n"
-    "                           and rounds=R, how many there are (N-1)\n"
-    "Mutual exclusion\n"
-    "      --request ID@T[+HOLD][/NAME]\n"
-    "                           ID wants to enter at time T, for HOLD ticks (1), the critical section NAME (0);\n"
-    "                           a list, repeatable\n"
-    "      --entries E          without --request: how often everybody enters, from time 0 on (1)\n"
-    "      --hold H             for how long each time (1)\n"
-    "      --think P            and with what pause before it wants to enter again (0)\n"
-    "      --names K            critical sections side by side (1)\n"
-    "      --views on|off       when somebody dies or returns, go on in a new view (on if something crashes)\n"
-    "      --election NAME      which algorithm elects a new coordinator then (bully)\n"
-    "The network\n"
-    "      --seed S             the source of all chance (1)\n"
-    "      --delay D            ticks a message takes: unit, A..B, or exp:MEAN (unit)\n"
-    "      --lag P:Q[:KIND]=T   messages from P to Q, or only that kind, take T ticks; * for everybody; repeatable\n"
-    "      --loss P             probability that a packet is lost below the reliable channel (0)\n"
-    "      --duplicate P        probability that it arrives twice (0)\n"
-    "      --reorder            packets overtake each other\n"
-    "      --unordered          messages overtake each other: no reliable channel puts them back in order\n"
-    "      --serial             a link carries one message at a time: the others pile up before it\n"
-    "What goes wrong; all repeatable\n"
-    "      --crash ID@T         at time T; @0: dead from the start and nobody is told;\n"
-    "                           @before:KIND, @after:KIND: as it first sends such a message\n"
-    "      --recover ID@T       comes back with a fresh state\n"
-    "      --partition A,B/C,D@T1..T2\n"
-    "                           cuts the network; what is sent across is lost\n"
-    "      --alternate P:Q      a second link that no partition cuts; messages are relayed over it\n"
-    "      --detect D           the failure detector tells the living D ticks after the fact (1)\n"
-    "      --suspect P:Q@T      P falsely suspects Q; * for everybody\n"
-    "      --blind P:Q          P never learns that Q died; * for everybody\n"
-    "      --until T            give up at time T\n"
-    "Output\n"
-    "      --json               the result as JSON\n"
-    "      --runs R             R seeds from S on: distribution, confidence interval, worst seed\n"
-    "      --diagram            a space-time diagram in the terminal\n"
-    "      --transcript         the run told step by step\n"
-    "      --svg FILE           a space-time diagram to keep\n"
-    "      --trace FILE         every event as JSON Lines, with Lamport and vector clocks\n"
-    "      --shiviz FILE        a log for ShiViz\n"
-    "      --timing             tell the wall time\n"
-    "      --replay FILE        in the place of an algorithm: play a counterexample of conclave check --trace FILE\n"
-    "\n"
-    "Exit codes: 0 held, 1 violated, 2 wrong usage or unfinished.\n"
-    "\n"
-    "  conclave sim bully --ids 0..7 --crash 7@0 --start 4 --diagram\n"
-    "  conclave sim ricart-agrawala -n 4 --entries 2 --hold 3 --diagram\n";
-
 static double wall_seconds(void)
 {
     struct timespec now;
@@ -199,7 +134,7 @@ int command_sim(int argc, char **argv)
     if (error)
         code = command_fail(error, &complaint);
     else if (request.help)
-        fputs(help, stdout);
+        options_help(&sim_options, stdout);
     else {
         command_catch_signals();
         code = request.replay ? sim_replay(&request) : request.runs ? sim_run_many(&request) : sim_run_once(&request);

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The options of `conclave sim`, and running what they ask for. */
+/* Running what the options of `conclave sim` ask for. */
 #ifndef CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 #define CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 
-#include "core/scenario/plan.h"
+#include "cli/study/sim_options.h"
 #include "property/property.h"
 #include "sim/sim.h"
-
-struct sim_request {
-    struct cv_plan plan;
-    char *graph_text, *quorums_text, *clusters_text;
-    const char *election;
-    const char *app;
-    const char *trace, *svg, *shiviz;
-    const char *replay; /* a counterexample of the checker, in the place of an algorithm */
-    char *command;      /* what repeats it, but for the seed */
-    uint64_t runs;      /* 0: one, told in full */
-    bool json, diagram, transcript, timing, help;
-};
-
-/* Reads the options; argv[0] is skipped. 0, CV_ENOMEM or CV_EINPUT. Free the request in any case. */
-int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint);
-void sim_free(struct sim_request *request);
 
 /* Runs it and prints the result; the exit code. */
 int sim_run_once(const struct sim_request *request);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/* The options of `conclave sim`. */
+#ifndef CONCLAVE_CLI_STUDY_SIM_OPTIONS_H
+#define CONCLAVE_CLI_STUDY_SIM_OPTIONS_H
+
+#include "cli/options.h"
+#include "core/scenario/plan.h"
+
+struct sim_request {
+    struct cv_plan plan;
+    char *graph_text;     /* what the file of --graph holds */
+    char *quorums_text;   /* what the file of --set quorums=FILE holds */
+    char *clusters_text;  /* what the file of --set clusters=FILE holds */
+    const char *election; /* the algorithm that elects a coordinator */
+    const char *app;      /* what a synchronizer hosts */
+    const char *trace;    /* the file for events */
+    const char *svg;      /* the file for a space-time diagram */
+    const char *shiviz;   /* the file for a log of ShiViz's */
+    const char *replay;   /* a counterexample of the checker, in the place of an algorithm */
+    const char *subject;  /* an option that says what is run; NULL: none is given */
+    char *command;        /* what repeats it, but for the seed */
+    uint64_t runs;        /* 0: one, told in full */
+    bool json;
+    bool diagram;
+    bool transcript;
+    bool timing;
+    bool help; /* is asked for, and nothing else */
+};
+
+/* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */
+int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint);
+void sim_free(struct sim_request *request);
+
+/* For commands with options of their own that fill in a request: first the algorithm, the only word... */
+int sim_read_algorithm(struct sim_request *request, const char *command, int count, char **words,
+                       struct cv_complaint *complaint);
+/* ...then whatever the options name. */
+int sim_settle(struct sim_request *request, struct cv_complaint *complaint);
+
+/* Does the option of that name, without dashes, write a file? */
+bool sim_writes_file(const char *name, size_t length);
+
+#endif
