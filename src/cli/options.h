@@ -3,8 +3,8 @@
  * A command's options are one table. The reader, --help, `conclave help --json`, the shell's completion and the test of
  * the manual pages all go by it: a new option is a new row.
  *
- * Scripts rely on options. So the reader takes no shortened name, since a script outlives what is unambiguous today, and
- * no option with two values. Whatever is wrong is told in one line that names it.
+ * Scripts rely on options. So the reader takes no shortened name, since a script outlives what is unambiguous today,
+ * and no option with two values. Whatever is wrong is told in one line that names it.
  */
 #ifndef CONCLAVE_CLI_OPTIONS_H
 #define CONCLAVE_CLI_OPTIONS_H
@@ -54,8 +54,8 @@ struct options {
     bool no_words;
     /* Takes shortened names, and of several values the last. */
     bool lenient;
-    /* The request begins with a const char *, which gets the first word. The second begins a command with options of its
-     * own. */
+    /* The request begins with a const char *, which gets the first word. The second word begins a command with options
+     * of its own. */
     bool runs_command;
     /* Is told of every option as it was written, in one word or two; may be NULL. */
     void (*note)(void *request, const struct option_row *row, char **words, int count);
@@ -64,8 +64,8 @@ struct options {
 enum { OPTIONS_HELP = 0 };
 
 /*
- * Fills in the request. Returns the index of the first word that is no option, from 1 on, with the other words after it;
- * OPTIONS_HELP if help is asked for; or an error.
+ * Fills in the request. Returns the index of the first word that is no option, from 1 on, with the other words after
+ * it; OPTIONS_HELP if help is asked for; or an error.
  */
 int options_read(const struct options *options, int argc, char **argv, void *request, struct cv_complaint *complaint);
 
@@ -73,8 +73,8 @@ int options_read(const struct options *options, int argc, char **argv, void *req
 void options_help(const struct options *options, FILE *out);
 
 /*
- * For commands that end with a line on stderr: as options_read(), but tells what is wrong and shows the page itself. The
- * index, or 0 to end with that exit code.
+ * For commands that end with a line on stderr: as options_read(), but tells what is wrong and shows the page itself.
+ * The index, or 0 to end with that exit code.
  */
 int options_take(const struct options *options, int argc, char **argv, void *request, int *code);
 
