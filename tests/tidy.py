@@ -337,7 +337,7 @@ def inside(tree):
             file = tree.files.get(path) or tree.files.get(f"src/{path}")
             if not file:
                 yield rooms.PAGE, number, f"{path}: no such file"
-            elif name and not re.search(rf"(?m)^(?:[a-zA-Z].*|#define )\b{name}\b", file.text):
+            elif name and not re.search(rf"(?m)^(?:[a-zA-Z_].*|#define )\b{name}\b", file.text):
                 yield rooms.PAGE, number, f"{path} defines no {name}"
 
 
