@@ -63,8 +63,8 @@ class Insider:
         return forge.agreement(sequence, message, term)
 
     def notice(self, sequence):
-        body = b"".join(struct.pack("<Q", self.number(self.epoch << 40)) for _ in range(4))
-        return forge.numbered(forge.NOTICE, sequence, self.random.randrange(4), self.random.randrange(12), self.name(),
+        body = b"".join(struct.pack("<Q", self.number(self.epoch << 40)) for _ in range(self.random.randrange(8)))
+        return forge.numbered(forge.NOTICE, sequence, self.random.randrange(4), self.random.randrange(14), self.name(),
                               self.number(self.epoch), 0, 0, body)
 
     def council(self, sequence):

@@ -62,18 +62,16 @@ void cv_dispatch_opened(void *context, struct cv_instance *instance)
     tell_members(context, &frame);
 }
 
-cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
-                        const struct cv_notice *notice)
+cv_set cv_member_notify(struct cv_member *member, cv_node to, const struct cv_notice *notice)
 {
-    const uint64_t body[] = {notice->session,   notice->fence,     notice->value, notice->generation,
-                             notice->digest[0], notice->digest[1], notice->owner};
+    const uint32_t shift = notice->subject == CV_SUBJECT_ELECTION ? CV_TERM_BITS : 0;
     struct cv_frame frame = {.type = CV_FRAME_NOTICE,
                              .kind = notice->kind,
-                             .subject = subject,
-                             .round = member->host.view.epoch << (subject == CV_SUBJECT_ELECTION ? CV_TERM_BITS : 0),
-                             .name = name,
-                             .words = sizeof body / 4,
-                             .body = body};
+                             .subject = notice->subject,
+                             .round = member->host.view.epoch << shift,
+                             .name = notice->name,
+                             .words = notice->words,
+                             .body = notice->body};
     if (to == CV_NOBODY)
         return tell_members(member, &frame);
     return send_within_view(member, to, &frame) ? cv_set_of(to) : 0;
@@ -142,17 +140,15 @@ void cv_dispatch_keep(struct cv_member *member, cv_node from, const struct cv_fr
     member->early_bytes += size;
 }
 
-static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_notice(struct cv_member *member, cv_node from, const struct cv_frame *frame, bool current)
 {
-    const struct cv_notice notice = {.kind = frame->kind,
-                                     .session = cv_frame_number(frame, 0),
-                                     .fence = cv_frame_number(frame, 1),
-                                     .value = cv_frame_number(frame, 2),
-                                     .generation = cv_frame_number(frame, 3),
-                                     .digest = {cv_frame_number(frame, 4), cv_frame_number(frame, 5)},
-                                     .owner = cv_frame_number(frame, 6)};
-    if (frame->kind < CV_NOTICE_KINDS)
-        member->user.heard(member->user.context, from, frame->subject, frame->name, &notice);
+    const struct cv_notice notice = {.subject = frame->subject,
+                                     .name = frame->name,
+                                     .kind = frame->kind,
+                                     .words = frame->words,
+                                     .body = frame->body,
+                                     .current = current};
+    member->user.heard(member->user.context, from, &notice);
 }
 
 /* As the group's own election, but each view has its terms: the round is both. */
@@ -188,12 +184,6 @@ static void on_letter(struct cv_member *member, cv_node from, const struct cv_fr
         cv_host_start(host, instance);
 }
 
-/* Who leads no more, and what a client asks for by its fence, is true in every view. */
-static bool outlasts_view(enum cv_notice_kind kind)
-{
-    return kind < CV_NOTICE_STANDS || kind == CV_NOTICE_ANSWER;
-}
-
 /* What is about a name waits for the view it was said in. */
 static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
@@ -202,8 +192,8 @@ static void about_name(struct cv_member *member, cv_node from, const struct cv_f
     const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
     if (epoch > host->view.epoch)
         cv_dispatch_keep(member, from, frame);
-    else if (frame->type == CV_FRAME_NOTICE && (now || outlasts_view(frame->kind)))
-        on_notice(member, from, frame);
+    else if (frame->type == CV_FRAME_NOTICE)
+        on_notice(member, from, frame, now);
     else if (now && frame->subject == CV_SUBJECT_ELECTION)
         on_vote(member, from, frame);
     else if (now)

@@ -17,39 +17,14 @@
 
 struct cv_settings;
 
-/* What members tell each other about a name, besides what its algorithm does. */
-enum cv_notice_kind {
-    CV_NOTICE_LEADS, /* an election: this session of the sender leads, with this fence */
-    CV_NOTICE_LED,   /* and does not any more */
-    /* A client of the sender wants to end a hold that is not the sender's: of a lock, of an election, or of either, as
-     * `value` says; answered with its ticket. */
-    CV_NOTICE_UNLOCK,
-    CV_NOTICE_RENEW,
-    CV_NOTICE_STANDS, /* `value` is what the best candidate of the sender has, 0 if it has none */
-    CV_NOTICE_ANSWER, /* `value` is what to tell the client: below 0, that there is no such hold here */
-    CV_NOTICE_KNOWS,  /* the sender has heard that the leader of that fence leads no more */
-    CV_NOTICE_TRY,    /* are you inside? `session` is the ticket, `value` whether the client would share */
-    CV_NOTICE_BUSY,   /* yes */
-    CV_NOTICE_SHARES, /* service/sharing.h: `fence` is the generation; here and below */
-    CV_NOTICE_BORROW,
-    CV_NOTICE_LEND, /* `value` is the first fence, `session` the entry */
-    CV_NOTICE_REFUSE,
-    CV_NOTICE_CLOSE,
-    CV_NOTICE_RETURN,
-    CV_NOTICE_PROMISE,  /* a hold with a time to live, `value`; `session` is its entry, `owner` who has it */
-    CV_NOTICE_PROMISED, /* the sender knows the one of that fence */
-    CV_NOTICE_OVER,     /* the one of that fence has ended */
-    CV_NOTICE_KINDS
-};
-
+/* What the user of a member tells the users of others about a name. To the member these are bytes. */
 struct cv_notice {
-    enum cv_notice_kind kind;
-    uint64_t session; /* or the ticket */
-    uint64_t fence;
-    uint64_t value;
-    uint64_t generation; /* of readers */
-    uint64_t digest[2];  /* of a secret */
-    uint64_t owner;      /* a session of the sender */
+    enum cv_subject subject;
+    struct cv_text name;
+    uint32_t kind;    /* below 256 */
+    uint32_t words;   /* of the body, 4 bytes each */
+    const void *body; /* not aligned */
+    bool current;     /* a notice that is heard: it was sent in this node's view, by a member of that view */
 };
 
 /* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
@@ -64,8 +39,7 @@ struct cv_member_calls {
     void (*hopeless)(void *context);            /* nor is there any use in waiting */
     void (*began)(void *context);               /* a view; after `resume` of all its names. May be NULL */
     void (*covered)(void *context);             /* the disk has a longer time to live than before. May be NULL */
-    void (*heard)(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
-                  const struct cv_notice *notice);
+    void (*heard)(void *context, cv_node from, const struct cv_notice *notice); /* nothing of it is checked yet */
     void *context;
 };
 
@@ -153,8 +127,7 @@ void cv_member_close(struct cv_member *member);
 void cv_member_fail(struct cv_member *member, enum cv_log_event event, const char *why);
 
 /* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
-cv_set cv_member_notify(struct cv_member *member, cv_node to, enum cv_subject subject, struct cv_text name,
-                        const struct cv_notice *notice);
+cv_set cv_member_notify(struct cv_member *member, cv_node to, const struct cv_notice *notice);
 
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
                                           uint64_t fence, uint64_t session, bool shared, enum cv_grant_event event,

@@ -5,7 +5,6 @@
 
 #include "service/service.h"
 
-#define LONGEST_MS ((uint64_t)1 << 40)
 #define CV_SECRET_BYTES 128u
 
 typedef const struct cv_resp_command *words;
@@ -35,10 +34,10 @@ static bool is_name(struct cv_session *session, struct cv_text name)
 
 static bool is_number(struct cv_session *session, const char *what, struct cv_text text, uint64_t *number)
 {
-    if (cv_parse_number(text, LONGEST_MS, number))
+    if (cv_parse_number(text, CV_LONGEST_MS, number))
         return true;
     cv_resp_error(&session->out, "ERR %s '%s': expected a number of 0 to %llu", what, brief(text).text,
-                  (unsigned long long)LONGEST_MS);
+                  (unsigned long long)CV_LONGEST_MS);
     return false;
 }
 

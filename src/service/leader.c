@@ -9,11 +9,13 @@
 
 static cv_set tell_all(const struct cv_lock *lock, const struct cv_leader *leader)
 {
-    return cv_member_notify(lock->service->member, CV_NOBODY, CV_SUBJECT_LEADER, cv_instance_name(lock->instance),
-                            &(struct cv_notice){.kind = leader->leads ? CV_NOTICE_LEADS : CV_NOTICE_LED,
-                                                .session = leader->session,
-                                                .fence = leader->fence,
-                                                .owner = leader->id});
+    return peer_notice_send(lock->service, CV_NOBODY,
+                            &(struct peer_notice){.kind = leader->leads ? PEER_NOTICE_LEADS : PEER_NOTICE_LED,
+                                                  .subject = CV_SUBJECT_LEADER,
+                                                  .name = cv_instance_name(lock->instance),
+                                                  .fence = leader->fence,
+                                                  .session = leader->session,
+                                                  .origin = leader->id});
 }
 
 void cv_leader_announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads)
@@ -35,25 +37,28 @@ void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader)
     cv_session_observe(lock);
 }
 
-void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
+void cv_leader_heard(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct cv_leader leader = {.id = (cv_id)notice->owner,
-                                     .leads = notice->kind == CV_NOTICE_LEADS,
+    const struct cv_leader leader = {.id = (cv_id)notice->origin,
+                                     .leads = notice->kind == PEER_NOTICE_LEADS,
                                      .session = notice->session,
                                      .fence = notice->fence};
-    struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
+    struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, notice->name);
     if (lock)
         cv_leader_learn(lock, &leader);
     if (!leader.leads)
-        cv_member_notify(service->member, from, CV_SUBJECT_LEADER, name,
-                         &(struct cv_notice){.kind = CV_NOTICE_KNOWS, .fence = notice->fence});
+        peer_notice_send(
+            service, notice->from,
+            &(struct peer_notice){
+                .kind = PEER_NOTICE_KNOWS, .subject = CV_SUBJECT_LEADER, .name = notice->name, .fence = notice->fence});
 }
 
-void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence)
+void cv_leader_hear_known(struct cv_service *service, const struct peer_notice *notice)
 {
-    if (fence != lock->leader.fence || !cv_set_has(lock->unaware, to))
+    struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LEADER, notice->name);
+    if (!lock || notice->fence != lock->leader.fence || !cv_set_has(lock->unaware, notice->from))
         return;
-    lock->unaware &= ~cv_set_of(to);
+    lock->unaware &= ~cv_set_of(notice->from);
     if (!lock->unaware)
         cv_lock_serve(lock);
 }

@@ -22,13 +22,14 @@ static void tell(void *context, cv_node to, const struct cv_sharing_word *word)
 {
     const struct cv_lock *lock = context;
     struct cv_service *service = lock->service;
-    const struct cv_notice notice = {.kind = CV_NOTICE_SHARES + word->notice,
-                                     .session = word->entry,
-                                     .fence = word->generation,
-                                     .value = word->first};
-    const cv_set told =
-        cv_member_notify(service->member, to, lock->instance->subject, cv_instance_name(lock->instance), &notice);
-    service->sharing_notices += cv_set_count(told);
+    const struct peer_notice notice = {.kind = PEER_NOTICE_SHARING,
+                                       .subject = lock->instance->subject,
+                                       .name = cv_instance_name(lock->instance),
+                                       .word = word->notice,
+                                       .generation = word->generation,
+                                       .first = word->first,
+                                       .entry = word->entry};
+    service->sharing_notices += cv_set_count(peer_notice_send(service, to, &notice));
 }
 
 struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
@@ -338,17 +339,26 @@ void cv_lock_entered(struct cv_instance *instance)
     cv_lock_serve(lock);
 }
 
-/* Who lends has nothing but fences of its own entry to lend. */
-void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_sharing_word *word)
+/*
+ * The lock is opened even if nobody here wants it yet: later readers have to know whom to ask. A node can lend nothing
+ * but fences of its own entry.
+ */
+void cv_lock_hear_sharing(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct cv_queue queue = queue_of(lock);
-    struct cv_sharing_word heard = *word;
-    if (word->notice == CV_SHARING_LEND &&
-        !cv_view_is_entry_of(&lock->service->host->view, word->first, CV_LOAN, from)) {
-        heard.notice = CV_SHARING_REFUSE;
-        cv_peers_cut_off(&lock->service->member->peers, from, "it lends fences that are not its own");
+    const cv_node from = notice->from;
+    struct cv_sharing_word word = {.notice = (enum cv_sharing_notice)notice->word,
+                                   .generation = notice->generation,
+                                   .first = notice->first,
+                                   .entry = notice->entry};
+    if (word.notice == CV_SHARING_LEND && !cv_view_is_entry_of(&service->host->view, word.first, CV_LOAN, from)) {
+        word.notice = CV_SHARING_REFUSE;
+        cv_peers_cut_off(&service->member->peers, from, "it lends fences that are not its own");
     }
-    cv_sharing_hear(&lock->sharing, &queue, from, &heard);
+    struct cv_lock *lock = cv_lock_open(service, notice->subject, notice->name);
+    if (!lock)
+        return;
+    const struct cv_queue queue = queue_of(lock);
+    cv_sharing_hear(&lock->sharing, &queue, from, &word);
     cv_lock_serve(lock);
 }
 

@@ -15,9 +15,11 @@
 
 #include "live/host/host.h"
 #include "live/net/loop.h"
+#include "service/peer_notice.h"
 #include "service/sharing.h"
 
 #define CV_HANDOFFS 16u
+#define CV_LONGEST_MS ((uint64_t)1 << 40) /* no client waits longer, and no time to live is longer */
 
 struct cv_lock;
 struct cv_session;
@@ -127,7 +129,7 @@ void cv_named_election_update(struct cv_lock *lock);
 /* Has this node's candidate been elected? */
 bool cv_named_election_won(const struct cv_lock *lock);
 /* Another node has a candidate, or has none any more. */
-void cv_named_election_heard(struct cv_lock *lock, cv_node from, uint32_t attribute);
+void cv_named_election_heard(struct cv_service *service, const struct peer_notice *notice);
 void cv_named_election_elected(void *context, struct cv_instance *ballot);
 
 /* ---- what the member tells ---- */
@@ -139,7 +141,7 @@ void cv_lock_disperse(struct cv_lock *lock);       /* nor is there any use in wa
 bool cv_lock_keep(const struct cv_instance *instance);
 void cv_lock_ended(void *context, struct cv_instance *instance);
 /* Another member says something about readers. */
-void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_sharing_word *word);
+void cv_lock_hear_sharing(struct cv_service *service, const struct peer_notice *notice);
 
 /* ---- leader.c ---- */
 
@@ -147,8 +149,6 @@ void cv_lock_hear(struct cv_lock *lock, cv_node from, const struct cv_sharing_wo
 void cv_leader_announce(struct cv_lock *lock, const struct cv_hold *hold, bool leads);
 /* News of different nodes come in any order; the fences tell which is the latest. */
 void cv_leader_learn(struct cv_lock *lock, const struct cv_leader *leader);
-/* A member knows that the leader of that fence has ended. */
-void cv_leader_known(struct cv_lock *lock, cv_node to, uint64_t fence);
 void cv_leader_resume(struct cv_lock *lock); /* in a new view */
 
 /* ---- ttl_promise.c ---- */

@@ -28,8 +28,11 @@ void cv_named_election_update(struct cv_lock *lock)
     if (!lock->balloted || (!lock->ballot && !attribute) || !open_ballot(lock) ||
         lock->ballot->attributes[me] == attribute)
         return;
-    cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_ELECTION, cv_instance_name(lock->instance),
-                     &(struct cv_notice){.kind = CV_NOTICE_STANDS, .value = attribute});
+    peer_notice_send(service, CV_NOBODY,
+                     &(struct peer_notice){.kind = PEER_NOTICE_STANDS,
+                                           .subject = CV_SUBJECT_ELECTION,
+                                           .name = cv_instance_name(lock->instance),
+                                           .attribute = attribute});
     cv_member_stand(service->member, lock->ballot, me, attribute);
 }
 
@@ -41,10 +44,11 @@ bool cv_named_election_won(const struct cv_lock *lock)
     return lock->ballot && lock->ballot->flags & CV_KNOWS && lock->ballot->leader == roster->ids[roster->me];
 }
 
-void cv_named_election_heard(struct cv_lock *lock, cv_node from, uint32_t attribute)
+void cv_named_election_heard(struct cv_service *service, const struct peer_notice *notice)
 {
-    if (lock->balloted && open_ballot(lock))
-        cv_member_stand(lock->service->member, lock->ballot, from, attribute);
+    struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, notice->name);
+    if (lock && lock->balloted && open_ballot(lock))
+        cv_member_stand(service->member, lock->ballot, notice->from, (uint32_t)notice->attribute);
 }
 
 void cv_named_election_elected(void *context, struct cv_instance *ballot)

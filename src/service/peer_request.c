@@ -109,13 +109,15 @@ static void ask(struct cv_session *session)
     struct cv_peer_request *request = &session->request;
     const struct cv_peer_request_order *order = &request->order;
     request->attempt++;
-    const struct cv_notice question = {.kind = order->renews ? CV_NOTICE_RENEW : CV_NOTICE_UNLOCK,
-                                       .session = ticket_of(request),
-                                       .fence = order->fence,
-                                       .value = order->kinds,
-                                       .digest = {order->digest[0], order->digest[1]}};
+    const struct peer_notice question = {.kind = order->renews ? PEER_NOTICE_RENEW : PEER_NOTICE_UNLOCK,
+                                         .subject = CV_SUBJECT_LOCK,
+                                         .name = name_of(request),
+                                         .fence = order->fence,
+                                         .ticket = ticket_of(request),
+                                         .hold_kinds = order->kinds,
+                                         .digest = {order->digest[0], order->digest[1]}};
     request->unanswered |= request->awaited != 0 && !order->renews; /* it may have been done there */
-    request->awaited = cv_member_notify(service->member, CV_NOBODY, CV_SUBJECT_LOCK, name_of(request), &question);
+    request->awaited = peer_notice_send(service, CV_NOBODY, &question);
     request->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != request->awaited;
     if (!request->awaited)
         conclude(session, -1);
@@ -202,74 +204,34 @@ void cv_peer_request_resume(void *context)
             cv_alarm_set(service->alarms, &request->alarm, now);
 }
 
-static void on_answer(struct cv_service *service, cv_node from, const struct cv_notice *notice)
+void cv_peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice)
 {
-    const uint64_t number = notice->session >> ATTEMPT_BITS;
+    const uint64_t number = notice->ticket >> ATTEMPT_BITS;
     struct cv_peer_request *request = *list_of(service, number);
-    const bool yes = (int64_t)notice->value >= 0;
+    const bool yes = (int64_t)notice->result >= 0;
     while (request && request->number != number)
         request = request->next;
-    if (!request || (!yes && (ticket_of(request) != notice->session || !cv_set_has(request->awaited, from))))
+    if (!request || (!yes && (ticket_of(request) != notice->ticket || !cv_set_has(request->awaited, notice->from))))
         return;
-    request->awaited &= ~cv_set_of(from);
+    request->awaited &= ~cv_set_of(notice->from);
     if (yes)
         request->awaited = 0;
     if (!request->awaited)
-        conclude(session_of(request), (int64_t)notice->value);
+        conclude(session_of(request), (int64_t)notice->result);
 }
 
-/* Whoever cannot say does not answer, and is asked again. */
-static void on_question(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice)
+/* A node that cannot say does not answer, and is asked again. */
+void cv_peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice)
 {
-    const bool renews = notice->kind == CV_NOTICE_RENEW;
-    struct cv_hold *hold = cv_command_find(service, name, notice->fence, notice->value);
-    int64_t value = -1;
+    struct cv_hold *hold = cv_command_find(service, notice->name, notice->fence, notice->hold_kinds);
     const bool obeys = hold && cv_hold_obeys(hold, NULL, notice->digest);
     if (!cv_member_serves(service->member) || (obeys && hold->confirming))
         return;
-    if (obeys)
-        value = carry_out(hold, renews);
-    cv_member_notify(
-        service->member, from, CV_SUBJECT_LOCK, name,
-        &(struct cv_notice){.kind = CV_NOTICE_ANSWER, .session = notice->session, .value = (uint64_t)value});
-}
-
-/* Whoever shares is to be known here even if nobody wants anything yet. */
-static void hear_of_readers(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                            const struct cv_notice *notice)
-{
-    struct cv_lock *lock = subject == CV_SUBJECT_LOCK ? cv_lock_open(service, subject, name) : NULL;
-    if (lock)
-        cv_lock_hear(lock, from,
-                     &(struct cv_sharing_word){.notice = notice->kind - CV_NOTICE_SHARES,
-                                               .generation = notice->fence,
-                                               .first = notice->value,
-                                               .entry = notice->session});
-}
-
-void cv_peer_request_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
-                           const struct cv_notice *notice)
-{
-    struct cv_service *service = context;
-    if (notice->kind == CV_NOTICE_ANSWER) {
-        on_answer(service, from, notice);
-    } else if (notice->kind == CV_NOTICE_UNLOCK || notice->kind == CV_NOTICE_RENEW) {
-        on_question(service, from, name, notice);
-    } else if (notice->kind == CV_NOTICE_STANDS) {
-        struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, name);
-        if (lock)
-            cv_named_election_heard(lock, from, (uint32_t)notice->value);
-    } else if (notice->kind == CV_NOTICE_TRY || notice->kind == CV_NOTICE_BUSY) {
-        cv_try_lock_heard(service, from, subject, name, notice);
-    } else if (notice->kind == CV_NOTICE_KNOWS) {
-        struct cv_lock *lock = cv_lock_find(service, CV_SUBJECT_LEADER, name);
-        if (lock)
-            cv_leader_known(lock, from, notice->fence);
-    } else if (notice->kind >= CV_NOTICE_PROMISE) {
-        cv_ttl_heard(service, from, subject, name, notice);
-    } else if (notice->kind >= CV_NOTICE_SHARES) {
-        hear_of_readers(service, from, subject, name, notice);
-    } else if (subject == CV_SUBJECT_LEADER) {
-        cv_leader_heard(service, from, name, notice);
-    }
+    const int64_t result = obeys ? carry_out(hold, notice->kind == PEER_NOTICE_RENEW) : -1;
+    peer_notice_send(service, notice->from,
+                     &(struct peer_notice){.kind = PEER_NOTICE_ANSWER,
+                                           .subject = CV_SUBJECT_LOCK,
+                                           .name = notice->name,
+                                           .ticket = notice->ticket,
+                                           .result = (uint64_t)result});
 }

@@ -100,7 +100,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                             .hopeless = hopeless,
                                             .began = began,
                                             .covered = cv_ttl_covered,
-                                            .heard = cv_peer_request_heard,
+                                            .heard = peer_notice_heard,
                                             .context = service};
 }
 

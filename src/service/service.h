@@ -193,8 +193,8 @@ void cv_peer_request_again(struct cv_alarm *alarm);
 /* This node can say again what it could not, or others can be asked. */
 void cv_peer_request_resume(void *context);
 void cv_peer_request_drop(struct cv_session *session);
-void cv_peer_request_heard(void *context, cv_node from, enum cv_subject subject, struct cv_text name,
-                           const struct cv_notice *notice);
+void cv_peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice);
+void cv_peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice);
 
 /* ---- attempt.c: WAIT 0 ---- */
 
@@ -202,13 +202,14 @@ void cv_peer_request_heard(void *context, cv_node from, enum cv_subject subject,
 void cv_try_lock_ask(struct cv_wait *wait);
 /* Is there somebody inside, by this node, so that nobody else gets in at once? */
 bool cv_try_lock_is_hopeless(const struct cv_lock *lock, bool shares);
-void cv_try_lock_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                       const struct cv_notice *notice);
+void cv_try_lock_hear_question(struct cv_service *service, const struct peer_notice *notice);
+void cv_try_lock_hear_answer(struct cv_service *service, const struct peer_notice *notice);
 
 /* ---- ttl_promise.c ---- */
 
-void cv_ttl_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                  const struct cv_notice *notice);
+void cv_ttl_hear_promise(struct cv_service *service, const struct peer_notice *notice);
+void cv_ttl_hear_promised(struct cv_service *service, const struct peer_notice *notice);
+void cv_ttl_hear_over(struct cv_service *service, const struct peer_notice *notice);
 /* The disk covers longer times to live than before. */
 void cv_ttl_covered(void *context);
 /* Is a time of grace on, in which names are given only to those who claim them? */
@@ -216,7 +217,10 @@ bool cv_ttl_in_grace(const struct cv_service *service);
 
 /* ---- leader.c ---- */
 
-void cv_leader_heard(struct cv_service *service, cv_node from, struct cv_text name, const struct cv_notice *notice);
+void cv_leader_heard(struct cv_service *service, const struct peer_notice *notice);
+/* A member knows that the leader of that fence has ended. */
+void cv_leader_hear_known(struct cv_service *service, const struct peer_notice *notice);
+
 /* ---- membership.c ---- */
 
 void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command);

@@ -13,8 +13,12 @@ void cv_try_lock_ask(struct cv_wait *wait)
     const struct cv_lock *lock = wait->lock;
     struct cv_service *service = lock->service;
     wait->ticket = ++service->errands;
-    cv_member_notify(service->member, CV_NOBODY, lock->instance->subject, cv_instance_name(lock->instance),
-                     &(struct cv_notice){.kind = CV_NOTICE_TRY, .session = wait->ticket, .value = wait->shared});
+    peer_notice_send(service, CV_NOBODY,
+                     &(struct peer_notice){.kind = PEER_NOTICE_TRY,
+                                           .subject = lock->instance->subject,
+                                           .name = cv_instance_name(lock->instance),
+                                           .ticket = wait->ticket,
+                                           .shared = wait->shared});
 }
 
 bool cv_try_lock_is_hopeless(const struct cv_lock *lock, bool shares)
@@ -25,20 +29,21 @@ bool cv_try_lock_is_hopeless(const struct cv_lock *lock, bool shares)
     return held && !(joins && (!lock->first || lock->first->shared));
 }
 
-void cv_try_lock_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                       const struct cv_notice *notice)
+void cv_try_lock_hear_question(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct cv_lock *lock = cv_lock_find(service, subject, name);
-    if (!lock)
-        return;
-    if (notice->kind == CV_NOTICE_TRY) {
-        if (cv_try_lock_is_hopeless(lock, notice->value))
-            cv_member_notify(service->member, from, subject, name,
-                             &(struct cv_notice){.kind = CV_NOTICE_BUSY, .session = notice->session});
-        return;
-    }
-    struct cv_wait *wait = lock->first;
-    while (wait && !(wait->tries && wait->ticket == notice->session))
+    const struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
+    if (lock && cv_try_lock_is_hopeless(lock, notice->shared))
+        peer_notice_send(
+            service, notice->from,
+            &(struct peer_notice){
+                .kind = PEER_NOTICE_BUSY, .subject = notice->subject, .name = notice->name, .ticket = notice->ticket});
+}
+
+void cv_try_lock_hear_answer(struct cv_service *service, const struct peer_notice *notice)
+{
+    const struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
+    struct cv_wait *wait = lock ? lock->first : NULL;
+    while (wait && !(wait->tries && wait->ticket == notice->ticket))
         wait = wait->next;
     if (wait)
         cv_session_in_vain(wait);

@@ -18,10 +18,11 @@ bool cv_ttl_in_grace(const struct cv_service *service)
     return service->host->calls.now() < service->member->grace_until_us;
 }
 
-static cv_set tell(const struct cv_lock *lock, cv_node to, const struct cv_notice *notice)
+static void tell(const struct cv_lock *lock, cv_node to, struct peer_notice notice)
 {
-    return cv_member_notify(lock->service->member, to, lock->instance->subject, cv_instance_name(lock->instance),
-                            notice);
+    notice.subject = lock->instance->subject;
+    notice.name = cv_instance_name(lock->instance);
+    peer_notice_send(lock->service, to, &notice);
 }
 
 /* Do enough know it? A file that breaks a tie cannot, so then all members have to. */
@@ -60,13 +61,13 @@ void cv_ttl_promise(struct cv_hold *hold)
     hold->aware = 0;
     if (cv_host_ready(lock->service->host))
         tell(lock, CV_NOBODY,
-             &(struct cv_notice){.kind = CV_NOTICE_PROMISE,
-                                 .session = promise.entry,
-                                 .fence = promise.fence,
-                                 .value = promise.ttl_ms,
-                                 .generation = promise.generation,
-                                 .digest = {promise.digest[0], promise.digest[1]},
-                                 .owner = promise.owner});
+             (struct peer_notice){.kind = PEER_NOTICE_PROMISE,
+                                  .fence = promise.fence,
+                                  .session = promise.owner,
+                                  .generation = promise.generation,
+                                  .entry = promise.entry,
+                                  .ttl_ms = promise.ttl_ms,
+                                  .digest = {promise.digest[0], promise.digest[1]}});
     if (cv_ttl_ceiling_covers(&member->ceiling, hold->ttl_ms))
         note_aware(hold, me);
 }
@@ -87,7 +88,7 @@ void cv_ttl_end(const struct cv_hold *hold)
         return;
     forget(lock, hold->fence);
     if (cv_host_ready(lock->service->host))
-        tell(lock, CV_NOBODY, &(struct cv_notice){.kind = CV_NOTICE_OVER, .fence = hold->fence});
+        tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
 }
 
 /* ---- what others say ---- */
@@ -97,36 +98,38 @@ static void acknowledge(struct cv_lock *lock, struct cv_promise *promise)
     if (promise->acknowledged || !cv_ttl_ceiling_covers(&lock->service->member->ceiling, promise->ttl_ms))
         return;
     promise->acknowledged = true;
-    tell(lock, promise->keeper, &(struct cv_notice){.kind = CV_NOTICE_PROMISED, .fence = promise->fence});
+    tell(lock, promise->keeper, (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence});
 }
 
-static void on_promise(struct cv_lock *lock, cv_node from, const struct cv_notice *notice)
+void cv_ttl_hear_promise(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct cv_promise *known =
-        cv_promise_put(&lock->instance->promises, &(struct cv_promise){.fence = notice->fence,
-                                                                       .ttl_ms = notice->value,
-                                                                       .entry = notice->session,
-                                                                       .generation = notice->generation,
-                                                                       .digest = {notice->digest[0], notice->digest[1]},
-                                                                       .owner = notice->owner,
-                                                                       .origin = lock->service->host->roster->ids[from],
-                                                                       .keeper = from});
+    struct cv_lock *lock = cv_lock_open(service, notice->subject, notice->name);
+    const struct cv_promise promise = {.fence = notice->fence,
+                                       .ttl_ms = notice->ttl_ms,
+                                       .entry = notice->entry,
+                                       .generation = notice->generation,
+                                       .digest = {notice->digest[0], notice->digest[1]},
+                                       .owner = notice->session,
+                                       .origin = service->host->roster->ids[notice->from],
+                                       .keeper = notice->from};
+    struct cv_promise *known = lock ? cv_promise_put(&lock->instance->promises, &promise) : NULL;
     if (known)
         acknowledge(lock, known);
 }
 
-void cv_ttl_heard(struct cv_service *service, cv_node from, enum cv_subject subject, struct cv_text name,
-                  const struct cv_notice *notice)
+void cv_ttl_hear_promised(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct cv_lock *lock =
-        notice->kind == CV_NOTICE_PROMISE ? cv_lock_open(service, subject, name) : cv_lock_find(service, subject, name);
-    struct cv_hold *hold = lock && notice->kind == CV_NOTICE_PROMISED ? cv_lock_hold(lock, notice->fence) : NULL;
-    const struct cv_promise *known = lock && notice->kind == CV_NOTICE_OVER ? cv_ttl_find(lock, notice->fence) : NULL;
-    if (lock && notice->kind == CV_NOTICE_PROMISE)
-        on_promise(lock, from, notice);
-    else if (hold)
-        note_aware(hold, from);
-    else if (known && known->keeper == from)
+    const struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
+    struct cv_hold *hold = lock ? cv_lock_hold(lock, notice->fence) : NULL;
+    if (hold)
+        note_aware(hold, notice->from);
+}
+
+void cv_ttl_hear_over(struct cv_service *service, const struct peer_notice *notice)
+{
+    struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
+    const struct cv_promise *known = lock ? cv_ttl_find(lock, notice->fence) : NULL;
+    if (known && known->keeper == notice->from)
         forget(lock, notice->fence);
 }
 
@@ -164,8 +167,8 @@ void cv_ttl_inherit(struct cv_lock *lock)
 void cv_ttl_take_back(struct cv_hold *hold)
 {
     tell(hold->lock, CV_NOBODY,
-         &(struct cv_notice){.kind = CV_NOTICE_UNLOCK,
-                             .fence = hold->fence,
-                             .value = CV_HOLD_LOCK | CV_HOLD_LEADER,
-                             .digest = {hold->digest[0], hold->digest[1]}});
+         (struct peer_notice){.kind = PEER_NOTICE_UNLOCK,
+                              .fence = hold->fence,
+                              .hold_kinds = CV_HOLD_LOCK | CV_HOLD_LEADER,
+                              .digest = {hold->digest[0], hold->digest[1]}});
 }

@@ -217,6 +217,31 @@ def forged_letters():
     cluster.check()
 
 
+def forged_notices():
+    """
+    Somebody takes a member's place and sends notices that no service sends: of no known kind, of the wrong length, with a number
+    that is too high. The member is cut off, and that is all. tests/unit/peer_notice.c has more of them.
+    """
+    unlock, promise = 3, 10
+    cluster = start()
+    try:
+        group, mode = forge.learn(peer_address(cluster, 2), 1, 2)
+        for node, sender, why, kind, numbers in [
+                (2, 1, "no known kind", 13, []), (3, 1, "wrong length", unlock, [1, 1, 3, 0]),
+                (3, 2, "too high", promise, [1, 1, 0, 1, (1 << 64) - 1, 0, 0])]:
+            epoch = cluster.await_view([1, 2, 3], patience=60)[0]
+            body = struct.pack(f"<{len(numbers)}Q", *numbers)
+            with socket.create_connection(peer_address(cluster, node), 5) as connection:
+                connection.sendall(hello(group=group, mode=mode, **disguise(cluster, sender, node)) +
+                                   forge.numbered(forge.NOTICE, 1, forge.LOCK, kind, b"forged", epoch, body=body))
+                hang_up(connection)
+            until(lambda node=node, why=why: why in log(cluster, node), f"node {node} cuts off {sender}: {why}")
+        cluster.await_view([1, 2, 3], patience=120)
+    finally:
+        cluster.__exit__(None, None, None)
+    cluster.check()
+
+
 def forged_entries():
     """
     Somebody takes a member's place, says that it leads the log, and sends entries that are none: too long, or nonsense. They
@@ -261,4 +286,5 @@ def forged_dismissal():
 
 
 if __name__ == "__main__":
-    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_entries, forged_dismissal]))
+    sys.exit(main([peers_port, slow_strangers, slow_clients, random_clients, forged_letters, forged_notices, forged_entries,
+                   forged_dismissal]))

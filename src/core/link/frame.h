@@ -24,7 +24,7 @@
 
 #define CV_FRAME_BYTES 65536u /* at most, the length included */
 #define CV_FRAME_NAME_BYTES 512u
-#define CV_FRAME_VERSION 3u
+#define CV_FRAME_VERSION 4u
 
 enum cv_frame_type {
     CV_FRAME_HELLO = 1,   /* the first on every connection, in both directions */
@@ -32,7 +32,7 @@ enum cv_frame_type {
     CV_FRAME_LETTER,      /* an algorithm's message */
     CV_FRAME_OPEN,        /* a name is in use that everybody has to know of */
     CV_FRAME_STATIC_VIEW, /* a new view is being made; `kind` says how far it is */
-    CV_FRAME_NOTICE,      /* who leads */
+    CV_FRAME_NOTICE,      /* what one service tells another; `kind` and the body are theirs */
     CV_FRAME_AGREEMENT,   /* Raft's own; `clock` bytes of the body */
     CV_FRAME_GRANT,       /* the answer to a heartbeat: so much longer the view is yours */
     CV_FRAME_TYPES

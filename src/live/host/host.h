@@ -17,6 +17,7 @@
 #include "core/random.h"
 #include "core/scenario/validity.h"
 #include "group/view.h"
+#include "live/host/promise.h"
 
 /* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
 enum cv_subject {
@@ -60,20 +61,6 @@ enum cv_instance_flag {
     CV_BORROWS = 1u << 5, /* its clients are inside by leave of the node that is */
     CV_HEIR = 1u << 6,    /* it is inside by a view that began, since the node that was is gone */
     CV_TOLD = 1u << 7     /* the other members of the view were told that it is in use here */
-};
-
-/* A hold with a time to live, as all members of the view know it, so that it outlives the node that granted it. */
-struct cv_promise {
-    struct cv_promise *next;
-    uint64_t fence, ttl_ms;
-    uint64_t entry, generation; /* the algorithm's fence; the readers that are inside together, 0: it is not shared */
-    uint64_t digest[2];         /* of its secret */
-    uint64_t owner;             /* the session that it was granted to, */
-    cv_id origin;               /* and that session's node */
-    cv_node keeper;             /* the member that counts its time, renews it and ends it */
-    bool acknowledged;          /* this node has told the keeper that it knows */
-    cv_set known_by;            /* while a view is prepared: members that have reported it, */
-    uint64_t known_in;          /* and the latest view that one of them was in */
 };
 
 struct cv_instance {
@@ -194,12 +181,6 @@ struct cv_instance *cv_host_open(struct cv_algorithm_host *host, enum cv_subject
 void cv_host_end(struct cv_algorithm_host *host, struct cv_instance *instance);
 /* Frees so many at most; are there more? */
 bool cv_host_free_ended(struct cv_algorithm_host *host, uint32_t most);
-/* Adds it, or replaces the one with the same fence; NULL if there is no memory. */
-struct cv_promise *cv_promise_put(struct cv_promise **list, const struct cv_promise *promise);
-struct cv_promise *cv_promise_find(struct cv_promise *list, uint64_t fence);
-/* Frees the one that it points to. */
-void cv_promise_drop(struct cv_promise **at);
-void cv_promise_drop_all(struct cv_promise **list);
 /* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
 uint32_t cv_host_policy(const struct cv_algorithm_host *host, enum cv_subject subject, const char *name);
 

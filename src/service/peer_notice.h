@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Notices: what the services of a group tell each other about a name. The member carries them as bytes. peer_notice.c
+ * has the table of kinds: what each is about, which numbers it carries, and which function hears it.
+ */
+#ifndef CONCLAVE_SERVICE_PEER_NOTICE_H
+#define CONCLAVE_SERVICE_PEER_NOTICE_H
+
+#include "live/member.h"
+
+struct cv_service;
+
+enum peer_notice_kind {
+    PEER_NOTICE_LEADS,    /* an election: a client of the sender leads */
+    PEER_NOTICE_LED,      /* that client leads no more; answered with KNOWS */
+    PEER_NOTICE_KNOWS,    /* the sender has heard that the leader of that fence leads no more */
+    PEER_NOTICE_UNLOCK,   /* a client of the sender ends a hold that the sender does not keep; answered with ANSWER */
+    PEER_NOTICE_RENEW,    /* a client of the sender renews such a hold; answered with ANSWER */
+    PEER_NOTICE_ANSWER,   /* what became of it */
+    PEER_NOTICE_STANDS,   /* the sender's best candidate in an election */
+    PEER_NOTICE_TRY,      /* a client of the sender tries a lock: is the receiver inside? */
+    PEER_NOTICE_BUSY,     /* it is */
+    PEER_NOTICE_SHARING,  /* readers of several nodes inside together: service/sharing.h */
+    PEER_NOTICE_PROMISE,  /* the sender has granted a hold with a time to live */
+    PEER_NOTICE_PROMISED, /* the sender knows the promise of that fence */
+    PEER_NOTICE_OVER,     /* the hold of that fence has ended */
+    PEER_NOTICE_KINDS
+};
+
+#define PEER_NOTICE_NUMBERS 15u /* that a notice can carry */
+
+/* A notice of any kind. Each kind carries some of the numbers; the others are 0. */
+struct peer_notice {
+    enum peer_notice_kind kind;
+    cv_node from; /* a notice that is heard: the sender */
+    enum cv_subject subject;
+    struct cv_text name;
+    uint64_t fence;
+    uint64_t session;    /* of a client, as its node counts them */
+    uint64_t origin;     /* the id of the node that granted the hold */
+    uint64_t ticket;     /* chosen by the sender of a question, repeated in the answer */
+    uint64_t hold_kinds; /* enum cv_hold_kinds: what the question may be about */
+    uint64_t result;     /* an int64_t: what to tell the client; below 0: there is no such hold here */
+    uint64_t attribute;  /* of the best candidate; 0: the sender has none */
+    uint64_t shared;     /* 1: the client would share */
+    uint64_t word;       /* enum cv_sharing_notice */
+    uint64_t generation; /* of readers; 0: the hold is not shared */
+    uint64_t first;      /* the first of the fences that are lent */
+    uint64_t entry;      /* the algorithm's fence of the sender's entry */
+    uint64_t ttl_ms;
+    uint64_t digest[2]; /* of a secret; 0: none is shown */
+};
+
+/* The notice as the member carries it; `body` is room for its numbers. */
+struct cv_notice peer_notice_write(const struct peer_notice *notice, uint64_t body[PEER_NOTICE_NUMBERS]);
+/* NULL, or what is wrong: such a notice is forged. */
+const char *peer_notice_read(const struct cv_notice *carried, struct peer_notice *notice);
+
+/* Tells one member, or everybody else in the view (CV_NOBODY). The members that are told. */
+cv_set peer_notice_send(const struct cv_service *service, cv_node to, const struct peer_notice *notice);
+/* Reads and checks a notice of another member, and passes it to its handler. A member that forges one is cut off. */
+void peer_notice_heard(void *context, cv_node from, const struct cv_notice *carried);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/* Notices between services: every kind comes through as it was sent, and what no service sends is recognised. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "service/peer_notice.h"
+
+static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
+    [PEER_NOTICE_LEADS] = CV_SUBJECT_LEADER,    [PEER_NOTICE_LED] = CV_SUBJECT_LEADER,
+    [PEER_NOTICE_KNOWS] = CV_SUBJECT_LEADER,    [PEER_NOTICE_UNLOCK] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_RENEW] = CV_SUBJECT_LOCK,      [PEER_NOTICE_ANSWER] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_STANDS] = CV_SUBJECT_ELECTION, [PEER_NOTICE_TRY] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_BUSY] = CV_SUBJECT_LOCK,       [PEER_NOTICE_SHARING] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_PROMISE] = CV_SUBJECT_LOCK,    [PEER_NOTICE_PROMISED] = CV_SUBJECT_LOCK,
+    [PEER_NOTICE_OVER] = CV_SUBJECT_LOCK,
+};
+
+/* All numbers differ, so that none is taken for another. */
+static struct peer_notice sample(enum peer_notice_kind kind)
+{
+    return (struct peer_notice){.kind = kind,
+                                .subject = subject_of[kind],
+                                .name = cv_text("name"),
+                                .fence = 3,
+                                .session = 4,
+                                .origin = 5,
+                                .ticket = 6,
+                                .hold_kinds = 2,
+                                .result = (uint64_t)-1,
+                                .attribute = 7,
+                                .shared = 1,
+                                .word = 5,
+                                .generation = 8,
+                                .first = 9,
+                                .entry = 10,
+                                .ttl_ms = 11,
+                                .digest = {12, 13}};
+}
+
+static bool same(const struct peer_notice *sent, const struct peer_notice *heard)
+{
+    const uint64_t *one = &sent->fence, *other = &heard->fence;
+    for (size_t i = 0; i < PEER_NOTICE_NUMBERS; i++)
+        if (other[i] && one[i] != other[i])
+            return false;
+    return sent->kind == heard->kind && sent->subject == heard->subject && sent->name.length == heard->name.length;
+}
+
+static void test_every_kind_comes_through(void **state)
+{
+    (void)state;
+    for (uint32_t kind = 0; kind < PEER_NOTICE_KINDS; kind++) {
+        const struct peer_notice sent = sample(kind);
+        struct peer_notice heard;
+        uint64_t body[PEER_NOTICE_NUMBERS];
+        const struct cv_notice carried = peer_notice_write(&sent, body);
+        assert_null(peer_notice_read(&carried, &heard));
+        assert_true(same(&sent, &heard));
+        assert_true(carried.words >= 2);
+    }
+}
+
+static void test_promise_carries_what_a_keeper_needs(void **state)
+{
+    (void)state;
+    const struct peer_notice sent = sample(PEER_NOTICE_PROMISE);
+    struct peer_notice heard;
+    uint64_t body[PEER_NOTICE_NUMBERS];
+    const struct cv_notice carried = peer_notice_write(&sent, body);
+    assert_null(peer_notice_read(&carried, &heard));
+    assert_int_equal(heard.fence, 3);
+    assert_int_equal(heard.session, 4);
+    assert_int_equal(heard.generation, 8);
+    assert_int_equal(heard.entry, 10);
+    assert_int_equal(heard.ttl_ms, 11);
+    assert_int_equal(heard.digest[0], 12);
+    assert_int_equal(heard.digest[1], 13);
+    assert_int_equal(heard.ticket, 0);
+}
+
+static void test_forged_kinds_lengths_and_names(void **state)
+{
+    (void)state;
+    for (uint32_t kind = 0; kind < PEER_NOTICE_KINDS; kind++) {
+        const struct peer_notice sent = sample(kind);
+        struct peer_notice heard;
+        uint64_t body[PEER_NOTICE_NUMBERS + 1] = {0};
+        struct cv_notice carried = peer_notice_write(&sent, body);
+        carried.words--;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.words += 2;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.words = UINT32_MAX;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried = peer_notice_write(&sent, body);
+        carried.subject = CV_SUBJECT_GROUP;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.subject = sent.subject == CV_SUBJECT_ELECTION ? CV_SUBJECT_LOCK : CV_SUBJECT_ELECTION;
+        assert_non_null(peer_notice_read(&carried, &heard));
+        carried.subject = sent.subject;
+        carried.kind = PEER_NOTICE_KINDS + kind;
+        assert_non_null(peer_notice_read(&carried, &heard));
+    }
+}
+
+static void refuse(struct peer_notice notice, enum peer_notice_kind kind)
+{
+    struct peer_notice heard;
+    uint64_t body[PEER_NOTICE_NUMBERS];
+    notice.kind = kind;
+    notice.subject = subject_of[kind];
+    const struct cv_notice carried = peer_notice_write(&notice, body);
+    assert_non_null(peer_notice_read(&carried, &heard));
+}
+
+static void test_forged_numbers(void **state)
+{
+    (void)state;
+    refuse((struct peer_notice){.fence = 1ull << 63}, PEER_NOTICE_LEADS);
+    refuse((struct peer_notice){.fence = 1ull << 63}, PEER_NOTICE_OVER);
+    refuse((struct peer_notice){.origin = 1ull << 32}, PEER_NOTICE_LED);
+    refuse((struct peer_notice){.hold_kinds = 4}, PEER_NOTICE_UNLOCK);
+    refuse((struct peer_notice){.attribute = 1ull << 32}, PEER_NOTICE_STANDS);
+    refuse((struct peer_notice){.shared = 2}, PEER_NOTICE_TRY);
+    refuse((struct peer_notice){.word = 6}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.ttl_ms = (1ull << 40) + 1}, PEER_NOTICE_PROMISE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_kind_comes_through),
+        cmocka_unit_test(test_promise_carries_what_a_keeper_needs),
+        cmocka_unit_test(test_forged_kinds_lengths_and_names),
+        cmocka_unit_test(test_forged_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
