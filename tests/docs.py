@@ -24,7 +24,8 @@ directory of the page's own, which has the repository's include, examples and sc
 
 --rewrite puts what the commands print and draw today into the pages. Besides, the pages for authors name what
 conclave/algorithm.h has, the manual pages name the options the program has, and mandoc, where it is installed, finds
-nothing wrong with them; and every row of docs/what-happens-when.md names a test that is there.
+nothing wrong with them; every row of docs/what-happens-when.md names a test that is there; and no sentence has a clause
+like "Who comes first" for its subject.
 """
 
 import argparse
@@ -407,6 +408,29 @@ def named_in(cell):
         yield "expected a test, by its file and function"
 
 
+# ---- plain English ----
+
+UNPLAIN = [
+    (re.compile(r"\bfor dead\b"), "expected suspect, or suspected"),
+    (re.compile(r"\b[Ww]hoever (?!calls|called)"), "expected a noun as the subject: a node that, a client that"),
+    (re.compile(r"(?:^|[.;:|] )Who (?!may|belongs)\w+[^?]*$"), "expected a noun as the subject: a node that, a client that"),
+]
+
+
+def check_words():
+    """No clause as a subject, and the field's words, in pages and manual pages."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted((ROOT / "man").glob("*.[1-9]"))]:
+        page = read(path)
+        lines = enumerate(page) if path.suffix != ".md" else prose(page)
+        for number, line in lines:
+            if path.name == "CHANGELOG.md" or line.startswith("#"):
+                continue
+            for pattern, what in UNPLAIN:
+                found = pattern.search(SPAN.sub("", line))
+                if found:
+                    yield path, number + 1, f"{found[0].strip()}: {what}"
+
+
 # ---- the manual ----
 
 
@@ -440,7 +464,7 @@ def main():
             found, page = [], written
         wrong += [*found, *check_figures(path, page), *check_excerpts(path, page), *check_links(path, page)]
     if not pages:
-        wrong += [*check_interface(), *check_named_tests(), *check_manual()]
+        wrong += [*check_interface(), *check_named_tests(), *check_words(), *check_manual()]
     for path, line, what in wrong:
         print(f"{path.relative_to(ROOT)}:{line}: {what}")
     if wrong:
