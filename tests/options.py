@@ -99,6 +99,17 @@ def check_page(command, rewrite):
             yield f"{path.name}: --{name} is shown {'with' if listed[name] else 'without'} an argument"
 
 
+def check_shapes(all_commands):
+    """The manual explains every shape of a graph that the table of shapes has."""
+    page = (ROOT / "man" / "conclave-sim.1").read_text(encoding="utf-8")
+    told = page.split(".It Fl -graph")[1].split(".It Fl")[0]
+    graph = next(row for command in all_commands if command["name"] == "sim"
+                 for row in command["options"] if row["name"] == "graph")
+    for shape in re.findall(r"([a-z]+)(?::\S*)?, ", graph["help"].split("edges:")[0]):
+        if not re.search(rf"\b{shape}\b", told):
+            yield f"conclave-sim.1: --graph does not tell of {shape}"
+
+
 def complete(*words):
     code = ('. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _conclave; printf "%s\\n" "${COMPREPLY[@]}"')
     script = ROOT / "contrib" / "bash-completion" / "conclave"
@@ -132,6 +143,7 @@ def main():
     all_commands = commands()
     wrong = [line for command in all_commands
              for check in (check_page(command, rewrite), check_completion(command), check_help(command)) for line in check]
+    wrong += check_shapes(all_commands)
     names = {command["name"] for command in all_commands} | {"help"}
     wrong += [f"completion of commands: {name}" for name in sorted(names ^ complete(""))]
     pages = {path.stem.removeprefix("conclave-") for path in (ROOT / "man").glob("conclave-*.1")}

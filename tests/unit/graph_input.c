@@ -23,10 +23,10 @@ static void refuse_spec(const char *spec, uint32_t nodes, const char *words)
 static void wrong_specs_are_refused(void **state)
 {
     (void)state;
-    refuse_spec("torus", 4, "topology 'torus': expected " CV_GRAPH_SPECS);
-    refuse_spec("", 4, "topology '': expected " CV_GRAPH_SPECS);
-    refuse_spec("ring:4", 4, "topology 'ring:4': expected " CV_GRAPH_SPECS);
-    refuse_spec("grid", 4, "topology 'grid': expected " CV_GRAPH_SPECS);
+    refuse_spec("torus", 4, "topology 'torus': expected " CV_GRAPH_SPECS "or edges");
+    refuse_spec("", 4, "topology '': expected " CV_GRAPH_SPECS "or edges");
+    refuse_spec("ring:4", 4, "topology 'ring:4': expected " CV_GRAPH_SPECS "or edges");
+    refuse_spec("grid", 4, "topology 'grid': expected " CV_GRAPH_SPECS "or edges");
     refuse_spec("ring", 0, "topology 'ring' needs at least one node");
 }
 

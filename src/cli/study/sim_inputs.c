@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "core/graph/graph.h"
 #include "core/parse.h"
 
 /* "0:0-1-2,1:1-3" says the same as a file of two lines. */
@@ -122,14 +123,9 @@ static char *spell_out(const char *edges)
 /* A graph that is not one of the shapes is a list of edges or a file. */
 static int read_graph(struct sim_request *request, struct cv_complaint *complaint)
 {
-    static const char *const shapes[] = {"ring", "line", "star", "tree", "complete", NULL};
     const char *graph = request->plan.graph;
-    if (!graph || strncmp(graph, "grid:", 5) == 0 || strncmp(graph, "random:", 7) == 0 ||
-        strncmp(graph, "geometric:", 10) == 0 || strncmp(graph, "gadget:", 7) == 0)
+    if (!graph || cv_graph_is_shape(graph))
         return 0;
-    for (const char *const *shape = shapes; *shape; shape++)
-        if (strcmp(graph, *shape) == 0)
-            return 0;
     request->graph_text =
         strncmp(graph, "edges:", 6) == 0 ? spell_out(graph + 6) : command_read_file("--graph", graph, complaint);
     request->plan.graph_text = request->graph_text;

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/study/sim_inputs.h"
+#include "core/graph/graph.h"
 #include "core/parse.h"
 
 #define MOST_RUNS 10000000u
@@ -26,9 +27,8 @@ static const struct option_row rows[] = {
     {"start", "LIST|all", OPTION_TEXT, FIELD(plan.start),
      .help = "who calls the election at time 0 (the smallest live id)"},
     {"graph", "GRAPH", OPTION_TEXT, FIELD(plan.graph),
-     .help = "ring, line, star, tree, complete, grid:RxC, random:EDGES, geometric:RADIUS, gadget:K, edges:1-2,1-3 or a "
-             "file of "
-             "`a b [weight]` lines; for algorithms that run on graphs (random:2N)"},
+     .help = CV_GRAPH_SPECS "edges:1-2,1-3 or a file of `a b [weight]` lines; for algorithms that run on graphs "
+                            "(random:2N)"},
     {"set", "KEY=VALUE", OPTION_WORDS, FIELD(plan.set),
      .help = "a parameter of the algorithm; conclave list ALGORITHM shows them; repeatable"},
     {.help = "Synchronizers"},
@@ -61,20 +61,12 @@ static const struct option_row rows[] = {
      .help = "messages overtake each other: no reliable channel puts them back in order"},
     {"serial", NULL, OPTION_SWITCH, FIELD(plan.serial),
      .help = "a link carries one message at a time: the others pile up before it"},
-    {.help = "What goes wrong; all repeatable"},
-    {"crash", "ID@T", OPTION_WORDS, FIELD(plan.crash),
-     .help =
-         "at time T; @0: dead from the start and nobody is told; @before:KIND, @after:KIND: as it first sends such a "
-         "message"},
-    {"recover", "ID@T", OPTION_WORDS, FIELD(plan.recover), .help = "comes back with a fresh state"},
-    {"partition", "A,B/C,D@T1..T2", OPTION_WORDS, FIELD(plan.partition),
-     .help = "cuts the network; what is sent across is lost"},
-    {"alternate", "P:Q", OPTION_WORDS, FIELD(plan.alternate),
-     .help = "a second link that no partition cuts; messages are relayed over it"},
-    {"detect", "D", OPTION_TEXT, FIELD(plan.detect),
-     .help = "the failure detector tells the living D ticks after the fact (1)"},
-    {"suspect", "P:Q@T", OPTION_WORDS, FIELD(plan.suspect), .help = "P falsely suspects Q; * for everybody"},
-    {"blind", "P:Q", OPTION_WORDS, FIELD(plan.blind), .help = "P never learns that Q died; * for everybody"},
+    {.help = "What goes wrong; all but --detect and --until repeatable"},
+#define FAULT(name, list, list_count, argument, text) {#name, argument, OPTION_WORDS, FIELD(plan.name), .help = text},
+    CV_FAULTS(FAULT)
+#undef FAULT
+        {"detect", "D", OPTION_TEXT, FIELD(plan.detect),
+         .help = "the failure detector tells the living D ticks after the fact (1)"},
     {"until", "T", OPTION_TEXT, FIELD(plan.until), .help = "give up at time T"},
     {.help = "Output"},
     {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "the result as JSON", .how = true},

@@ -19,9 +19,24 @@ struct cv_graph {
     uint32_t nodes;
 };
 
-/* What cv_graph_make understands. */
+/* The shapes that cv_graph_make() knows, and their arguments: make_NAME() in graph_make.c makes one. Options, help and
+ * complaints go by this list. */
+#define CV_GRAPH_SHAPES(X)                                                                                             \
+    X(ring, "")                                                                                                        \
+    X(line, "")                                                                                                        \
+    X(star, "")                                                                                                        \
+    X(tree, "")                                                                                                        \
+    X(complete, "")                                                                                                    \
+    X(grid, ":RxC")                                                                                                    \
+    X(random, ":EDGES")                                                                                                \
+    X(geometric, ":RADIUS")                                                                                            \
+    X(gadget, ":K")
+
+/* "ring, line, ..., gadget:K, " */
+#define CV_GRAPH_SPEC(name, argument) #name argument ", "
+#define CV_GRAPH_SPECS CV_GRAPH_SHAPES(CV_GRAPH_SPEC)
+
 #define CV_MOST_RUNGS 24u
-#define CV_GRAPH_SPECS "ring, line, star, tree, complete, grid:RxC, random:EDGES, geometric:RADIUS or gadget:K"
 
 /*
  * Makes the topology that `spec` names; always connected.
@@ -40,6 +55,9 @@ struct cv_graph {
  */
 int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, struct cv_random *random,
                   struct cv_complaint *complaint);
+
+/* Does the spec name a shape? Otherwise it is a list of edges or a file. */
+bool cv_graph_is_shape(const char *spec);
 
 /* How many nodes a topology has by itself: a grid or a gadget; 0 where any number will do, or none. */
 uint32_t cv_graph_size(const char *spec);

@@ -8,7 +8,7 @@
 /* What is being made: the shapes below add its edges, or fill the graph itself. */
 struct order {
     const char *spec;
-    const char *argument; /* behind the colon */
+    const char *argument; /* after the colon */
     struct cv_graph *graph;
     struct cv_edges edges;
     struct cv_random *random;
@@ -221,23 +221,28 @@ uint32_t cv_graph_size(const char *spec)
 /* ---- the list of shapes ----------------------------------------------------------------------------- */
 
 static const struct shape {
-    const char *name; /* with a colon when an argument follows */
+    const char *name;
+    const char *argument; /* what follows the name, from the colon on; empty: nothing does */
     int (*make)(struct order *order);
 } shapes[] = {
-    {"ring", make_ring},         {"line", make_line},  {"star", make_star},      {"tree", make_tree},
-    {"complete", make_complete}, {"grid:", make_grid}, {"random:", make_random}, {"geometric:", make_geometric},
-    {"gadget:", make_gadget},
+#define SHAPE(name, argument) {#name, argument, make_##name},
+    CV_GRAPH_SHAPES(SHAPE)
+#undef SHAPE
 };
 
 static const struct shape *find_shape(const char *spec)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const size_t length = strlen(shapes[i].name);
-        const bool open = shapes[i].name[length - 1] == ':';
-        if (open ? strncmp(spec, shapes[i].name, length) == 0 : strcmp(spec, shapes[i].name) == 0)
+        if (strncmp(spec, shapes[i].name, length) == 0 && spec[length] == *shapes[i].argument)
             return &shapes[i];
     }
     return NULL;
+}
+
+bool cv_graph_is_shape(const char *spec)
+{
+    return find_shape(spec) != NULL;
 }
 
 int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, struct cv_random *random,
@@ -246,12 +251,12 @@ int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, stru
     *graph = (struct cv_graph){0};
     const struct shape *shape = find_shape(spec);
     if (!shape)
-        return cv_complain(complaint, "topology '%s': expected " CV_GRAPH_SPECS, spec);
+        return cv_complain(complaint, "topology '%s': expected " CV_GRAPH_SPECS "or edges", spec);
     if (nodes == 0)
         return cv_complain(complaint, "topology '%s' needs at least one node", spec);
 
     struct order order = {.spec = spec, .graph = graph, .random = random, .complaint = complaint, .nodes = nodes};
-    order.argument = spec + strlen(shape->name);
+    order.argument = spec + strlen(shape->name) + (*shape->argument == ':');
     const int error = shape->make(&order);
     if (error == 0 && !graph->edges)
         return cv_graph_build(graph, nodes, &order.edges);

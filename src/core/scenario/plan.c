@@ -31,10 +31,12 @@ int cv_words_add(struct cv_words *words, const char *word)
 
 void cv_plan_free(struct cv_plan *plan)
 {
-    struct cv_words *lists[] = {&plan->crash, &plan->recover, &plan->partition, &plan->alternate, &plan->suspect,
-                                &plan->blind, &plan->set,     &plan->request,   &plan->lag};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        free(lists[i]->word);
+    free(plan->set.word);
+    free(plan->request.word);
+    free(plan->lag.word);
+#define FREE(name, list, list_count, argument, meaning) free(plan->name.word);
+    CV_FAULTS(FREE)
+#undef FREE
     *plan = (struct cv_plan){0};
 }
 
@@ -185,9 +187,11 @@ static int index_nodes(const struct cv_plan *plan, const struct cv_scenario *sce
     cv_id twice;
     const bool listed = plan->ids && strcmp(plan->ids, "random") != 0;
     const bool mutex = plan->algorithm->problem == CV_MUTEX;
-    const bool named = mutex || (plan->start && strcmp(plan->start, "all") != 0) || plan->crash.count ||
-                       plan->recover.count || plan->partition.count || plan->alternate.count || plan->suspect.count ||
-                       plan->blind.count || plan->set.count || plan->request.count || plan->lag.count;
+    bool named = mutex || (plan->start && strcmp(plan->start, "all") != 0) || plan->set.count || plan->request.count ||
+                 plan->lag.count;
+#define NAMES(name, list, list_count, argument, meaning) named |= plan->name.count > 0;
+    CV_FAULTS(NAMES)
+#undef NAMES
     if (!listed && !named)
         return 0;
     if (cv_index_make(index, scenario->ids, scenario->group.nodes))

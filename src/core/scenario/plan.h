@@ -12,6 +12,22 @@ struct cv_words {
     uint32_t count;
 };
 
+/*
+ * What can go wrong in a run: the option, the list of the scenario that it fills and its count, the option's argument
+ * and what it means. read_NAME() in plan_faults.c reads one, those before it in this list being read already. Options
+ * and help go by it.
+ */
+#define CV_FAULTS(X)                                                                                                   \
+    X(crash, crashes, crash_count, "ID@T",                                                                             \
+      "at time T; @0: dead from the start and nobody is told; @before:KIND, @after:KIND: as it first sends such a "    \
+      "message")                                                                                                       \
+    X(recover, recoveries, recovery_count, "ID@T", "comes back with a fresh state")                                    \
+    X(partition, partitions, partition_count, "A,B/C,D@T1..T2", "cuts the network; what is sent across is lost")       \
+    X(alternate, alternates, alternate_count, "P:Q",                                                                   \
+      "a second link that no partition cuts; messages are relayed over it")                                            \
+    X(suspect, suspicions, suspicion_count, "P:Q@T", "P falsely suspects Q; * for everybody")                          \
+    X(blind, blindness, blind_count, "P:Q", "P never learns that Q died; * for everybody")
+
 /* NULL where the option is not given. The texts belong to whoever fills it in. */
 struct cv_plan {
     const struct cv_algorithm *algorithm;
@@ -23,7 +39,11 @@ struct cv_plan {
     const struct cv_algorithm *election;
     const struct cv_algorithm *app; /* what a synchronizer hosts */
     struct cv_words request;
-    struct cv_words crash, recover, partition, alternate, suspect, blind, set, lag;
+    struct cv_words set;
+    struct cv_words lag;
+#define CV_FAULT(name, list, list_count, argument, meaning) struct cv_words name;
+    CV_FAULTS(CV_FAULT)
+#undef CV_FAULT
     uint64_t seed;
     bool reorder, unordered, serial;
     bool alone; /* the app was asked for, and the synchronizer is the synchronous network */

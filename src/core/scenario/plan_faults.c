@@ -83,7 +83,7 @@ static int read_crash(const struct reader *reader, const char *word, struct cv_c
 }
 
 /* A node can only come back after it has gone. */
-static int read_recovery(const struct reader *reader, const char *word, struct cv_recovery *recovery)
+static int read_recover(const struct reader *reader, const char *word, struct cv_recovery *recovery)
 {
     struct cv_text id, when;
     if (!cv_text_split(cv_text(word), '@', &id, &when) || !cv_parse_number(when, LONGEST_TIME, &recovery->time))
@@ -116,7 +116,7 @@ static int read_pair(const struct reader *reader, const char *option, const char
     return 0;
 }
 
-static int read_suspicion(const struct reader *reader, const char *word, struct cv_suspicion *suspicion)
+static int read_suspect(const struct reader *reader, const char *word, struct cv_suspicion *suspicion)
 {
     struct cv_text pair, when;
     if (!cv_text_split(cv_text(word), '@', &pair, &when) || !cv_parse_number(when, LONGEST_TIME, &suspicion->time))
@@ -216,32 +216,29 @@ static int slow_down_gadget(const struct reader *reader)
     return 0;
 }
 
-/* Room for one entry per word; counts are raised as entries are read, so that freeing is always safe. */
-#define ROOM(list, words) ((words).count && !((list) = calloc((words).count, sizeof *(list))))
+static int read_alternate(const struct reader *reader, const char *word, struct cv_pair *pair)
+{
+    return read_pair(reader, "--alternate", word, cv_text(word), false, pair);
+}
 
+static int read_blind(const struct reader *reader, const char *word, struct cv_pair *pair)
+{
+    return read_pair(reader, "--blind", word, cv_text(word), true, pair);
+}
+
+/* Counts are raised as entries are read, so that freeing is always safe. */
 static int read_all(const struct reader *reader)
 {
     const struct cv_plan *plan = reader->plan;
     struct cv_scenario *scenario = reader->scenario;
-    int error = 0;
-    if (ROOM(scenario->crashes, plan->crash) || ROOM(scenario->recoveries, plan->recover) ||
-        ROOM(scenario->partitions, plan->partition) || ROOM(scenario->alternates, plan->alternate) ||
-        ROOM(scenario->suspicions, plan->suspect) || ROOM(scenario->blindness, plan->blind) || slow_down_gadget(reader))
-        return CV_ENOMEM;
-    for (uint32_t i = 0; !error && i < plan->crash.count; i++)
-        error = read_crash(reader, plan->crash.word[i], &scenario->crashes[scenario->crash_count++]);
-    for (uint32_t i = 0; !error && i < plan->recover.count; i++)
-        error = read_recovery(reader, plan->recover.word[i], &scenario->recoveries[scenario->recovery_count++]);
-    for (uint32_t i = 0; !error && i < plan->partition.count; i++)
-        error = read_partition(reader, plan->partition.word[i], &scenario->partitions[scenario->partition_count++]);
-    for (uint32_t i = 0; !error && i < plan->alternate.count; i++)
-        error = read_pair(reader, "--alternate", plan->alternate.word[i], cv_text(plan->alternate.word[i]), false,
-                          &scenario->alternates[scenario->alternate_count++]);
-    for (uint32_t i = 0; !error && i < plan->suspect.count; i++)
-        error = read_suspicion(reader, plan->suspect.word[i], &scenario->suspicions[scenario->suspicion_count++]);
-    for (uint32_t i = 0; !error && i < plan->blind.count; i++)
-        error = read_pair(reader, "--blind", plan->blind.word[i], cv_text(plan->blind.word[i]), true,
-                          &scenario->blindness[scenario->blind_count++]);
+    int error = slow_down_gadget(reader);
+#define READ(name, list, list_count, argument, meaning)                                                                \
+    if (!error && plan->name.count && !(scenario->list = calloc(plan->name.count, sizeof *scenario->list)))            \
+        error = CV_ENOMEM;                                                                                             \
+    for (uint32_t i = 0; !error && i < plan->name.count; i++)                                                          \
+        error = read_##name(reader, plan->name.word[i], &scenario->list[scenario->list_count++]);
+    CV_FAULTS(READ)
+#undef READ
     for (uint32_t i = 0; !error && i < plan->lag.count; i++)
         error = read_lag(reader, plan->lag.word[i], &scenario->lags[scenario->lag_count++]);
     return error;
