@@ -73,36 +73,18 @@ static void granted(struct cv_consensus *consensus, cv_node voter, uint64_t aske
     consensus->member->user.leased(consensus->member->user.context, true);
 }
 
-/* After a restart a voter may have forgotten entries; it grants nothing before all that lay on its disk is agreed
- * again, or given up. */
-static bool remembers(struct cv_consensus *consensus)
-{
-    if (consensus->tie_breaker)
-        return consensus->tie_breaker->paxos.known;
-    if (consensus->remembers)
-        return true;
-    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
-    if (status.stored < consensus->floor)
-        consensus->floor = status.stored;
-    return consensus->remembers = status.applied >= consensus->floor && !consensus->backlog_count;
-}
-
-/*
- * Also if it has no vote: it may have one in the next view, which begins with what was granted before. Nobody who is in
- * a view of the log counts by longer terms than the last entry tells; two with a tie-breaker have no such entry.
- */
+/* Also if it has no vote: it may have one in the next view, which begins with what was granted before. */
 static bool grants(struct cv_consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
 {
-    const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
-    if (!consensus->tie_breaker && (asked.length_us > longest->length_us || asked.drift_ppm > longest->drift_ppm))
-        return false;
-    return remembers(consensus) && cv_grants_ask(&consensus->agreed_views.grants, member, epoch, asked, cv_loop_boot());
+    return consensus->protocol->remembers(consensus) &&
+           cv_grants_ask(&consensus->agreed_views.grants, member, epoch, asked, cv_loop_boot());
 }
 
 void cv_consensus_renew(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us)
 {
     const struct cv_member *member = consensus->member;
-    if (member->begun && grants(consensus, member->roster.me, member->host.view.epoch, consensus->lease.terms))
+    if (member->begun && consensus->protocol->allows(consensus, consensus->lease.terms) &&
+        grants(consensus, member->roster.me, member->host.view.epoch, consensus->lease.terms))
         granted(consensus, voter, asked_us, consensus->lease.terms.length_us);
 }
 
@@ -116,14 +98,10 @@ void cv_consensus_frame(struct cv_consensus *consensus, cv_node from, const stru
         if (peer && frame->sent_at <= now)
             cv_peer_note_round_trip(peer, now - frame->sent_at);
         granted(consensus, from, frame->sent_at, (uint64_t)frame->lease_ms * 1000);
-    } else if (consensus->tie_breaker) {
-        consensus->member->disagreements += !cv_tie_breaker_hear(consensus->tie_breaker, frame);
-    } else if (frame->clock > (uint64_t)frame->words * 4 ||
-               cv_agreement_hear(consensus->agreement, cv_consensus_seat(consensus, from), frame->body, frame->clock) ==
-                   CV_EINPUT) {
-        cv_peers_cut_off(&consensus->member->peers, from, "a message of Raft's that no member sends");
+    } else {
+        consensus->protocol->hear(consensus, from, frame);
     }
-    cv_consensus_take_entries(consensus);
+    consensus->protocol->take_entries(consensus);
 }
 
 /* What is sent to somebody who is suspected at this moment is lost from the beginning. */
@@ -164,9 +142,8 @@ void cv_consensus_beat(struct cv_consensus *consensus, cv_node from, const struc
     cv_founding_accepted(consensus, from);
     cv_agreed_views_beat(&consensus->agreed_views, from, beat->epoch);
     const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
-    if (consensus->tie_breaker)
-        cv_tie_breaker_compare(consensus->tie_breaker, asked);
-    if (beat->epoch && grants(consensus, from, beat->epoch, asked)) {
+    const bool allowed = consensus->protocol->allows(consensus, asked);
+    if (beat->epoch && allowed && grants(consensus, from, beat->epoch, asked)) {
         const struct cv_frame answer = {
             .type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at, .lease_ms = beat->lease_ms};
         cv_peers_say(&consensus->member->peers, from, &answer);
@@ -193,10 +170,9 @@ void cv_consensus_gone(struct cv_consensus *consensus, cv_node node)
 void cv_consensus_update(struct cv_consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
-    if (!member->begun || (!consensus->agreement && !consensus->tie_breaker))
+    if (!member->begun || !consensus->is_open)
         return;
-    const bool leads = consensus->tie_breaker ? cv_tie_breaker_leads(consensus->tie_breaker)
-                                              : cv_agreement_status(consensus->agreement).leads;
+    const bool leads = consensus->protocol->leads(consensus);
     consensus->agreed_views.away = false;
     cv_agreed_views_update(&consensus->agreed_views,
                            (consensus->ready & ~member->peers.suspected) | cv_set_of(member->roster.me),
@@ -223,11 +199,9 @@ bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to)
     return true;
 }
 
-/* Whoever leads the log lets another do so first. */
 void cv_consensus_leave(struct cv_consensus *consensus)
 {
     struct cv_member *member = consensus->member;
-    uint64_t number;
     consensus->gone = true;
     consensus->leased = false;
     consensus->usable_us = 0;
@@ -235,11 +209,7 @@ void cv_consensus_leave(struct cv_consensus *consensus)
     for (cv_node node = 0; node < member->roster.count; node++)
         if (node != member->roster.me)
             cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
-    if (consensus->tie_breaker || cv_agreement_transfer(consensus->agreement, 0, &number))
-        return;
-    const uint64_t until = cv_loop_now() + consensus->lease.terms.length_us / 2;
-    while (cv_agreement_status(consensus->agreement).leads && cv_loop_now() < until)
-        uv_run(&member->loop.uv, UV_RUN_ONCE);
+    consensus->protocol->leave(consensus);
 }
 
 void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node)
@@ -251,21 +221,44 @@ void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node)
 
 /* ---- opening ---- */
 
+/* Raft's ids are not 0. */
+uint64_t cv_consensus_seat(const struct cv_consensus *consensus, cv_node node)
+{
+    return (uint64_t)consensus->member->roster.ids[node] + 1;
+}
+
+cv_node cv_consensus_node(const struct cv_consensus *consensus, uint64_t seat)
+{
+    for (cv_node node = 0; node < consensus->member->roster.count; node++)
+        if (cv_consensus_seat(consensus, node) == seat)
+            return node;
+    return CV_NOBODY;
+}
+
+static bool propose(void *context, const struct cv_proposal *proposal)
+{
+    struct cv_consensus *consensus = ((struct cv_member *)context)->consensus;
+    return consensus->protocol->propose(consensus, proposal);
+}
+
 static void init(struct cv_consensus *consensus, struct cv_member *member, const struct cv_settings *settings)
 {
     const struct cv_terms terms = cv_settings_terms(settings);
     const struct cv_lease_terms lease = cv_terms_lease(&terms);
     const uint64_t now = cv_loop_boot();
     struct cv_agreed_views_calls calls = cv_views_assembly_calls;
-    calls.propose = settings->tie_breaker ? cv_tie_breaker_propose : cv_consensus_propose;
+    const struct consensus_protocol *protocol = settings->tie_breaker ? &tie_breaker_protocol : &raft_protocol;
+    const bool witnessed = protocol->witness != CV_NOBODY;
+    calls.propose = propose;
     calls.context = member;
     consensus->member = member;
+    consensus->protocol = protocol;
     consensus->agreed_views.times = (struct cv_agreed_views_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
                                                                    .hold_off_us = settings->hold_off_ms * 1000};
-    /* The tie-breaker's file is one voter more; what is agreed on with it is not counted. */
-    const cv_set voters = member->roster.voters | (settings->tie_breaker ? cv_set_of(CV_DISK_PAXOS_VOTER) : 0);
+    /* The witness is one voter more for leases; in what is agreed on it is not counted. */
+    const cv_set voters = member->roster.voters | (witnessed ? cv_set_of(protocol->witness) : 0);
     cv_agreed_views_init(&consensus->agreed_views, &calls, &member->roster, voters, &terms);
-    consensus->agreed_views.tied = settings->tie_breaker;
+    consensus->agreed_views.tied = witnessed;
     cv_lease_init(&consensus->lease, &lease, voters);
     cv_grants_init(&consensus->agreed_views.grants, &lease);
     consensus->settings = settings;
@@ -276,13 +269,10 @@ static void init(struct cv_consensus *consensus, struct cv_member *member, const
 }
 
 /* Whoever returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
-static void come_back(struct cv_consensus *consensus, uint64_t *away_us)
+static void come_back(const struct cv_consensus *consensus, uint64_t *away_us)
 {
-    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
-    const bool returns = consensus->tie_breaker || status.stored > 1 || status.term > 1 || consensus->joining;
-    consensus->floor = status.stored;
-    *away_us = returns ? cv_lease_long(longest, longest->length_us) : 0;
+    *away_us = consensus->protocol->has_granted(consensus) ? cv_lease_long(longest, longest->length_us) : 0;
 }
 
 int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, const struct cv_settings *settings,
@@ -295,14 +285,14 @@ int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, c
     if (!consensus || cv_alarms_reserve(&member->loop.alarms, 2))
         return CV_ENOMEM;
     init(consensus, member, settings);
-    const int error = settings->tie_breaker ? cv_tie_breaker_open(consensus, settings)
-                                            : cv_consensus_open_log(consensus, settings, complaint);
+    const int error = consensus->protocol->open(consensus, settings, complaint);
     if (error)
         return error;
+    consensus->is_open = true;
     cv_roster_recall(consensus);
     come_back(consensus, away_us);
     cv_roster_compare(consensus);
-    cv_consensus_take_entries(consensus);
+    consensus->protocol->take_entries(consensus);
     cv_founding_consider(consensus); /* one alone need not wait */
     cv_consensus_begin_time(consensus);
     return 0;
@@ -310,19 +300,18 @@ int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, c
 
 void cv_consensus_close(struct cv_consensus *consensus)
 {
-    if (consensus && consensus->tie_breaker)
-        cv_tie_breaker_close(consensus->tie_breaker);
-    if (consensus && consensus->agreement)
-        cv_agreement_close(consensus->agreement);
-    if (consensus)
-        consensus->agreement = NULL;
+    if (!consensus)
+        return;
+    if (consensus->state)
+        consensus->protocol->close(consensus);
+    consensus->is_open = false;
 }
 
 void cv_consensus_free(struct cv_consensus *consensus)
 {
     if (!consensus)
         return;
-    free(consensus->tie_breaker);
+    free(consensus->state);
     free(consensus->directory);
     free(consensus);
 }

@@ -7,12 +7,9 @@
 #define CONCLAVE_LIVE_CONSENSUS_H
 
 #include "group/agreed_views.h"
-#include "group/raft/agreement.h"
+#include "live/consensus_protocol.h"
 #include "live/net/loop.h"
 #include "live/settings/settings.h"
-#include "live/tie_breaker.h"
-
-#define CV_RAFT_BACKLOG 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
 
 struct cv_member;
 struct cv_settings;
@@ -31,49 +28,34 @@ struct cv_petition {
     uint64_t until_us;
 };
 
-/* An entry that is agreed, and not yet on this node's own disk. */
-struct cv_backlog {
-    uint64_t epoch;
-    struct cv_proposal proposal;
-    size_t rest; /* bytes that follow it: addresses */
-    unsigned char bytes[CV_AGREEMENT_ENTRY_BYTES];
-};
-
 struct cv_consensus {
     struct cv_member *member;
-    struct cv_agreement *agreement;     /* NULL: there is a tie-breaker */
-    struct cv_tie_breaker *tie_breaker; /* of two: a file in place of the log, or NULL */
+    const struct consensus_protocol *protocol;
+    void *state;  /* the protocol's; freed with this */
+    bool is_open; /* the protocol is */
     struct cv_agreed_views agreed_views;
     struct cv_lease lease;
     struct cv_alarm tick;
     uv_prepare_t turn;   /* of the loop: it ends */
     bool passing;        /* time does, at this moment */
     struct cv_alarm end; /* of the lease, a margin before */
-    uv_async_t wake;     /* the disk has done something */
     uint64_t tick_us, margin_us;
     uint64_t wider_us;    /* the margin as it is once a lease of the new length is granted; 0: it is that already */
     uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
     bool leased;          /* as the service was told */
     bool without;         /* no lease, and not only for a moment: those who wait are told */
     uint64_t patience_us; /* until then it is only for a moment */
-    uint64_t floor;       /* what was on disk at the start: with all that agreed again, no entry is forgotten */
-    bool remembers;
-    struct cv_backlog backlog[CV_RAFT_BACKLOG];
-    uint32_t backlog_count;
-    bool taking;         /* entries of it */
-    bool gone;           /* it has left, and is granted nothing any more */
-    cv_set ready;        /* peers that have begun */
-    cv_set renewed;      /* peers that have lost something, and have yet to say whether they begin anew */
-    cv_set torn;         /* members with whom something of this view was lost: the algorithms cannot go on in it */
-    uint64_t refresh_us; /* that is said again then */
+    bool gone;            /* it has left, and is granted nothing any more */
+    cv_set ready;         /* peers that have begun */
+    cv_set renewed;       /* peers that have lost something, and have yet to say whether they begin anew */
+    cv_set torn;          /* members with whom something of this view was lost: the algorithms cannot go on in it */
+    uint64_t refresh_us;  /* that is said again then */
     uint64_t leader, term;
-    uint64_t change;            /* the number of a change of seats on its way, or 0 */
-    uint64_t check_us;          /* the seats are compared with the roster then */
     uint64_t lapses;            /* leases that ran out */
     uint64_t longest_us;        /* the longest lease that this node has asked for */
     struct cv_terms went_by;    /* the last that were agreed; all 0: none, as far as this process knows */
     struct cv_terms told_terms; /* the operator has been told that these count, and not the file's */
-    char *directory;
+    char *directory;            /* what outlasts the process, or NULL */
 
     /* roster.c */
     const struct cv_settings *settings; /* as they were read last */
@@ -149,7 +131,9 @@ bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to);
 /* A number for a directory that is new. */
 uint32_t cv_founding_draw(void);
 /* What the directory says of the group. */
-int cv_founding_open(struct cv_consensus *consensus, struct cv_complaint *complaint);
+struct cv_identity;
+int cv_founding_open(struct cv_consensus *consensus, const struct cv_identity *identity,
+                     struct cv_complaint *complaint);
 /* Founds a group, if it is time to. */
 void cv_founding_consider(struct cv_consensus *consensus);
 void cv_founding_greeted(struct cv_consensus *consensus, cv_node node);
@@ -213,22 +197,10 @@ void cv_roster_compare(struct cv_consensus *consensus);
 void cv_consensus_adopt_terms(struct cv_consensus *consensus);
 /* The same at the start, with the last entry on disk. */
 void cv_consensus_recall_terms(struct cv_consensus *consensus, const struct cv_seating *seating);
-/* How long the log waits for its leader, at least. */
-uint32_t cv_consensus_election_ms(const struct cv_terms *terms);
+/* ---- consensus.c ---- */
 
-/* ---- raft_log.c ---- */
-
+/* The number by which a protocol knows a member, never 0; and the member of that number, or CV_NOBODY. */
 uint64_t cv_consensus_seat(const struct cv_consensus *consensus, cv_node node);
 cv_node cv_consensus_node(const struct cv_consensus *consensus, uint64_t seat);
-int cv_consensus_open_log(struct cv_consensus *consensus, const struct cv_settings *settings,
-                          struct cv_complaint *complaint);
-/* For agreed_views.c, whose context is the member. */
-bool cv_consensus_propose(void *context, const struct cv_proposal *proposal);
-/* Tells agreed_views.c of what is agreed, and on this node's disk. */
-void cv_consensus_take_entries(struct cv_consensus *consensus);
-/* The members whose votes count for leases and, as far as this node knows, in elections of the log, which follow. */
-cv_set cv_consensus_voters(const struct cv_consensus *consensus);
-/* The configuration may have changed since the log began. */
-void cv_consensus_arrange_seats(struct cv_consensus *consensus);
 
 #endif

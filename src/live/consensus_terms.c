@@ -5,7 +5,6 @@
 #include "live/settings/settings.h"
 
 #define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
-#define LEAST_ELECTION_MS 20u
 
 /* Whoever has a file that says otherwise is told, once for each setting and each value that counts instead. */
 static void tell_differences(struct cv_consensus *consensus, const struct cv_terms *terms)
@@ -39,12 +38,6 @@ static void tell_changes(struct cv_consensus *consensus, const struct cv_terms *
     consensus->went_by = *terms;
 }
 
-uint32_t cv_consensus_election_ms(const struct cv_terms *terms)
-{
-    const uint32_t election_ms = terms->values[CV_TERM_LEASE] / 2;
-    return election_ms > LEAST_ELECTION_MS ? election_ms : LEAST_ELECTION_MS;
-}
-
 /* From now on leases are asked for and counted by these, and all else that depends on them follows. */
 static void go_by(struct cv_consensus *consensus, const struct cv_terms *terms)
 {
@@ -68,18 +61,15 @@ static void go_by(struct cv_consensus *consensus, const struct cv_terms *terms)
     member->peers.drift_ppm = terms->values[CV_TERM_DRIFT];
     /* A lease is renewed by heartbeats: three at least in its time. */
     member->peers.heartbeat_us = heartbeat_us < lease.length_us / 3 ? heartbeat_us : lease.length_us / 3;
-    if (consensus->agreement) {
-        const uint32_t election_ms = cv_consensus_election_ms(terms);
-        cv_agreement_pace(consensus->agreement, election_ms, election_ms / 5);
-        consensus->tick_us = (uint64_t)(election_ms / 5) * 250;
-    }
+    if (consensus->is_open)
+        consensus->protocol->pace(consensus, terms);
 }
 
 void cv_consensus_adopt_terms(struct cv_consensus *consensus)
 {
     const struct cv_terms *terms = &consensus->agreed_views.agreed.seating.terms;
     go_by(consensus, terms);
-    if (!consensus->agreed_views.epoch || consensus->tie_breaker)
+    if (!consensus->agreed_views.epoch || !consensus->protocol->reconfigures)
         return;
     tell_changes(consensus, terms);
     tell_differences(consensus, terms);

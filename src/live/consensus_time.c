@@ -6,10 +6,8 @@
  */
 #include "live/member.h"
 
-#define SEATS_US 100000u
-
-/* Is everybody there who should be, and nothing to be decided? */
-static bool is_settled(const struct cv_consensus *consensus)
+/* Is everybody there who should be, and nothing to be decided? Then the protocol has to be called at `due_us`. */
+static bool is_settled(const struct cv_consensus *consensus, uint64_t *due_us)
 {
     const struct cv_agreed_views *agreed_views = &consensus->agreed_views;
     const bool views =
@@ -19,8 +17,8 @@ static bool is_settled(const struct cv_consensus *consensus)
                                 agreed_views->alive != agreed_views->agreed.members ||
                                 agreed_views->elected != agreed_views->agreed.coordinator ||
                                 agreed_views->wish != CV_NOBODY || agreed_views->change.kind != CV_CHANGE_NONE);
-    return consensus->leased && !consensus->tie_breaker && !consensus->change && !consensus->backlog_count &&
-           !consensus->petition_count && views && !leads;
+    return consensus->leased && !consensus->petition_count && views && !leads &&
+           consensus->protocol->rests(consensus, due_us);
 }
 
 static uint64_t until_us(uint64_t due, uint64_t now)
@@ -33,34 +31,26 @@ static uint64_t rest_us(const struct cv_consensus *consensus)
 {
     const struct cv_peers *peers = &consensus->member->peers;
     const uint64_t now = cv_loop_now();
-    if (!consensus->agreement || !is_settled(consensus))
+    uint64_t due_us;
+    if (!consensus->is_open || !is_settled(consensus, &due_us))
         return consensus->tick_us;
     uint64_t rest = peers->beat.place ? until_us(peers->beat.due, now) : peers->heartbeat_us;
-    const uint64_t log = until_us(cv_agreement_due_ms(consensus->agreement) * 1000, now);
-    if (rest > log)
-        rest = log;
+    if (rest > until_us(due_us, now))
+        rest = until_us(due_us, now);
     return rest < consensus->tick_us / 4 ? consensus->tick_us / 4 : rest;
 }
 
 void cv_consensus_pass_time(struct cv_consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
-    if (consensus->passing || (!consensus->agreement && !consensus->tie_breaker))
+    if (consensus->passing || !consensus->is_open)
         return; /* what time brings about may tell the others of it */
     consensus->passing = true;
     cv_consensus_look(consensus);
-    if (consensus->tie_breaker)
-        cv_tie_breaker_tick(consensus->tie_breaker);
-    else
-        cv_agreement_tick(consensus->agreement);
-    cv_consensus_take_entries(consensus);
+    consensus->protocol->tick(consensus);
+    consensus->protocol->take_entries(consensus);
     cv_consensus_renew(consensus, member->roster.me, cv_loop_boot());
     cv_agreed_views_tick(&consensus->agreed_views, cv_loop_boot());
-    if (consensus->agreement && consensus->agreed_views.leads && !consensus->change &&
-        cv_loop_boot() >= consensus->check_us) {
-        consensus->check_us = cv_loop_boot() + SEATS_US;
-        cv_consensus_arrange_seats(consensus);
-    }
     cv_roster_pursue(consensus);
     cv_founding_consider(consensus);
     if (!consensus->leased && !consensus->without && cv_loop_boot() >= consensus->patience_us) {
@@ -82,7 +72,8 @@ static void turn_ends(uv_prepare_t *handle)
 {
     struct cv_consensus *consensus = handle->data;
     const uint64_t soon = cv_loop_now() + consensus->tick_us;
-    if (consensus->tick.place && consensus->tick.due > soon && !is_settled(consensus))
+    uint64_t due_us;
+    if (consensus->tick.place && consensus->tick.due > soon && !is_settled(consensus, &due_us))
         cv_alarm_set(&consensus->member->loop.alarms, &consensus->tick, soon);
 }
 

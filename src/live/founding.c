@@ -15,7 +15,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "group/raft/journal.h"
+#include "group/identity.h"
+#include "group/raft/agreement.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
@@ -63,17 +64,6 @@ static void take_seats(struct cv_consensus *consensus, cv_set seats)
     consensus->lease.voters = voters;
     cv_peers_follow(&consensus->member->peers);
     consensus->joining = false;
-}
-
-static size_t write_seats(const struct cv_consensus *consensus, struct cv_seat seats[CV_MAX_MEMBERS])
-{
-    const struct cv_roster *roster = &consensus->member->roster;
-    size_t count = 0;
-    for (cv_node node = 0; node < roster->count; node++)
-        if (roster->ids[node] != CV_NO_ID)
-            seats[count++] = (struct cv_seat){cv_consensus_seat(consensus, node),
-                                              cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
-    return count;
 }
 
 static void begin_soon(struct cv_consensus *consensus)
@@ -135,7 +125,6 @@ static void found(struct cv_consensus *consensus, cv_set set)
     struct cv_roster *roster = &member->roster;
     const cv_set missing = listed(consensus) & ~set;
     struct cv_founder founders[CV_MAX_MEMBERS];
-    struct cv_seat seats[CV_MAX_MEMBERS];
     uint32_t founder_count = 0;
     for (cv_node node = 0; node < roster->count; node++) {
         const struct cv_peer *peer = member->peers.list ? member->peers.list[node] : NULL;
@@ -148,7 +137,7 @@ static void found(struct cv_consensus *consensus, cv_set set)
     take_seats(consensus, set);
     roster->vouches = true;
     consensus->founded = set;
-    if (cv_agreement_found(consensus->agreement, roster->group, founders, seats, write_seats(consensus, seats)))
+    if (consensus->protocol->found(consensus, founders))
         cv_member_end(member, "[members]: a group cannot be founded with them");
     for (cv_node node = 0; node < roster->count; node++)
         if (node != roster->me && cv_set_has(set, node))
@@ -196,17 +185,16 @@ void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct
     const cv_set seats = cv_frame_number(frame, 1);
     const struct cv_member *member = consensus->member;
     const struct cv_peer *peer = member->peers.list ? member->peers.list[from] : NULL;
-    if (!consensus->agreement || consensus->agreed_views.epoch || consensus->recalls || !peer || !group ||
+    if (!consensus->is_open || consensus->agreed_views.epoch || consensus->recalls || !peer || !group ||
         (seats & ~listed(consensus)) || !cv_set_has(seats, member->roster.me) || !cv_set_has(seats, from) ||
         peer->told.members != member->peers.self.members ||
         (member->roster.group ? member->roster.group != group || !consensus->joining : !consensus->founding))
         return;
     const bool anew = !member->roster.group;
-    struct cv_seat places[CV_MAX_MEMBERS];
     belong(consensus, group);
     take_seats(consensus, seats);
     if (anew)
-        cv_agreement_found(consensus->agreement, group, NULL, places, write_seats(consensus, places));
+        consensus->protocol->found(consensus, NULL);
     begin_soon(consensus);
 }
 
@@ -215,7 +203,8 @@ static void send_welcome(const struct cv_consensus *consensus, cv_node to)
 {
     unsigned char body[CV_AGREEMENT_ENTRY_BYTES];
     size_t length = 0;
-    const void *bytes = cv_agreement_last(consensus->agreement, &length);
+    uint64_t index;
+    const void *bytes = consensus->protocol->last(consensus, &length, &index);
     if (!bytes || length > sizeof body - 4)
         return;
     memset(body, 0, sizeof body);
@@ -231,7 +220,7 @@ static void send_welcome(const struct cv_consensus *consensus, cv_node to)
 void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *frame)
 {
     struct cv_proposal proposal;
-    if (!consensus->agreement || consensus->agreed_views.epoch || consensus->seated || !consensus->joining ||
+    if (!consensus->is_open || consensus->agreed_views.epoch || consensus->seated || !consensus->joining ||
         frame->clock > (uint64_t)frame->words * 4)
         return;
     struct cv_cursor cursor = cv_cursor(frame->body, frame->clock);
@@ -242,8 +231,6 @@ void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *
 void cv_founding_greeted(struct cv_consensus *consensus, cv_node node)
 {
     const struct cv_peer *peer = consensus->member->peers.list[node];
-    if (consensus->tie_breaker)
-        return;
     if (consensus->agreed_views.epoch && peer && !peer->told.stored)
         send_welcome(consensus, node);
     if (consensus->founded && !consensus->agreed_views.epoch && cv_set_has(consensus->founded, node))
@@ -256,13 +243,13 @@ void cv_founding_accepted(struct cv_consensus *consensus, cv_node node)
 {
     struct cv_member *member = consensus->member;
     const struct cv_peer *peer = member->peers.list[node];
-    if (consensus->tie_breaker || member->roster.group || !peer || !peer->told.group)
+    if (member->roster.group || !peer || !peer->told.group)
         return;
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
     const uint64_t rested_us = member->started_us + cv_lease_long(longest, longest->length_us);
     consensus->joining = true;
     belong(consensus, peer->told.group);
-    cv_agreement_belong(consensus->agreement, peer->told.group);
+    consensus->protocol->join(consensus, peer->told.group);
     if (member->earliest_us < rested_us)
         member->earliest_us = rested_us; /* whoever had this id before may have granted leases */
 }
@@ -271,7 +258,7 @@ void cv_founding_refused(struct cv_consensus *consensus, cv_id by)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     const cv_id me = roster->ids[roster->me];
-    if (!consensus->agreement || roster->group || *consensus->refused)
+    if (!consensus->is_open || roster->group || *consensus->refused)
         return;
     snprintf(
         consensus->refused, sizeof consensus->refused,
@@ -283,10 +270,9 @@ void cv_founding_refused(struct cv_consensus *consensus, cv_id by)
 
 /* ---- the start ---- */
 
-int cv_founding_open(struct cv_consensus *consensus, struct cv_complaint *complaint)
+int cv_founding_open(struct cv_consensus *consensus, const struct cv_identity *identity, struct cv_complaint *complaint)
 {
     struct cv_member *member = consensus->member;
-    const struct cv_identity *identity = cv_agreement_identity(consensus->agreement);
     struct cv_roster *roster = &member->roster;
     member->peers.self = (struct cv_stranger){.members = cv_roster_fingerprint(roster),
                                               .directory = identity->directory,

@@ -35,13 +35,6 @@ cv_node cv_member_leader(const struct cv_member *member)
     return CV_NOBODY;
 }
 
-const char *cv_member_mode(const struct cv_member *member)
-{
-    if (member->consensus && member->consensus->tie_breaker)
-        return "tie";
-    return member->consensus ? "raft" : member->roster.count > 1 ? "static" : "single";
-}
-
 /* Whoever makes the views hears who is alive and who is elected. */
 static void update_group(struct cv_member *member)
 {
@@ -136,7 +129,7 @@ static void begin_election(struct cv_alarm *alarm)
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, begin);
     if (member->begun)
         return;
-    if (member->consensus && !cv_roster_is_seated(member->consensus)) { /* it could not take part in a view */
+    if (member->consensus && !member->consensus->protocol->may_begin(member->consensus)) {
         cv_loop_set(&member->loop, alarm, member->bound_us);
         return;
     }
@@ -530,9 +523,8 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     if (!error)
         error = cv_consensus_open(&member->consensus, member, settings, &away_us, complaint);
     if (!error)
-        error =
-            cv_ttl_ceiling_open(&member->ceiling, member,
-                                settings->consensus && !settings->tie_breaker ? settings->directory : NULL, complaint);
+        error = cv_ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
+                                    complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;

@@ -9,6 +9,7 @@
 #include "group/static_views.h"
 #include "live/consensus.h"
 #include "live/host/host.h"
+#include "live/member_group.h"
 #include "live/net/loop.h"
 #include "live/net/peers.h"
 #include "live/net/security.h"
@@ -146,15 +147,6 @@ void cv_member_trust(struct cv_member *member, cv_set nodes);
 
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
-
-/* "raft", "tie", "static" or "single". */
-const char *cv_member_mode(const struct cv_member *member);
-
-/* May clients be given anything at this very moment? */
-static inline bool cv_member_serves(const struct cv_member *member)
-{
-    return cv_host_ready(&member->host) && (!member->consensus || cv_consensus_leased(member->consensus));
-}
 
 /* ---- mail.c ---- */
 

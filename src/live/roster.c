@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "group/bytes.h"
+#include "group/raft/agreement.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
@@ -208,20 +209,21 @@ void cv_roster_recall(struct cv_consensus *consensus)
     struct cv_roster *roster = &consensus->member->roster;
     struct cv_proposal proposal;
     size_t length;
+    uint64_t index;
     for (cv_node node = 0; node < roster->count; node++) {
         struct cv_addresses *known = &consensus->addresses[node];
         copy(known->peers, roster->addresses[node]);
         copy(known->clients, roster->clients[node]);
         point_at(roster, node, known);
     }
-    consensus->seated = consensus->tie_breaker; /* its configuration is all that there is */
-    const void *bytes = consensus->agreement ? cv_agreement_last(consensus->agreement, &length) : NULL;
+    consensus->seated = !consensus->protocol->reconfigures; /* its configuration is all that there is */
+    const void *bytes = consensus->protocol->last(consensus, &length, &index);
     struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     consensus->recalls = true;
     cv_consensus_recall_terms(consensus, &proposal.seating);
-    consensus->recalled = cv_agreement_status(consensus->agreement).stored;
+    consensus->recalled = index;
     if (!cv_roster_follow(consensus, 0, &proposal.seating, &cursor)) {
         consensus->expelled = (uint64_t)proposal.seating.generation + 1;
         roster->group = proposal.seating.group;
@@ -230,8 +232,6 @@ void cv_roster_recall(struct cv_consensus *consensus)
 
 bool cv_roster_is_seated(const struct cv_consensus *consensus)
 {
-    if (consensus->tie_breaker)
-        return cv_tie_breaker_is_rested(consensus->tie_breaker);
     return consensus->agreed_views.epoch ? consensus->seated
                                          : !consensus->joining && !consensus->recalls && !consensus->founding;
 }
@@ -270,26 +270,19 @@ bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition
  */
 static bool seat_is_warm(const struct cv_consensus *consensus, const struct cv_change *change)
 {
-    struct cv_seat seats[CV_MAX_MEMBERS];
-    size_t count = cv_agreement_seats(consensus->agreement, seats, CV_MAX_MEMBERS);
-    if (change->kind != CV_CHANGE_JOIN ||
-        cv_seating_place(&consensus->agreed_views.agreed.seating, change->id) != CV_NOBODY)
-        return false;
-    count = count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
-    while (count > 0 && seats[count - 1].id != (uint64_t)change->id + 1)
-        count--;
-    return count > 0;
+    return change->kind == CV_CHANGE_JOIN &&
+           cv_seating_place(&consensus->agreed_views.agreed.seating, change->id) == CV_NOBODY &&
+           consensus->protocol->has_seat(consensus, change->id);
 }
 
 /* Whoever leads the log cannot leave before another does. */
 void cv_roster_grant(struct cv_consensus *consensus, const struct cv_petition *petition)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    uint64_t number;
     if (seat_is_warm(consensus, &petition->change))
         return; /* it is asked for again */
     if (petition->change.kind == CV_CHANGE_LEAVE && petition->change.id == roster->ids[roster->me]) {
-        cv_agreement_transfer(consensus->agreement, 0, &number);
+        consensus->protocol->hand_over(consensus);
     } else if (!consensus->agreed_views.change.kind) {
         consensus->granted = *petition;
         cv_agreed_views_change(&consensus->agreed_views, &petition->change, cv_loop_boot());
@@ -365,7 +358,8 @@ void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame
         return;
     snprintf(petition.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
     snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
-    if (consensus->agreement && consensus->agreed_views.leads && frame->round == consensus->member->roster.generation)
+    if (consensus->is_open && consensus->protocol->reconfigures && consensus->agreed_views.leads &&
+        frame->round == consensus->member->roster.generation)
         cv_roster_grant(consensus, &petition);
 }
 
@@ -439,7 +433,7 @@ int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settin
         same = new &&new->attribute == before->members[i].attribute &&new->standby == before->members[i].standby;
     }
     const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
-    if (!consensus->tie_breaker)
+    if (consensus->protocol->reconfigures)
         return 0;
     if (memcmp(&old, &new, sizeof old) != 0)
         return cv_complain(complaint,
@@ -518,7 +512,7 @@ static bool write_configuration(int file_number, const struct cv_settings *setti
 
 void cv_roster_remember(struct cv_consensus *consensus)
 {
-    if (!consensus->agreement)
+    if (!consensus->directory)
         return;
     const int directory = open(consensus->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory != -1)
@@ -543,7 +537,7 @@ void cv_roster_compare(struct cv_consensus *consensus)
     struct cv_settings before;
     struct cv_complaint complaint;
     char path[4096];
-    if (!consensus->agreement)
+    if (!consensus->directory)
         return;
     snprintf(path, sizeof path, "%s/" MEMBERS, consensus->directory);
     cv_settings_init(&before, find_none);

@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: MIT
-#include "live/tie_breaker.h"
-
+/* A group of two agrees by Disk Paxos, in a shared file that is its tie-breaker (consensus_protocol.h). */
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/disk_paxos/disk_paxos.h"
+#include "group/disk_paxos/disk_paxos_file.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
+
+#define TICKS_PER_LEASE 40u
+
+struct tie_breaker {
+    struct cv_consensus *consensus;
+    struct cv_disk_paxos paxos;
+    struct cv_disk_paxos_file *file;
+    struct cv_disk_paxos_answer answer;
+    uv_async_t wake;               /* the file has been read */
+    uint64_t patience_us;          /* a file that does not answer for so long is in trouble */
+    uint64_t opened_us;            /* when this node started */
+    struct cv_lease_terms longest; /* that either has written down: a lease from before this start may last so long */
+    uint64_t ttl_ms;               /* the longest time to live, as this node's block is to say */
+    bool told;                     /* the operator, that it cannot be reached */
+    bool told_terms;               /* the operator, that the other has other terms */
+    char path[];
+};
+
+static struct tie_breaker *tie_breaker_of(const struct cv_consensus *consensus)
+{
+    return consensus->state;
+}
 
 /* ---- the file ---- */
 
 static void start(void *context, const struct cv_disk_paxos_block *block)
 {
-    const struct cv_tie_breaker *tie_breaker = context;
+    const struct tie_breaker *tie_breaker = context;
     const struct cv_roster *roster = &tie_breaker->consensus->member->roster;
     unsigned char record[CV_DISK_PAXOS_RECORD_BYTES];
     if (block) {
@@ -26,30 +49,34 @@ static void start(void *context, const struct cv_disk_paxos_block *block)
 
 static void wake(void *data)
 {
-    struct cv_tie_breaker *tie_breaker = data;
+    struct tie_breaker *tie_breaker = data;
     uv_async_send(&tie_breaker->wake);
 }
 
-void cv_tie_breaker_compare(struct cv_tie_breaker *tie_breaker, struct cv_lease_terms theirs)
+/* Any terms are: each goes by its own, and waits for the longer of both. The operator is told of it once. */
+static bool allows(struct cv_consensus *consensus, struct cv_lease_terms asked)
 {
-    const struct cv_lease_terms own = tie_breaker->consensus->lease.terms;
-    if (tie_breaker->told_terms || (theirs.length_us == own.length_us && theirs.drift_ppm == own.drift_ppm))
-        return;
+    struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
+    const struct cv_lease_terms own = consensus->lease.terms;
+    if (tie_breaker->told_terms || (asked.length_us == own.length_us && asked.drift_ppm == own.drift_ppm))
+        return true;
     tie_breaker->told_terms = true;
     cv_log_say(CV_LOG_TERMS, "[group] lease = %llu: the other node has %llu, or another drift; give both the same",
-               (unsigned long long)own.length_us / 1000, (unsigned long long)theirs.length_us / 1000);
+               (unsigned long long)own.length_us / 1000, (unsigned long long)asked.length_us / 1000);
+    return true;
 }
 
-bool cv_tie_breaker_is_rested(const struct cv_tie_breaker *tie_breaker)
+/* Has the file told what may have been granted before this start, and is that over? */
+static bool may_begin(const struct cv_consensus *consensus)
 {
+    const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     return tie_breaker->paxos.known &&
            cv_loop_boot() >=
                tie_breaker->opened_us + cv_lease_long(&tie_breaker->longest, tie_breaker->longest.length_us);
 }
 
 /* The file is read for the first time, or has been written: what both blocks say of times to live. */
-static void learn_ttl(struct cv_tie_breaker *tie_breaker,
-                      const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS])
+static void learn_ttl(struct tie_breaker *tie_breaker, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS])
 {
     struct cv_disk_paxos *paxos = &tie_breaker->paxos;
     const uint64_t own_ms = (uint64_t)blocks[paxos->me].longest_ttl_s * 1000;
@@ -60,15 +87,16 @@ static void learn_ttl(struct cv_tie_breaker *tie_breaker,
                          (uint64_t)blocks[paxos->other].longest_ttl_s * 1000);
 }
 
-void cv_tie_breaker_note_ttl(struct cv_tie_breaker *tie_breaker, uint64_t ms)
+static void note_ttl(struct cv_consensus *consensus, uint64_t ms)
 {
+    struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     tie_breaker->ttl_ms = ms;
     tie_breaker->paxos.noting = true;
 }
 
 static void woken(uv_async_t *handle)
 {
-    struct cv_tie_breaker *tie_breaker = handle->data;
+    struct tie_breaker *tie_breaker = handle->data;
     const struct cv_roster *roster = &tie_breaker->consensus->member->roster;
     struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS];
     if (!tie_breaker->file || !cv_disk_paxos_file_done(tie_breaker->file, &tie_breaker->answer))
@@ -84,7 +112,8 @@ static void woken(uv_async_t *handle)
     cv_disk_paxos_done(&tie_breaker->paxos, trouble ? NULL : blocks, trouble, cv_loop_boot());
 }
 
-const char *cv_tie_breaker_trouble(const struct cv_tie_breaker *tie_breaker)
+/* Why the file is of no use now, or NULL. */
+static const char *trouble_of(const struct tie_breaker *tie_breaker)
 {
     const struct cv_disk_paxos *paxos = &tie_breaker->paxos;
     if (paxos->step != CV_DISK_PAXOS_REST && cv_loop_boot() > paxos->asked_us + tie_breaker->patience_us)
@@ -93,9 +122,9 @@ const char *cv_tie_breaker_trouble(const struct cv_tie_breaker *tie_breaker)
 }
 
 /* Once when it is lost, once when it is back. */
-static void tell_trouble(struct cv_tie_breaker *tie_breaker)
+static void tell_trouble(struct tie_breaker *tie_breaker)
 {
-    const char *trouble = cv_tie_breaker_trouble(tie_breaker);
+    const char *trouble = trouble_of(tie_breaker);
     if (tie_breaker->told == (trouble != NULL))
         return;
     tie_breaker->told = trouble != NULL;
@@ -105,7 +134,7 @@ static void tell_trouble(struct cv_tie_breaker *tie_breaker)
 
 /* ---- what is agreed ---- */
 
-static void tell_other(const struct cv_tie_breaker *tie_breaker, uint64_t epoch, const struct cv_proposal *proposal)
+static void tell_other(const struct tie_breaker *tie_breaker, uint64_t epoch, const struct cv_proposal *proposal)
 {
     struct cv_member *member = tie_breaker->consensus->member;
     const uint32_t body = htole32(cv_disk_paxos_pack(proposal));
@@ -115,7 +144,7 @@ static void tell_other(const struct cv_tie_breaker *tie_breaker, uint64_t epoch,
 
 static void agreed(void *context, uint64_t epoch, const struct cv_proposal *proposal)
 {
-    struct cv_tie_breaker *tie_breaker = context;
+    struct tie_breaker *tie_breaker = context;
     struct cv_consensus *consensus = tie_breaker->consensus;
     const cv_node me = consensus->member->roster.me;
     consensus->leader = cv_consensus_seat(consensus, proposal->proposer);
@@ -128,75 +157,134 @@ static void agreed(void *context, uint64_t epoch, const struct cv_proposal *prop
 
 static void refused(void *context)
 {
-    const struct cv_tie_breaker *tie_breaker = context;
+    const struct tie_breaker *tie_breaker = context;
     cv_agreed_views_refused(&tie_breaker->consensus->agreed_views);
 }
 
 static void stirred(void *context)
 {
-    const struct cv_tie_breaker *tie_breaker = context;
+    const struct tie_breaker *tie_breaker = context;
     cv_grants_lend(&tie_breaker->consensus->agreed_views.grants, tie_breaker->paxos.other,
                    tie_breaker->paxos.theirs.lease, cv_loop_boot());
 }
 
 static void renewed(void *context, uint64_t asked_us)
 {
-    const struct cv_tie_breaker *tie_breaker = context;
+    const struct tie_breaker *tie_breaker = context;
     cv_consensus_renew(tie_breaker->consensus, CV_DISK_PAXOS_VOTER, asked_us);
 }
 
-bool cv_tie_breaker_hear(struct cv_tie_breaker *tie_breaker, const struct cv_frame *frame)
+/* The other node tells of an entry. */
+static void hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
+    struct cv_member *member = consensus->member;
     struct cv_proposal proposal;
-    uint32_t word;
-    if (frame->words != 1)
-        return false;
-    memcpy(&word, frame->body, sizeof word);
-    if (!cv_disk_paxos_unpack(le32toh(word), &tie_breaker->consensus->member->roster, &proposal))
-        return false;
-    cv_disk_paxos_hear(&tie_breaker->paxos, frame->round, &proposal);
-    return true;
+    uint32_t word = 0;
+    (void)from;
+    if (frame->words == 1)
+        memcpy(&word, frame->body, sizeof word);
+    if (frame->words == 1 && cv_disk_paxos_unpack(le32toh(word), &member->roster, &proposal))
+        cv_disk_paxos_hear(&tie_breaker_of(consensus)->paxos, frame->round, &proposal);
+    else
+        member->disagreements++;
+}
+
+/* agreed() has told of all. */
+static void take_entries(struct cv_consensus *consensus)
+{
+    (void)consensus;
 }
 
 /* ---- what comes next ---- */
 
-static bool is_free(const struct cv_tie_breaker *tie_breaker)
+static bool is_free(const struct tie_breaker *tie_breaker)
 {
     return !cv_grants_left(&tie_breaker->consensus->agreed_views.grants, cv_set_of(tie_breaker->paxos.other),
                            cv_loop_boot());
 }
 
-bool cv_tie_breaker_leads(const struct cv_tie_breaker *tie_breaker)
+static bool leads(const struct cv_consensus *consensus)
 {
-    const struct cv_consensus *consensus = tie_breaker->consensus;
+    const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     const cv_set alive = consensus->ready & ~consensus->member->peers.suspected;
     return cv_disk_paxos_leads(&tie_breaker->paxos, cv_set_has(alive, tie_breaker->paxos.other), is_free(tie_breaker));
 }
 
-bool cv_tie_breaker_propose(void *context, const struct cv_proposal *proposal)
+static bool propose(struct cv_consensus *consensus, const struct cv_proposal *proposal)
 {
-    struct cv_tie_breaker *tie_breaker = ((const struct cv_member *)context)->consensus->tie_breaker;
+    struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     return cv_disk_paxos_propose(&tie_breaker->paxos, proposal, is_free(tie_breaker), cv_loop_boot());
 }
 
-void cv_tie_breaker_tick(struct cv_tie_breaker *tie_breaker)
+static void tick(struct cv_consensus *consensus)
 {
-    const struct cv_lease *lease = &tie_breaker->consensus->lease;
+    struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
+    const struct cv_lease *lease = &consensus->lease;
     const uint64_t now = cv_loop_boot();
     const bool unheard = now > lease->asked_us[tie_breaker->paxos.other] + lease->terms.length_us / 2;
-    if (!tie_breaker->consensus->gone)
-        cv_disk_paxos_tick(&tie_breaker->paxos, tie_breaker->consensus->leased && unheard, now);
+    if (!consensus->gone)
+        cv_disk_paxos_tick(&tie_breaker->paxos, consensus->leased && unheard, now);
     tell_trouble(tie_breaker);
-    cv_consensus_update(tie_breaker->consensus);
+    cv_consensus_update(consensus);
+}
+
+/* The file cannot tell of news by itself: it is read at every tick. */
+static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
+{
+    (void)consensus;
+    *due_us = 0;
+    return false;
+}
+
+static void pace(struct cv_consensus *consensus, const struct cv_terms *terms)
+{
+    consensus->tick_us = cv_terms_lease(terms).length_us / TICKS_PER_LEASE;
+}
+
+/* The file may hold what this node wrote before, or the other node was granted. */
+static bool has_granted(const struct cv_consensus *consensus)
+{
+    (void)consensus;
+    return true;
+}
+
+static bool remembers(struct cv_consensus *consensus)
+{
+    return tie_breaker_of(consensus)->paxos.known;
+}
+
+/* Each of the two proposes when the other is gone: there is nothing to hand over. */
+static void hand_over(struct cv_consensus *consensus)
+{
+    (void)consensus;
+}
+
+/* Its blocks are no entry: nothing in them tells members or addresses. */
+static const void *last(const struct cv_consensus *consensus, size_t *length, uint64_t *index)
+{
+    (void)consensus;
+    *length = 0;
+    *index = 0;
+    return NULL;
+}
+
+static void status(const struct cv_consensus *consensus, struct cv_member_status *status)
+{
+    const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
+    if (!tie_breaker)
+        return;
+    status->witness = tie_breaker->path;
+    status->witness_trouble = trouble_of(tie_breaker);
 }
 
 /* ---- opening ---- */
 
-int cv_tie_breaker_open(struct cv_consensus *consensus, const struct cv_settings *settings)
+static int open_file(struct cv_consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
+    (void)complaint;
     struct cv_member *member = consensus->member;
     const size_t length = strlen(settings->tie_breaker);
-    struct cv_tie_breaker *tie_breaker = calloc(1, sizeof *tie_breaker + length + 1);
+    struct tie_breaker *tie_breaker = calloc(1, sizeof *tie_breaker + length + 1);
     if (!tie_breaker)
         return CV_ENOMEM;
     const struct cv_disk_paxos_calls calls = {.start = start,
@@ -205,7 +293,7 @@ int cv_tie_breaker_open(struct cv_consensus *consensus, const struct cv_settings
                                               .stirred = stirred,
                                               .renewed = renewed,
                                               .context = tie_breaker};
-    consensus->tie_breaker = tie_breaker;
+    consensus->state = tie_breaker;
     tie_breaker->consensus = consensus;
     tie_breaker->longest = consensus->lease.terms;
     tie_breaker->opened_us = cv_loop_boot();
@@ -217,13 +305,38 @@ int cv_tie_breaker_open(struct cv_consensus *consensus, const struct cv_settings
     if (uv_async_init(&member->loop.uv, &tie_breaker->wake, woken))
         return CV_ENOMEM;
     tie_breaker->file = cv_disk_paxos_file_open(tie_breaker->path, member->roster.me, wake, tie_breaker);
-    consensus->tick_us = settings->lease_ms * 1000 / 40;
+    consensus->tick_us = settings->lease_ms * 1000 / TICKS_PER_LEASE;
     return tie_breaker->file ? 0 : CV_ENOMEM;
 }
 
-void cv_tie_breaker_close(struct cv_tie_breaker *tie_breaker)
+static void close_file(struct cv_consensus *consensus)
 {
+    struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     if (tie_breaker->file)
         cv_disk_paxos_file_close(tie_breaker->file);
     tie_breaker->file = NULL;
 }
+
+const struct consensus_protocol tie_breaker_protocol = {
+    .mode = "tie",
+    .reconfigures = false,
+    .witness = CV_DISK_PAXOS_VOTER,
+    .open = open_file,
+    .close = close_file,
+    .propose = propose,
+    .hear = hear,
+    .tick = tick,
+    .take_entries = take_entries,
+    .leads = leads,
+    .rests = rests,
+    .pace = pace,
+    .has_granted = has_granted,
+    .remembers = remembers,
+    .allows = allows,
+    .may_begin = may_begin,
+    .hand_over = hand_over,
+    .leave = hand_over,
+    .last = last,
+    .note_ttl = note_ttl,
+    .status = status,
+};

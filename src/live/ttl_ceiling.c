@@ -120,9 +120,11 @@ static void done(uv_work_t *request, int status)
     written(ceiling);
 }
 
-static struct cv_tie_breaker *breaker_of(const struct cv_ttl_ceiling *ceiling)
+/* Does the protocol store it, and not this node's directory? */
+static bool is_protocols(const struct cv_ttl_ceiling *ceiling)
 {
-    return ceiling->member->consensus ? ceiling->member->consensus->tie_breaker : NULL;
+    const struct cv_consensus *consensus = ceiling->member->consensus;
+    return consensus && consensus->protocol->note_ttl;
 }
 
 static void written(struct cv_ttl_ceiling *ceiling)
@@ -140,9 +142,10 @@ static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms)
 {
     ceiling->work.data = ceiling;
     ceiling->writing_ms = ms;
-    if (breaker_of(ceiling)) {
+    if (is_protocols(ceiling)) {
+        struct cv_consensus *consensus = ceiling->member->consensus;
         ceiling->writing = true;
-        cv_tie_breaker_note_ttl(breaker_of(ceiling), ms);
+        consensus->protocol->note_ttl(consensus, ms);
         return;
     }
     ceiling->writing = uv_queue_work(&ceiling->member->loop.uv, &ceiling->work, work, done) == 0;
@@ -161,7 +164,7 @@ void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint6
 bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
 {
     const uint64_t safe_ms = ceiling->writing && ceiling->writing_ms < ceiling->ms ? ceiling->writing_ms : ceiling->ms;
-    if (!ceiling->directory && !breaker_of(ceiling))
+    if (!ceiling->directory && !is_protocols(ceiling))
         return true;
     if (2 * ttl_ms > ceiling->ms)
         ceiling->high_us = cv_loop_now();
@@ -176,7 +179,7 @@ bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
 
 void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms)
 {
-    if ((!ceiling->directory && !breaker_of(ceiling)) || cv_ttl_ceiling_covers(ceiling, longest_ms) == false ||
+    if ((!ceiling->directory && !is_protocols(ceiling)) || cv_ttl_ceiling_covers(ceiling, longest_ms) == false ||
         ceiling->writing)
         return;
     const uint64_t lower_ms = round_up(longest_ms);

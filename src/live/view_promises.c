@@ -74,11 +74,11 @@ static bool is_enough(const struct cv_member *member, cv_set who)
     if (!member->consensus)
         return true;
     const struct cv_seating *seating = &member->consensus->agreed_views.agreed.seating;
-    for (cv_node node = 0; member->consensus->tie_breaker && node < member->roster.count; node++)
+    const bool witnessed = member->consensus->protocol->witness != CV_NOBODY;
+    for (cv_node node = 0; witnessed && node < member->roster.count; node++)
         if (cv_set_has(who, node) && it->epoch[node] == it->prior)
             return true;
-    return !member->consensus->tie_breaker && meets_every_majority(who, seating->voters) &&
-           meets_every_majority(who, seating->former);
+    return !witnessed && meets_every_majority(who, seating->voters) && meets_every_majority(who, seating->former);
 }
 
 /* ---- what lives on ---- */
@@ -184,8 +184,6 @@ void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
         cv_ttl_ceiling_settle(&member->ceiling, longest_ms);
     member->grace_until_us = 0;
     if (grace_us && member->consensus)
-        member->grace_until_us =
-            cv_loop_now() +
-            cv_lease_long(&member->consensus->lease.terms, cv_lease_long(&member->consensus->lease.terms, grace_us));
+        member->grace_until_us = cv_loop_now() + cv_member_outlast_us(member, grace_us);
     it->grace_ms = 0;
 }

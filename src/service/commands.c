@@ -156,13 +156,6 @@ static void limit_wait(struct cv_session *session, const struct wish *wish)
         cv_try_lock_ask(wait);
 }
 
-/* Who only tries is told so as soon as the lease is over, who waits a little later. */
-static bool is_without_quorum(const struct cv_member *member, bool tries)
-{
-    const struct cv_consensus *consensus = member->consensus;
-    return consensus && (consensus->without || (tries && consensus->lapses && !cv_consensus_leased(consensus)));
-}
-
 static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
 {
     struct cv_service *service = session->service;
@@ -185,7 +178,7 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         return;
     }
     const bool tries = !wish.waits_for_ever && !wish.wait_ms;
-    if (is_without_quorum(service->member, tries)) {
+    if (cv_member_is_hopeless(service->member, tries)) {
         cv_resp_error(&session->out, CV_NO_QUORUM);
         return;
     }
@@ -241,16 +234,16 @@ int64_t cv_command_renew(struct cv_hold *hold)
     if (!hold)
         return -1;
     const struct cv_service *service = hold->lock->service;
-    const struct cv_consensus *consensus = service->member->consensus;
     if (hold->ttl_ms) {
         cv_lock_extend(hold);
         cv_member_record_grant(service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_RENEWED, hold->ttl_ms);
         return (int64_t)hold->ttl_ms;
     }
-    if (consensus)
-        hold->promised_us = service->host->calls.now() + cv_consensus_left_us(consensus);
-    return consensus ? cv_consensus_left_ms(consensus) : INT64_MAX;
+    if (!cv_member_agrees(service->member))
+        return INT64_MAX;
+    hold->promised_us = service->host->calls.now() + cv_member_lease_left_us(service->member);
+    return cv_member_lease_left_ms(service->member);
 }
 
 void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order)
@@ -414,10 +407,10 @@ static void run_unobserve(struct cv_session *session, words command)
 /* [id]: asks for another coordinator. Whether it comes to that VIEW tells. */
 static void run_step_down(struct cv_session *session, words command)
 {
-    const struct cv_member *member = session->service->member;
+    struct cv_member *member = session->service->member;
     const struct cv_roster *roster = &member->roster;
     cv_node to = CV_NOBODY;
-    if (!member->consensus) {
+    if (!cv_member_agrees(member)) {
         cv_resp_error(&session->out, "ERR STEPDOWN: the group's election decides where the views are not agreed");
         return;
     }
@@ -432,7 +425,7 @@ static void run_step_down(struct cv_session *session, words command)
             return;
         }
     }
-    if (cv_consensus_step_down(member->consensus, to))
+    if (cv_member_step_down(member, to))
         cv_resp_status(&session->out, "OK");
     else
         cv_resp_error(&session->out, "NOQUORUM nobody can take over now");
@@ -560,8 +553,7 @@ void cv_command_run(struct cv_session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;
-    if (session->service->member->consensus)
-        cv_consensus_look(session->service->member->consensus);
+    cv_member_look(session->service->member);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!cv_resp_is(command->word[0], commands[i].name))
             continue;

@@ -86,17 +86,19 @@ static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
     return last ? (int64_t)((cv_loop_now() - last) / 1000) : -1;
 }
 
-static void write_member(struct cv_resp_writer *out, const struct cv_member *member, cv_node node)
+/* `status`: NULL if the group agrees on nothing. */
+static void write_member(struct cv_resp_writer *out, const struct cv_member *member,
+                         const struct cv_member_status *status, cv_node node)
 {
     const struct cv_roster *roster = &member->roster;
     const char *address = roster->clients[node] ? roster->clients[node] : roster->addresses[node];
     const struct cv_peer *peer = peer_of(member, node);
-    cv_resp_map(out, member->consensus ? 9 : 7);
+    cv_resp_map(out, status ? 9 : 7);
     cv_resp_word(out, "id");
     cv_resp_integer(out, roster->ids[node]);
-    if (member->consensus) {
+    if (status) {
         cv_resp_word(out, "voter");
-        cv_resp_integer(out, cv_set_has(cv_consensus_voters(member->consensus), node));
+        cv_resp_integer(out, cv_set_has(status->voters, node));
         cv_resp_word(out, "directory");
         cv_resp_integer(out, roster->known[node].directory);
     }
@@ -114,25 +116,20 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     cv_resp_integer(out, last_heard_ms(member, node));
 }
 
-/* The id of who leads the log, or -1. */
-static int64_t log_leader(const struct cv_consensus *consensus)
-{
-    return (int64_t)consensus->leader - 1;
-}
-
-static void write_raft(struct cv_resp_writer *out, const struct cv_member *member)
+static void write_raft(struct cv_resp_writer *out, const struct cv_member *member,
+                       const struct cv_member_status *status)
 {
     cv_resp_word(out, "lease_ms");
-    cv_resp_integer(out, cv_consensus_left_ms(member->consensus));
+    cv_resp_integer(out, cv_member_lease_left_ms(member));
     cv_resp_word(out, "grace_ms");
-    cv_resp_integer(out, (int64_t)cv_recollection_grace_ms(member));
+    cv_resp_integer(out, (int64_t)status->grace_ms);
     cv_resp_word(out, "raft_leader");
-    if (member->consensus->leader)
-        cv_resp_integer(out, log_leader(member->consensus));
+    if (status->leader >= 0)
+        cv_resp_integer(out, status->leader);
     else
         cv_resp_nil(out);
     cv_resp_word(out, "raft_term");
-    cv_resp_integer(out, (int64_t)member->consensus->term);
+    cv_resp_integer(out, (int64_t)status->term);
 }
 
 void cv_info_view(struct cv_session *session, const struct cv_resp_command *command)
@@ -140,12 +137,16 @@ void cv_info_view(struct cv_session *session, const struct cv_resp_command *comm
     const struct cv_member *member = session->service->member;
     const struct cv_view *view = &member->host.view;
     struct cv_resp_writer *out = &session->out;
+    struct cv_member_status told;
+    const struct cv_member_status *status = cv_member_agrees(member) ? &told : NULL;
     (void)command;
-    cv_resp_map(out, member->consensus ? 10 : 6);
+    if (status)
+        cv_member_status(member, &told);
+    cv_resp_map(out, status ? 10 : 6);
     cv_resp_word(out, "mode");
     cv_resp_word(out, cv_member_mode(member));
-    if (member->consensus)
-        write_raft(out, member);
+    if (status)
+        write_raft(out, member, status);
     cv_resp_word(out, "epoch");
     cv_resp_integer(out, (int64_t)view->epoch);
     cv_resp_word(out, "id");
@@ -164,7 +165,7 @@ void cv_info_view(struct cv_session *session, const struct cv_resp_command *comm
     cv_resp_array(out, count);
     for (cv_node node = 0; node < member->roster.count; node++)
         if (member->roster.ids[node] != CV_NO_ID)
-            write_member(out, member, node);
+            write_member(out, member, status, node);
 }
 
 /* ---- INFO ---- */
@@ -248,33 +249,21 @@ static void write_peers(const struct page *page)
     write_numbers(page, "tls");
 }
 
-/* Who votes in the log as this node has it: its seats follow what is agreed, one at a time. */
-static void write_log_voters(FILE *file, const struct cv_consensus *consensus)
-{
-    struct cv_seat seats[CV_MAX_MEMBERS];
-    const size_t count = cv_agreement_seats(consensus->agreement, seats, CV_MAX_MEMBERS);
-    char ids[CV_LOG_IDS_BYTES];
-    cv_set voters = 0;
-    for (size_t i = 0; i < count && i < CV_MAX_MEMBERS; i++) {
-        const cv_node node = cv_consensus_node(consensus, seats[i].id);
-        if (node != CV_NOBODY && seats[i].role == CV_SEAT_VOTER)
-            voters |= cv_set_of(node);
-    }
-    fprintf(file, "log_voters:%s\r\n", cv_log_ids(&consensus->member->roster, voters, ids));
-}
-
 static void write_agreement(const struct page *page)
 {
-    const struct cv_consensus *consensus = page->service->member->consensus;
+    const struct cv_member *member = page->service->member;
+    struct cv_member_status status;
+    char ids[CV_LOG_IDS_BYTES];
     write_numbers(page, "raft");
     write_numbers(page, "log");
-    if (consensus && consensus->agreement)
-        write_log_voters(page->file, consensus);
-    if (consensus && consensus->tie_breaker) {
-        const char *trouble = cv_tie_breaker_trouble(consensus->tie_breaker);
-        fprintf(page->file, "tie_breaker:%s\r\ntie_breaker_state:%s\r\n", consensus->tie_breaker->path,
-                trouble ? trouble : "ok");
-    }
+    if (!cv_member_agrees(member))
+        return;
+    cv_member_status(member, &status);
+    if (status.witness)
+        fprintf(page->file, "tie_breaker:%s\r\ntie_breaker_state:%s\r\n", status.witness,
+                status.witness_trouble ? status.witness_trouble : "ok");
+    else
+        fprintf(page->file, "log_voters:%s\r\n", cv_log_ids(&member->roster, status.log_voters, ids));
     write_numbers(page, "tie");
 }
 
@@ -316,7 +305,7 @@ static void write_configuration(const struct page *page)
 {
     const struct cv_member *member = page->service->member;
     const struct cv_roster *roster = &member->roster;
-    const struct cv_consensus *consensus = member->consensus;
+    struct cv_member_status status;
     FILE *file = page->file;
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID)
@@ -326,11 +315,12 @@ static void write_configuration(const struct page *page)
             cv_member_mode(member), (number)(member->peers.heartbeat_us / 1000),
             (number)(member->peers.least_us / 1000), (number)(member->peers.most_us / 1000),
             (number)(member->bound_us / 1000));
-    if (consensus)
+    if (cv_member_agrees(member)) {
+        cv_member_status(member, &status);
         fprintf(file, "lease:%llu\r\ndrift_ppm:%llu\r\nvoters:%u\r\nhold_off:%llu\r\n",
-                (number)(consensus->lease.terms.length_us / 1000), (number)consensus->lease.terms.drift_ppm,
-                consensus->agreed_views.agreed.seating.terms.values[CV_TERM_VOTERS],
-                (number)(consensus->agreed_views.times.hold_off_us / 1000));
+                (number)(status.lease.length_us / 1000), (number)status.lease.drift_ppm,
+                status.seating->terms.values[CV_TERM_VOTERS], (number)status.hold_off_ms);
+    }
     for (uint32_t i = 0; i < member->host.policy_count; i++) {
         const struct cv_policy *policy = &member->host.policies[i];
         fprintf(file, "%s_of_%s:%s/%08x\r\n", policy->algorithm->problem == CV_MUTEX ? "lock" : "election",

@@ -167,10 +167,7 @@ void cv_lock_ended(void *context, struct cv_instance *instance)
 void cv_lock_extend(struct cv_hold *hold)
 {
     const struct cv_service *service = hold->lock->service;
-    const struct cv_consensus *consensus = service->member->consensus;
-    uint64_t ttl_us = hold->ttl_ms * 1000;
-    if (consensus)
-        ttl_us = cv_lease_long(&consensus->lease.terms, cv_lease_long(&consensus->lease.terms, ttl_us));
+    const uint64_t ttl_us = cv_member_outlast_us(service->member, hold->ttl_ms * 1000);
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 

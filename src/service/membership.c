@@ -8,20 +8,20 @@
 #include "live/settings/settings.h"
 #include "service/service.h"
 
-static struct cv_consensus *raft_of(struct cv_session *session, const char *command)
+/* May members join and leave? Otherwise the client is told so. */
+static bool is_changeable(struct cv_session *session, const char *command)
 {
-    struct cv_member *member = session->service->member;
-    if (member->consensus && !member->consensus->tie_breaker && member->peers.list)
-        return member->consensus;
+    if (cv_member_changes_members(session->service->member))
+        return true;
     cv_resp_error(&session->out, "ERR %s: the members of this group are those of its configuration", command);
-    return NULL;
+    return false;
 }
 
-static void ask_for(struct cv_session *session, struct cv_consensus *consensus, const struct cv_petition *petition)
+static void ask_for(struct cv_session *session, const struct cv_petition *petition)
 {
-    if (!cv_consensus_leased(consensus))
+    if (!cv_member_leased(session->service->member))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_roster_petition(consensus, petition, false))
+    else if (!cv_member_petition(session->service->member, petition))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
         cv_resp_status(&session->out, "OK");
@@ -82,10 +82,9 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
 
 void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_consensus *consensus = raft_of(session, "JOIN");
     struct cv_petition petition = {.change.kind = CV_CHANGE_JOIN};
     uint64_t id = 0;
-    if (!consensus)
+    if (!is_changeable(session, "JOIN"))
         return;
     if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
         !take_addresses(command->word[2], petition.addresses.peers)) {
@@ -99,17 +98,18 @@ void cv_membership_join(struct cv_session *session, const struct cv_resp_command
         cv_resp_error(&session->out, "ERR JOIN: expected CLIENT address, ATTRIBUTE number or STANDBY");
         return;
     }
-    ask_for(session, consensus, &petition);
+    ask_for(session, &petition);
 }
 
 void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_consensus *consensus = raft_of(session, "LEAVE");
     const struct cv_roster *roster = &session->service->member->roster;
     uint64_t id = roster->ids[roster->me];
-    if (!consensus)
+    struct cv_member_status status;
+    if (!is_changeable(session, "LEAVE"))
         return;
-    struct cv_seating seating = consensus->agreed_views.agreed.seating;
+    cv_member_status(session->service->member, &status);
+    struct cv_seating seating = *status.seating;
     struct cv_petition petition = {.change.kind = CV_CHANGE_LEAVE};
     const bool known = command->count < 2 || cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
     petition.change.id = (cv_id)id;
@@ -122,7 +122,7 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
                           seating.voters & seating.present))
         cv_resp_error(&session->out, "ERR LEAVE: of the others who vote no majority is there; start them first");
     else
-        ask_for(session, consensus, &petition);
+        ask_for(session, &petition);
 }
 
 /* ---- REPLACE ---- */
@@ -130,62 +130,63 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
 /* Whoever is there has its directory, and is not to be replaced by mistake. */
 void cv_membership_replace(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_consensus *consensus = raft_of(session, "REPLACE");
-    const struct cv_member *member = session->service->member;
+    struct cv_member *member = session->service->member;
+    const struct cv_roster *roster = &member->roster;
     uint64_t id = 0;
-    if (!consensus)
+    cv_node node = 0;
+    if (!is_changeable(session, "REPLACE"))
         return;
     const bool number = cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
-    const cv_node node = number ? cv_consensus_node(consensus, id + 1) : CV_NOBODY;
-    if (node == CV_NOBODY)
+    while (node < roster->count && roster->ids[node] != id)
+        node++;
+    if (!number || node == roster->count)
         cv_resp_error(&session->out, "ERR REPLACE '%s': expected the id of a member; conclave join adds a new one",
                       cv_brief_text(command->word[1]).text);
-    else if (node == member->roster.me || !cv_set_has(member->peers.suspected, node))
+    else if (node == roster->me || !cv_set_has(member->peers.suspected, node))
         cv_resp_error(&session->out,
                       "ERR REPLACE: node %llu is there, with the directory it had; there is nothing to "
                       "replace",
                       (unsigned long long)id);
-    else if (!cv_consensus_leased(consensus))
+    else if (!cv_member_leased(member))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_roster_replace(consensus, node))
+    else if (!cv_member_replace(member, node))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
-        cv_resp_integer(&session->out, member->roster.known[node].directory);
+        cv_resp_integer(&session->out, roster->known[node].directory);
 }
 
 /* ---- TERMS ---- */
 
-static void tell_terms(struct cv_session *session, const struct cv_consensus *consensus)
+/* While a view is beginning not all go by them yet. */
+static void tell_terms(struct cv_session *session, const struct cv_member_status *status)
 {
-    const struct cv_terms *terms = &consensus->agreed_views.agreed.seating.terms;
     cv_resp_map(&session->out, CV_TERMS);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
-        /* While a view is beginning not all go by them yet. */
-        const bool counts =
-            !consensus->agreed_views.frozen && consensus->agreed_views.view.epoch == consensus->agreed_views.epoch;
         cv_resp_word(&session->out, cv_term_name(key));
-        cv_resp_integer(&session->out, counts ? (int64_t)terms->values[key] : -1);
+        cv_resp_integer(&session->out, status->terms_count ? (int64_t)status->seating->terms.values[key] : -1);
     }
 }
 
 /* A member renews its lease with its heartbeats. */
-static bool is_too_short(const struct cv_consensus *consensus, enum cv_term_key key, uint32_t value)
+static bool is_too_short(const struct cv_member_status *status, enum cv_term_key key, uint32_t value)
 {
-    return key == CV_TERM_LEASE && value < 3 * consensus->settings->heartbeat_ms;
+    return key == CV_TERM_LEASE && value < 3 * status->heartbeat_ms;
 }
 
 void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command)
 {
-    struct cv_consensus *consensus = session->service->member->consensus;
+    const struct cv_member *member = session->service->member;
     struct cv_petition petition = {.change.kind = CV_CHANGE_TERM};
+    struct cv_member_status status;
     struct cv_complaint complaint;
     char name[32], text[32];
-    if (!consensus || (consensus->tie_breaker && command->count > 1)) {
+    if (!cv_member_agrees(member) || (command->count > 1 && !cv_member_changes_terms(member))) {
         cv_resp_error(&session->out, "ERR TERMS: the settings of this group are those of its configuration");
         return;
     }
+    cv_member_status(member, &status);
     if (command->count < 3) {
-        tell_terms(session, consensus);
+        tell_terms(session, &status);
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)command->word[1].length, command->word[1].start);
@@ -198,11 +199,11 @@ void cv_membership_terms(struct cv_session *session, const struct cv_resp_comman
     }
     if (cv_term_parse(key, text, &petition.change.attribute, &complaint))
         cv_resp_error(&session->out, "ERR TERMS: %s", complaint.text);
-    else if (is_too_short(consensus, key, petition.change.attribute))
+    else if (is_too_short(&status, key, petition.change.attribute))
         cv_resp_error(&session->out, "ERR TERMS: [group] lease = %s: expected at least three heartbeats, %llu", text,
-                      3 * (unsigned long long)consensus->settings->heartbeat_ms);
+                      3 * (unsigned long long)status.heartbeat_ms);
     else {
         petition.change.id = (cv_id)key;
-        ask_for(session, consensus, &petition);
+        ask_for(session, &petition);
     }
 }

@@ -146,39 +146,37 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
     }
 }
 
-static void gather_disk(const struct cv_consensus *consensus, struct cv_numbers *numbers)
+static void gather_disk(const struct cv_member_status *status, struct cv_numbers *numbers)
 {
-    struct cv_disk_times times = {0};
     struct statvfs space;
-    cv_agreement_disk(consensus->agreement, &times);
-    numbers->disk_writes = (int64_t)times.count;
-    numbers->disk_write_us = (int64_t)times.total_us;
-    numbers->disk_slowest_us = (int64_t)times.slowest_us;
-    numbers->disk_last_us = (int64_t)times.last_us;
-    if (statvfs(consensus->directory, &space) == 0) {
+    numbers->disk_writes = (int64_t)status->disk.count;
+    numbers->disk_write_us = (int64_t)status->disk.total_us;
+    numbers->disk_slowest_us = (int64_t)status->disk.slowest_us;
+    numbers->disk_last_us = (int64_t)status->disk.last_us;
+    if (status->directory && statvfs(status->directory, &space) == 0) {
         numbers->disk_free = (int64_t)(space.f_bavail * space.f_frsize);
         numbers->disk_size = (int64_t)(space.f_blocks * space.f_frsize);
     }
 }
 
-static void gather_raft(const struct cv_consensus *consensus, struct cv_numbers *numbers)
+static void gather_raft(const struct cv_member *member, struct cv_numbers *numbers)
 {
-    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
-    numbers->lease_ms = cv_consensus_left_ms(consensus);
-    numbers->lease_length_ms = (int64_t)(consensus->lease.terms.length_us / 1000);
-    numbers->lapses = (int64_t)consensus->lapses;
-    numbers->grace_ms = (int64_t)cv_recollection_grace_ms(consensus->member);
-    if (consensus->tie_breaker) {
-        numbers->tie_entry = (int64_t)consensus->term;
-        numbers->tie_reached = !cv_tie_breaker_trouble(consensus->tie_breaker);
+    struct cv_member_status status;
+    cv_member_status(member, &status);
+    numbers->lease_ms = cv_member_lease_left_ms(member);
+    numbers->lease_length_ms = (int64_t)(status.lease.length_us / 1000);
+    numbers->lapses = (int64_t)status.lapses;
+    numbers->grace_ms = (int64_t)status.grace_ms;
+    if (status.witness) {
+        numbers->tie_entry = (int64_t)status.term;
+        numbers->tie_reached = !status.witness_trouble;
         return;
     }
-    const struct cv_agreement_status status = cv_agreement_status(consensus->agreement);
-    numbers->raft_leader = leader == CV_NOBODY ? -1 : (int64_t)consensus->member->roster.ids[leader];
-    numbers->raft_term = (int64_t)consensus->term;
+    numbers->raft_leader = status.leader;
+    numbers->raft_term = (int64_t)status.term;
     numbers->raft_committed = (int64_t)status.committed;
     numbers->raft_stored = (int64_t)status.stored;
-    gather_disk(consensus, numbers);
+    gather_disk(&status, numbers);
 }
 
 static void gather_locks(const struct cv_service *service, struct cv_numbers *numbers)
@@ -200,7 +198,7 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         .uptime_s = (int64_t)((cv_loop_now() - member->started_us) / 1000000),
         .started_ms = service->started_ms,
         .epoch = (int64_t)member->host.view.epoch,
-        .views = (int64_t)(member->consensus ? member->consensus->agreed_views.changes : member->static_views.changes),
+        .views = (int64_t)cv_member_views(member),
         .term = (int64_t)member->term,
         .elections = (int64_t)member->elections,
         .late_ms = service->pulse ? (int64_t)(cv_pulse_late_us(service->pulse) / 1000) : 0,
@@ -223,8 +221,8 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
     };
     gather_members(member, numbers);
     gather_locks(service, numbers);
-    if (member->consensus)
-        gather_raft(member->consensus, numbers);
+    if (cv_member_agrees(member))
+        gather_raft(member, numbers);
     if (member->security.clients)
         numbers->certificate_expires = cv_tls_expires(member->security.clients);
 }
@@ -244,10 +242,10 @@ bool cv_number_applies(const struct cv_number *number, const struct cv_service *
     if (strcmp(number->section, "turns") == 0)
         return service->loop->measures;
     if (strcmp(number->section, "log") == 0)
-        return member->consensus && !member->consensus->tie_breaker;
+        return strcmp(cv_member_mode(member), "raft") == 0;
     if (strcmp(number->section, "tie") == 0)
-        return member->consensus && member->consensus->tie_breaker;
-    return strcmp(number->section, "raft") != 0 || member->consensus;
+        return strcmp(cv_member_mode(member), "tie") == 0;
+    return strcmp(number->section, "raft") != 0 || cv_member_agrees(member);
 }
 
 void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,

@@ -174,8 +174,7 @@ void cv_peer_request_run(struct cv_session *session, struct cv_text name, const 
         request->next->previous = request;
     *list = request;
     try(session);
-    const bool hopeless = request->name && service->member->consensus && service->member->consensus->without;
-    if (hopeless) {
+    if (request->name && cv_member_is_hopeless(service->member, false)) {
         cv_peer_request_drop(session);
         cv_resp_error(&session->out, CV_NO_QUORUM);
     }

@@ -145,15 +145,14 @@ static bool anybody_relies_on_lease(const struct cv_service *service)
  */
 void cv_service_close(struct cv_service *service)
 {
-    struct cv_consensus *consensus = service->member->consensus;
     for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
         cv_listener_close(&service->listeners[i]);
     for (struct cv_session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     while (service->sessions)
         cv_loop_turn(service->loop);
-    if (consensus && (consensus->agreement || consensus->tie_breaker) && !anybody_relies_on_lease(service))
-        cv_consensus_leave(consensus);
+    if (!anybody_relies_on_lease(service))
+        cv_member_leave(service->member);
 }
 
 void cv_service_free(struct cv_service *service)

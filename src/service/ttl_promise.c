@@ -25,14 +25,9 @@ static void tell(const struct cv_lock *lock, cv_node to, struct peer_notice noti
     peer_notice_send(lock->service, to, &notice);
 }
 
-/* Do enough know it? A file that breaks a tie cannot, so then all members have to. */
 static bool is_known(const struct cv_hold *hold)
 {
-    const struct cv_member *member = hold->lock->service->member;
-    const struct cv_consensus *consensus = member->consensus;
-    if (consensus && consensus->tie_breaker)
-        return !(member->host.view.members & ~hold->aware);
-    return !consensus || cv_majority(hold->aware, consensus->lease.voters);
+    return cv_member_is_enough(hold->lock->service->member, hold->aware);
 }
 
 static void note_aware(struct cv_hold *hold, cv_node node)

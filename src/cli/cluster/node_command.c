@@ -251,8 +251,8 @@ static void reload(void *context)
     if (!fresh)
         return;
     int error = read_options(fresh, node->argc, node->argv, &record, &complaint);
-    if (!error && node->member.consensus)
-        error = cv_roster_check(node->member.consensus, before, fresh, &complaint);
+    if (!error)
+        error = cv_member_check(&node->member, before, fresh, &complaint);
     if (!error)
         error = cv_security_reload(&node->member.security, &fresh->security, &complaint);
     if (error) {
@@ -264,10 +264,7 @@ static void reload(void *context)
     }
     cv_service_reconsider(&node->service);
     cv_peers_reconsider(&node->member.peers);
-    if (node->member.consensus) {
-        cv_roster_reconfigure(node->member.consensus, before, fresh);
-        cv_roster_remember(node->member.consensus);
-    }
+    cv_member_reconfigure(&node->member, before, fresh);
     cv_log(CV_LOG_RELOADED, {"clients", .number = node->service.session_count});
     if (node->reread)
         cv_settings_free(node->reread);

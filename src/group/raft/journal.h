@@ -19,6 +19,7 @@
 
 #include "core/error.h"
 #include "group/bytes.h"
+#include "group/identity.h"
 
 enum cv_record {
     CV_RECORD_HEADER = 1,
@@ -33,24 +34,6 @@ struct cv_journal_entry {
     uint64_t term;
     uint32_t type, size;
     unsigned char *bytes;
-};
-
-/* A member of a group that is being founded, and which directory it has. */
-struct cv_founder {
-    uint32_t id, directory;
-};
-
-#define CV_MOST_FOUNDERS 64u
-
-/* Whose directory it is, and what it has been through. */
-struct cv_identity {
-    uint64_t group;     /* a random number that was drawn when the group was founded; 0: it belongs to none */
-    uint64_t former;    /* the group that this one was recovered from, or 0 */
-    uint32_t directory; /* a random number that was drawn when the directory was made */
-    uint32_t starts;    /* how often a node was started with it */
-    uint64_t agreed;    /* the log is agreed up to this index, for certain */
-    uint32_t founder_count;
-    struct cv_founder founders[CV_MOST_FOUNDERS]; /* kept by the one who founded the group, until there is an entry */
 };
 
 /* Zeroed to begin with. */
