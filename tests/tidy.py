@@ -36,6 +36,7 @@ ROOMS = {
 
 # Rooms within rooms, the lowest first: a file may include what stands in its own and in those before. "" is the room itself.
 INNER_ROOMS = {
+    "check": ["setting", "state", "step", "symmetry", "expand", "reduce", "liveness", "search", ""],
     "core": ["", "graph", "link", "scenario", "formula"],
     "group": ["", "raft", "disk_paxos"],
     "live": ["process", "settings", "net", "host", ""],

@@ -18,7 +18,7 @@ struct cv_arrangement {
 /*
  * The first: the scenario's own ids, in ascending order. Nodes that all reach each other have no arrangement but this
  * one. An election on a ring is the same wherever the ring begins, so the smallest id stays first; a ring that is
- * entered in turn begins at its first node, and in a graph neighbours have an order: there every arrangement counts.
+ * entered in turn begins at its first node, and in a graph neighbours have an order: there every arrangement renumbers.
  */
 void cv_arrangement_first(struct cv_arrangement *arrangement, const struct cv_scenario *scenario);
 

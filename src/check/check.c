@@ -10,6 +10,7 @@
 #include "check/order_search.h"
 #include "check/shrink.h"
 #include "check/state/memory.h"
+#include "check/symmetry/counter_test.h"
 #include "check/trail.h"
 
 struct check {
@@ -32,7 +33,7 @@ static double wall_seconds(void)
 /* Is it promised that they do not? Elections must come to rest; who promises to serve everybody must. */
 static bool liveness_matters(const struct setting *setting)
 {
-    return is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
+    return setting_is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
 }
 
 /* Leaving out orders keeps whether there is a cycle at all; whether it is fair is asked of the whole graph. */
@@ -40,7 +41,7 @@ static int check_liveness(struct check *check)
 {
     struct search *search = &check->search;
     struct cv_trail *trail = &check->result->trail;
-    uint32_t state[MOST_PARTS];
+    uint32_t state[MOST_SLOTS];
     int error = 0;
     if (search->reduced)
         error = fixpoint_cycles(search, check->model, true, NULL, NULL);
@@ -91,7 +92,7 @@ static void list_finding(struct check *check, const char *name, const char *kind
 static void list_findings(struct check *check)
 {
     struct cv_judgement *judgement = &check->result->judgement;
-    if (is_mutex(&check->model->setting)) {
+    if (setting_is_mutex(&check->model->setting)) {
         list_finding(check, "exclusion", "always", CV_EXCLUSION);
         list_finding(check, "fences-rise", "always", CV_FENCES_RISE);
         list_finding(check, "no-deadlock", "always", CV_NO_DEADLOCK);
@@ -134,10 +135,10 @@ static const char *why_stopped(enum search_end end)
 
 static void note_promise(struct cv_check_result *result, const struct model *model)
 {
-    if (!model->unlike || result->broken_promise)
+    if (!model->promise_doubted || result->broken_promise)
         return;
-    memcpy(result->promise, model->unlike_text, sizeof result->promise);
-    result->broken_promise = model->unlike_indeed;
+    memcpy(result->promise, model->promise_text, sizeof result->promise);
+    result->broken_promise = model->promise_broken;
 }
 
 /*
@@ -149,25 +150,28 @@ static int search(struct check *check, const struct cv_scenario *scenario, const
     struct cv_check_options now = *options;
     for (;;) {
         int error = model_init(check->model, scenario, &now);
+        if (!error)
+            error = counter_test_register(check->model);
         const bool ordered = check->model->setting.ordered;
         if (!error)
             error = ordered ? order_search_run(check->model, &check->search, &check->squares)
                             : fixpoint_search(&check->search, check->model, now.reduction);
         const enum search_end end = check->search.end;
-        const bool again = end == SEARCH_STRAYED || (ordered && (end == SEARCH_FOUND || check->search.may_cycle)) ||
-                           (check->model->unlike && (end == SEARCH_COMPLETE || end == SEARCH_FOUND));
+        const bool again = end == SEARCH_REDUCTION_FAILED ||
+                           (ordered && (end == SEARCH_FOUND || check->search.may_cycle)) ||
+                           (check->model->promise_doubted && (end == SEARCH_COMPLETE || end == SEARCH_FOUND));
         note_promise(check->result, check->model);
         if (error || !again)
             return error;
-        const bool unlike = check->model->unlike;
-        if ((end != SEARCH_STRAYED && !unlike) || check->model->timely)
+        const bool promise_doubted = check->model->promise_doubted;
+        if ((end != SEARCH_REDUCTION_FAILED && !promise_doubted) || check->model->reads_clocks)
             now.orders = CV_NO_ORDERS;
-        else if (check->model->tied)
+        else if (check->model->equal_times_differ)
             now.orders = CV_ALL_ORDERS;
-        now.drop_clocks &= !check->model->timely;
-        now.no_counters |= check->model->miscounted;
-        now.symmetry &= !check->model->unlike || check->model->miscounted;
-        now.reduction &= !check->model->strayed;
+        now.drop_clocks &= !check->model->reads_clocks;
+        now.no_counters |= check->model->counters_fail;
+        now.symmetry &= !check->model->promise_doubted || check->model->counters_fail;
+        now.reduction &= !check->model->leaves_topology;
         search_free(&check->search);
         model_free(check->model);
         memset(check->model, 0, sizeof *check->model);
@@ -219,7 +223,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         search_free(&check.search);
         if (error == CV_EINPUT)
             cv_complain(&result->complaint, "%s: a node cannot begin: %s", scenario->algorithm->name,
-                        check.model->mishap.text);
+                        check.model->begin_failure);
     }
     model_free(check.model);
     free(check.model);

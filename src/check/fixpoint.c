@@ -26,15 +26,15 @@ int fixpoint_search(struct search *search, struct model *model, bool reduction)
 static bool only_where_somebody_waits(const struct setting *setting)
 {
     const char *property = setting->options.property;
-    return is_mutex(setting) || (property && strcmp(property, "everyone-learns") == 0);
+    return setting_is_mutex(setting) || (property && strcmp(property, "everyone-learns") == 0);
 }
 
 int fixpoint_cycles(struct search *search, struct model *model, bool reduction, struct cv_trail *trail, uint32_t *state)
 {
     const volatile sig_atomic_t *interrupted = model->setting.options.interrupted;
-    struct graph graph;
+    struct state_graph graph;
     struct lasso lasso = {0};
-    int error = graph_build(&graph, model, reduction);
+    int error = state_graph_build(&graph, model, reduction);
     if (graph.bytes > search->bytes)
         search->bytes = graph.bytes;
     if (!error && graph.too_large)
@@ -44,6 +44,6 @@ int fixpoint_cycles(struct search *search, struct model *model, bool reduction, 
     if (!error && lasso.count && trail)
         error = trail_along(model, &graph, &lasso, trail, state);
     lasso_free(&lasso);
-    graph_free(&graph);
+    state_graph_free(&graph);
     return error;
 }

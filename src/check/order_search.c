@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "check/fixpoint.h"
+#include "check/symmetry/counter_test.h"
+#include "check/symmetry/order_image.h"
 #include "check/symmetry/order_symmetry.h"
-#include "check/symmetry/order_twin.h"
 
 /* Each order is searched by one thread, with a model of its own. */
 struct order_search {
@@ -39,7 +40,7 @@ static bool take_turn(struct order_search *order_search, struct model *model, co
     const int error = model_init(model, order_search->model->setting.scenario, options);
     model->setting.order = order;
     model->before = before;
-    model->out_of_memory |= error != 0 || twins_new(&model->twins, model);
+    model->out_of_memory |= error != 0 || counter_test_register(model) || order_images_register(model);
     return true;
 }
 
@@ -61,7 +62,7 @@ static void finish_turn(struct order_search *order_search, const struct search *
     struct search *sum = &order_search->sum;
     pthread_mutex_lock(&order_search->lock);
     if (error == CV_EINPUT)
-        order_search->model->mishap = model->mishap;
+        memcpy(order_search->model->begin_failure, model->begin_failure, sizeof model->begin_failure);
     order_search->error = order_search->error ? order_search->error : error;
     if (sum->end == SEARCH_COMPLETE)
         sum->end = search->end;
@@ -74,13 +75,13 @@ static void finish_turn(struct order_search *order_search, const struct search *
     sum->reduced |= search->reduced;
     sum->may_cycle |= search->may_cycle;
     order_search->squares += (double)search->states * (double)search->states;
-    order_search->model->timely |= model->timely;
-    order_search->model->tied |= model->tied;
-    if (model->miscounted)
-        order_search->model->miscounted = true;
-    if (model->unlike)
-        model_break_promise(order_search->model, model->unlike_indeed, "%s", model->unlike_text);
-    order_search->model->strayed |= model->strayed;
+    order_search->model->reads_clocks |= model->reads_clocks;
+    order_search->model->equal_times_differ |= model->equal_times_differ;
+    if (model->counters_fail)
+        order_search->model->counters_fail = true;
+    if (model->promise_doubted)
+        model_doubt_promise(order_search->model, model->promise_broken, "%s", model->promise_text);
+    order_search->model->leaves_topology |= model->leaves_topology;
     pthread_mutex_unlock(&order_search->lock);
 }
 

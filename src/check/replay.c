@@ -33,10 +33,10 @@ struct cv_replay {
     cv_node callers[CV_CHECK_MOST_NODES];
     struct cv_crash crashes[2 * CV_CHECK_MOST_NODES];
     struct cv_recovery recoveries[CV_CHECK_MOST_NODES];
-    struct cv_links apart; /* links that are cut */
-    char **texts;          /* about cuts */
+    struct cv_links cut_links; /* links that are cut */
+    char **texts;              /* about cuts */
     uint32_t text_count;
-    uint32_t slot[CV_CHECK_MOST_NODES]; /* at the end */
+    uint32_t components[CV_CHECK_MOST_NODES]; /* at the end: see setting_components() */
     uint32_t alive, missed;
     uint32_t mistakes; /* of the detector */
     uint32_t cuts;     /* so far */
@@ -120,7 +120,7 @@ static void post(struct cv_replay *replay, const struct cv_message *message, uin
         replay->run.total++;
     }
     tell_message(replay, CV_EVENT_SEND, &letter);
-    if (replay->alive & 1u << message->to && !cv_links_have(&replay->apart, message->from, message->to)) {
+    if (replay->alive & 1u << message->to && !cv_links_have(&replay->cut_links, message->from, message->to)) {
         channel->letters[channel->count++] = letter;
         return;
     }
@@ -128,12 +128,12 @@ static void post(struct cv_replay *replay, const struct cv_message *message, uin
     free(letter.message);
 }
 
-static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t node_state)
+static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t index)
 {
     struct channel *channel = &replay->channels[from][to];
-    const struct letter letter = channel->letters[node_state];
-    memmove(channel->letters + node_state, channel->letters + node_state + 1,
-            (--channel->count - node_state) * sizeof *channel->letters);
+    const struct letter letter = channel->letters[index];
+    memmove(channel->letters + index, channel->letters + index + 1,
+            (--channel->count - index) * sizeof *channel->letters);
     return letter;
 }
 
@@ -214,12 +214,12 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
 }
 
 /* Some who lived before, a bit for each, find others within reach again: they are to be told. */
-static void regain(struct cv_replay *replay, const struct cv_links *apart, uint32_t alive)
+static void regain(struct cv_replay *replay, const struct cv_links *cut_links, uint32_t alive)
 {
     const uint32_t untold = replay->missed | (replay->missed ? alive : 0);
     for (cv_node node = 0; node < replay->setting.nodes; node++) {
-        const uint32_t again = setting_reach(&replay->setting, &replay->apart, replay->alive, node) &
-                               ~setting_reach(&replay->setting, apart, alive, node);
+        const uint32_t again = setting_reach(&replay->setting, &replay->cut_links, replay->alive, node) &
+                               ~setting_reach(&replay->setting, cut_links, alive, node);
         if (alive & 1u << node && again)
             node_state_regain(&replay->setting, replay->node_states[node], again, untold);
     }
@@ -229,7 +229,7 @@ static void come_back(struct cv_replay *replay, cv_node node)
 {
     const uint32_t before = replay->alive;
     replay->alive |= 1u << node;
-    regain(replay, &replay->apart, before);
+    regain(replay, &replay->cut_links, before);
     replay->missed &= ~(1u << node);
     replay->scenario.recovery_count++;
     replay->recoveries[replay->scenario.recovery_count - 1] = (struct cv_recovery){.node = node, .time = replay->now};
@@ -251,11 +251,11 @@ static const char *keep_text(struct cv_replay *replay, char *text)
 
 static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
 {
-    const struct cv_links before = replay->apart;
+    const struct cv_links before = replay->cut_links;
     const bool heals = cv_links_have(&before, one, other);
     const cv_id *ids = replay->setting.group.ids;
     char *text = malloc(96);
-    cv_links_flip(&replay->apart, one, other);
+    cv_links_flip(&replay->cut_links, one, other);
     if (heals)
         regain(replay, &before, replay->alive);
     else
@@ -272,7 +272,7 @@ static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
 /* Is that node to hear of a loss? One that nobody noticed, or that comes of such a one, need not be told. */
 static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
 {
-    const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, node);
+    const uint32_t reach = setting_reach(&replay->setting, &replay->cut_links, replay->alive, node);
     if (replay->node_states[node]->back | replay->node_states[node]->unheard)
         return true;
     uint32_t lost =
@@ -324,7 +324,7 @@ static const char *timer_obstacle(const struct cv_replay *replay, const struct c
 
 static const char *cut_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
-    const bool cut = cv_links_have(&replay->apart, decision->node, decision->peer);
+    const bool cut = cv_links_have(&replay->cut_links, decision->node, decision->peer);
     if (decision->type == CV_DECIDE_HEAL)
         return cut ? NULL : "that link is not cut";
     return cut ? "that link is cut already" : replay->setting.options.cuts ? NULL : "no link is ever cut here";
@@ -343,7 +343,7 @@ static const char *return_obstacle(const struct cv_replay *replay, cv_node node)
 static const char *tell_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
 {
     const struct node_state *node_state = replay->node_states[decision->node];
-    const uint32_t reach = setting_reach(&replay->setting, &replay->apart, replay->alive, decision->node);
+    const uint32_t reach = setting_reach(&replay->setting, &replay->cut_links, replay->alive, decision->node);
     if (node_state->back & 1u << decision->peer)
         return "that the other one is back is to be told first";
     return reach & ~node_state->unheard & 1u << decision->peer ? "the other one is not lost" : NULL;
@@ -367,10 +367,12 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
         return "that node is dead";
     switch (decision->type) {
     case CV_DECIDE_START:
-        return is_mutex(&replay->setting) || !(node_state->flags & NODE_FRESH) ? "that node cannot call now" : NULL;
+        return setting_is_mutex(&replay->setting) || !(node_state->flags & NODE_FRESH) ? "that node cannot call now"
+                                                                                       : NULL;
     case CV_DECIDE_REQUEST:
-        return !node_state->left || node_state->flags & (NODE_WAITING | NODE_INSIDE) ? "that node cannot ask now"
-                                                                                     : NULL;
+        return !node_state->requests_left || node_state->flags & (NODE_WAITING | NODE_INSIDE)
+                   ? "that node cannot ask now"
+                   : NULL;
     case CV_DECIDE_LEAVE:
         return node_state->flags & NODE_INSIDE ? NULL : "that node is not inside";
     case CV_DECIDE_DELIVER:
@@ -552,7 +554,7 @@ static bool somebody_took_part(const struct cv_replay *replay)
     for (cv_node node = 0; node < replay->setting.nodes; node++)
         if (replay->alive & 1u << node && (replay->node_states[node]->flags & wanted) == (wanted & NODE_STARTED))
             return true;
-    return is_mutex(&replay->setting);
+    return setting_is_mutex(&replay->setting);
 }
 
 static int by_node(const void *one, const void *other)
@@ -576,9 +578,9 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
                                                                    : CV_STOPPED;
     run->period = trail->loop != CV_NEVER ? trail->count - trail->loop : 0;
     run->entries = replay->entries;
-    if (replay->setting.falls_apart) {
-        setting_parts(&replay->setting, &replay->apart, replay->alive, replay->slot);
-        run->part = replay->slot;
+    if (replay->setting.may_partition) {
+        setting_components(&replay->setting, &replay->cut_links, replay->alive, replay->components);
+        run->part = replay->components;
     }
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
 }

@@ -36,10 +36,10 @@ bool shrink_confirms(const struct cv_scenario *scenario, const struct cv_check_o
 /* Without so many of its decisions, from one on. */
 static void leave_out(const struct cv_trail *trail, uint64_t from, uint64_t count, struct cv_trail *shorter)
 {
-    const uint64_t behind = trail->count - from - count;
+    const uint64_t after = trail->count - from - count;
     memcpy(shorter->decisions, trail->decisions, from * sizeof *trail->decisions);
-    memcpy(shorter->decisions + from, trail->decisions + from + count, behind * sizeof *trail->decisions);
-    shorter->count = from + behind;
+    memcpy(shorter->decisions + from, trail->decisions + from + count, after * sizeof *trail->decisions);
+    shorter->count = from + after;
 }
 
 /* One pass from the end to the beginning, with so many decisions at a time; whether it is shorter now. */

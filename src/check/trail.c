@@ -3,14 +3,17 @@
 
 #include <stdlib.h>
 
+#include "check/expand/successors.h"
+#include "check/step/initial_state.h"
+
 /* A walker repeats a run, state by state, and writes down the decisions. */
 struct walker {
     struct model *model;
     struct expander expander;
     struct cv_trail *trail;
     uint64_t room;
-    uint32_t state[MOST_PARTS];
-    struct print print;
+    uint32_t state[MOST_SLOTS];
+    struct fingerprint fingerprint;
     /* Without order between messages, those on their way in the order in which they were sent. */
     struct {
         uint32_t *messages, count, room;
@@ -24,8 +27,8 @@ static int walker_init(struct walker *walker, struct model *model, struct cv_tra
     walker->trail = trail;
     int error = expander_init(&walker->expander, model, NULL);
     if (!error)
-        error = model_begin(model, walker->state);
-    walker->print = model_fingerprint(model, walker->state);
+        error = initial_state(model, walker->state);
+    walker->fingerprint = model_fingerprint(model, walker->state);
     return error;
 }
 
@@ -40,7 +43,7 @@ static void walker_free(struct walker *walker)
 static void look_ahead(struct walker *walker)
 {
     expand_clear(&walker->expander);
-    expand(&walker->expander, walker->state, walker->print, EVERY_NODE);
+    expand(&walker->expander, walker->state, walker->fingerprint, EVERY_NODE);
 }
 
 /* ---- which of several messages ---- */
@@ -65,7 +68,7 @@ static uint32_t take_sent(struct walker *walker, const struct successor *success
     const struct model *model = walker->model;
     const uint32_t pair = successor->peer * model->setting.nodes + successor->node;
     uint32_t contents = walker->state[model->channels[pair]], at = 0;
-    for (uint32_t i = 0; i < successor->node_state; i++)
+    for (uint32_t i = 0; i < successor->which; i++)
         contents = model_contents(model, contents)->rest;
     const uint32_t wanted = model_contents(model, contents)->first;
     uint32_t *messages = walker->sent[pair].messages;
@@ -79,7 +82,7 @@ static int follow_messages(struct walker *walker, const struct successor *succes
 {
     const struct model *model = walker->model;
     const struct outcome *outcome = successor->outcome;
-    const struct cv_links *apart = &model_budgets(model, walker->state[model->setting.nodes])->apart;
+    const struct cv_links *cut_links = &model_budgets(model, walker->state[model->setting.nodes])->cut_links;
     const uint32_t nodes = model->setting.nodes;
     const uint32_t alive = model_alive(model, walker->state) | 1u << successor->node;
     const bool dies =
@@ -89,7 +92,7 @@ static int follow_messages(struct walker *walker, const struct successor *succes
     if (successor->type == CV_DECIDE_DELIVER)
         decision->which = take_sent(walker, successor);
     for (uint32_t i = 0; outcome && i < outcome->send_count && i < successor->sent; i++)
-        if (alive & 1u << outcome->sends[i].to && !cv_links_have(apart, successor->node, outcome->sends[i].to) &&
+        if (alive & 1u << outcome->sends[i].to && !cv_links_have(cut_links, successor->node, outcome->sends[i].to) &&
             note_sent(walker, successor->node * nodes + outcome->sends[i].to, outcome->sends[i].message))
             return CV_ENOMEM;
     for (cv_node from = 0; dies && from < nodes; from++)
@@ -115,15 +118,15 @@ static int take(struct walker *walker, const struct successor *successor)
     }
     trail->decisions[trail->count++] = decision;
     expand_apply(&walker->expander, successor, walker->state);
-    walker->print = successor->print;
+    walker->fingerprint = successor->fingerprint;
     return 0;
 }
 
-static int step_to(struct walker *walker, uint64_t print)
+static int step_to(struct walker *walker, uint64_t fingerprint)
 {
     look_ahead(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++)
-        if ((walker->expander.successors[i].key.half[0] & TABLE_LOWER_48) == (print & TABLE_LOWER_48))
+        if ((walker->expander.successors[i].key.half[0] & TABLE_LOWER_48) == (fingerprint & TABLE_LOWER_48))
             return take(walker, &walker->expander.successors[i]);
     return CV_ENOMEM; /* only without memory can a step that was there before be missing */
 }
@@ -140,20 +143,20 @@ static int last_step(struct walker *walker, const struct spot *spot)
     return CV_ENOMEM;
 }
 
-/* The prints of the states that led to one, itself first; their number, or 0 without memory. */
-static uint64_t list_prints(const struct table *table, uint64_t print, uint64_t **prints)
+/* The fingerprints of the states that led to one, itself first; their number, or 0 without memory. */
+static uint64_t list_fingerprints(const struct table *table, uint64_t fingerprint, uint64_t **fingerprints)
 {
     uint64_t count = 0, room = 0;
-    *prints = NULL;
+    *fingerprints = NULL;
     do {
         if (count == room) {
-            uint64_t *larger = realloc(*prints, (room = 2 * room + 64) * sizeof *larger);
+            uint64_t *larger = realloc(*fingerprints, (room = 2 * room + 64) * sizeof *larger);
             if (!larger)
                 return 0;
-            *prints = larger;
+            *fingerprints = larger;
         }
-        (*prints)[count++] = print;
-    } while (table_parent(table, print, &print));
+        (*fingerprints)[count++] = fingerprint;
+    } while (table_parent(table, fingerprint, &fingerprint));
     return count;
 }
 
@@ -161,20 +164,20 @@ int trail_to_spot(struct model *model, const struct search *search, struct cv_tr
 {
     const struct spot *spot = &search->spot;
     struct walker *walker = calloc(1, sizeof *walker);
-    uint64_t *prints;
-    const uint64_t count = list_prints(&search->table, spot->print, &prints);
+    uint64_t *fingerprints;
+    const uint64_t count = list_fingerprints(&search->table, spot->fingerprint, &fingerprints);
     int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
     for (uint64_t i = count - 1; !error && i-- > 0;) /* the last of them is the beginning */
-        error = step_to(walker, prints[i]);
+        error = step_to(walker, fingerprints[i]);
     if (!error && spot->in_step)
         error = last_step(walker, spot);
-    free(prints);
+    free(fingerprints);
     if (walker)
         walker_free(walker);
     return error;
 }
 
-int trail_along(struct model *model, const struct graph *graph, const struct lasso *lasso, struct cv_trail *trail,
+int trail_along(struct model *model, const struct state_graph *graph, const struct lasso *lasso, struct cv_trail *trail,
                 uint32_t *state)
 {
     struct walker *walker = calloc(1, sizeof *walker);
@@ -185,7 +188,7 @@ int trail_along(struct model *model, const struct graph *graph, const struct las
             look_ahead(walker);
         for (uint32_t j = 0; i && !taken && j < walker->expander.count && !error; j++) {
             const struct successor *successor = &walker->expander.successors[j];
-            taken = graph_find(graph, successor->print) == lasso->states[i] &&
+            taken = state_graph_find(graph, successor->fingerprint) == lasso->states[i] &&
                     (!lasso->actions[i] || lasso->actions[i] == successor->action);
             if (taken)
                 error = take(walker, successor);

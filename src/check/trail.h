@@ -10,7 +10,7 @@
 int trail_to_spot(struct model *model, const struct search *search, struct cv_trail *trail);
 
 /* The way along the lasso, and in `state` where it begins to repeat. */
-int trail_along(struct model *model, const struct graph *graph, const struct lasso *lasso, struct cv_trail *trail,
+int trail_along(struct model *model, const struct state_graph *graph, const struct lasso *lasso, struct cv_trail *trail,
                 uint32_t *state);
 
 #endif

@@ -14,9 +14,9 @@
 
 #define MOST 1000000u
 
-static struct print print_number(uint64_t number)
+static struct fingerprint print_number(uint64_t number)
 {
-    return print_of((uint32_t)(number >> 32), (uint32_t)number);
+    return fingerprint_of((uint32_t)(number >> 32), (uint32_t)number);
 }
 
 /* Every number is the child of the one before, a level deeper every hundred. */
@@ -43,7 +43,7 @@ static uint64_t count_slots(const struct table *table)
 {
     uint64_t count = 0;
     for (uint64_t at = 0; at <= table->last; at++)
-        count += table->slots[at].print != 0;
+        count += table->slots[at].fingerprint != 0;
     return count;
 }
 
@@ -103,14 +103,14 @@ static void second_halves_count(void **context)
 {
     (void)context;
     struct table table;
-    struct print print = print_number(7), other = print;
+    struct fingerprint fingerprint = print_number(7), other = fingerprint;
     other.half[1]++;
     assert_int_equal(table_init(&table, true), 0);
-    assert_int_equal(table_add(&table, print, 0, 0), TABLE_NEW);
+    assert_int_equal(table_add(&table, fingerprint, 0, 0), TABLE_NEW);
     assert_int_equal(table_add(&table, other, 0, 0), TABLE_NEW);
     table.count = 2;
     assert_int_equal(table_grow(&table, table.room * 2), 0);
-    assert_int_equal(table_add(&table, print, 0, 0), TABLE_OPEN);
+    assert_int_equal(table_add(&table, fingerprint, 0, 0), TABLE_OPEN);
     assert_int_equal(table_add(&table, other, 0, 0), TABLE_OPEN);
     table_free(&table);
 }

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * The fast way through a search in which nothing but the steps of nodes changes anything: no faults, no numbers that
- * are counted anew, no names that are changed. Most states that a step leads to are known already, and to see that
- * takes nothing but the fingerprint, which is the sum of what the step changes; the state itself is made only if it is
- * new.
+ * Successors in a search where nothing but the steps of nodes changes a state: no faults, no renumbering, no renaming.
+ * Most successors are known already. To see that, the search needs only the fingerprint, which is a sum of what the
+ * step changes. The state itself is made only if it is new.
  */
 #ifndef CONCLAVE_CHECK_EXPAND_FAST_PATH_H
 #define CONCLAVE_CHECK_EXPAND_FAST_PATH_H
 
-#include "check/expand/transition.h"
+#include "check/expand/expander.h"
 
-/* Is it such a search? */
-bool may_take_fast_path(const struct expander *expander);
+/* Adds the successors by an event whose outcome allows the fast path. */
+void fast_path_take(struct expander *expander, const struct enabled *enabled);
 
-/* What a prospect leads to if it is such an event: its outcome is light. */
-void take_lightly(struct expander *expander, const struct enabled *enabled);
-
-void apply_lightly(struct expander *expander, const struct successor *successor, uint32_t *state);
+/* Writes such a successor over its state. */
+void fast_path_apply(struct expander *expander, const struct successor *successor, uint32_t *state);
 
 #endif

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * Numbers that grow for ever make every state a new one. Where only their order matters an algorithm shows them
- * (`counters` in its table), and they are counted anew from 1 in every state: then what goes round comes round.
+ * Counters that grow for ever make every state a new one. If only their order matters, an algorithm shows them
+ * (`counters` in its table), and every state is renumbered: each family counts from 1. Then cycles become visible.
  *
- * Lamport clocks tell states apart as well. Once nobody will ask any more, and if only requests look at them, they no
- * longer matter and are dropped; or they go no further than what is later than all requests, if that is all they are
- * for.
+ * Lamport clocks make states different as well. If only requests read them, they are dropped after the last request. If
+ * nodes compare them with requests, they are capped at a time that is later than all requests.
  */
+#include "check/expand/renumber.h"
+
 #include <stdlib.h>
 
-#include "check/expand/successors.h"
-
-struct recounting {
-    struct cv_counting counting; /* first, so that the one is the other */
-    bool lowers;                 /* first the least of each family is found, then all are lowered */
-    uint64_t least[CV_CHECK_MOST_NODES];
+struct renumbering {
+    struct cv_counting counting;         /* first, so that one pointer is the other */
+    bool lowers;                         /* the second pass lowers all counters; the first one finds the least */
+    uint64_t least[CV_CHECK_MOST_NODES]; /* by family */
 };
 
-static void look_at(struct cv_counting *counting, uint32_t family, uint64_t *number)
+static void visit_counter(struct cv_counting *counting, uint32_t family, uint64_t *number)
 {
-    struct recounting *recounting = (struct recounting *)(void *)counting;
-    uint64_t *least = &recounting->least[family];
+    struct renumbering *renumbering = (struct renumbering *)(void *)counting;
+    uint64_t *least = &renumbering->least[family];
     if (!*number)
         return;
-    if (recounting->lowers)
+    if (renumbering->lowers)
         *number -= *least - 1;
     else if (!*least || *number < *least)
         *least = *number;
@@ -41,8 +40,8 @@ static void *copy(struct model *model, const struct intern *intern, uint32_t num
     return bytes;
 }
 
-/* The contents with every message's counters looked at, or lowered: for looking the result is the same contents. */
-static uint32_t visit_contents(struct model *model, struct recounting *recounting, uint32_t contents)
+/* Visits the counters of all messages. Returns the contents with lowered counters, in the first pass the same. */
+static uint32_t visit_contents(struct model *model, struct renumbering *renumbering, uint32_t contents)
 {
     if (!contents)
         return 0;
@@ -50,72 +49,80 @@ static uint32_t visit_contents(struct model *model, struct recounting *recountin
     struct cv_message *message = copy(model, &model->messages, list->first);
     if (!message)
         return contents;
-    model->setting.algorithm->counters(&recounting->counting, message->from, NULL, message);
+    model->setting.algorithm->counters(&renumbering->counting, message->from, NULL, message);
     const uint32_t first = model_add_message(model, message, 0);
     free(message);
-    const uint32_t rest = visit_contents(model, recounting, list->rest);
+    const uint32_t rest = visit_contents(model, renumbering, list->rest);
     return first == list->first && rest == list->rest ? contents : model_put_back(model, first, rest);
 }
 
-static uint32_t visit_node_state(struct model *model, struct recounting *recounting, uint32_t number)
+static uint32_t visit_node_state(struct model *model, struct renumbering *renumbering, uint32_t number)
 {
     struct node_state *node_state = copy(model, &model->node_states, number);
     if (!node_state)
         return number;
     if (node_state->flags & NODE_ALIVE)
-        model->setting.algorithm->counters(&recounting->counting, node_state->node, node_state->state, NULL);
+        model->setting.algorithm->counters(&renumbering->counting, node_state->node, node_state->state, NULL);
     const uint32_t result = model_add_node_state(model, node_state);
     free(node_state);
     return result;
 }
 
-/* Are there numbers of these families in the state as it was before it was changed? */
-static bool were_there(const struct expander *expander, uint32_t families)
+/* Did the state before the step have counters of these families? */
+static bool existed_before(const struct expander *expander, uint32_t families)
 {
     struct model *model = expander->model;
-    struct recounting recounting = {.counting.count = look_at};
-    uint32_t old[MOST_PARTS];
+    struct renumbering renumbering = {.counting.count = visit_counter};
+    uint32_t old[MOST_SLOTS];
     memcpy(old, expander->state, model->slots * sizeof *old);
     for (uint32_t i = 0; i < expander->touch_count; i++)
         old[expander->touched[i]] = expander->old[i];
     for (uint32_t slot = 0; slot < model->slots; slot++)
         if (slot < model->setting.nodes)
-            visit_node_state(model, &recounting, old[slot]);
+            visit_node_state(model, &renumbering, old[slot]);
         else if (slot > model->setting.nodes)
-            visit_contents(model, &recounting, old[slot]);
+            visit_contents(model, &renumbering, old[slot]);
     for (uint32_t rest = families; rest; rest &= rest - 1)
-        if (recounting.least[__builtin_ctz(rest)])
+        if (renumbering.least[__builtin_ctz(rest)])
             return true;
     return false;
 }
 
-void recount(struct expander *expander, struct successor *successor)
+static void set_slot(struct expander *expander, struct successor *successor, uint32_t slot, uint32_t number)
+{
+    if (slot < expander->model->setting.nodes)
+        expander_set_node_state(expander, successor, slot, number);
+    else
+        expander_set_contents(expander, successor, slot, number);
+}
+
+void renumber(struct expander *expander, struct successor *successor)
 {
     struct model *model = expander->model;
-    struct recounting recounting = {.counting.count = look_at};
+    struct renumbering renumbering = {.counting.count = visit_counter};
     const uint32_t begun = successor->outcome ? successor->outcome->detail->begun : 0;
     bool high = false;
-    if (begun && !model->miscounted && were_there(expander, begun)) {
-        model->miscounted = true;
-        model_break_promise(model, false, "`counters` cannot be confirmed: numbers of one family begin twice");
+    if (begun && !model->counters_fail && existed_before(expander, begun)) {
+        model->counters_fail = true;
+        model_doubt_promise(model, false, "`counters` cannot be confirmed: numbers of one family begin twice");
     }
-    if (model->miscounted)
-        return; /* the search begins again without */
+    if (model->counters_fail)
+        return; /* the search starts again without renumbering */
     for (int round = 0; round < 2; round++) {
         for (uint32_t slot = 0; slot < model->slots; slot++) {
             const uint32_t before = expander->state[slot];
             if (slot == model->setting.nodes)
                 continue;
-            const uint32_t after = slot < model->setting.nodes ? visit_node_state(model, &recounting, before)
-                                                               : visit_contents(model, &recounting, before);
+            const uint32_t after = slot < model->setting.nodes ? visit_node_state(model, &renumbering, before)
+                                                               : visit_contents(model, &renumbering, before);
             if (after != before)
-                expand_set(expander, successor, slot, after);
+                set_slot(expander, successor, slot, after);
         }
         for (uint32_t family = 0; family < CV_CHECK_MOST_NODES; family++)
-            high |= recounting.least[family] > 1;
+            high |= renumbering.least[family] > 1;
         if (!high)
             return;
-        recounting.lowers = true;
+        renumbering.lowers = true;
     }
 }
 
@@ -136,22 +143,22 @@ static uint32_t clockless_node_state(struct model *model, uint32_t number, uint3
     struct node_state *node_state = copy(model, &model->node_states, number);
     if (!node_state)
         return number;
-    node_state->clock = clock_of(&model->setting, alive, node_state->clock);
+    node_state->clock = setting_clock(&model->setting, alive, node_state->clock);
     const uint32_t result = model_add_node_state(model, node_state);
     free(node_state);
     return result;
 }
 
-/* A node, or the contents of a channel, as before but remembered. */
+/* The same for a node or a channel, remembered. */
 static uint32_t clockless_slot(struct expander *expander, bool is_node_state, uint32_t number, uint32_t alive)
 {
     struct model *model = expander->model;
-    const uint64_t key = (uint64_t)is_node_state << 32 | number, known = memo_find(&expander->quiet, key, alive);
+    const uint64_t key = (uint64_t)is_node_state << 32 | number, known = memo_find(&expander->clockless, key, alive);
     if (known)
         return (uint32_t)(known - 1);
     const uint32_t result =
         is_node_state ? clockless_node_state(model, number, alive) : clockless_contents(model, number, alive);
-    if (!memo_add(&expander->quiet, key, alive, (uint64_t)result + 1))
+    if (!memo_add(&expander->clockless, key, alive, (uint64_t)result + 1))
         model->out_of_memory = true;
     return result;
 }
@@ -165,6 +172,20 @@ void drop_clocks(struct expander *expander, struct successor *successor, uint32_
         const uint32_t before = expander->state[slot];
         const uint32_t after = clockless_slot(expander, slot < model->setting.nodes, before, alive);
         if (after != before)
-            expand_set(expander, successor, slot, after);
+            set_slot(expander, successor, slot, after);
     }
+}
+
+uint32_t stopped_clocks(const struct expander *expander)
+{
+    const struct setting *setting = &expander->model->setting;
+    uint64_t latest = 0;
+    for (cv_node node = 0; node < setting->nodes; node++) {
+        const struct node_state *node_state = model_node_state(expander->model, expander->state[node]);
+        if (node_state->requests_left)
+            return 0;
+        if (node_state->flags & NODE_WAITING && setting->caps_clocks && node_state->request_clock + 1ull > latest)
+            latest = node_state->request_clock + 1ull;
+    }
+    return latest > CLOCK_CAP_MOST ? 0 : CLOCKS_STOPPED | (uint32_t)latest << CLOCK_CAP_SHIFT;
 }

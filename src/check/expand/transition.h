@@ -1,88 +1,72 @@
 // SPDX-License-Identifier: MIT
-/* Something that can happen in a state, and what it leads to. */
+/* An event that can happen in a state, and the successors that it leads to. */
 #ifndef CONCLAVE_CHECK_EXPAND_TRANSITION_H
 #define CONCLAVE_CHECK_EXPAND_TRANSITION_H
 
-#include "check/expand/successors.h"
+#include "check/expand/expander.h"
 
-/* What must happen some time if it can happen all along, as fairness sees it. */
-enum action_kind { MUST_DELIVER = 1, MUST_DELIVER_ONE, MUST_LEAVE, MUST_FIRE, MUST_TELL };
+/* Actions that must happen some time if they stay possible: weak fairness. */
+enum action_kind { ACTION_DELIVER = 1, ACTION_DELIVER_ONE, ACTION_LEAVE, ACTION_FIRE, ACTION_TELL };
 
-static inline uint32_t must(enum action_kind kind, uint32_t which)
+static inline uint32_t action_of(enum action_kind kind, uint32_t which)
 {
     return (uint32_t)kind << 28 | which;
 }
 
-/* Something that can happen: a handler call, and what comes with it. */
-struct event {
-    uint8_t type, node, peer, node_state;
-    uint32_t action;
-    uint32_t argument;
-    uint32_t slot, rest;            /* the channel it takes a message from, or 0, and what is left there */
-    const struct outcome *expected; /* what it leads to, if that has been looked up; otherwise NULL */
+/* A handler call, and what comes with it. */
+struct transition {
+    uint8_t type; /* enum cv_decision_type */
+    uint8_t node;
+    uint8_t peer;                   /* UINT8_MAX: none */
+    uint8_t which;                  /* of several messages, or the timer */
+    uint32_t action;                /* 0: it need never happen */
+    uint32_t argument;              /* as stepper_step() takes it */
+    uint32_t slot;                  /* the channel that it takes a message from, or 0 */
+    uint32_t rest;                  /* the contents left in that channel */
+    const struct outcome *expected; /* the outcomes, if they are known */
     uint64_t time;                  /* that passes before it */
     bool mistake;                   /* of the detector */
-    uint32_t returns;               /* a bit for the node that comes back */
+    uint32_t returns;               /* a bit for the node that recovers */
 };
 
 /* The first message of a channel arrives. */
-static inline struct event event_delivery(const struct model *model, uint32_t slot, const struct contents *list)
+static inline struct transition transition_delivery(const struct model *model, uint32_t slot,
+                                                    const struct contents *list)
 {
-    return (struct event){.type = CV_DECIDE_DELIVER,
-                          .node = model->to[slot],
-                          .peer = model->from[slot],
-                          .action = must(MUST_DELIVER, slot),
-                          .argument = list->first,
-                          .slot = slot,
-                          .rest = list->rest};
+    return (struct transition){.type = CV_DECIDE_DELIVER,
+                               .node = model->to[slot],
+                               .peer = model->from[slot],
+                               .action = action_of(ACTION_DELIVER, slot),
+                               .argument = list->first,
+                               .slot = slot,
+                               .rest = list->rest};
 }
 
-static inline const struct budgets *budgets_of(const struct expander *expander)
+/* Must the node make its request before this outcome? Then there is no successor yet, but the state is no end. */
+static inline bool transition_waits(struct expander *expander, const struct outcome *outcome)
 {
-    return model_budgets(expander->model, expander->state[expander->model->setting.nodes]);
-}
-
-/* Where the next successor goes; it counts once `count` does. */
-bool event_make_room(struct expander *expander);
-static inline struct successor *event_open(struct expander *expander)
-{
-    if (__builtin_expect(
-            expander->count == expander->room || expander->change_count + MOST_PARTS > expander->change_room, 0) &&
-        !event_make_room(expander)) {
-        expander->model->out_of_memory = true;
-        expander->count = expander->change_count = 0;
-    }
-    return &expander->successors[expander->count];
-}
-
-/* Has this outcome to wait until the node has asked? Then it leads nowhere yet, but its state is no end. */
-static inline bool event_waits(struct expander *expander, const struct outcome *outcome)
-{
-    if (__builtin_expect(!(outcome->flags & OUTCOME_LATE), 1))
+    if (__builtin_expect(!(outcome->flags & OUTCOME_OVERDUE), 1))
         return false;
-    expander->obliged++;
+    expander->obligations++;
     return true;
 }
 
-/* What a step does wrong, and whether what is judged of several nodes has changed. */
-void event_judge(const struct expander *expander, struct successor *successor);
-/* The world after a step that has been judged: who enters with a higher fence raises the highest. */
-uint32_t event_budgets(struct expander *expander, const struct successor *successor);
+/* Judges a step: which properties it breaks, and whether it is visible. */
+void transition_judge(const struct expander *expander, struct successor *successor);
+/* The budgets after a judged step: an entry raises the highest fence. */
+uint32_t transition_budgets(struct expander *expander, const struct successor *successor);
 
-/* HUSHED, and how far clocks go, if nobody will ask any more; otherwise 0. */
-uint32_t event_clockless(const struct expander *expander);
-
-/* One life is always left. */
-static inline bool may_die(const struct expander *expander)
+/* May another node crash? One node always stays alive. */
+static inline bool transition_may_crash(const struct expander *expander)
 {
-    return budgets_of(expander)->crashes && expander->alive & (expander->alive - 1);
+    return expander_budgets(expander)->crashes && expander->alive & (expander->alive - 1);
 }
 
-/* What an event leads to, for every outcome of its step. */
-void event_take(struct expander *expander, const struct event *event);
-/* A node dies between two steps. */
-void event_crash(struct expander *expander, cv_node node, bool missed);
-/* A link is cut; or, if it is, healed. */
-void event_cut(struct expander *expander, cv_node one, cv_node other);
+/* Adds the successors by an event, one for every outcome of its step. */
+void transition_take(struct expander *expander, const struct transition *transition);
+/* A node crashes between two steps. */
+void transition_crash(struct expander *expander, cv_node node, bool missed);
+/* A link is cut; a cut link heals. */
+void transition_cut(struct expander *expander, cv_node one, cv_node other);
 
 #endif

@@ -11,7 +11,7 @@
 #define UNSEEN 0u
 
 struct finder {
-    const struct graph *graph;
+    const struct state_graph *graph;
     bool waiting, cyclic;
     uint32_t *low;       /* 0: unseen; otherwise the lowest number reachable, counted in the order of visits from 1 */
     uint32_t *component; /* of each state that is done: the first of its component, plus 1 */
@@ -31,7 +31,7 @@ static bool inside(const struct finder *finder, uint32_t state, uint32_t compone
     return finder->component[state] == component;
 }
 
-static bool has_edge(const struct graph *graph, uint32_t state, uint32_t action)
+static bool has_edge(const struct state_graph *graph, uint32_t state, uint32_t action)
 {
     for (uint64_t e = graph->first[state]; e < graph->first[state + 1]; e++)
         if (graph->edges[e].action == action)
@@ -42,7 +42,7 @@ static bool has_edge(const struct graph *graph, uint32_t state, uint32_t action)
 /* Does that event happen inside the component, or is it impossible somewhere in it? */
 static bool is_satisfied(const struct finder *finder, const uint32_t *members, uint32_t count, uint32_t action)
 {
-    const struct graph *graph = finder->graph;
+    const struct state_graph *graph = finder->graph;
     const uint32_t component = finder->component[members[0]];
     for (uint32_t i = 0; i < count; i++) {
         bool possible = false;
@@ -61,14 +61,14 @@ static bool is_satisfied(const struct finder *finder, const uint32_t *members, u
 
 static bool is_fair(const struct finder *finder, const uint32_t *members, uint32_t count)
 {
-    const struct graph *graph = finder->graph;
+    const struct state_graph *graph = finder->graph;
     for (uint64_t e = graph->first[members[0]]; e < graph->first[members[0] + 1]; e++)
         if (graph->edges[e].action && !is_satisfied(finder, members, count, graph->edges[e].action))
             return false;
     return true;
 }
 
-static bool is_cycle(const struct graph *graph, const uint32_t *members, uint32_t count)
+static bool is_cycle(const struct state_graph *graph, const uint32_t *members, uint32_t count)
 {
     if (count > 1)
         return true;
@@ -86,7 +86,7 @@ static uint32_t lowest(const uint32_t *members, uint32_t count)
     return least;
 }
 
-static bool all_wait(const struct graph *graph, const uint32_t *members, uint32_t count)
+static bool all_wait(const struct state_graph *graph, const uint32_t *members, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!graph->waits[members[i]])
@@ -129,7 +129,7 @@ static void enter(struct finder *finder, uint32_t state)
 /* `order` keeps when each was visited; `low` is lowered as cycles are found. */
 static void visit(struct finder *finder, uint32_t *order, uint32_t start)
 {
-    const struct graph *graph = finder->graph;
+    const struct state_graph *graph = finder->graph;
     enter(finder, start);
     order[start] = finder->low[start];
     while (finder->path_count) {
@@ -183,18 +183,18 @@ void lasso_free(struct lasso *lasso)
 }
 
 /* What a walk inside the component looks for: the state `goal`; or, if that is UINT32_MAX, to be done with an event. */
-struct errand {
+struct target {
     uint32_t component, goal;
     uint32_t action;
 };
 
 /*
- * The nearest place, from the lasso's end, where the errand is done; adds the way there. `via` and `queue` are scratch.
+ * The nearest place, from the lasso's end, where the target is done; adds the way there. `via` and `queue` are scratch.
  */
-static bool walk(struct finder *finder, struct lasso *lasso, const struct errand *errand, uint32_t *via,
+static bool walk(struct finder *finder, struct lasso *lasso, const struct target *target, uint32_t *via,
                  uint32_t *queue)
 {
-    const struct graph *graph = finder->graph;
+    const struct state_graph *graph = finder->graph;
     const uint32_t start = lasso->states[lasso->count - 1];
     uint32_t head = 0, tail = 0, last = UINT32_MAX, turn = UINT32_MAX;
     for (uint32_t i = 0; i < finder->member_count; i++)
@@ -203,15 +203,15 @@ static bool walk(struct finder *finder, struct lasso *lasso, const struct errand
     via[start] = start;
     while (head < tail && last == UINT32_MAX) {
         const uint32_t state = queue[head++];
-        if (errand->goal == UINT32_MAX && !has_edge(graph, state, errand->action)) {
+        if (target->goal == UINT32_MAX && !has_edge(graph, state, target->action)) {
             last = state;
             break;
         }
         for (uint64_t e = graph->first[state]; e < graph->first[state + 1]; e++) {
             const struct edge edge = graph->edges[e];
-            if (!inside(finder, edge.to, errand->component))
+            if (!inside(finder, edge.to, target->component))
                 continue;
-            const bool done = errand->goal == UINT32_MAX ? edge.action == errand->action : edge.to == errand->goal;
+            const bool done = target->goal == UINT32_MAX ? edge.action == target->action : edge.to == target->goal;
             if (done) {
                 last = state;
                 turn = edge.to;
@@ -231,12 +231,12 @@ static bool walk(struct finder *finder, struct lasso *lasso, const struct errand
     while (length)
         if (!lasso_add(lasso, queue[--length], 0))
             return false;
-    return turn == UINT32_MAX || lasso_add(lasso, turn, errand->goal == UINT32_MAX ? errand->action : 0);
+    return turn == UINT32_MAX || lasso_add(lasso, turn, target->goal == UINT32_MAX ? target->action : 0);
 }
 
 static bool draw_lasso(struct finder *finder, struct lasso *lasso, uint32_t *via, uint32_t *queue)
 {
-    const struct graph *graph = finder->graph;
+    const struct state_graph *graph = finder->graph;
     const uint32_t start = finder->start;
     uint32_t length = 0;
     for (uint32_t state = start; state != UINT32_MAX; state = graph->parent[state])
@@ -245,18 +245,18 @@ static bool draw_lasso(struct finder *finder, struct lasso *lasso, uint32_t *via
         if (!lasso_add(lasso, queue[--length], 0))
             return false;
     lasso->loop = lasso->count - 1;
-    struct errand errand = {.component = finder->component[start], .goal = UINT32_MAX};
+    struct target target = {.component = finder->component[start], .goal = UINT32_MAX};
     for (uint64_t e = graph->first[start]; e < graph->first[start + 1]; e++) {
-        errand.action = graph->edges[e].action;
-        if (errand.action && !walk(finder, lasso, &errand, via, queue))
+        target.action = graph->edges[e].action;
+        if (target.action && !walk(finder, lasso, &target, via, queue))
             return false;
     }
-    errand.goal = start;
+    target.goal = start;
     return (lasso->count - 1 > lasso->loop && lasso->states[lasso->count - 1] == start) ||
-           walk(finder, lasso, &errand, via, queue);
+           walk(finder, lasso, &target, via, queue);
 }
 
-int cycle_find(const struct graph *graph, bool waiting, struct lasso *lasso, bool *cyclic)
+int cycle_find(const struct state_graph *graph, bool waiting, struct lasso *lasso, bool *cyclic)
 {
     struct finder finder = {.graph = graph, .waiting = waiting, .start = UINT32_MAX};
     const size_t count = graph->count;

@@ -17,7 +17,7 @@ struct lasso {
  * it. With `waiting`, only where somebody waits all along (see graph.h). 0 or CV_ENOMEM; no lasso if there is no such
  * cycle. `cyclic` tells whether there is any cycle at all.
  */
-int cycle_find(const struct graph *graph, bool waiting, struct lasso *lasso, bool *cyclic);
+int cycle_find(const struct state_graph *graph, bool waiting, struct lasso *lasso, bool *cyclic);
 void lasso_free(struct lasso *lasso);
 
 #endif

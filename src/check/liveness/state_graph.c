@@ -3,47 +3,50 @@
 
 #include <stdlib.h>
 
-#include "check/reduce/persistent_set.h"
+#include "check/expand/successors.h"
+#include "check/reduce/reducer.h"
 #include "check/state/chunk.h"
+#include "check/step/initial_state.h"
 
 #define FIRST_ROOM 4096u
 #define LOOK_AROUND 1024u
 
 struct builder {
-    struct graph *graph;
+    struct state_graph *graph;
     struct model *model;
     struct expander expander;
+    struct reducer reducer;
     struct chunk *head, *tail; /* states to be expanded, in order */
     uint64_t chunk_bytes;
     uint32_t next_level; /* the number of the first state of the next level */
 };
 
-void graph_free(struct graph *graph)
+void state_graph_free(struct state_graph *graph)
 {
     free(graph->first);
     free(graph->edges);
     free(graph->parent);
     free(graph->waits);
-    free(graph->prints);
+    free(graph->fingerprints);
     free(graph->slots);
-    *graph = (struct graph){0};
+    *graph = (struct state_graph){0};
 }
 
-static uint64_t slot_of(const struct graph *graph, struct print print)
+static uint64_t slot_of(const struct state_graph *graph, struct fingerprint fingerprint)
 {
-    uint64_t at = print.half[0] & graph->slot_mask;
+    uint64_t at = fingerprint.half[0] & graph->slot_mask;
     while (graph->slots[at]) {
-        const struct print *held = &graph->prints[graph->slots[at] - 1];
-        if (held->half[0] == print.half[0] && held->half[1] == print.half[1])
+        const struct fingerprint *held = &graph->fingerprints[graph->slots[at] - 1];
+        if (held->half[0] == fingerprint.half[0] && held->half[1] == fingerprint.half[1])
             break;
         at = (at + 1) & graph->slot_mask;
     }
     return at;
 }
 
-uint32_t graph_find(const struct graph *graph, struct print print)
+uint32_t state_graph_find(const struct state_graph *graph, struct fingerprint fingerprint)
 {
-    const uint64_t at = slot_of(graph, print);
+    const uint64_t at = slot_of(graph, fingerprint);
     return graph->slots[at] ? graph->slots[at] - 1 : UINT32_MAX;
 }
 
@@ -57,13 +60,13 @@ static bool resize(void *array, size_t count, size_t size)
     return larger;
 }
 
-static bool grow_states(struct graph *graph)
+static bool grow_states(struct state_graph *graph)
 {
     const uint64_t room = graph->room ? graph->room * 2 : FIRST_ROOM;
     uint32_t *slots = calloc(room * 2, sizeof *slots);
     if (!slots || !resize(&graph->first, room + 1, sizeof *graph->first) ||
         !resize(&graph->parent, room, sizeof *graph->parent) || !resize(&graph->waits, room, sizeof *graph->waits) ||
-        !resize(&graph->prints, room, sizeof *graph->prints)) {
+        !resize(&graph->fingerprints, room, sizeof *graph->fingerprints)) {
         free(slots);
         return false;
     }
@@ -72,11 +75,11 @@ static bool grow_states(struct graph *graph)
     graph->slot_mask = room * 2 - 1;
     graph->room = room;
     for (uint32_t i = 0; i < graph->count; i++)
-        graph->slots[slot_of(graph, graph->prints[i])] = i + 1;
+        graph->slots[slot_of(graph, graph->fingerprints[i])] = i + 1;
     return true;
 }
 
-static bool grow_edges(struct graph *graph)
+static bool grow_edges(struct state_graph *graph)
 {
     const uint64_t room = graph->edge_room ? graph->edge_room * 2 : FIRST_ROOM * 4;
     if (!resize(&graph->edges, room, sizeof *graph->edges))
@@ -87,10 +90,10 @@ static bool grow_edges(struct graph *graph)
 
 static uint64_t held(const struct builder *builder)
 {
-    const struct graph *graph = builder->graph;
+    const struct state_graph *graph = builder->graph;
     const uint64_t later = 32; /* what finding the cycles will take */
     const uint64_t per_state = 2 * sizeof *graph->slots + sizeof *graph->first + sizeof *graph->parent +
-                               sizeof *graph->waits + sizeof *graph->prints + later;
+                               sizeof *graph->waits + sizeof *graph->fingerprints + later;
     return graph->room * per_state + graph->edge_room * sizeof *graph->edges + builder->chunk_bytes +
            model_bytes(builder->model) + builder->expander.stepper.outcomes.bytes;
 }
@@ -98,7 +101,7 @@ static uint64_t held(const struct builder *builder)
 /* Growing copies, so there must be room for twice as much. */
 static bool has_room(struct builder *builder)
 {
-    const struct graph *graph = builder->graph;
+    const struct state_graph *graph = builder->graph;
     const bool grows = graph->count + 1 >= graph->room;
     const uint64_t bytes = held(builder);
     if (bytes > builder->graph->bytes)
@@ -125,7 +128,7 @@ static bool queue(struct builder *builder, const uint32_t *base, const struct su
             builder->head = chunk;
         builder->tail = chunk;
     }
-    uint32_t *state = chunk_append(builder->tail, successor->print);
+    uint32_t *state = chunk_append(builder->tail, successor->fingerprint);
     memcpy(state, base, builder->tail->slots * sizeof *state);
     expand_apply(&builder->expander, successor, state);
     return true;
@@ -135,7 +138,8 @@ static bool somebody_waits(const struct model *model, const uint32_t *state)
 {
     for (cv_node node = 0; node < model->setting.nodes; node++) {
         const uint32_t flags = model_node_state(model, state[node])->flags;
-        if (is_mutex(&model->setting) ? flags & NODE_WAITING : (flags & (NODE_ALIVE | NODE_KNOWS)) == NODE_ALIVE)
+        if (setting_is_mutex(&model->setting) ? flags & NODE_WAITING
+                                              : (flags & (NODE_ALIVE | NODE_KNOWS)) == NODE_ALIVE)
             return true;
     }
     return false;
@@ -145,15 +149,15 @@ static bool somebody_waits(const struct model *model, const uint32_t *state)
 static uint32_t number(struct builder *builder, const uint32_t *base, const struct successor *successor,
                        uint32_t parent)
 {
-    struct graph *graph = builder->graph;
+    struct state_graph *graph = builder->graph;
     if (graph->count == graph->room && !grow_states(graph))
         return UINT32_MAX;
-    const uint64_t at = slot_of(graph, successor->print);
+    const uint64_t at = slot_of(graph, successor->fingerprint);
     if (graph->slots[at])
         return graph->slots[at] - 1;
     if (!queue(builder, base, successor))
         return UINT32_MAX;
-    graph->prints[graph->count] = successor->print;
+    graph->fingerprints[graph->count] = successor->fingerprint;
     graph->parent[graph->count] = parent;
     graph->slots[at] = ++graph->count;
     return graph->count - 1;
@@ -162,7 +166,7 @@ static uint32_t number(struct builder *builder, const uint32_t *base, const stru
 /* Adds the edges of a state; `open`: does one of them lead to a state that is still to be expanded? */
 static bool connect(struct builder *builder, const uint32_t *state, uint32_t from, bool *open)
 {
-    struct graph *graph = builder->graph;
+    struct state_graph *graph = builder->graph;
     *open = false;
     for (uint32_t i = 0; i < builder->expander.count; i++) {
         const struct successor *successor = &builder->expander.successors[i];
@@ -177,29 +181,30 @@ static bool connect(struct builder *builder, const uint32_t *state, uint32_t fro
     return true;
 }
 
-static bool expand_state(struct builder *builder, uint32_t *state, struct print print, uint32_t from, bool reduction)
+static bool expand_state(struct builder *builder, uint32_t *state, struct fingerprint fingerprint, uint32_t from,
+                         bool reduction)
 {
     struct expander *expander = &builder->expander;
-    struct graph *graph = builder->graph;
+    struct state_graph *graph = builder->graph;
     uint32_t nodes, tried = 0, slot = 0;
     const uint32_t alive = expand_alive(expander, state);
     bool open;
     graph->waits[from] = somebody_waits(builder->model, state);
     graph->first[from + 1] = graph->first[from];
-    while (reduction && (slot = reduce_next_message(builder->model, &expander->commuting, state, alive, slot))) {
+    while (reduction && (slot = reducer_next_message(&builder->reducer, state, alive, slot))) {
         expand_clear(expander);
-        expand_delivery(expander, state, print, slot);
+        expand_delivery(expander, state, fingerprint, slot);
         graph->first[from + 1] = graph->first[from];
         if (!connect(builder, state, from, &open))
             return false;
         if (open)
             return true;
     }
-    while (reduction && reduce_next(builder->model, &expander->foresight, state, alive, &tried, &nodes)) {
+    while (reduction && reducer_next_set(&builder->reducer, state, alive, &tried, &nodes)) {
         expand_clear(expander);
-        expand(expander, state, print, nodes);
+        expand(expander, state, fingerprint, nodes);
         graph->first[from + 1] = graph->first[from];
-        if (!reduce_is_invisible(expander))
+        if (!reducer_may_take(expander))
             continue;
         if (!connect(builder, state, from, &open))
             return false;
@@ -208,7 +213,7 @@ static bool expand_state(struct builder *builder, uint32_t *state, struct print 
     }
     graph->first[from + 1] = graph->first[from];
     expand_clear(expander);
-    expand(expander, state, print, EVERY_NODE);
+    expand(expander, state, fingerprint, EVERY_NODE);
     return connect(builder, state, from, &open);
 }
 
@@ -237,15 +242,15 @@ static void drop_head(struct builder *builder)
 
 static void build(struct builder *builder, bool reduction)
 {
-    struct graph *graph = builder->graph;
-    uint32_t state[MOST_PARTS] = {0}, at = 0;
+    struct state_graph *graph = builder->graph;
+    uint32_t state[MOST_SLOTS] = {0}, at = 0;
     for (uint32_t from = 0; from < graph->count; from++) {
         if (from == builder->next_level) {
             builder->next_level = graph->count;
             graph->depth++;
         }
-        const struct print print = chunk_state(builder->head, at, builder->model->slots, state);
-        const bool room = has_room(builder) && expand_state(builder, state, print, from, reduction);
+        const struct fingerprint fingerprint = chunk_state(builder->head, at, builder->model->slots, state);
+        const bool room = has_room(builder) && expand_state(builder, state, fingerprint, from, reduction);
         if (!room || (from % LOOK_AROUND == 0 && !look_around(builder))) {
             graph->too_large = true;
             return;
@@ -257,18 +262,20 @@ static void build(struct builder *builder, bool reduction)
     }
 }
 
-int graph_build(struct graph *graph, struct model *model, bool reduction)
+int state_graph_build(struct state_graph *graph, struct model *model, bool reduction)
 {
-    uint32_t state[MOST_PARTS];
+    uint32_t state[MOST_SLOTS];
     struct builder builder = {.graph = graph, .model = model, .next_level = 1};
-    *graph = (struct graph){0};
+    *graph = (struct state_graph){0};
     int error = expander_init(&builder.expander, model, NULL);
     if (!error)
-        error = model_begin(model, state);
+        error = reducer_init(&builder.reducer, model);
+    if (!error)
+        error = initial_state(model, state);
     if (!error && !(grow_states(graph) && grow_edges(graph)))
         error = CV_ENOMEM;
     if (!error) {
-        const struct successor first = {.print = model_fingerprint(model, state)};
+        const struct successor first = {.fingerprint = model_fingerprint(model, state)};
         graph->first[0] = 0;
         error = number(&builder, state, &first, UINT32_MAX) == UINT32_MAX ? CV_ENOMEM : 0;
     }
@@ -277,5 +284,6 @@ int graph_build(struct graph *graph, struct model *model, bool reduction)
     while (builder.head)
         drop_head(&builder);
     expander_free(&builder.expander);
+    reducer_free(&builder.reducer);
     return error;
 }

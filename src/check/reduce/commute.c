@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A message and another event of the same node commute if both orders leave the node in the same state, send the same
- * to everybody in the same order and are judged alike. What could come before the message is what the node was seen to
- * do in its state, or in the one behind the message: had it been done first, it would have been seen there.
+ * to every node in the same order, and are judged equally. The events that could come before the message are those that
+ * the node was observed to do in its state, or in the state after the message: if one of them could happen first, it
+ * was observed there.
  */
 #include "check/reduce/commute.h"
 
@@ -13,7 +14,7 @@ enum answer { NO = 1, YES, NOTED, PENDING };
 int commuting_init(struct commuting *commuting, struct model *model)
 {
     const int error = stepper_init(&commuting->stepper, model, NULL);
-    commuting->stepper.supposes = true;
+    commuting->stepper.hypothetical = true;
     return error || memo_init(&commuting->known) ? CV_ENOMEM : 0;
 }
 
@@ -25,29 +26,31 @@ void commuting_free(struct commuting *commuting)
 
 /* ---- two orders ---- */
 
-/* A message at a node, with everything else that is about to happen there: the state, who lives. */
-struct matter {
+/* The question about a message. */
+struct question {
     struct commuting *commuting;
-    uint32_t message, alive;
-    uint32_t seen[MOST_SKIPS], seen_count; /* states that have been looked at */
+    uint32_t message;
+    uint32_t alive;
+    uint32_t seen[MOST_SKIPS]; /* node states whose observations have been compared */
+    uint32_t seen_count;
 };
 
-/* NULL unless it was seen to happen: a handler must not be asked what it would do if it never could. */
-static const struct outcome *step(const struct matter *matter, uint32_t node_state, enum cv_decision_type type,
+/* The outcome of a step; NULL unless it was observed. A handler is never called for an event that cannot happen. */
+static const struct outcome *step(const struct question *question, uint32_t node_state, enum cv_decision_type type,
                                   uint32_t argument)
 {
-    const struct observed *it = observed_of(&matter->commuting->stepper.model->observations, node_state);
-    while (it && (it->type != type || it->argument != argument || it->alive != matter->alive))
+    const struct observed *it = observed_of(&question->commuting->stepper.model->observations, node_state);
+    while (it && (it->type != type || it->argument != argument || it->alive != question->alive))
         it = it->next;
-    return !it ? NULL : stepper_step(&matter->commuting->stepper, node_state, type, argument, matter->alive);
+    return !it ? NULL : stepper_step(&question->commuting->stepper, node_state, type, argument, question->alive);
 }
 
-static const struct outcome *arrive(const struct matter *matter, uint32_t node_state)
+static const struct outcome *arrive(const struct question *question, uint32_t node_state)
 {
-    return step(matter, node_state, CV_DECIDE_DELIVER, matter->message);
+    return step(question, node_state, CV_DECIDE_DELIVER, question->message);
 }
 
-/* The next message to a node, of two outcomes one behind the other; 0 after the last. */
+/* The next message to a node, plus 1, of two outcomes in this order; 0 after the last. */
 static uint32_t next_to(const struct outcome *const pair[2], uint16_t to, uint32_t *at)
 {
     for (; *at < pair[0]->send_count + pair[1]->send_count; ++*at) {
@@ -61,8 +64,9 @@ static uint32_t next_to(const struct outcome *const pair[2], uint16_t to, uint32
     return 0;
 }
 
-static bool send_alike(const struct model *model, const struct outcome *const one[2],
-                       const struct outcome *const other[2])
+/* Do two steps send the same messages to every node as two other steps? */
+static bool send_same(const struct model *model, const struct outcome *const one[2],
+                      const struct outcome *const other[2])
 {
     if (one[0]->send_count + one[1]->send_count != other[0]->send_count + other[1]->send_count)
         return false;
@@ -77,57 +81,58 @@ static bool send_alike(const struct model *model, const struct outcome *const on
     return true;
 }
 
-static bool judged_alike(const struct outcome *one, const struct outcome *other)
+static bool are_judged_equally(const struct outcome *one, const struct outcome *other)
 {
     return one->flags == other->flags && one->detail->fence == other->detail->fence;
 }
 
-/* Does it come to the same whether the message arrives before that event or behind it? Then also from there on? */
-static bool stands(const struct matter *matter, uint32_t node_state, const struct outcome *arrived,
-                   const struct observed *it)
+/* Do message and event commute here and in every successor? */
+static bool commutes_with(const struct question *question, uint32_t node_state, const struct outcome *arrived,
+                          const struct observed *it)
 {
     const enum cv_decision_type type = (enum cv_decision_type)it->type;
-    const struct outcome *before = step(matter, node_state, type, it->argument);
+    const struct outcome *before = step(question, node_state, type, it->argument);
     if (!before || before->next)
         return false;
-    const struct outcome *then = step(matter, arrived->node_state, type, it->argument);
-    const struct outcome *behind = arrive(matter, before->node_state);
-    if (!then || !behind || then->next || behind->next || then->node_state != behind->node_state)
+    const struct outcome *then = step(question, arrived->node_state, type, it->argument);
+    const struct outcome *after = arrive(question, before->node_state);
+    if (!then || !after || then->next || after->next || then->node_state != after->node_state)
         return false;
-    return judged_alike(before, then) && judged_alike(arrived, behind) &&
-           send_alike(matter->commuting->stepper.model, (const struct outcome *[]){arrived, then},
-                      (const struct outcome *[]){before, behind}) &&
+    return are_judged_equally(before, then) && are_judged_equally(arrived, after) &&
+           send_same(question->commuting->stepper.model, (const struct outcome *[]){arrived, then},
+                     (const struct outcome *[]){before, after}) &&
            (before->node_state == node_state ||
-            commutes(matter->commuting, before->node_state, matter->message, matter->alive));
+            commuting_may_arrive(question->commuting, before->node_state, question->message, question->alive));
 }
 
-/* True if that state is new here; `full` if there are too many of them. */
-static bool look_at(struct matter *matter, uint32_t seen, bool *full)
+/* Notes a node state. False if it was noted before, or if there are too many: then `full` is set. */
+static bool note_seen(struct question *question, uint32_t seen, bool *full)
 {
-    for (uint32_t i = 0; i < matter->seen_count; i++)
-        if (matter->seen[i] == seen)
+    for (uint32_t i = 0; i < question->seen_count; i++)
+        if (question->seen[i] == seen)
             return false;
-    *full = matter->seen_count == MOST_SKIPS;
+    *full = question->seen_count == MOST_SKIPS;
     if (!*full)
-        matter->seen[matter->seen_count++] = seen;
+        question->seen[question->seen_count++] = seen;
     return !*full;
 }
 
-/* Does it stand with all that was seen in a state, and in those that others were skipped for on the way there? */
-static bool stand(struct matter *matter, uint32_t node_state, const struct outcome *arrived, uint32_t seen)
+/* Does the message commute with every event observed in the state `seen`, and in those that it skipped to? */
+static bool commutes_with_all(struct question *question, uint32_t node_state, const struct outcome *arrived,
+                              uint32_t seen)
 {
-    const struct model *model = matter->commuting->stepper.model;
+    const struct model *model = question->commuting->stepper.model;
     bool full = false;
-    if (!look_at(matter, seen, &full))
+    if (!note_seen(question, seen, &full))
         return !full;
-    const uint8_t from = (uint8_t)model_message(model, matter->message)->from;
+    const uint8_t from = (uint8_t)model_message(model, question->message)->from;
     for (const struct observed *it = observed_of(&model->observations, seen); it; it = it->next) {
         if (it->type == OBSERVED_SKIP) {
-            if (!stand(matter, node_state, arrived, it->after))
+            if (!commutes_with_all(question, node_state, arrived, it->after))
                 return false;
-        } else if (it->cause != from && !((it->alive ^ matter->alive) & LIVES) &&
+        } else if (it->cause != from && !((it->alive ^ question->alive) & ALIVE_MASK) &&
                    (it->cause != OBSERVED_TIMER || model->setting.options.any_time) &&
-                   !stands(matter, node_state, arrived, it)) {
+                   !commutes_with(question, node_state, arrived, it)) {
             return false;
         }
     }
@@ -136,18 +141,18 @@ static bool stand(struct matter *matter, uint32_t node_state, const struct outco
 
 /* ---- the question ---- */
 
-bool commutes(struct commuting *commuting, uint32_t node_state, uint32_t message, uint32_t alive)
+bool commuting_may_arrive(struct commuting *commuting, uint32_t node_state, uint32_t message, uint32_t alive)
 {
-    struct matter matter = {.commuting = commuting, .message = message, .alive = alive};
+    struct question question = {.commuting = commuting, .message = message, .alive = alive};
     const uint64_t key = (uint64_t)node_state << 32 | message, known = memo_find(&commuting->known, key, alive);
     if (known)
-        return known == YES ||
-               known == NOTED; /* what comes round to where the question began is not followed any further */
+        return known == YES || known == NOTED; /* PENDING: a cycle leads back here; the answer is no */
     if (!memo_add(&commuting->known, key, alive, PENDING))
         return false;
-    const struct outcome *arrived = arrive(&matter, node_state);
-    const bool yes = arrived && !arrived->next && !arrived->flags && stand(&matter, node_state, arrived, node_state) &&
-                     stand(&matter, node_state, arrived, arrived->node_state);
+    const struct outcome *arrived = arrive(&question, node_state);
+    const bool yes = arrived && !arrived->next && !arrived->flags &&
+                     commutes_with_all(&question, node_state, arrived, node_state) &&
+                     commutes_with_all(&question, node_state, arrived, arrived->node_state);
     memo_change(&commuting->known, key, alive, yes ? YES : NO);
     return yes;
 }

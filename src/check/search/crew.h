@@ -5,13 +5,13 @@
 
 #include <pthread.h>
 
-#include "check/reduce/persistent_set.h"
+#include "check/reduce/reducer.h"
 #include "check/search/frontier.h"
 #include "check/search/search.h"
 
 /* States expanded together, so that while one is at work the cache fetches what the others will need. */
 #define GROUP 12u
-static_assert((GROUP + 1) * MOST_PARTS <= MOST_PROSPECTS, "what can happen in a group must be kept");
+static_assert((GROUP + 1) * MOST_SLOTS <= MOST_ENABLED, "what can happen in a group must be kept");
 
 /* Where threads wait till all have come. */
 struct meeting {
@@ -25,9 +25,9 @@ struct crew {
     struct worker *workers;
     uint32_t threads;
     uint64_t patience;
-    struct thrift thrift; /* does reduction pay? */
-    bool deep;            /* depth first */
-    bool done, growing;   /* only changed when all threads have met */
+    struct reduction_gain gain; /* does reduction pay? */
+    bool deep;                  /* depth first */
+    bool done, growing;         /* only changed when all threads have met */
     _Atomic bool stop;
     _Atomic bool wants_room;        /* the table is to grow: everybody is to help */
     struct meeting level_end, move; /* nothing is left to do on this level; in this part of the table's growth */
@@ -42,12 +42,13 @@ struct worker {
     _Alignas(128) struct crew *crew;
     uint32_t number;
     struct expander expander;
+    struct reducer reducer;
     struct frontier frontier;
-    uint32_t base[GROUP][MOST_PARTS];
-    struct print prints[GROUP];
-    struct enabled_set outlooks[GROUP];
-    uint32_t ends[GROUP];    /* where the successors of each end */
-    uint32_t obliged[GROUP]; /* how many of them must happen */
+    uint32_t base[GROUP][MOST_SLOTS];
+    struct fingerprint fingerprints[GROUP];
+    struct enabled_set enabled_sets[GROUP];
+    uint32_t ends[GROUP];        /* where the successors of each end */
+    uint32_t obligations[GROUP]; /* how many of them must happen */
     uint64_t transitions, expanded, saved, rests;
     uint64_t fresh;   /* states added to the table and not yet counted there */
     uint32_t deepest; /* level, depth first */

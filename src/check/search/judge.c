@@ -7,7 +7,7 @@
 struct ending {
     const struct model *model;
     const uint32_t *state;
-    uint32_t slot[CV_CHECK_MOST_NODES];
+    uint32_t components[CV_CHECK_MOST_NODES];
 };
 
 static const struct node_state *node_state_of(const struct ending *ending, cv_node node)
@@ -23,7 +23,7 @@ static void find_parts(struct ending *ending)
     uint32_t alive = 0;
     for (cv_node node = 0; node < setting->nodes; node++)
         alive |= (node_state_of(ending, node)->flags & NODE_ALIVE ? 1u : 0) << node;
-    setting_parts(setting, &budgets->apart, alive, ending->slot);
+    setting_components(setting, &budgets->cut_links, alive, ending->components);
 }
 
 static bool took_part(const struct ending *ending, cv_node node)
@@ -56,9 +56,9 @@ static int judge_election(struct ending *ending, struct cv_run *run, struct cv_j
             callers[scenario.caller_count++] = node;
     run->scenario = &scenario;
     run->calls = 1;
-    if (ending->model->setting.falls_apart) {
+    if (ending->model->setting.may_partition) {
         find_parts(ending);
-        run->part = ending->slot;
+        run->part = ending->components;
     }
     return cv_judge_election(run, judgement);
 }
@@ -84,7 +84,7 @@ bool judge_doubts(const struct model *model, const uint32_t *state, bool repeats
         wanted |= node_state_of(&ending, node)->flags & NODE_WAITING;
         taking |= took_part(&ending, node);
     }
-    return is_mutex(&model->setting) ? wanted : taking || repeats;
+    return setting_is_mutex(&model->setting) ? wanted : taking || repeats;
 }
 
 int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
@@ -99,8 +99,8 @@ int judge_end(const struct model *model, const uint32_t *state, bool repeats, co
     *finding = (struct cv_finding){.verdict = CV_HELD};
     if (!judge_doubts(model, state, repeats))
         return 0;
-    const int error =
-        is_mutex(&model->setting) ? judge_mutex(&ending, &run, &judgement) : judge_election(&ending, &run, &judgement);
+    const int error = setting_is_mutex(&model->setting) ? judge_mutex(&ending, &run, &judgement)
+                                                        : judge_election(&ending, &run, &judgement);
     for (uint32_t i = 0; i < judgement.finding_count && finding->verdict != CV_VIOLATED; i++) {
         const struct cv_finding *it = &judgement.findings[i];
         const bool asked = repeats ? strcmp(it->kind, "eventually") == 0 : strcmp(it->kind, "sometimes") != 0;

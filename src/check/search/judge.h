@@ -9,7 +9,7 @@
 /*
  * Does the run that ends like this break a promise? Then the finding says which and how. A run in which nobody took
  * part breaks none. `repeats`: it does not end there but goes on for ever without anything changing for those who wait.
- * `property`: only that promise counts; NULL: any.
+ * `property`: only that promise renumbers; NULL: any.
  */
 int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
               struct cv_finding *finding);

@@ -5,6 +5,7 @@
 
 #include "check/search/depth_first.h"
 #include "check/search/visit.h"
+#include "check/step/initial_state.h"
 
 #define LOOK_AROUND_EVERY 1024u
 
@@ -28,7 +29,7 @@ static void look_around(struct worker *worker)
     worker->fresh = 0;
     if (crew->wants_room || table_is_crowded(&crew->search->table))
         crew_grow(crew);
-    worker->remembered = expander_bytes(&worker->expander);
+    worker->remembered = expander_bytes(&worker->expander) + reducer_bytes(&worker->reducer);
     if (crew->model->out_of_memory)
         crew_halt(crew, SEARCH_MEMORY);
     if (options->interrupted && *options->interrupted)
@@ -53,8 +54,9 @@ static void reconsider(struct crew *crew)
     const struct model *model = crew->model;
     if (model->out_of_memory)
         crew_halt(crew, SEARCH_MEMORY);
-    if ((model->strayed && model->setting.options.reduction) || model->timely || model->tied || model->unlike)
-        crew_halt(crew, SEARCH_STRAYED);
+    if ((model->leaves_topology && model->setting.options.reduction) || model->reads_clocks ||
+        model->equal_times_differ || model->promise_doubted)
+        crew_halt(crew, SEARCH_REDUCTION_FAILED);
     if (model->observations.learnt && crew->search->table.count > crew->patience)
         crew_halt(crew, SEARCH_LEARNT);
 }
@@ -68,11 +70,12 @@ static void turn_over(struct crew *crew)
     for (uint32_t i = 0; i < crew->threads; i++) {
         more |= frontier_advance(&crew->workers[i].frontier);
         expander_tidy(&crew->workers[i].expander);
+        reducer_tidy(&crew->workers[i].reducer);
         expanded += crew->workers[i].expanded;
         saved += crew->workers[i].saved;
     }
     if (!crew->model->observations.learnt) /* what is still to be learnt may make it worth while */
-        thrift_look(&crew->thrift, expanded, saved);
+        reduction_gain_update(&crew->gain, expanded, saved);
     reconsider(crew);
     const uint32_t most = crew->model->setting.options.most_depth;
     if (!crew->stop && (crew->deep ? crew->cut : more && most == search->depth + 1))
@@ -125,15 +128,15 @@ static int begin(struct crew *crew)
 {
     struct worker *first = &crew->workers[0];
     uint32_t *state = first->base[0];
-    const int error = model_begin(crew->model, state);
+    const int error = initial_state(crew->model, state);
     if (error)
         return error;
-    const struct print print = model_fingerprint(crew->model, state);
+    const struct fingerprint fingerprint = model_fingerprint(crew->model, state);
     struct chunk *chunk = frontier_chunk(&first->frontier, crew->model->slots);
     if (!chunk)
         return CV_ENOMEM;
-    memcpy(chunk_append(chunk, print), state, chunk->slots * sizeof *state);
-    table_add(&crew->search->table, symmetry_print(&first->expander.symmetry, state, print), 0, 0);
+    memcpy(chunk_append(chunk, fingerprint), state, chunk->slots * sizeof *state);
+    table_add(&crew->search->table, symmetry_fingerprint(&first->expander.symmetry, state, fingerprint), 0, 0);
     crew->search->table.count = 1;
     frontier_advance(&first->frontier);
     return 0;
@@ -143,6 +146,7 @@ static void dismiss(struct worker *worker)
 {
     frontier_free(&worker->frontier);
     expander_free(&worker->expander);
+    reducer_free(&worker->reducer);
 }
 
 /* They begin when it is known how many there are: the system may give fewer than were asked for. */
@@ -183,7 +187,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
     *search = (struct search){.model = model};
     crew.patience = patience;
     crew.deep = model->setting.options.deep;
-    crew.thrift.on = crew.thrift.used = reduction;
+    crew.gain.on = crew.gain.used = reduction;
     crew.workers = aligned_alloc(_Alignof(struct worker), crew.threads * sizeof *crew.workers);
     if (!crew.workers)
         return CV_ENOMEM;
@@ -196,6 +200,7 @@ int search_run(struct search *search, struct model *model, bool reduction, uint6
         crew.workers[i].number = i;
         frontier_init(&crew.workers[i].frontier, &crew.chunks, crew.deep);
         error = expander_init(&crew.workers[i].expander, model, i ? &crew.workers[0].expander.stepper.own : NULL);
+        error = error ? error : reducer_init(&crew.workers[i].reducer, model);
     }
     if (!error)
         error = begin(&crew);

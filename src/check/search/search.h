@@ -3,7 +3,7 @@
 #ifndef CONCLAVE_CHECK_SEARCH_SEARCH_H
 #define CONCLAVE_CHECK_SEARCH_SEARCH_H
 
-#include "check/expand/successors.h"
+#include "check/expand/expander.h"
 #include "check/search/judge.h"
 #include "check/state/table.h"
 
@@ -11,7 +11,7 @@
 struct spot {
     bool found;
     uint32_t level;
-    uint64_t print; /* of the state */
+    uint64_t fingerprint; /* of the state */
     struct cv_finding finding;
     bool in_step;
     struct successor step; /* its changes are not kept */
@@ -23,7 +23,7 @@ enum search_end {
     SEARCH_MEMORY,
     SEARCH_INTERRUPTED,
     SEARCH_DEPTH,
-    SEARCH_STRAYED,
+    SEARCH_REDUCTION_FAILED,
     SEARCH_LEARNT /* enough that was not known at the beginning: what was not left out now may be */
 };
 

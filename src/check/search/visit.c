@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "check/search/visit.h"
 
+#include "check/expand/successors.h"
+
 #define COUNT_AT_ONCE 256u
 
 /* ---- new states ---- */
@@ -25,17 +27,18 @@ static void queue(struct worker *worker, const uint32_t *base, const struct succ
         crew_halt(worker->crew, SEARCH_MEMORY);
         return;
     }
-    uint32_t *state = chunk_append(chunk, successor->print);
+    uint32_t *state = chunk_append(chunk, successor->fingerprint);
     memcpy(state, base, chunk->slots * sizeof *state);
     expand_apply(&worker->expander, successor, state);
 }
 
 /* Adds to the table, which may have to grow for it. */
-static inline enum table_answer add(struct worker *worker, struct print print, uint64_t parent, uint32_t level)
+static inline enum table_answer add(struct worker *worker, struct fingerprint fingerprint, uint64_t parent,
+                                    uint32_t level)
 {
     struct crew *crew = worker->crew;
     for (;;) {
-        const enum table_answer answer = table_add(&crew->search->table, print, parent, level);
+        const enum table_answer answer = table_add(&crew->search->table, fingerprint, parent, level);
         if (answer != TABLE_FULL)
             return answer;
         crew_grow(crew);
@@ -51,11 +54,11 @@ static inline uint32_t level_of(const struct worker *worker, uint64_t key)
     return crew->deep ? table_level(&crew->search->table, key) : crew->search->depth;
 }
 
-/* What the state with that print is known by. */
-static uint64_t key_of(struct worker *worker, const uint32_t *state, struct print print)
+/* What the state with that fingerprint is known by. */
+static uint64_t key_of(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
 {
     struct symmetry *symmetry = &worker->expander.symmetry;
-    return (symmetry->count > 1 ? symmetry_print(symmetry, state, print) : print).half[0];
+    return (symmetry->count > 1 ? symmetry_fingerprint(symmetry, state, fingerprint) : fingerprint).half[0];
 }
 
 /* ---- what is wrong ---- */
@@ -88,7 +91,7 @@ static void report(struct worker *worker, const struct spot *spot)
 static void report_step(struct worker *worker, uint64_t key, const struct successor *successor)
 {
     struct spot spot = {
-        .found = true, .level = level_of(worker, key) + 1, .print = key, .in_step = true, .step = *successor};
+        .found = true, .level = level_of(worker, key) + 1, .fingerprint = key, .in_step = true, .step = *successor};
     for (uint32_t rest = successor->wrong; rest; rest &= rest - 1) {
         const char *name = wrong_name((enum wrong)(rest & -rest));
         if (!is_wanted(worker, name))
@@ -99,10 +102,10 @@ static void report_step(struct worker *worker, uint64_t key, const struct succes
     }
 }
 
-static void judge_rest(struct worker *worker, const uint32_t *state, struct print print)
+static void judge_rest(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
 {
-    struct spot spot = {.found = true, .print = key_of(worker, state, print)};
-    spot.level = level_of(worker, spot.print);
+    struct spot spot = {.found = true, .fingerprint = key_of(worker, state, fingerprint)};
+    spot.level = level_of(worker, spot.fingerprint);
     worker->rests++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
@@ -117,10 +120,11 @@ static void judge_rest(struct worker *worker, const uint32_t *state, struct prin
  * Looks the successors up, from one number on; whether at least one is still to be expanded. Depth first that is known
  * only of new ones.
  */
-static bool look_up(struct worker *worker, const uint32_t *base, struct print print, uint32_t from, uint32_t to)
+static bool look_up(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint, uint32_t from,
+                    uint32_t to)
 {
     struct table *table = &worker->crew->search->table;
-    const uint64_t key = key_of(worker, base, print);
+    const uint64_t key = key_of(worker, base, fingerprint);
     const uint32_t level = level_of(worker, key) + 1;
     uint64_t fresh = 0;
     bool open = false, back = false;
@@ -153,36 +157,34 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     const uint32_t slots = worker->crew->model->slots;
     expand_clear(expander);
     for (uint32_t i = 0; i < count; i++) {
-        worker->prints[i] = chunk_state(chunk, first + i, slots, worker->base[i]);
-        expand_look(expander, worker->base[i], &worker->outlooks[i]);
+        worker->fingerprints[i] = chunk_state(chunk, first + i, slots, worker->base[i]);
+        expand_find_enabled(expander, worker->base[i], &worker->enabled_sets[i]);
     }
-    expand_look_up(expander);
+    expand_find_outcomes(expander);
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
-        expander->obliged = 0;
-        expand_all(expander, worker->base[i], worker->prints[i], &worker->outlooks[i]);
+        expander->obligations = 0;
+        expand_all(expander, worker->base[i], worker->fingerprints[i], &worker->enabled_sets[i]);
         worker->ends[i] = expander->count;
-        worker->obliged[i] = expander->obliged;
+        worker->obligations[i] = expander->obligations;
         for (uint32_t j = from; j < expander->count; j++)
             table_expect(table, expander->successors[j].key);
     }
     for (uint32_t i = 0, from = 0; i < count; from = worker->ends[i++]) {
-        look_up(worker, worker->base[i], worker->prints[i], from, worker->ends[i]);
-        if (!worker->obliged[i])
-            judge_rest(worker, worker->base[i], worker->prints[i]);
+        look_up(worker, worker->base[i], worker->fingerprints[i], from, worker->ends[i]);
+        if (!worker->obligations[i])
+            judge_rest(worker, worker->base[i], worker->fingerprints[i]);
     }
 }
 
 /* A message that may as well arrive before all else. */
-static bool try_messages(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+static bool try_messages(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
-    const struct model *model = worker->crew->model;
-    for (uint32_t slot = 0; (slot = reduce_next_message(model, &expander->commuting, state, alive, slot));) {
+    for (uint32_t slot = 0; (slot = reducer_next_message(&worker->reducer, state, alive, slot));) {
         expand_clear(expander);
-        expand_delivery(expander, state, print, slot);
-        if (look_up(worker, state, print, 0, expander->count)) {
-            commuting_note(&expander->commuting, state[model->to[slot]], model_contents(model, state[slot])->first,
-                           alive);
+        expand_delivery(expander, state, fingerprint, slot);
+        if (look_up(worker, state, fingerprint, 0, expander->count)) {
+            reducer_note_message(&worker->reducer, state, alive, slot);
             return true;
         }
     }
@@ -190,14 +192,14 @@ static bool try_messages(struct worker *worker, uint32_t *state, struct print pr
 }
 
 /* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
-static bool try_nodes(struct worker *worker, uint32_t *state, struct print print, uint32_t alive)
+static bool try_nodes(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
     uint32_t nodes = EVERY_NODE, tried = 0;
-    while (reduce_next(worker->crew->model, &expander->foresight, state, alive, &tried, &nodes)) {
+    while (reducer_next_set(&worker->reducer, state, alive, &tried, &nodes)) {
         expand_clear(expander);
-        expand(expander, state, print, nodes);
-        if (reduce_is_invisible(expander) && look_up(worker, state, print, 0, expander->count))
+        expand(expander, state, fingerprint, nodes);
+        if (reducer_may_take(expander) && look_up(worker, state, fingerprint, 0, expander->count))
             return true;
     }
     return false;
@@ -208,26 +210,27 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
 {
     struct expander *expander = &worker->expander;
     uint32_t *state = worker->base[0];
-    const struct print print = chunk_state(chunk, index, worker->crew->model->slots, state);
+    const struct fingerprint fingerprint = chunk_state(chunk, index, worker->crew->model->slots, state);
     const uint32_t alive = expand_alive(expander, state);
-    const bool worth_trying = is_settled(&worker->crew->model->setting, alive);
+    const bool worth_trying = setting_is_stable(&worker->crew->model->setting, alive);
     worker->expanded += worth_trying;
-    if (worth_trying && (try_messages(worker, state, print, alive) || try_nodes(worker, state, print, alive))) {
+    if (worth_trying &&
+        (try_messages(worker, state, fingerprint, alive) || try_nodes(worker, state, fingerprint, alive))) {
         worker->reduced = true;
         worker->saved++;
         return;
     }
     expand_clear(expander);
-    expand(expander, state, print, EVERY_NODE);
-    look_up(worker, state, print, 0, expander->count);
-    if (!expander->obliged)
-        judge_rest(worker, state, print);
+    expand(expander, state, fingerprint, EVERY_NODE);
+    look_up(worker, state, fingerprint, 0, expander->count);
+    if (!expander->obligations)
+        judge_rest(worker, state, fingerprint);
 }
 
 void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
 {
     const struct crew *crew = worker->crew;
-    if (crew->thrift.on)
+    if (crew->gain.on)
         for (uint32_t i = 0; i < count && !crew->stop && !crew->model->out_of_memory; i++)
             expand_reduced(worker, chunk, first + i);
     else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Byte strings, each kept once and known by a small number. What a search meets millions of times, it meets in few
- * variants: node states, messages, the contents of channels. Threads may add at the same time; what a number stands
- * for never moves, so reading takes no lock.
+ * Keeps each byte string once and gives it a small number. A search meets millions of node states, messages and
+ * contents of channels, but few different ones. Several threads may add at once. A stored string never moves, so
+ * reading takes no lock.
  */
 #ifndef CONCLAVE_CHECK_STATE_INTERN_H
 #define CONCLAVE_CHECK_STATE_INTERN_H
@@ -29,8 +29,8 @@ struct intern {
     struct intern_record ***blocks; /* number to record */
     uint32_t *slots;                /* hash to number + 1 */
     uint32_t slot_count;
-    uint32_t count;
-    _Atomic size_t bytes; /* of memory, in all */
+    uint32_t count;       /* byte strings */
+    _Atomic size_t bytes; /* of memory */
     struct arena records;
 };
 

@@ -5,11 +5,11 @@
 #include "core/error.h"
 
 #define FIRST_HOMES 1024u
-#define BEHIND 64u /* slots behind the last home, so that searching need not wrap round */
+#define EXTRA 64u /* slots after the last home, so that probing need not wrap around */
 
 static struct memo_table *new_table(size_t homes, struct memo_table *older)
 {
-    const size_t slots = homes + BEHIND, bytes = sizeof(struct memo_table) + slots * sizeof(struct memo_entry);
+    const size_t slots = homes + EXTRA, bytes = sizeof(struct memo_table) + slots * sizeof(struct memo_entry);
     struct memo_table *table = memory_map(bytes);
     if (!table)
         return NULL;
@@ -69,7 +69,7 @@ static struct memo_entry *slot_of(struct memo_table *table, uint64_t one, uint64
     return slot < &table->entries[table->last] ? slot : NULL;
 }
 
-/* False if a crowd at the end leaves no slot for one of them. */
+/* False if a cluster at the end leaves no slot for an entry. */
 static bool copy(struct memo_table *to, const struct memo_table *from)
 {
     for (size_t i = 0; i < from->last; i++) {
@@ -84,7 +84,7 @@ static bool copy(struct memo_table *to, const struct memo_table *from)
     return true;
 }
 
-/* Others see the larger table when all is in it. */
+/* Publishes the larger table when all entries are in it. */
 static struct memo_table *grow(struct memo *memo)
 {
     struct memo_table *now = memo->table;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Remembers the results of pure functions: two numbers in, one out. Threads may share one: they look things up without
- * a lock, and who has worked out something new adds it for all.
+ * Remembers the results of a pure function of two numbers. Threads may share a memo: they look up without a lock, and
+ * add new results under one.
  */
 #ifndef CONCLAVE_CHECK_STATE_MEMO_H
 #define CONCLAVE_CHECK_STATE_MEMO_H
@@ -18,26 +18,27 @@ struct memo_entry {
 };
 
 struct memo_table {
-    struct memo_table *older; /* smaller; somebody may still be reading it */
+    struct memo_table *older; /* the smaller one before; a thread may still be reading it */
     size_t bytes;             /* of memory */
-    size_t homes, last;       /* of the slots; the last is always free */
+    size_t homes;             /* slots that a hash may point to */
+    size_t last;              /* the last slot, which is always free */
     struct memo_entry entries[];
 };
 
 struct memo {
     struct memo_table *_Atomic table;
     size_t count;
-    pthread_mutex_t lock; /* of who adds */
+    pthread_mutex_t lock; /* for adding */
 };
 
 /* 0 or CV_ENOMEM; free it in both cases. */
 int memo_init(struct memo *memo);
 void memo_free(struct memo *memo);
 
-/* Of memory, with the tables that are of no use any more. */
+/* The bytes of memory, including older tables. */
 size_t memo_bytes(const struct memo *memo);
 
-/* Frees those, while nobody is looking anything up. A memo that was never begun has none. */
+/* Frees the older tables. No thread may be looking anything up. A zeroed memo is allowed. */
 void memo_tidy(struct memo *memo);
 
 static inline size_t memo_home(const struct memo_table *table, uint64_t one, uint64_t other)
@@ -46,14 +47,14 @@ static inline size_t memo_home(const struct memo_table *table, uint64_t one, uin
     return (mixed ^ mixed >> 32) & (table->homes - 1);
 }
 
-/* Where the search for an entry begins. It may be asked for early, but memo_tidy() ends that. */
+/* The slot where the search for an entry begins. It stays valid until memo_tidy(). */
 static inline const struct memo_entry *memo_slot(const struct memo *memo, uint64_t one, uint64_t other)
 {
     const struct memo_table *table = atomic_load_explicit(&memo->table, memory_order_acquire);
     return &table->entries[memo_home(table, one, other)];
 }
 
-/* The result, or 0 if it is not known. Results are never 0. */
+/* The result, or 0 if it is unknown. Results are never 0. */
 static inline uint64_t memo_find_at(const struct memo_entry *entry, uint64_t one, uint64_t other)
 {
     for (;; entry++) {
@@ -68,10 +69,10 @@ static inline uint64_t memo_find(const struct memo *memo, uint64_t one, uint64_t
     return memo_find_at(memo_slot(memo, one, other), one, other);
 }
 
-/* What is remembered from now on: another thread's result if it was faster. 0 if there is no memory. */
+/* Adds a result and returns the one that is kept: another thread's if that came first. 0 if there is no memory. */
 uint64_t memo_add(struct memo *memo, uint64_t one, uint64_t other, uint64_t result);
 
-/* Another result for what is there already. */
+/* Replaces the result of an entry that exists. */
 void memo_change(struct memo *memo, uint64_t one, uint64_t other, uint64_t result);
 
 #endif

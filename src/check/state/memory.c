@@ -21,7 +21,7 @@ void memory_bound(size_t bytes)
     most = bytes;
 }
 
-/* What is large begins and ends with a large page. */
+/* Rounds a large size up to whole large pages. */
 static size_t whole(size_t bytes)
 {
     return bytes < LARGE_PAGE ? bytes : (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
@@ -33,7 +33,7 @@ static void *map(size_t bytes, int protection)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The same for whole large pages: more, and what is too much at both ends given back. */
+/* The same aligned to large pages: maps one page more and returns the excess at both ends. */
 static void *map_large(size_t bytes, int protection)
 {
     unsigned char *memory = map(bytes + LARGE_PAGE, protection);
@@ -115,7 +115,7 @@ struct arena_block {
     unsigned char room[] __attribute__((aligned(CACHE_LINE)));
 };
 
-/* Each block as large as all before it, so that little is wasted on little. */
+/* Each block is as large as all before it, within bounds, so that little is wasted. */
 static bool add_block(struct arena *arena, size_t bytes)
 {
     size_t room = arena->bytes < LEAST_BLOCK ? LEAST_BLOCK : arena->bytes < MOST_BLOCK ? arena->bytes : MOST_BLOCK;

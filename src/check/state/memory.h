@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory for what a search looks up at random: in large pages where there are some, because with small ones it takes
- * longer to find the page than to read it.
+ * Memory for tables that a search reads at random. It uses large pages where the system has them: with small pages, the
+ * TLB misses cost more than the reads.
  */
 #ifndef CONCLAVE_CHECK_STATE_MEMORY_H
 #define CONCLAVE_CHECK_STATE_MEMORY_H
 
 #include <stddef.h>
 
-/* Zeroed; NULL if there is none. It takes address space at once, and memory where it is used. */
+/* Zeroed memory; NULL if there is none. It takes address space at once, and memory only where it is used. */
 void *memory_map(size_t bytes);
-/* The same for what will hardly be used: in small pages, and not counted. */
+/* The same for memory that is sparsely used: in small pages, and not counted against the bound. */
 void *memory_reserve(size_t bytes);
 void memory_release(void *memory, size_t bytes);
 
 /*
- * From now on memory_map() gives nothing more once so many bytes are held, but for small pieces; 0: no bound. What
- * grows by doubling would go far beyond the bound before anybody looked.
+ * Bounds the bytes held: memory_map() returns NULL beyond the bound, except for small pieces. 0: no bound. Without it,
+ * a table that doubles would go far beyond the bound before the search checks.
  */
 void memory_bound(size_t bytes);
 
 /*
- * Finds the pages for all of it now: it will be written in no order, and what is read before it is written is mapped
- * twice, the second time with a word to all other processors.
+ * Maps all pages now. A page that is read before it is written is mapped twice, and the second time costs a TLB
+ * shootdown on all processors.
  */
 void memory_touch(void *memory, size_t bytes);
 void memory_unmap(void *memory, size_t bytes);
-/* The same with more behind it, zeroed, or less; it may be elsewhere. NULL if there is no more: it is as it was. */
+/* Makes it longer, with zeroed bytes at the end, or shorter. It may move. NULL: there is no memory, and it stays. */
 void *memory_resize(void *memory, size_t from, size_t to);
 
-/* Many pieces that are freed together. */
+/* Many pieces of memory that are freed together. */
 struct arena {
     struct arena_block *blocks;
-    unsigned char *next;
-    size_t left;
-    size_t bytes; /* of all blocks */
+    unsigned char *next; /* the free part of the newest block */
+    size_t left;         /* its bytes */
+    size_t bytes;        /* of all blocks */
 };
 
-/* Zeroed, and aligned to the lines of the cache if it is as long as one; NULL if there is no memory. */
+/* Zeroed memory, aligned to a cache line if it is at least as long; NULL if there is no memory. */
 void *arena_take(struct arena *arena, size_t bytes);
 void arena_free(struct arena *arena);
 

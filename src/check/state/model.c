@@ -6,11 +6,9 @@
 #include <stdlib.h>
 
 #include "check/state/memory.h"
-#include "check/symmetry/counter_test.h"
-#include "check/symmetry/order_twin.h"
 
-/* One for every place there can be: address space, not memory. */
-#define GLANCES ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
+/* One byte for every possible number of a node state. It takes address space, not memory. */
+#define OWN_EVENTS ((size_t)INTERN_BLOCKS * INTERN_BLOCK)
 
 int model_init(struct model *model, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
@@ -26,29 +24,32 @@ int model_init(struct model *model, const struct cv_scenario *scenario, const st
         error = intern_init(&model->budget_sets);
     if (!error)
         error = observed_init(&model->observations);
-    if (!error && !(model->glances = memory_reserve(GLANCES)))
+    if (!error && !(model->own_events = memory_reserve(OWN_EVENTS)))
         error = CV_ENOMEM;
     if (error)
         return error;
     model->slots = model->setting.nodes + 1;
-    /* Number 0: empty. */
+    /* Number 0 is the empty channel. */
     if (intern_add(&model->contents, &(struct contents){0}, sizeof(struct contents)) == INTERN_NONE)
         return CV_ENOMEM;
     for (cv_node node = 0; node < model->setting.nodes; node++)
         model->dead[node] = model_add_node_state(model, &(struct node_state){.node = node});
-    return model->out_of_memory || counting_test_new(&model->counting, model) ? CV_ENOMEM : 0;
+    return model->out_of_memory ? CV_ENOMEM : 0;
 }
 
 void model_free(struct model *model)
 {
-    twins_free(model->twins);
-    counting_test_free(model->counting);
+    while (model->promise_tests) {
+        struct promise_test *next = model->promise_tests->next;
+        model->promise_tests->free(model->promise_tests);
+        model->promise_tests = next;
+    }
     intern_free(&model->node_states);
     intern_free(&model->messages);
     intern_free(&model->contents);
     intern_free(&model->budget_sets);
     observed_free(&model->observations);
-    memory_release((void *)model->glances, GLANCES);
+    memory_release((void *)model->own_events, OWN_EVENTS);
     setting_free(&model->setting);
     pthread_mutex_destroy(&model->lock);
 }
@@ -68,24 +69,24 @@ static uint32_t add(struct model *model, struct intern *intern, const void *byte
     return 0;
 }
 
-static uint8_t glance_at(const struct model *model, const struct node_state *node_state)
+static uint8_t own_events_of(const struct model *model, const struct node_state *node_state)
 {
     if (!(node_state->flags & NODE_ALIVE))
         return 0;
     if (node_state->flags & NODE_INSIDE)
-        return GLANCE_LEAVE;
+        return OWN_LEAVE;
     if (node_state->flags & NODE_FRESH && model->setting.options.callers & 1u << node_state->node)
-        return GLANCE_CALL;
-    return node_state->left && !(node_state->flags & NODE_WAITING) ? GLANCE_ASK : 0;
+        return OWN_CALL;
+    return node_state->requests_left && !(node_state->flags & NODE_WAITING) ? OWN_REQUEST : 0;
 }
 
-/* The dead have no state. */
+/* A dead node has no algorithm state. */
 uint32_t model_add_node_state(struct model *model, const struct node_state *node_state)
 {
     const bool alive = node_state->flags & NODE_ALIVE;
     const uint32_t number = add(model, &model->node_states, node_state,
                                 alive ? node_state_bytes(&model->setting, node_state->node) : sizeof *node_state);
-    atomic_store_explicit(&model->glances[number], glance_at(model, node_state), memory_order_relaxed);
+    atomic_store_explicit(&model->own_events[number], own_events_of(model, node_state), memory_order_relaxed);
     return number;
 }
 
@@ -104,7 +105,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
         return 0;
     }
     memcpy(copy, message, bytes);
-    copy->clock = clock_of(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
+    copy->clock = setting_clock(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
         free(copy);
@@ -113,16 +114,22 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
 
 /* ---- promises ---- */
 
-void model_break_promise(struct model *model, bool indeed, const char *format, ...)
+void model_add_promise_test(struct model *model, struct promise_test *test)
+{
+    test->next = model->promise_tests;
+    model->promise_tests = test;
+}
+
+void model_doubt_promise(struct model *model, bool broken, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     pthread_mutex_lock(&model->lock);
-    /* Without memory nothing is like anything. */
-    if (!model->out_of_memory && (!model->unlike || (indeed && !model->unlike_indeed))) {
-        vsnprintf(model->unlike_text, sizeof model->unlike_text, format, arguments);
-        model->unlike_indeed = indeed;
-        model->unlike = true;
+    /* Without memory every comparison fails. */
+    if (!model->out_of_memory && (!model->promise_doubted || (broken && !model->promise_broken))) {
+        vsnprintf(model->promise_text, sizeof model->promise_text, format, arguments);
+        model->promise_broken = broken;
+        model->promise_doubted = true;
     }
     pthread_mutex_unlock(&model->lock);
     va_end(arguments);
@@ -145,8 +152,8 @@ void model_describe(const struct model *model, cv_node node, enum cv_decision_ty
 
 uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest)
 {
-    const struct print here = model_contents_print(first, rest), behind = model_contents(model, rest)->here;
-    const struct contents contents = {first, rest, here, print_minus(behind, here)};
+    const struct fingerprint here = contents_fingerprint(first, rest), after = model_contents(model, rest)->here;
+    const struct contents contents = {first, rest, here, fingerprint_subtract(after, here)};
     return add(model, &model->contents, &contents, sizeof contents);
 }
 
@@ -164,10 +171,10 @@ uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest)
     return model->setting.scenario->unordered ? model_put(model, rest, first) : model_cons(model, first, rest);
 }
 
-uint32_t model_take(struct model *model, uint32_t contents, uint32_t node_state)
+uint32_t model_take(struct model *model, uint32_t contents, uint32_t index)
 {
     const struct contents *list = model_contents(model, contents);
-    return node_state ? model_cons(model, list->first, model_take(model, list->rest, node_state - 1)) : list->rest;
+    return index ? model_cons(model, list->first, model_take(model, list->rest, index - 1)) : list->rest;
 }
 
 uint32_t model_channel(struct model *model, cv_node from, cv_node to)
@@ -189,13 +196,13 @@ uint32_t model_channel(struct model *model, cv_node from, cv_node to)
     return slot;
 }
 
-struct print model_fingerprint(const struct model *model, const uint32_t *state)
+struct fingerprint model_fingerprint(const struct model *model, const uint32_t *state)
 {
     const uint32_t nodes = model->setting.nodes;
-    struct print sum = {.half = {0}};
+    struct fingerprint sum = {.half = {0}};
     for (uint32_t slot = 0; slot < model->slots; slot++)
-        sum = print_plus(sum, slot <= nodes ? model_print(state[slot], slot == nodes)
-                                            : model_contents(model, state[slot])->here);
+        sum = fingerprint_add(sum, slot <= nodes ? slot_fingerprint(state[slot], slot == nodes)
+                                                 : model_contents(model, state[slot])->here);
     return sum;
 }
 
@@ -209,7 +216,7 @@ static bool is_neighbour(const struct cv_group *group, cv_node from, cv_node to)
     return false;
 }
 
-/* The nearest in that direction that would not be skipped. */
+/* The nearest present node in that direction. */
 static cv_node next_present(uint32_t nodes, cv_node from, uint32_t step, uint32_t present)
 {
     cv_node next = from;
@@ -230,49 +237,4 @@ bool model_may_send(const struct model *model, uint32_t node_state, uint32_t ali
         return is_neighbour(group, it->node, to);
     return next_present(group->nodes, it->node, 1, present) == to ||
            (group->topology == CV_RING_BOTH && next_present(group->nodes, it->node, group->nodes - 1, present) == to);
-}
-
-/* ---- the beginning ---- */
-
-static int begin_node(struct model *model, struct host *host, cv_node node, uint32_t *state)
-{
-    struct node_state *node_state = calloc(1, node_state_bytes(&model->setting, node));
-    if (!node_state)
-        return CV_ENOMEM;
-    if (!host_begin(host, node_state, node)) {
-        model->mishap = host->mishap;
-        free(node_state);
-        return CV_EINPUT;
-    }
-    state[node] = model_add_node_state(model, node_state);
-    free(node_state);
-    if (model->twins)
-        twins_begin(model->twins, host, node, state[node]);
-    for (size_t at = 0; at < host->self.used;) {
-        const struct cv_message *message = (const void *)(host->self.outbox + at);
-        at += cv_message_bytes(message);
-        const uint32_t slot = model_channel(model, message->from, message->to);
-        state[slot] = model_put(model, state[slot], model_add_message(model, message, 0));
-    }
-    return 0;
-}
-
-int model_begin(struct model *model, uint32_t *state)
-{
-    const struct cv_check_options *options = &model->setting.options;
-    struct host host;
-    int error = host_init(&host, &model->setting);
-    memset(state, 0, MOST_PARTS * sizeof *state);
-    for (cv_node node = 0; node < model->setting.nodes && !error; node++)
-        error = begin_node(model, &host, node, state);
-    const bool counted = options->inside != CV_NOBODY && model->setting.claims & CV_FENCES_RISE;
-    const uint64_t first = counted ? FIRST_FENCE : 0;
-    state[model->setting.nodes] = model_add_budgets(model, &(struct budgets){.highest = first,
-                                                                             .crashes = options->crashes,
-                                                                             .misses = options->missed,
-                                                                             .suspicions = options->suspicions,
-                                                                             .recoveries = options->recoveries,
-                                                                             .cuts = options->cuts});
-    host_free(&host);
-    return error ? error : model->out_of_memory ? CV_ENOMEM : 0;
 }

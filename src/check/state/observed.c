@@ -6,18 +6,16 @@
 #include "check/state/intern.h"
 #include "core/error.h"
 
-#define ARENA_HABITS 4096u
-#define KNOWN (1ull << 32)
-#define EVERYBODY 0xffffu
+#define ARENA_ROOM 4096u
 
 struct observed_arena {
     struct observed_arena *next;
-    struct observed observations[ARENA_HABITS];
+    struct observed observations[ARENA_ROOM];
 };
 
 int observed_init(struct observations *observations)
 {
-    *observations = (struct observations){.arena_used = ARENA_HABITS};
+    *observations = (struct observations){.arena_used = ARENA_ROOM};
     pthread_mutex_init(&observations->lock, NULL);
     observations->blocks = calloc(INTERN_BLOCKS, sizeof(*observations->blocks));
     return observations->blocks ? 0 : CV_ENOMEM;
@@ -39,8 +37,6 @@ void observed_free(struct observations *observations)
     *observations = (struct observations){0};
 }
 
-/* ---- learning ---- */
-
 const struct observed *observed_of(const struct observations *observations, uint32_t node_state)
 {
     _Atomic(const struct observed *) *block = observations->blocks[node_state / INTERN_BLOCK];
@@ -58,7 +54,7 @@ static bool is_known(const struct observations *observations, uint32_t node_stat
 
 static struct observed *new_observed(struct observations *observations)
 {
-    if (observations->arena_used == ARENA_HABITS) {
+    if (observations->arena_used == ARENA_ROOM) {
         struct observed_arena *arena = malloc(sizeof *arena);
         if (!arena)
             return NULL;
@@ -93,25 +89,4 @@ int observed_add(struct observations *observations, uint32_t node_state, struct 
     const int error = add(observations, node_state, observed);
     pthread_mutex_unlock(&observations->lock);
     return error;
-}
-
-/* ---- asking ---- */
-
-/* What comes round to where the question began is not followed any further: that may be anything. */
-uint32_t foresee(struct foresight *foresight, uint32_t node_state, uint32_t causes)
-{
-    const uint64_t known = memo_find(&foresight->known, node_state, causes);
-    uint32_t receivers = 0;
-    if (known)
-        return (uint32_t)known;
-    if (!memo_add(&foresight->known, node_state, causes, KNOWN | EVERYBODY))
-        return EVERYBODY;
-    for (const struct observed *it = observed_of(foresight->observations, node_state); it; it = it->next)
-        if (causes & 1u << it->cause) {
-            receivers |= it->receivers;
-            if (it->after != node_state && receivers != EVERYBODY)
-                receivers |= foresee(foresight, it->after, causes);
-        }
-    memo_change(&foresight->known, node_state, causes, KNOWN | receivers);
-    return receivers;
 }

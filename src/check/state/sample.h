@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which steps are put to a test that costs as much as they do: all of them while a search is small, and of a large one
- * fewer and fewer, evenly over its growth. Whether that is the 10,000th or the 20,000th counts as much as whether it is
- * the millionth or the two millionth.
+ * Chooses the steps to test, where a test costs as much as the step: all steps while the search is small, then fewer
+ * and fewer. The rate falls with the number of steps, so each doubling of the search gets the same number of tests.
  */
 #ifndef CONCLAVE_CHECK_STATE_SAMPLE_H
 #define CONCLAVE_CHECK_STATE_SAMPLE_H
@@ -11,15 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SAMPLE_ALL 4096u  /* so many are all tested, */
-#define SAMPLE_RATE 1024u /* then so many each time that their number has grown by a factor of e */
+#define SAMPLE_ALL 4096u  /* steps that are all tested */
+#define SAMPLE_RATE 1024u /* tests for each growth by a factor of e after that */
 
-/* Shared by threads: which of them takes the next one does not matter. */
+/* Shared by threads. Races only change which step is tested. */
 struct sample {
-    _Atomic uint64_t count, next;
+    _Atomic uint64_t count; /* steps seen */
+    _Atomic uint64_t next;  /* the next step to test */
 };
 
-/* Is the next one to be tested? `before`: how much has been searched before this search. */
+/* Shall the next step be tested? `before`: steps of earlier searches. */
 static inline bool sample_takes(struct sample *sample, uint64_t before)
 {
     const uint64_t count = before + atomic_fetch_add_explicit(&sample->count, 1, memory_order_relaxed);
@@ -31,7 +31,7 @@ static inline bool sample_takes(struct sample *sample, uint64_t before)
     return true;
 }
 
-/* Of several that must be followed from the beginning, how many are: all of them at first, later fewer. */
+/* How many of `all` objects to follow after `done` steps: all of them at first, later fewer. */
 static inline uint32_t sample_some(uint64_t done, uint32_t all)
 {
     const uint64_t some = done < SAMPLE_ALL ? all : (uint64_t)all * SAMPLE_ALL / done;

@@ -7,23 +7,22 @@
 #include "core/error.h"
 
 #define FIRST_ROOM (1u << 14)
-/*
- * Nothing wraps round: what finds no place before the end goes here. Crowds as large as that do not happen by chance.
- */
-#define BEHIND 4096u
-/* Slots whose entries a thread moves in one go; and how many there must be to share them out. */
+/* Slots after the homes, so that probing need not wrap around. No cluster of entries is as long by chance. */
+#define EXTRA 4096u
+/* Slots that a thread moves at a time. */
 #define PIECE (1u << 16)
+/* Slots that are worth sharing among threads. */
 #define LEAST_MOVED (2 * PIECE)
 
 uint64_t table_bytes(const struct table *table, uint64_t room)
 {
-    return (room + BEHIND) * (sizeof *table->slots + (table->wide ? sizeof *table->second : 0));
+    return (room + EXTRA) * (sizeof *table->slots + (table->wide ? sizeof *table->second : 0));
 }
 
 static void measure(struct table *table, uint64_t room)
 {
     table->room = room;
-    table->last = room + BEHIND - 1;
+    table->last = room + EXTRA - 1;
     table->most = room / 10 * 8;
 }
 
@@ -45,45 +44,45 @@ void table_free(struct table *table)
 
 /* ---- growing ---- */
 
-/* An entry on its way to where it belongs in a larger table. */
+/* An entry on its way to its slot in the larger table. */
 struct moving {
-    uint64_t print, info, second;
+    uint64_t fingerprint, info, second;
 };
 
 static inline struct moving lift(struct table *table, uint64_t at)
 {
     struct slot *slot = &table->slots[at];
-    const struct moving moving = {atomic_load_explicit(&slot->print, memory_order_relaxed),
+    const struct moving moving = {atomic_load_explicit(&slot->fingerprint, memory_order_relaxed),
                                   atomic_load_explicit(&slot->info, memory_order_relaxed),
                                   table->wide ? table->second[at] : 0};
-    atomic_store_explicit(&slot->print, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->fingerprint, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->info, 0, memory_order_relaxed);
     return moving;
 }
 
-/* Another thread may be about to take the same slot: two that move neighbours meet where one's ends. */
+/* Another thread may take the same slot: threads that move neighbouring pieces meet at the border. */
 static inline void put_down(struct table *table, struct moving moving)
 {
-    uint64_t at = table_home(table, moving.print), held;
+    uint64_t at = table_home(table, moving.fingerprint), held;
     do
-        while ((held = atomic_load_explicit(&table->slots[at].print, memory_order_relaxed)))
+        while ((held = atomic_load_explicit(&table->slots[at].fingerprint, memory_order_relaxed)))
             at++;
-    while (!atomic_compare_exchange_strong(&table->slots[at].print, &held, moving.print));
+    while (!atomic_compare_exchange_strong(&table->slots[at].fingerprint, &held, moving.fingerprint));
     assert(at <= table->last);
     atomic_store_explicit(&table->slots[at].info, moving.info, memory_order_relaxed);
     if (table->wide)
         table->second[at] = moving.second;
 }
 
-/* Where that slot would be now, if it were a home. */
-static uint64_t further_on(const struct table *table, uint64_t at)
+/* The new position of a home. */
+static uint64_t new_home(const struct table *table, uint64_t at)
 {
     return (uint64_t)((unsigned __int128)at * table->room / table->growth.before);
 }
 
 static void touch(struct table *table, uint64_t from, uint64_t to)
 {
-    const uint64_t first = further_on(table, from), end = further_on(table, to);
+    const uint64_t first = new_home(table, from), end = new_home(table, to);
     const uint64_t count = (end <= table->last ? end : table->last + 1) - first;
     memory_touch(&table->slots[first], count * sizeof *table->slots);
     if (table->wide)
@@ -91,23 +90,23 @@ static void touch(struct table *table, uint64_t from, uint64_t to)
 }
 
 /*
- * Entries stand near their homes, and in a larger table all homes are further on, in the same order. So the entries
- * move where they are, the last one first: where it goes nobody stands who has not moved. Only near the beginning may a
- * home be no further on than where a crowd has pushed its owner; those few wait till the others have moved.
+ * Entries are near their homes. In a larger table all homes have higher positions, in the same order. So the entries
+ * can move in place, the last one first: its new position holds no entry that has not moved yet. Only near the
+ * beginning can a new home be at or before an entry that a cluster has displaced. Those few entries move at the end.
  */
 static void spread(struct table *table, uint64_t end)
 {
-    struct moving late[BEHIND];
+    struct moving late[EXTRA];
     uint64_t waiting = 0;
     touch(table, 0, end);
     for (uint64_t at = end; at-- > 0;) {
-        if (!table->slots[at].print)
+        if (!table->slots[at].fingerprint)
             continue;
         const struct moving moving = lift(table, at);
-        if (__builtin_expect(table_home(table, moving.print) >= at, 1)) {
+        if (__builtin_expect(table_home(table, moving.fingerprint) >= at, 1)) {
             put_down(table, moving);
         } else {
-            assert(waiting < BEHIND);
+            assert(waiting < EXTRA);
             late[waiting++] = moving;
         }
     }
@@ -118,13 +117,13 @@ static void spread(struct table *table, uint64_t end)
 /* ---- by several threads ---- */
 
 /*
- * Those whose homes will be behind all that have not moved may move in any order, many at a time: with twice the room
- * the upper half of them, then the upper half of the rest. No crowd has pushed anybody as far as BEHIND.
+ * Entries whose new homes come after all entries that have not moved may move in any order, so threads can share them:
+ * with twice the room the upper half of the table, then the upper half of the rest. No entry is displaced by EXTRA.
  */
 static void choose_low(struct table *table, uint64_t high)
 {
     struct growth *growth = &table->growth;
-    const uint64_t low = (uint64_t)((unsigned __int128)high * growth->before / table->room) + BEHIND;
+    const uint64_t low = (uint64_t)((unsigned __int128)high * growth->before / table->room) + EXTRA;
     growth->high = high;
     growth->low = low + LEAST_MOVED < high ? low : high;
     growth->taken = 0;
@@ -134,10 +133,10 @@ static void move_piece(struct table *table, uint64_t from, uint64_t to)
 {
     touch(table, from, to);
     for (uint64_t at = to; at-- > from;) {
-        if (!atomic_load_explicit(&table->slots[at].print, memory_order_relaxed))
+        if (!atomic_load_explicit(&table->slots[at].fingerprint, memory_order_relaxed))
             continue;
         const struct moving moving = lift(table, at);
-        assert(table_home(table, moving.print) >= table->growth.high);
+        assert(table_home(table, moving.fingerprint) >= table->growth.high);
         put_down(table, moving);
     }
 }
@@ -201,19 +200,19 @@ int table_grow(struct table *table, uint64_t room)
     return 0;
 }
 
-uint32_t table_level(const struct table *table, uint64_t print)
+uint32_t table_level(const struct table *table, uint64_t fingerprint)
 {
-    const uint64_t wanted = print ? print : 1;
+    const uint64_t wanted = fingerprint ? fingerprint : 1;
     uint64_t at = table_home(table, wanted);
-    while (table->slots[at].print != wanted)
+    while (table->slots[at].fingerprint != wanted)
         at++;
     return (uint32_t)(slot_info(&table->slots[at]) & 0xffff) - 1;
 }
 
-bool table_parent(const struct table *table, uint64_t print, uint64_t *parent)
+bool table_parent(const struct table *table, uint64_t fingerprint, uint64_t *parent)
 {
-    for (uint64_t at = table_home(table, print); at <= table->last && table->slots[at].print; at++) {
-        if ((table->slots[at].print & TABLE_LOWER_48) != (print & TABLE_LOWER_48))
+    for (uint64_t at = table_home(table, fingerprint); at <= table->last && table->slots[at].fingerprint; at++) {
+        if ((table->slots[at].fingerprint & TABLE_LOWER_48) != (fingerprint & TABLE_LOWER_48))
             continue;
         *parent = table->slots[at].info >> 16;
         return *parent != 0;

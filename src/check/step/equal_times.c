@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * Requests in a given order rely on the algorithm making nothing of times but to compare them. That is tried with every
- * step that is worked out: all that can happen is made of these.
+ * Searching requests in a given order is sound only if the algorithm does nothing with times but compare them. The
+ * stepper tests this for every step that it computes.
  *
- * Equal times. Orders with equal times need not be tried if equal times are told apart by ids. Take the order in which
- * those of the same time follow each other by their ids: whatever happens with equal times happens there too, for in it
- * a node need not ask any earlier; and with the same results, if every step does the same whether times differ or are
- * equal, but for the times themselves.
+ * Equal times. Orders with equal times need not be searched if the algorithm breaks ties by ids. Take the order in
+ * which requests of the same time follow each other by their ids. Everything that happens with equal times happens in
+ * it, too: no node must request earlier. And it has the same results, if every step does the same whether times differ
+ * or are equal, except for the times themselves.
  *
- * Other times. The times of requests are far apart here, and round; in a run they are small numbers next to each other.
- * Every step must do the same with such numbers, but for the numbers themselves.
+ * Other times. The times of requests are far apart here, and round numbers; in a run they are small and close together.
+ * Every step must do the same with such numbers, except for the numbers themselves.
  *
- * Times are found by their values: a word of a node's state, or of a message, that looks like one. What is no time
- * seldom does; if it does, a step may seem to be another, and then equal times are tried as well, or clocks.
+ * Times are recognized by their values: a word of a node's state or of a message that looks like one. Few other words
+ * do. If one does, a step may seem to differ; then the checker searches equal times as well, or uses clocks.
  */
 #include "check/step/equal_times.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* How times are changed for a trial: some ranks made equal to those before them, or all of them other numbers. */
+/* How a trial changes times: some ranks get the time of the rank before, or all times become other numbers. */
 struct change_of_times {
     const struct order *order;
     uint32_t merged;
@@ -39,7 +39,7 @@ static void change_words(const struct change_of_times *change, void *bytes, size
         words[i] = (uint32_t)changed(change, words[i]);
 }
 
-/* After a step, so that it can be compared: times that were made other numbers are what they were. */
+/* Undoes the change after a step, so that the results can be compared. */
 static void restore_words(const struct change_of_times *change, void *bytes, size_t length)
 {
     uint32_t *words = bytes;
@@ -48,7 +48,7 @@ static void restore_words(const struct change_of_times *change, void *bytes, siz
                                                    : order_merge(change->order, change->merged, words[i]));
 }
 
-/* What a step leads to, but for its fence. */
+/* A hash of the result of a step, without the fence. */
 static uint64_t digest(const struct trial *trial, const struct change_of_times *change, const char *broken)
 {
     const struct cv_self *me = &trial->host->self;
@@ -65,7 +65,7 @@ static uint64_t digest(const struct trial *trial, const struct change_of_times *
     return digest;
 }
 
-/* The step as it is, or with other times. */
+/* Takes the step as it is, or with other times. */
 static uint64_t try_step(const struct trial *trial, const struct change_of_times *change, bool other)
 {
     struct host *host = trial->host;
@@ -82,7 +82,7 @@ static uint64_t try_step(const struct trial *trial, const struct change_of_times
     if (other && copy)
         change_words(change, copy->body, (size_t)copy->words * sizeof(uint32_t));
     host->script_length = 0;
-    host->leap = 0;
+    host->clock_ahead = 0;
     host->merged = other ? change->merged : 0;
     host->retiming = other ? change->retiming : (struct retiming){0};
     const char *broken = host_step(host, trial->scratch, trial->alive, trial->type, trial->argument, copy);
@@ -92,26 +92,26 @@ static uint64_t try_step(const struct trial *trial, const struct change_of_times
     return digest(trial, change, broken);
 }
 
-/* Fences that are made of times differ by what the times of the requests do. */
-static bool is_fence_alike(const struct trial *trial, const struct change_of_times *change, uint64_t other,
+/* Are the fences equal, or do they differ just as the times of the requests that they contain? */
+static bool is_fence_equal(const struct trial *trial, const struct change_of_times *change, uint64_t other,
                            uint64_t fence)
 {
     const struct setting *setting = trial->host->setting;
-    const uint64_t time = order_time(&setting->order, trial->before->node, trial->before->left + 1);
+    const uint64_t time = order_time(&setting->order, trial->before->node, trial->before->requests_left + 1);
     return fence == other || fence - other == (time - changed(change, time)) * setting->nodes;
 }
 
-static bool is_other(const struct trial *trial, const struct change_of_times *change)
+static bool differs(const struct trial *trial, const struct change_of_times *change)
 {
     const struct cv_self *me = &trial->host->self;
     const uint64_t other = try_step(trial, change, true);
     const uint64_t fence = me->effects & CV_DID_ENTER ? me->fence : 0;
-    return other != try_step(trial, change, false) || (fence && !is_fence_alike(trial, change, fence, me->fence));
+    return other != try_step(trial, change, false) || (fence && !is_fence_equal(trial, change, fence, me->fence));
 }
 
 /* ---- equal times ---- */
 
-/* A bit for each rank that may be made equal to the one before it. */
+/* A bit for each rank that may get the time of the rank before. */
 static uint32_t mergeable(const struct setting *setting)
 {
     const struct order *order = &setting->order;
@@ -143,11 +143,11 @@ static uint32_t ranks_seen(const struct trial *trial)
     if (trial->message)
         ranks |= ranks_in(order, trial->message->body, (size_t)trial->message->words * sizeof(uint32_t));
     if (trial->type == CV_DECIDE_REQUEST)
-        ranks |= 1u << (order_time(order, trial->before->node, trial->before->left) / ORDER_STEP - 1);
+        ranks |= 1u << (order_time(order, trial->before->node, trial->before->requests_left) / ORDER_STEP - 1);
     return ranks;
 }
 
-/* Of two times that the step can see, one behind the other: what makes them equal, or 0 if nothing may. */
+/* The ranks to merge so that two times become equal; 0 if they may not. */
 static uint32_t between(uint32_t low, uint32_t high, uint32_t all)
 {
     const uint32_t ranks = ((1u << high) - (1u << low)) << 1;
@@ -167,7 +167,7 @@ bool equal_times_matter(const struct trial *trial)
         struct change_of_times change = {.order = &trial->host->setting->order};
         for (uint32_t i = 0; i < count; i++)
             change.merged |= subset >> i & 1 ? joints[i] : 0;
-        if (is_other(trial, &change))
+        if (differs(trial, &change))
             return true;
     }
     return false;
@@ -178,18 +178,18 @@ bool equal_times_matter(const struct trial *trial)
 #define FAR_OFF 0x5a000000u
 #define OFFSETS 64u
 
-/* Where they begin differs from step to step: who looks at single bits of a time, or rounds it, will be seen. */
+/* The first time differs from step to step, to catch a handler that reads single bits of a time or rounds it. */
 bool times_matter(const struct trial *trial)
 {
     const struct setting *setting = trial->host->setting;
     const uint64_t hash = XXH3_64bits(trial->before, trial->length) +
                           (trial->message ? XXH3_64bits(trial->message, cv_message_bytes(trial->message)) : 0);
-    const uint32_t least = setting->forgets ? 1 : 3; /* behind a request there are times of what follows it */
+    const uint32_t least = setting->forgets_clocks ? 1 : 3; /* events after a request need times of their own */
     for (uint32_t i = 0; i < 2; i++) {
         const struct change_of_times change = {
             .order = &setting->order,
             .retiming = {.gap = least + i, .base = FAR_OFF + (uint32_t)(hash >> (8 * i)) % OFFSETS}};
-        if (is_other(trial, &change))
+        if (differs(trial, &change))
             return true;
     }
     return false;

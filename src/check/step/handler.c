@@ -39,7 +39,7 @@ static bool suspected(const struct cv_self *me, cv_id id)
     return node != CV_NOBODY && node != me->node && host->node_state->suspects & 1u << node;
 }
 
-/* Without memory the step overwrites what it has written; the search ends right after it. */
+/* Without memory the step overwrites its outbox; the search ends right after the step. */
 static void grow(struct cv_self *me, size_t bytes)
 {
     struct host *host = host_of(me);
@@ -124,15 +124,15 @@ static void close_step(struct host *host, struct node_state *node_state)
     if (did & CV_DID_ENTER) {
         set_flag(node_state, NODE_WAITING, false);
         set_flag(node_state, NODE_INSIDE, true);
-        node_state->asked = 0;
+        node_state->request_clock = 0;
     }
     if (did || me->used)
         set_flag(node_state, NODE_FRESH, false);
     node_state->clock =
-        host->setting->forgets ? 0 : clock_of(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
+        host->setting->forgets_clocks ? 0 : setting_clock(host->setting, host->alive, me->clock & ((1ull << 40) - 1));
 }
 
-/* Begins the step that is open. */
+/* The first calls of a node. */
 static void call_beginning(void *context)
 {
     struct host *host = context;
@@ -141,9 +141,9 @@ static void call_beginning(void *context)
     struct cv_self *me = &host->self;
     if (algorithm->init)
         algorithm->init(me);
-    if (is_mutex(setting) && algorithm->adopt)
+    if (setting_is_mutex(setting) && algorithm->adopt)
         algorithm->adopt(me, setting->options.inside, setting->options.inside == CV_NOBODY ? 0 : FIRST_FENCE);
-    if (is_mutex(setting) && algorithm->start)
+    if (setting_is_mutex(setting) && algorithm->start)
         algorithm->start(me);
 }
 
@@ -152,33 +152,33 @@ bool host_begin(struct host *host, struct node_state *node_state, cv_node node)
     const struct setting *setting = host->setting;
     memset(node_state, 0, node_state_bytes(setting, node));
     node_state->node = node;
-    node_state->flags = NODE_ALIVE | (is_mutex(setting) ? 0 : NODE_FRESH);
+    node_state->flags = NODE_ALIVE | (setting_is_mutex(setting) ? 0 : NODE_FRESH);
     if (node == setting->options.inside)
         node_state->flags |= NODE_INSIDE;
-    const bool asks = is_mutex(setting) && setting->options.callers & 1u << node;
-    node_state->left = asks ? (uint32_t)setting->scenario->entries : 0;
+    const bool asks = setting_is_mutex(setting) && setting->options.callers & 1u << node;
+    node_state->requests_left = asks ? (uint32_t)setting->scenario->entries : 0;
     node_state->clock = setting->scenario->clocks ? setting->scenario->clocks[node] : 0;
     open_step(host, node_state, (1u << setting->nodes) - 1);
-    const bool begun = guard_call(call_beginning, host, &host->mishap);
+    const bool begun = trap_call(call_beginning, host, &host->failure);
     close_step(host, node_state);
     return begun;
 }
 
-/* What a handler is called for. */
+/* A handler call. */
 struct call {
     struct cv_self *me;
     const struct setting *setting;
     enum cv_decision_type type;
     uint32_t argument;
     const struct cv_message *message;
-    const char *broken; /* the result: what the invariant says */
+    const char *broken; /* the result: the complaint of the invariant, or NULL */
 };
 
-/* Between real processes that message would not reach its handler. */
-static bool can_be(struct call *call)
+/* Is the message valid? Between real processes an invalid one does not reach its handler. */
+static bool is_valid(struct call *call)
 {
     const struct setting *setting = call->setting;
-    return !setting->asks ||
+    return !setting->validates ||
            cv_message_validity(setting->algorithm, setting->kinds, call->me, call->message, &call->broken) == CV_VALID;
 }
 
@@ -199,7 +199,7 @@ static void call_handler(void *context)
         algorithm->release(me);
         break;
     case CV_DECIDE_DELIVER:
-        if (!can_be(call))
+        if (!is_valid(call))
             return;
         algorithm->kinds[call->message->kind].receive(me, call->message);
         break;
@@ -226,36 +226,36 @@ static void call_handler(void *context)
 }
 
 /*
- * Requests in a given order: the time of the event. A request's is laid down; what was heard of must be earlier than
- * the node's own next one, and all else happens just behind it, or further on.
+ * Requests in a given order: the time of an event. A request has a fixed time. Every other event happens just after the
+ * latest time heard of, or later; that time must be before the node's own next request, or the event is overdue.
  */
 static uint64_t time_in_order(struct host *host, const struct node_state *node_state, uint32_t alive,
                               enum cv_decision_type type)
 {
     const struct setting *setting = host->setting;
-    uint64_t heard = clock_of(setting, alive, node_state->clock);
-    host->late = type != CV_DECIDE_REQUEST && node_state->left &&
-                 order_time(&setting->order, node_state->node, node_state->left) <= heard;
+    uint64_t heard = setting_clock(setting, alive, node_state->clock);
+    host->overdue = type != CV_DECIDE_REQUEST && node_state->requests_left &&
+                    order_time(&setting->order, node_state->node, node_state->requests_left) <= heard;
     if (type == CV_DECIDE_REQUEST)
         return order_merge(&setting->order, host->merged,
-                           order_time(&setting->order, node_state->node, node_state->left + 1));
-    if (setting->forgets)
+                           order_time(&setting->order, node_state->node, node_state->requests_left + 1));
+    if (setting->forgets_clocks)
         heard = 0;
-    return (heard > host->leap ? heard : host->leap) + 1;
+    return (heard > host->clock_ahead ? heard : host->clock_ahead) + 1;
 }
 
-/* A fresh state; of the old one its clock is left, and how often it will still ask. */
+/* A fresh state, which keeps the clock and the requests left of the old one. */
 static void revive(const struct setting *setting, struct node_state *node_state)
 {
     const struct node_state old = *node_state;
     memset(node_state, 0, node_state_bytes(setting, old.node));
     node_state->node = old.node;
-    node_state->left = old.left;
+    node_state->requests_left = old.requests_left;
     node_state->clock = old.clock;
-    node_state->flags = NODE_ALIVE | (is_mutex(setting) ? 0 : NODE_FRESH);
+    node_state->flags = NODE_ALIVE | (setting_is_mutex(setting) ? 0 : NODE_FRESH);
 }
 
-/* What the event does to the node before its handler sees it. */
+/* What an event changes in the node state before the handler runs. */
 static void prepare(struct host *host, struct node_state *node_state, uint32_t alive, enum cv_decision_type type,
                     uint32_t argument, const struct cv_message *message)
 {
@@ -266,7 +266,7 @@ static void prepare(struct host *host, struct node_state *node_state, uint32_t a
         break;
     case CV_DECIDE_REQUEST:
         set_flag(node_state, NODE_WAITING, true);
-        node_state->left--;
+        node_state->requests_left--;
         break;
     case CV_DECIDE_LEAVE:
         set_flag(node_state, NODE_INSIDE, false);
@@ -287,7 +287,7 @@ static void prepare(struct host *host, struct node_state *node_state, uint32_t a
         node_state->suspects &= ~(1u << argument);
         break;
     default:
-        if (!(node_state->unheard & 1u << argument) || host->setting->falls_apart || !(alive & 1u << argument))
+        if (!(node_state->unheard & 1u << argument) || host->setting->may_partition || !(alive & 1u << argument))
             node_state->suspects |= 1u << argument;
         node_state->back |= node_state->unheard & 1u << argument;
         node_state->unheard &= ~(1u << argument);
@@ -295,9 +295,9 @@ static void prepare(struct host *host, struct node_state *node_state, uint32_t a
     }
     node_state->clock = host->setting->ordered ? order_retime(&host->setting->order, host->retiming,
                                                               time_in_order(host, node_state, alive, type))
-                                               : clock_of(host->setting, alive, node_state->clock + 1);
-    if (type == CV_DECIDE_REQUEST && host->setting->caps)
-        node_state->asked = node_state->clock < UINT32_MAX ? (uint32_t)node_state->clock : UINT32_MAX;
+                                               : setting_clock(host->setting, alive, node_state->clock + 1);
+    if (type == CV_DECIDE_REQUEST && host->setting->caps_clocks)
+        node_state->request_clock = node_state->clock < UINT32_MAX ? (uint32_t)node_state->clock : UINT32_MAX;
 }
 
 const char *host_step(struct host *host, struct node_state *node_state, uint32_t alive, enum cv_decision_type type,
@@ -309,9 +309,9 @@ const char *host_step(struct host *host, struct node_state *node_state, uint32_t
                  : node_state->flags & NODE_WAITING ? CV_TRYING
                                                     : CV_REMAINDER;
     struct call call = {me, host->setting, type, argument, message, NULL};
-    if (!guard_call(call_handler, &call, &host->mishap)) {
+    if (!trap_call(call_handler, &call, &host->failure)) {
         me->used = me->effects = 0;
-        call.broken = host->mishap.text;
+        call.broken = host->failure.text;
     }
     close_step(host, node_state);
     return call.broken;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * assert() ends in a function of the C library, __assert_fail(). The program has one of its own, which the dynamic
- * linker prefers for everybody, so also for an algorithm that was loaded. While a handler is being called it leads back
- * to the caller, as does a signal that the handler has earned; at any other time both do what they always do.
+ * assert() calls __assert_fail() of the C library. This program defines its own, and the dynamic linker prefers it,
+ * also for a loaded algorithm. While a handler runs, it jumps back to the caller; so does a fatal signal. At any other
+ * time both do what they always do.
  */
 #include "check/step/trap.h"
 
@@ -15,7 +15,7 @@
 
 struct guard {
     sigjmp_buf back;
-    struct mishap *mishap;
+    struct failure *failure;
 };
 
 static _Thread_local struct guard *guard;
@@ -44,16 +44,16 @@ static void caught(int number)
         if (fatal[i].number != number)
             continue;
         if (guard) {
-            snprintf(guard->mishap->text, sizeof guard->mishap->text, "%s", fatal[i].text);
+            snprintf(guard->failure->text, sizeof guard->failure->text, "%s", fatal[i].text);
             siglongjmp(guard->back, 1);
         }
-        sigaction(number, &before[i], NULL); /* it happens again, and then as it would have without us */
+        sigaction(number, &before[i], NULL); /* it comes again, with the former action */
         if (number == SIGABRT)
             raise(number);
     }
 }
 
-/* A signal must be able to come again after the jump, so it is not blocked. */
+/* SA_NODEFER: the signal must be able to come again after the jump. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = caught, .sa_flags = SA_NODEFER | SA_ONSTACK};
@@ -62,7 +62,7 @@ static void catch_signals(void)
         sigaction(fatal[i].number, &action, &before[i]);
 }
 
-/* Where they are caught if a thread has no stack left. Somebody else, a sanitizer say, may have thought of it. */
+/* Signals need a stack of their own if the thread's is full. A sanitizer may have set one already. */
 static void lend_stack(void)
 {
     static _Thread_local unsigned char spare[SPARE_STACK];
@@ -75,10 +75,10 @@ static void lend_stack(void)
 
 /* ---- calls ---- */
 
-bool guard_call(void (*function)(void *context), void *context, struct mishap *mishap)
+bool trap_call(void (*function)(void *context), void *context, struct failure *failure)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct guard here = {.mishap = mishap};
+    struct guard here = {.failure = failure};
     pthread_once(&once, catch_signals);
     lend_stack();
     guard = &here;
@@ -95,7 +95,7 @@ bool guard_call(void (*function)(void *context), void *context, struct mishap *m
 void __assert_fail(const char *assertion, const char *file, unsigned line, const char *function)
 {
     if (guard) {
-        snprintf(guard->mishap->text, sizeof guard->mishap->text, "%s() asserts %s", function, assertion);
+        snprintf(guard->failure->text, sizeof guard->failure->text, "%s() asserts %s", function, assertion);
         siglongjmp(guard->back, 1);
     }
     fprintf(stderr, "%s:%u: %s: assertion failed: %s\n", file, line, function, assertion);

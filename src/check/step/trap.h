@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* What goes wrong inside an algorithm's handler is something found, not the end of the checker. */
+/* Calls code of an algorithm. An assertion or a signal in it becomes a finding; it does not end the checker. */
 #ifndef CONCLAVE_CHECK_STEP_TRAP_H
 #define CONCLAVE_CHECK_STEP_TRAP_H
 
 #include <stdbool.h>
 
-/* An assertion that does not hold, and where; or how else it ended. */
-struct mishap {
+/* Why a call was stopped: the assertion that failed and its function, or the signal. */
+struct failure {
     char text[128];
 };
 
-/* Calls a function; whether it ran to its end. If an assertion or a signal stopped it, that is written down. */
-bool guard_call(void (*function)(void *context), void *context, struct mishap *mishap);
+/* Calls a function. False if an assertion or a signal stopped it: then the failure says which. */
+bool trap_call(void (*function)(void *context), void *context, struct failure *failure);
 
 #endif

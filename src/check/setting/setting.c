@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "check/state/setting.h"
+#include "check/setting/setting.h"
 
 #include "core/scenario/validity.h"
 
@@ -15,23 +15,23 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
                                 .claims = cv_scenario_claims(scenario)};
     assert(setting->nodes <= CV_CHECK_MOST_NODES);
     setting->group.absence = options->crashes || options->suspicions || options->cuts;
-    setting->falls_apart = scenario->group.topology == CV_GRAPH || options->cuts;
+    setting->may_partition = scenario->group.topology == CV_GRAPH || options->cuts;
     setting->group.epoch += options->inside != CV_NOBODY;
-    setting->asks = cv_scenario_keeps_assumptions(scenario) &&
-                    (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH)) && !options->cuts &&
-                    !options->recoveries;
-    setting->counts = scenario->algorithm->counters && !options->no_counters;
-    setting->learns = options->reduction && !setting->counts;
+    setting->validates = cv_scenario_keeps_assumptions(scenario) &&
+                         (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH)) && !options->cuts &&
+                         !options->recoveries;
+    setting->renumbers = scenario->algorithm->counters && !options->no_counters;
+    setting->predicts = options->reduction && !setting->renumbers;
     setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
-                       scenario->algorithm->problem == CV_MUTEX; /* the best of an election goes by its id */
-    setting->forgets = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+                       scenario->algorithm->problem == CV_MUTEX; /* the result of an election depends on ids */
+    setting->forgets_clocks = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
     setting->ordered = options->orders && scenario->algorithm->clocked > CV_CLOCKED && !setting->group.absence &&
                        !options->most_depth &&
                        order_first(&setting->order, options->callers & ((1u << setting->nodes) - 1), scenario->entries,
-                                   options->orders == CV_STRICT_ORDERS && setting->forgets);
-    setting->forgets &= setting->ordered;
-    setting->without_clocks = scenario->algorithm->clocked && options->drop_clocks && !setting->ordered;
-    setting->caps = setting->without_clocks && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+                                   options->orders == CV_STRICT_ORDERS && setting->forgets_clocks);
+    setting->forgets_clocks &= setting->ordered;
+    setting->drops_clocks = scenario->algorithm->clocked && options->drop_clocks && !setting->ordered;
+    setting->caps_clocks = setting->drops_clocks && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;
@@ -49,61 +49,53 @@ void setting_free(struct setting *setting)
     cv_index_free(&setting->index);
 }
 
-static uint32_t reach_directly(const struct setting *setting, const struct cv_links *apart, uint32_t alive,
+static uint32_t reach_directly(const struct setting *setting, const struct cv_links *cut_links, uint32_t alive,
                                cv_node node)
 {
     uint32_t reached = alive;
-    for (cv_node other = 0; !cv_links_are_none(apart) && other < setting->nodes; other++)
-        reached &= ~((uint32_t)cv_links_have(apart, node, other) << other);
+    for (cv_node other = 0; !cv_links_are_none(cut_links) && other < setting->nodes; other++)
+        reached &= ~((uint32_t)cv_links_have(cut_links, node, other) << other);
     return reached;
 }
 
-uint32_t setting_reach(const struct setting *setting, const struct cv_links *apart, uint32_t alive, cv_node node)
+uint32_t setting_reach(const struct setting *setting, const struct cv_links *cut_links, uint32_t alive, cv_node node)
 {
     const struct cv_group *group = &setting->group;
     if (group->topology != CV_GRAPH)
-        return reach_directly(setting, apart, alive, node);
+        return reach_directly(setting, cut_links, alive, node);
     uint32_t reached = alive & 1u << node, before = 0;
     while (reached != before) {
         before = reached;
         for (uint32_t rest = before; rest; rest &= rest - 1) {
             const uint32_t at = (uint32_t)__builtin_ctz(rest);
             for (uint64_t e = group->edges[at]; e < group->edges[at + 1]; e++)
-                if (!cv_links_have(apart, at, group->neighbours[e]))
+                if (!cv_links_have(cut_links, at, group->neighbours[e]))
                     reached |= alive & 1u << group->neighbours[e];
         }
     }
     return reached;
 }
 
-void node_state_regain(const struct setting *setting, struct node_state *node_state, uint32_t again, uint32_t untold)
-{
-    const uint32_t told = again & node_state->suspects;
-    node_state->back |= told;
-    if (!setting->falls_apart)
-        node_state->suspects &= ~told;
-    node_state->unheard |= again & ~told & ~untold;
-}
-
-size_t node_state_bytes(const struct setting *setting, cv_node node)
+size_t setting_state_bytes(const struct setting *setting, cv_node node)
 {
     const struct cv_algorithm *algorithm = setting->algorithm;
-    const size_t state = algorithm->state_size ? algorithm->state_size(&setting->group, node) : algorithm->state_bytes;
-    return sizeof(struct node_state) + (state + 7) / 8 * 8;
+    const size_t bytes = algorithm->state_size ? algorithm->state_size(&setting->group, node) : algorithm->state_bytes;
+    return (bytes + 7) / 8 * 8;
 }
 
-void setting_parts(const struct setting *setting, const struct cv_links *apart, uint32_t alive, uint32_t *slot)
+void setting_components(const struct setting *setting, const struct cv_links *cut_links, uint32_t alive,
+                        uint32_t *components)
 {
     for (cv_node node = 0; node < setting->nodes; node++)
-        slot[node] = alive & 1u << node ? node : UINT32_MAX;
+        components[node] = alive & 1u << node ? node : UINT32_MAX;
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t rest = alive; rest; rest &= rest - 1) {
             const cv_node node = (cv_node)__builtin_ctz(rest);
-            for (uint32_t near = setting_reach(setting, apart, alive, node); near; near &= near - 1) {
-                const uint32_t theirs = slot[__builtin_ctz(near)];
-                changed |= theirs < slot[node];
-                slot[node] = theirs < slot[node] ? theirs : slot[node];
+            for (uint32_t near = setting_reach(setting, cut_links, alive, node); near; near &= near - 1) {
+                const uint32_t theirs = components[__builtin_ctz(near)];
+                changed |= theirs < components[node];
+                components[node] = theirs < components[node] ? theirs : components[node];
             }
         }
     }

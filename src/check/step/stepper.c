@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "check/step/node_step.h"
+#include "check/step/stepper.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "check/step/equal_times.h"
-#include "check/symmetry/counter_test.h"
-#include "check/symmetry/order_twin.h"
-#include "check/symmetry/symmetry.h"
 
 int stepper_init(struct stepper *stepper, struct model *model, struct memos *memos)
 {
-    size_t largest = 0;
     *stepper = (struct stepper){.model = model};
-    for (cv_node node = 0; node < model->setting.nodes; node++) {
-        const size_t bytes = node_state_bytes(&model->setting, node);
-        largest = bytes > largest ? bytes : largest;
-    }
-    stepper->scratch = calloc(1, largest);
+    stepper->scratch = calloc(1, node_state_most_bytes(&model->setting));
     stepper->memos = memos ? memos : &stepper->own;
     int error = host_init(&stepper->host, &model->setting);
     for (uint32_t kind = 0; !memos && kind < MEMO_KINDS; kind++)
@@ -49,7 +41,7 @@ void stepper_tidy(struct stepper *stepper)
         memo_tidy(&stepper->own.of[kind]);
 }
 
-/* ---- working out a step ---- */
+/* ---- outcomes ---- */
 
 static uint8_t flags_of(const struct stepper *stepper, const struct node_state *before, const struct node_state *after,
                         const char *broken)
@@ -65,8 +57,8 @@ static uint8_t flags_of(const struct stepper *stepper, const struct node_state *
         flags |= OUTCOME_RECALLED;
     if (broken)
         flags |= OUTCOME_BROKEN;
-    if (stepper->host.late)
-        flags |= OUTCOME_LATE;
+    if (stepper->host.overdue)
+        flags |= OUTCOME_OVERDUE;
     if (setting->best_always && after->flags & NODE_KNOWS && after->leader != setting->best)
         flags |= OUTCOME_MISLED;
     if (setting->agree_always && ((before->flags ^ after->flags) & NODE_KNOWS || before->leader != after->leader))
@@ -109,7 +101,7 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
         return NULL;
     outcome->node_state = model_add_node_state(model, stepper->scratch);
     outcome->flags = flags_of(stepper, model_node_state(model, from), stepper->scratch, broken);
-    outcome->change = print_minus(model_print(outcome->node_state, false), model_print(from, false));
+    outcome->change = fingerprint_subtract(slot_fingerprint(outcome->node_state, false), slot_fingerprint(from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     outcome->detail->choice_count = stepper->host.chosen;
     outcome->detail->begun = 0;
@@ -119,13 +111,13 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
-        if (!model_may_send(model, from, stepper->host.alive & LIVES, message->to))
-            model->strayed = true;
+        if (!model_may_send(model, from, stepper->host.alive & ALIVE_MASK, message->to))
+            model->leaves_topology = true;
         const struct sending sending = {(uint16_t)message->to,
                                         (uint16_t)model_channel(model, message->from, message->to),
                                         model_add_message(model, message, stepper->host.alive)};
         outcome->fast_path &= message->to != message->from && !sends_to(outcome, sending.to);
-        outcome->sent = print_plus(outcome->sent, model_contents_print(sending.message, 0));
+        outcome->sent = fingerprint_add(outcome->sent, contents_fingerprint(sending.message, 0));
         outcome->sends[outcome->send_count++] = sending;
     }
     return outcome;
@@ -152,7 +144,7 @@ static void note_observed(struct model *model, uint32_t node_state, enum cv_deci
         model->out_of_memory = true;
 }
 
-/* Two choices that come to the same are one. */
+/* Is there an equal outcome, by other choices? */
 static bool is_known(const struct outcome *first, const struct outcome *outcome)
 {
     for (const struct outcome *other = first; other; other = other->next)
@@ -163,7 +155,7 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
     return false;
 }
 
-/* Everything but the clocks that a step has left behind, in few bits. */
+/* A hash of the result of a step, without the clocks. */
 static uint64_t digest(const struct stepper *stepper, size_t length)
 {
     const struct cv_self *me = &stepper->host.self;
@@ -181,17 +173,17 @@ static uint64_t digest(const struct stepper *stepper, size_t length)
 #define FAR_AWAY (1u << 30)
 
 /*
- * Does it matter to this step what time it is by Lamport's clock? A request may well ask; if nothing else does, clocks
- * are of no use once nobody will ask any more. Tried as it is, at a time far away, and without any time at all.
+ * Is the result of this step the same whatever Lamport's clock says? If that holds for all steps but requests, clocks
+ * are of no use after the last request. Tries the step as it is, at a time far away, and without any time.
  */
-static bool is_timeless(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
-                        uint32_t alive)
+static bool ignores_clock(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
+                          uint32_t alive)
 {
     struct model *model = stepper->model;
     const size_t length = intern_record(&model->node_states, node_state)->length;
     const uint32_t timed = type == CV_DECIDE_DELIVER ? argument : 0;
     const uint32_t timeless =
-        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), HUSHED) : 0;
+        type == CV_DECIDE_DELIVER ? model_add_message(model, model_message(model, argument), CLOCKS_STOPPED) : 0;
     uint64_t digests[3];
     for (uint32_t i = 0; i < 3; i++) {
         const struct cv_message *message =
@@ -199,54 +191,51 @@ static bool is_timeless(struct stepper *stepper, uint32_t node_state, enum cv_de
         memcpy(stepper->scratch, model_node_state(model, node_state), length);
         if (i)
             stepper->scratch->clock = i == 1 ? FAR_AWAY : 0;
-        stepper->host.leap = i == 1 ? FAR_AWAY : 0;
+        stepper->host.clock_ahead = i == 1 ? FAR_AWAY : 0;
         stepper->host.script_length = 0;
-        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | HUSHED : alive, type, argument, message);
+        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | CLOCKS_STOPPED : alive, type, argument, message);
         digests[i] = digest(stepper, length);
     }
     return digests[0] == digests[1] && digests[0] == digests[2];
 }
 
 /*
- * The next time, behind the given one, up to which the clock of a node may have run ahead of all it has heard of: that
- * of a request that is to come; but not as far as its own. 0 after the last, and where clocks do not run ahead.
+ * How far the clock of a node may be ahead of all times that it has heard of: up to the time of a request still to
+ * come, but not up to its own. Returns the next such time after the given one; 0 after the last.
  */
-static uint64_t next_leap(const struct setting *setting, const struct node_state *node_state,
-                          enum cv_decision_type type, uint64_t leap)
+static uint64_t next_clock_ahead(const struct setting *setting, const struct node_state *node_state,
+                                 enum cv_decision_type type, uint64_t clock_ahead)
 {
     if (!setting->ordered || setting->algorithm->clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
         return 0;
-    const uint64_t own = order_time(&setting->order, node_state->node, node_state->left);
-    const uint64_t next = (leap > node_state->clock ? leap : node_state->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
+    const uint64_t own = order_time(&setting->order, node_state->node, node_state->requests_left);
+    const uint64_t next =
+        (clock_ahead > node_state->clock ? clock_ahead : node_state->clock) / ORDER_STEP * ORDER_STEP + ORDER_STEP;
     return next <= setting->order.ranks * ORDER_STEP && (!own || next < own) ? next : 0;
 }
 
-/* Does somebody hear of it whose request has that time? If not, the clock may as well not have run so far. */
-static bool matters(const struct setting *setting, uint64_t leap, const struct outcome *outcome)
+/* Does the step send to a node whose request has that time? If not, the clock need not be ahead that far. */
+static bool is_clock_ahead_seen(const struct setting *setting, uint64_t clock_ahead, const struct outcome *outcome)
 {
     uint32_t receivers = 0;
     for (uint32_t i = 0; i < outcome->send_count; i++)
         receivers |= 1u << outcome->sends[i].to;
-    return !leap || receivers & setting->order.masks[leap / ORDER_STEP - 1];
+    return !clock_ahead || receivers & setting->order.masks[clock_ahead / ORDER_STEP - 1];
 }
 
-/* What the table promises is put to the test: see twin.h, symmetry.h, counting.h; and sample.h. */
-static void test_promises(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
-                          uint32_t alive, const struct outcome *outcome)
+static void test_promises(struct stepper *stepper, const struct computed_step *step)
 {
-    if (stepper->supposes || stepper->model->unlike)
+    if (stepper->hypothetical || stepper->model->promise_doubted)
         return;
-    if (stepper->model->twins)
-        twins_follow(stepper->model->twins, &stepper->host, node_state, type, argument, alive, outcome);
-    if (stepper->model->counting)
-        counting_follow(stepper->model->counting, &stepper->host, node_state, type, argument, alive, outcome);
-    if (stepper->symmetry && sample_takes(&stepper->model->steps, 0))
-        symmetry_follow(stepper->symmetry, &stepper->host, node_state, type, argument, alive, outcome);
+    for (struct promise_test *test = stepper->model->promise_tests; test; test = test->next)
+        test->follow(test, step);
+    if (stepper->thread_test)
+        stepper->thread_test->follow(stepper->thread_test, step);
 }
 
-/* All that a step may lead to, with the clock running ahead that far, before what else is known; false: no memory. */
-static bool work_out_all(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type, uint32_t argument,
-                         uint32_t alive, struct outcome **first)
+/* Adds all outcomes of a step, with the clock ahead as the host says, to the list. False if there is no memory. */
+static bool compute_outcomes(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
+                             uint32_t argument, uint32_t alive, struct outcome **first)
 {
     struct model *model = stepper->model;
     const struct node_state *before = model_node_state(model, node_state);
@@ -256,15 +245,14 @@ static bool work_out_all(struct stepper *stepper, uint32_t node_state, enum cv_d
         memcpy(stepper->scratch, before, intern_record(&model->node_states, node_state)->length);
         const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
         struct outcome *outcome = note_outcome(stepper, node_state, broken);
-        stepper->calls++;
         if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
             return false;
-        test_promises(stepper, node_state, type, argument, alive, outcome);
-        if (!matters(&model->setting, stepper->host.leap, outcome) || is_known(*first, outcome))
+        test_promises(stepper, &(struct computed_step){&stepper->host, node_state, type, argument, alive, outcome});
+        if (!is_clock_ahead_seen(&model->setting, stepper->host.clock_ahead, outcome) || is_known(*first, outcome))
             continue;
-        if (learns_now(&model->setting, alive) && !stepper->supposes && !(outcome->flags & OUTCOME_LATE))
+        if (setting_predicts(&model->setting, alive) && !stepper->hypothetical && !(outcome->flags & OUTCOME_OVERDUE))
             note_observed(model, node_state, type, argument, alive, outcome);
-        outcome->fast_path &= !*first || (*first)->fast_path; /* asked of the first alone */
+        outcome->fast_path &= !*first || (*first)->fast_path; /* the expander reads it from the first only */
         outcome->next = *first;
         *first = outcome;
     } while (host_next_script(&stepper->host));
@@ -284,36 +272,36 @@ static void try_other_times(struct stepper *stepper, uint32_t node_state, enum c
                                 .alive = alive,
                                 .message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL};
     if (model->setting.order.strict && equal_times_matter(&trial))
-        model->tied = true;
+        model->equal_times_differ = true;
     if (sample_takes(&model->times, model->before) && times_matter(&trial))
-        model->timely = true;
+        model->reads_clocks = true;
 }
 
-static const struct outcome *work_out(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
-                                      uint32_t argument, uint32_t alive)
+static const struct outcome *compute(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
+                                     uint32_t argument, uint32_t alive)
 {
     struct model *model = stepper->model;
     const struct node_state *before = model_node_state(model, node_state);
     struct outcome *first = NULL;
-    if ((model->setting.without_clocks || model->setting.ordered) &&
+    if ((model->setting.drops_clocks || model->setting.ordered) &&
         model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS && type != CV_DECIDE_REQUEST &&
-        type != CV_DECIDE_RECOVER && !is_timeless(stepper, node_state, type, argument, alive))
-        model->timely = true;
-    stepper->host.leap = 0;
+        type != CV_DECIDE_RECOVER && !ignores_clock(stepper, node_state, type, argument, alive))
+        model->reads_clocks = true;
+    stepper->host.clock_ahead = 0;
     if (model->setting.ordered)
         try_other_times(stepper, node_state, type, argument, alive);
     do
-        if (!work_out_all(stepper, node_state, type, argument, alive, &first))
+        if (!compute_outcomes(stepper, node_state, type, argument, alive, &first))
             return NULL;
-    while ((stepper->host.leap = next_leap(&model->setting, before, type, stepper->host.leap)));
+    while ((stepper->host.clock_ahead = next_clock_ahead(&model->setting, before, type, stepper->host.clock_ahead)));
     return first;
 }
 
-const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
-                                       uint32_t argument, uint32_t alive)
+const struct outcome *stepper_compute(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
+                                      uint32_t argument, uint32_t alive)
 {
     const struct step step = step_of(node_state, type, argument, alive);
-    const struct outcome *first = work_out(stepper, node_state, type, argument, alive);
+    const struct outcome *first = compute(stepper, node_state, type, argument, alive);
     if (first)
         first = (const struct outcome *)(uintptr_t)memo_add(&stepper->memos->of[MEMO_STEPS], step.one, step.other,
                                                             (uintptr_t)first);
@@ -322,9 +310,9 @@ const struct outcome *stepper_work_out(struct stepper *stepper, uint32_t node_st
     return first;
 }
 
-/* ---- channels and time ---- */
+/* ---- channels, fences and time ---- */
 
-uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t message)
+uint32_t stepper_compute_put(struct stepper *stepper, uint32_t contents, uint32_t message)
 {
     const uint32_t result = model_put(stepper->model, contents, message);
     if (!memo_add(&stepper->memos->of[MEMO_PUTS], contents, message, result))
@@ -332,15 +320,15 @@ uint32_t stepper_put_anew(struct stepper *stepper, uint32_t contents, uint32_t m
     return result;
 }
 
-uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t node_state)
+uint32_t stepper_take(struct stepper *stepper, uint32_t contents, uint32_t index)
 {
-    if (!node_state)
+    if (!index)
         return model_contents(stepper->model, contents)->rest;
-    const uint64_t known = memo_find(&stepper->memos->of[MEMO_TAKES], contents, node_state);
+    const uint64_t known = memo_find(&stepper->memos->of[MEMO_TAKES], contents, index);
     if (known)
         return (uint32_t)known;
-    const uint32_t result = model_take(stepper->model, contents, node_state);
-    if (!memo_add(&stepper->memos->of[MEMO_TAKES], contents, node_state, result))
+    const uint32_t result = model_take(stepper->model, contents, index);
+    if (!memo_add(&stepper->memos->of[MEMO_TAKES], contents, index, result))
         stepper->model->out_of_memory = true;
     return result;
 }
@@ -351,7 +339,7 @@ uint32_t stepper_raise(struct stepper *stepper, uint32_t budgets, uint64_t fence
     if (__builtin_expect(known != 0, 1))
         return (uint32_t)(known - 1);
     struct budgets raised = *model_budgets(stepper->model, budgets);
-    raised.highest = fence;
+    raised.highest_fence = fence;
     const uint32_t result = model_add_budgets(stepper->model, &raised);
     if (!memo_add(&stepper->memos->of[MEMO_RAISED], budgets, fence, (uint64_t)result + 1))
         stepper->model->out_of_memory = true;

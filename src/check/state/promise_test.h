@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A test of something that an algorithm's table promises and a reduction relies on. The room above registers its tests
+ * with the model; whoever computes a step passes it to all of them. A test that fails calls model_doubt_promise().
+ */
+#ifndef CONCLAVE_CHECK_STATE_PROMISE_TEST_H
+#define CONCLAVE_CHECK_STATE_PROMISE_TEST_H
+
+#include <stdint.h>
+
+struct host;
+struct computed_step;
+
+struct promise_test {
+    struct promise_test *next;
+    /* A node has begun, as its host shows; `node_state` is its number. NULL: the test does not need it. */
+    void (*begin)(struct promise_test *test, const struct host *host, uint32_t node_state);
+    /* A step was computed. Several threads may call it at once. */
+    void (*follow)(struct promise_test *test, const struct computed_step *step);
+    void (*free)(struct promise_test *test);
+};
+
+#endif
