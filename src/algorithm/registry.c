@@ -14,7 +14,7 @@
     X(cv_peterson)                                                                                                     \
     X(cv_multicast_election)                                                                                           \
     X(cv_multicast_lean)                                                                                               \
-    X(cv_connectionless)                                                                                               \
+    X(cv_wireless)                                                                                                     \
     X(cv_central)                                                                                                      \
     X(cv_central_deny)                                                                                                 \
     X(cv_token_ring)                                                                                                   \

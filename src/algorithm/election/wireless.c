@@ -393,7 +393,7 @@ static const struct cv_cost costs[] = {
     {0},
 };
 
-const struct cv_algorithm cv_connectionless = {
+const struct cv_algorithm cv_wireless = {
     .abi = CV_ABI,
     .problem = CV_ELECTION,
     .name = "wireless",
