@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* HTTP requests, in pieces of any size: one answer each, well formed, and nothing after it is listened to. */
 #include "fuzz/fuzz.h"
+#include "live/net/listen.h"
+#include "live/net/stream.h"
 
 /* The parser lies in here; what it needs of the rest of the node is played below. */
 #include "service/http.c" /* NOLINT(bugprone-suspicious-include) */

@@ -9,6 +9,7 @@
 
 #include "fuzz/input.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
 #include "tests/unit/fake_files.h"
 
 #define ME 2u

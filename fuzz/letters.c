@@ -10,6 +10,8 @@
 #include "core/scenario/scenario.h"
 #include "fuzz/input.h"
 #include "live/host/host.h"
+#include "live/host/host_names.h"
+#include "live/host/host_views.h"
 
 #define NODES 5u
 #define POOL 16u

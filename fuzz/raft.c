@@ -9,7 +9,9 @@
 
 #include "fuzz/input.h"
 #include "group/agreed_views.h"
+#include "group/raft/agreement_hear.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
 #include "tests/unit/fake_files.h"
 
 #define MEMBERS 3u

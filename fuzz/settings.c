@@ -3,6 +3,7 @@
 #include "live/settings/settings.h"
 #include "algorithm/registry.h"
 #include "fuzz/file.h"
+#include "live/settings/settings_file.h"
 
 static bool says(const uint8_t *data, size_t size, const char *word)
 {

@@ -6,6 +6,7 @@
  * usage: agreement [--stories N] [--seed S]
  */
 #include "agreement/world.h"
+#include "group/raft/agreement_requests.h"
 
 #include <stdio.h>
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "live/net/heap.h"
 #include "live/net/loop.h"
 
 #define LARGEST_REPLY ((size_t)256 << 20)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "group/agreed_views.h"
 
+#include "group/proposal.h"
+
 #define MOST_DOUBLINGS 6u
 #define STEADY_HOLD_OFFS 10u /* who has stayed for so many does not flap */
 

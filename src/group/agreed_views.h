@@ -25,24 +25,11 @@
 #define CONCLAVE_GROUP_AGREED_VIEWS_H
 
 #include "group/lease.h"
-#include "group/seating.h"
+#include "group/proposal.h"
 #include "group/static_views.h"
 
 struct cv_buffer;
 struct cv_cursor;
-
-/* What is agreed on. */
-struct cv_proposal {
-    cv_set members;
-    cv_node coordinator;
-    cv_node proposer;
-    bool pinned; /* the coordinator was asked for by a person, and stays */
-    struct cv_seating seating;
-};
-
-void cv_proposal_write(const struct cv_proposal *proposal, struct cv_buffer *bytes);
-/* False if it is none. Something may follow it. */
-bool cv_proposal_read(struct cv_cursor *bytes, struct cv_proposal *proposal);
 
 struct cv_agreed_views_calls {
     /* False: it cannot be proposed now. Otherwise cv_agreed_views_agreed() or cv_agreed_views_refused() answers. */

@@ -3,9 +3,15 @@
 
 #include <stdlib.h>
 
+#include "group/proposal.h"
+#include "live/consensus_terms.h"
+#include "live/consensus_time.h"
+#include "live/founding.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
+#include "live/views.h"
 
 /* ---- the lease ---- */
 

@@ -9,24 +9,12 @@
 #include "group/agreed_views.h"
 #include "live/consensus_protocol.h"
 #include "live/net/loop.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
 
 struct cv_member;
 struct cv_settings;
 struct cv_frame;
-
-struct cv_addresses {
-    char peers[CV_ADDRESS_BYTES], clients[CV_ADDRESS_BYTES]; /* empty: not known */
-};
-
-/* A change of who belongs to the group, that this node has been asked for. */
-struct cv_petition {
-    struct cv_change change;
-    struct cv_addresses addresses; /* of who joins */
-    bool replaces;                 /* JOIN: whoever has that id, with this directory, leaves first */
-    uint32_t directory;
-    uint64_t until_us;
-};
 
 struct cv_consensus {
     struct cv_member *member;
@@ -97,12 +85,6 @@ void cv_consensus_leave(struct cv_consensus *consensus);
 /* A peer has done so. */
 void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node);
 
-/* ---- raft_time.c ---- */
-
-void cv_consensus_begin_time(struct cv_consensus *consensus);
-/* Looks at all that depends on the clock; also with every heartbeat. */
-void cv_consensus_pass_time(struct cv_consensus *consensus);
-
 /* ---- the lease ---- */
 
 /* Does it last at this very moment? */
@@ -126,78 +108,7 @@ void cv_consensus_began(struct cv_consensus *consensus);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
 bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to);
 
-/* ---- founding.c ---- */
-
-/* A number for a directory that is new. */
-uint32_t cv_founding_draw(void);
-/* What the directory says of the group. */
-struct cv_identity;
-int cv_founding_open(struct cv_consensus *consensus, const struct cv_identity *identity,
-                     struct cv_complaint *complaint);
-/* Founds a group, if it is time to. */
-void cv_founding_consider(struct cv_consensus *consensus);
-void cv_founding_greeted(struct cv_consensus *consensus, cv_node node);
-/* That member speaks with this node, knowing who it is. */
-void cv_founding_accepted(struct cv_consensus *consensus, cv_node node);
-/* That member does not, since this node's directory is empty. */
-void cv_founding_refused(struct cv_consensus *consensus, cv_id by);
-/* Somebody tells who belongs to the group. */
-void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *frame);
-void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame);
-
-/* ---- roster.c ---- */
-
-struct cv_buffer;
-struct cv_cursor;
-/* What every member of a group that is being founded can tell from its configuration. */
-uint64_t cv_roster_fingerprint(const struct cv_roster *roster);
-/* Somebody whom the configuration lists is asked for. */
-struct cv_member_setting;
-void cv_roster_invite(struct cv_consensus *consensus, const struct cv_member_setting *setting);
-void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
-void cv_roster_write_addresses(const struct cv_consensus *consensus, const struct cv_seating *seating,
-                               struct cv_buffer *bytes);
-/* Are these addresses of members, all of them whole? */
-bool cv_roster_addresses_fit(struct cv_cursor bytes);
-/*
- * The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
- */
-bool cv_roster_follow(struct cv_consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
-                      struct cv_cursor *rest);
-/* The roster as the last entry on disk has it. */
-void cv_roster_recall(struct cv_consensus *consensus);
-/* Does it know its place? Only the log can tell, if there is one already. */
-bool cv_roster_is_seated(const struct cv_consensus *consensus);
-/* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
-bool cv_roster_believes(const struct cv_consensus *consensus, uint64_t generation, bool was_known);
-/* Asks for a change, until it has come true; a patient petition for ever. False if there are too many. */
-bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition *petition, bool patient);
-/* A new member is to take the place of that one, of which the directory is lost. */
-bool cv_roster_replace(struct cv_consensus *consensus, cv_node node);
-/* This node leads the log, and somebody wants that. */
-void cv_roster_grant(struct cv_consensus *consensus, const struct cv_petition *petition);
-void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame);
-/* An entry is agreed: some of what was asked for may have come true. */
-void cv_roster_notice(struct cv_consensus *consensus);
-/* Time has passed. */
-void cv_roster_pursue(struct cv_consensus *consensus);
-/* May the one follow on the other, while this node runs? */
-int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settings *before,
-                    const struct cv_settings *after, struct cv_complaint *complaint);
-/* The difference between these configurations is petitioned for. */
-void cv_roster_reconfigure(struct cv_consensus *consensus, const struct cv_settings *before,
-                           const struct cv_settings *after);
-/* Keeps the configuration's members on disk, to compare with those after a restart. */
-void cv_roster_remember(struct cv_consensus *consensus);
-void cv_roster_compare(struct cv_consensus *consensus);
-
-/* ---- raft_terms.c ---- */
-
-/* A view begins: this node goes by the terms of its entry. */
-void cv_consensus_adopt_terms(struct cv_consensus *consensus);
-/* The same at the start, with the last entry on disk. */
-void cv_consensus_recall_terms(struct cv_consensus *consensus, const struct cv_seating *seating);
-/* ---- consensus.c ---- */
+/* ---- names ---- */
 
 /* The number by which a protocol knows a member, never 0; and the member of that number, or CV_NOBODY. */
 uint64_t cv_consensus_seat(const struct cv_consensus *consensus, cv_node node);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The terms of the group, as a member goes by them: its file's until there is an entry, and then the entry's. */
+#include "live/consensus_terms.h"
+
+#include "live/consensus.h"
+#include "live/host/host_names.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * What time does to a member. While something is under way, a view or a lease that is missing, the member looks every
- * few milliseconds. While nothing is, it looks with every heartbeat, so that it wakes up once for both, and when the
- * log's election would be due.
- */
+#include "live/consensus_time.h"
+
+#include "live/consensus.h"
+#include "live/founding.h"
 #include "live/member.h"
+#include "live/roster.h"
 
 /* Is everybody there who should be, and nothing to be decided? Then the protocol has to be called at `due_us`. */
 static bool is_settled(const struct cv_consensus *consensus, uint64_t *due_us)

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Between frames and messages: what goes out, and what may reach an algorithm. */
+#include "live/dispatch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/consensus.h"
+#include "live/host/host_names.h"
+#include "live/host/host_views.h"
 #include "live/member.h"
+#include "live/views.h"
 
 #define EARLY_BYTES ((size_t)64 << 20)
 

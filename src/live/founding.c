@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
-/*
- * How a node comes to belong to a group, if its directory belongs to none.
- *
- *     all that [members] lists are there, and all are empty:   the one with the lowest id founds the group
- *     some are missing, and `found = yes` is set at a node:    a majority founds it; the others are asked to join
- *     somebody there belongs to a group:                       it knows whether this node may: a member that was
- *                                                              never there before joins; another waits for
- *                                                              `conclave replace`
- *
- * Whoever founds the group draws its number and begins its log; the others hear of it (FOUND), and get the log from
- * Raft. No two groups can come of that: each node belongs to the first it hears of, and a group needs a majority.
- */
+#include "live/founding.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "group/identity.h"
+#include "group/proposal.h"
 #include "group/raft/agreement.h"
+#include "live/consensus.h"
 #include "live/member.h"
+#include "live/net/objection.h"
 #include "live/process/event_log.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
 
 static uint64_t draw(void)

@@ -7,6 +7,7 @@
  * fresh state, so that no ballot of an older one counts.
  */
 #include "live/member.h"
+#include "live/consensus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "live/consensus_time.h"
+#include "live/dispatch.h"
+#include "live/founding.h"
+#include "live/host/host_names.h"
+#include "live/host/host_views.h"
 #include "live/net/connection.h"
+#include "live/net/objection.h"
 #include "live/process/event_log.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
+#include "live/views.h"
 
 #define TICK_US 1000u
 #define DISMISSED_US 10000000u

@@ -7,7 +7,6 @@
 #define CONCLAVE_LIVE_MEMBER_H
 
 #include "group/static_views.h"
-#include "live/consensus.h"
 #include "live/host/host.h"
 #include "live/member_group.h"
 #include "live/net/loop.h"
@@ -15,6 +14,7 @@
 #include "live/net/security.h"
 #include "live/process/event_log.h"
 #include "live/ttl_ceiling.h"
+#include "live/view_promises.h"
 
 struct cv_settings;
 
@@ -54,29 +54,6 @@ struct cv_recorder {
     void (*grant)(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
                   enum cv_grant_event event, uint64_t ttl_ms);
     void *context;
-};
-
-/* A frame of a view that has not begun here yet. */
-struct cv_early {
-    struct cv_early *next;
-    cv_node from;
-    size_t size;
-    unsigned char bytes[];
-};
-
-/*
- * What the members of a view that is prepared remember of promises (view_promises.c). A promise is known to a majority
- * of the voters. As long as less than that have forgotten what they knew, or are gone, everyone that counts is reported
- * by somebody. Otherwise there is a time of grace: as long as the longest promise that any disk knows of, names are
- * given only to those who claim what they were promised.
- */
-struct cv_recollection {
-    uint64_t epoch[CV_MAX_MEMBERS]; /* the last view that each was in; 0: it has just started */
-    cv_set heard;
-    uint64_t ceiling_ms; /* the highest of their disks' */
-    uint64_t grace_ms;   /* that are left, or begin with the view */
-    bool prepares, settled;
-    uint64_t entry, prior; /* the epochs of the last entry, and of the one before, that this node knows */
 };
 
 struct cv_member {
@@ -127,9 +104,6 @@ void cv_member_close(struct cv_member *member);
 /* It cannot go on: one line, and the loop ends. */
 void cv_member_fail(struct cv_member *member, enum cv_log_event event, const char *why);
 
-/* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
-cv_set cv_member_notify(struct cv_member *member, cv_node to, const struct cv_notice *notice);
-
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
                                           uint64_t fence, uint64_t session, bool shared, enum cv_grant_event event,
                                           uint64_t ttl_ms)
@@ -148,57 +122,7 @@ void cv_member_trust(struct cv_member *member, cv_set nodes);
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
 cv_node cv_member_leader(const struct cv_member *member);
 
-/* ---- mail.c ---- */
-
-uint64_t cv_dispatch_send(void *context, const struct cv_parcel *parcel);
-/*
- * Something for that member was lost, which breaks what a view promises: channels that lose nothing. By its heartbeats
- * this node is in no view from now on, and the leader makes another.
- */
-void cv_dispatch_lost(struct cv_member *member, cv_node to);
-void cv_dispatch_opened(void *context, struct cv_instance *instance);
-void cv_dispatch_frame(void *context, cv_node from, const struct cv_frame *frame);
-/* A letter of the group's election, of this term. */
-void cv_dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
-/* It has come too early. */
-void cv_dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
-/* What came early may have its time now. */
-void cv_dispatch_catch_up(struct cv_member *member);
-/* Others stand at these places now. */
-void cv_dispatch_forget(struct cv_member *member, cv_set nodes);
-void cv_dispatch_free(struct cv_member *member);
-
-/* ---- views.c ---- */
-
-extern const struct cv_static_views_calls cv_views_calls;
-extern const struct cv_agreed_views_calls cv_views_assembly_calls; /* but for `propose` */
-void cv_views_crowded(void *context);
-void cv_views_free_ended(struct cv_chore *chore);
-/* Asks whoever makes them for a new view. */
-void cv_views_renew(struct cv_member *member);
-void cv_views_try_again(struct cv_alarm *alarm);
-void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
-/* Asks the log's leader for something. */
-void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);
-
-/* ---- view_promises.c ---- */
-
-/* A view is over; does this node prepare the next? */
-void cv_recollection_begin(struct cv_member *member, bool prepares);
-/* A member remembers what happened since that view; its disk's ceiling, and what is left of a grace. */
-void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
-                          uint64_t grace_ms);
-/* A member knows of this promise. */
-void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
-                         const struct cv_promise *promise);
-/* All have reported: which promises live on, who keeps each, and is there a grace? */
-void cv_recollection_settle(struct cv_member *member);
-/* The view begins with what was told. */
-void cv_recollection_end(struct cv_member *member, const struct cv_view *view);
-/* What is left of the grace. */
-uint64_t cv_recollection_grace_ms(const struct cv_member *member);
-
-/* ---- member.c ---- */
+/* ---- for the other files of the member ---- */
 
 /* This node takes no part in the group, and ends; that line says why. The first one counts. */
 void cv_member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "live/member_group.h"
 
+#include "live/consensus.h"
 #include "live/member.h"
+#include "live/roster.h"
+#include "live/view_promises.h"
 
 /* ---- how it stands ---- */
 

@@ -5,9 +5,16 @@
 #include <string.h>
 
 #include "group/bytes.h"
+#include "group/proposal.h"
 #include "group/raft/agreement.h"
+#include "group/raft/agreement_hear.h"
+#include "group/raft/agreement_requests.h"
+#include "live/consensus.h"
+#include "live/founding.h"
 #include "live/member.h"
+#include "live/net/objection.h"
 #include "live/process/event_log.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
 
 #define MOST_UNSTORED 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * Who belongs to the group: first as the configuration has it, then as the log does. What a person or a changed
- * configuration asks for is a petition; it is put to whoever leads the log until it has come true.
- *
- * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
- * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
- */
+#include "live/roster.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,10 +10,14 @@
 #include <xxhash.h>
 
 #include "group/bytes.h"
+#include "group/proposal.h"
 #include "group/raft/agreement.h"
+#include "live/consensus.h"
+#include "live/consensus_terms.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
+#include "live/settings/settings_file.h"
 
 #define PETITION_US 10000000u /* of a person; a configuration does not give up */
 #define RETRY_US 200000u
@@ -276,7 +275,7 @@ static bool seat_is_warm(const struct cv_consensus *consensus, const struct cv_c
 }
 
 /* Whoever leads the log cannot leave before another does. */
-void cv_roster_grant(struct cv_consensus *consensus, const struct cv_petition *petition)
+static void grant(struct cv_consensus *consensus, const struct cv_petition *petition)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     if (seat_is_warm(consensus, &petition->change))
@@ -326,7 +325,7 @@ static void put_forward(struct cv_consensus *consensus, const struct cv_petition
     const cv_node leader = cv_consensus_node(consensus, consensus->leader);
     char text[2 * CV_ADDRESS_BYTES];
     if (leader == member->roster.me) {
-        cv_roster_grant(consensus, petition);
+        grant(consensus, petition);
         return;
     }
     if (leader == CV_NOBODY)
@@ -360,7 +359,7 @@ void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame
     snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
     if (consensus->is_open && consensus->protocol->reconfigures && consensus->agreed_views.leads &&
         frame->round == consensus->member->roster.generation)
-        cv_roster_grant(consensus, &petition);
+        grant(consensus, &petition);
 }
 
 void cv_roster_notice(struct cv_consensus *consensus)

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "group/disk_paxos/disk_paxos.h"
+#include "group/disk_paxos/disk_paxos_block.h"
 #include "group/disk_paxos/disk_paxos_file.h"
+#include "group/proposal.h"
+#include "live/consensus.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"

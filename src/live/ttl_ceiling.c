@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/parse.h"
+#include "live/consensus.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Which promises outlive a view, and who keeps them in the next: struct cv_recollection. */
+#include "live/view_promises.h"
+
+#include "live/consensus.h"
 #include "live/member.h"
 
 static cv_set next_members(const struct cv_member *member)

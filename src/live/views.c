@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-/*
- * What static_views.c or agreed_views.c decides is done here: the view ends, holders are reported and told of, the next
- * view begins.
- */
+#include "live/views.h"
+
 #include <time.h>
 
+#include "live/consensus.h"
+#include "live/dispatch.h"
+#include "live/founding.h"
+#include "live/host/host_names.h"
+#include "live/host/host_views.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
+#include "live/roster.h"
+#include "live/view_promises.h"
 
 #define FREED_EACH_TURN 256u
 #define RENEW_US 200000u /* until another view is asked for, after one that could not begin */

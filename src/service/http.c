@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/net/listen.h"
+#include "live/net/stream.h"
 #include "live/net/tls_stream.h"
+#include "live/settings/settings_operations.h"
 #include "service/numbers.h"
 
 #define REQUEST_BYTES 8192u

@@ -7,6 +7,7 @@
 #ifndef CONCLAVE_SERVICE_HTTP_H
 #define CONCLAVE_SERVICE_HTTP_H
 
+#include "live/net/listen.h"
 #include "service/service.h"
 
 struct cv_http {

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "core/printable.h"
+#include "live/net/objection.h"
+#include "live/net/path.h"
 #include "live/process/event_log.h"
+#include "live/settings/settings_limits.h"
 #include "service/numbers.h"
 #include "service/service.h"
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "core/glob.h"
+#include "live/net/stream.h"
 #include "service/service.h"
 
 #define PART_BYTES ((size_t)64 << 10)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "live/host/host_names.h"
+#include "live/views.h"
 #include "service/service.h"
 
 #define GRANTS_EACH_TIME 64u /* readers may wait by the thousand, and are all let in together */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "live/net/listen.h"
+#include "live/roster.h"
 #include "live/settings/settings.h"
 #include "service/service.h"
 

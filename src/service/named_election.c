@@ -5,6 +5,7 @@
  * shall lead next; being inside says who does, so that even while nodes disagree there is one. Who gets in and is not
  * the elected one any more leaves at once.
  */
+#include "live/host/host_names.h"
 #include "service/service.h"
 
 /* The lowest priority is 1: 0 has who does not stand. */

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 
+#include "live/dispatch.h"
 #include "service/service.h"
 
 /* ---- numbers that a notice can carry ---- */

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "live/net/stream.h"
 #include "service/service.h"
 
 #define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */

@@ -5,6 +5,7 @@
  * quick. So an operator gets in when all places are taken, above all by a Unix socket, and everybody else is told why
  * it does not.
  */
+#include "live/net/stream.h"
 #include "live/process/event_log.h"
 #include "service/service.h"
 

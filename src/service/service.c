@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 
+#include "live/net/listen.h"
+#include "live/net/stream.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
+#include "live/settings/settings_security.h"
 
 /* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
 static void serve_again(struct cv_lock *lock)

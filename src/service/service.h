@@ -4,6 +4,8 @@
 #define CONCLAVE_SERVICE_SERVICE_H
 
 #include "live/member.h"
+#include "live/net/listen.h"
+#include "live/net/stream.h"
 #include "resp/resp.h"
 #include "service/lock.h"
 #include "service/tally.h"

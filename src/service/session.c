@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "live/net/listen.h"
+#include "live/net/stream.h"
 #include "live/net/tls_stream.h"
 #include "live/process/event_log.h"
+#include "live/settings/settings_security.h"
 #include "service/service.h"
 
 #define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a place that is kept, its half command */

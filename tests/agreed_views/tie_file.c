@@ -2,6 +2,8 @@
 /* Two nodes and their file, which is slow, out of reach, or written to by somebody who has died since. */
 #include <string.h>
 
+#include "group/disk_paxos/disk_paxos_block.h"
+#include "group/proposal.h"
 #include "world.h"
 
 #define RENEW_US 50000u

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "world.h"
+#include "group/proposal.h"
 
 #include <string.h>
 

@@ -10,7 +10,10 @@
 #define CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 
 #include "core/random.h"
+#include "group/agreed_views.h"
 #include "group/disk_paxos/disk_paxos.h"
+#include "group/disk_paxos/disk_paxos_block.h"
+#include "group/proposal.h"
 
 #define MOST_NODES 7u
 #define MOST_ENTRIES 512u

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agreement/world.h"
+#include "group/raft/agreement_hear.h"
+#include "group/raft/agreement_requests.h"
 
 #include <raft.h>
 #include <stdarg.h>

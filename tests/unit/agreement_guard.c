@@ -8,7 +8,9 @@
 #include <raft.h>
 
 #include "fake_files.h"
+#include "group/raft/agreement_hear.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
 
 #define ME 2u
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "group/disk_paxos/disk_paxos_block.h"
 #include "group/disk_paxos/disk_paxos_file.h"
 
 static const struct cv_roster roster = {.count = 2, .ids = {7, 9}};

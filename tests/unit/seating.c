@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Who belongs to a group, and how a leader changes that, by example; tests/agreed_views.c tells long stories of it. */
 #include "group/seating.h"
+#include "group/proposal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "live/net/heap.h"
 #include "live/net/loop.h"
 #include "secure/acl.h"
 #include "secure/key.h"

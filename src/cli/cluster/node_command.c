@@ -9,9 +9,12 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/record.h"
+#include "live/net/path.h"
 #include "live/net/pulse.h"
 #include "live/process/supervisor.h"
 #include "live/settings/settings.h"
+#include "live/settings/settings_file.h"
+#include "live/settings/settings_operations.h"
 #include "service/http.h"
 #include "service/numbers.h"
 

@@ -19,6 +19,7 @@
 #include "client/client_session.h"
 #include "client/line.h"
 #include "core/parse.h"
+#include "live/net/heap.h"
 #include "live/net/loop.h"
 #include "secure/key.h"
 

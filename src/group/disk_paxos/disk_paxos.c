@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "group/disk_paxos/disk_paxos.h"
 
+#include "group/disk_paxos/disk_paxos_block.h"
+#include "group/proposal.h"
+
 static bool same_proposal(const struct cv_proposal *one, const struct cv_proposal *other)
 {
     return cv_disk_paxos_pack(one) == cv_disk_paxos_pack(other);

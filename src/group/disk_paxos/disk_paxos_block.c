@@ -5,11 +5,14 @@
  *     mark 8, version 4, id 4, the other's id 4, lease in milliseconds 4, epoch 8, promised 8, accepted 8,
  *     entry 4, value 4, drift in parts per million 4, longest time to live in seconds 4, a sum of all that 8
  */
+#include "group/disk_paxos/disk_paxos_block.h"
+
 #include <string.h>
 #include <xxhash.h>
 
 #include "group/bytes.h"
 #include "group/disk_paxos/disk_paxos.h"
+#include "group/proposal.h"
 
 #define MARK 0x6569742e636e6f63ull /* "conc.tie" */
 #define VERSION 3u

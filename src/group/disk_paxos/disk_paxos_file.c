@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "group/disk_paxos/disk_paxos_block.h"
+
 enum state { RESTING, WANTED, DONE };
 
 struct cv_disk_paxos_file {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "group/raft/agreement_guard.h"
+#include "group/raft/agreement_io.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
+#include "group/raft/agreement_state.h"
+#include "group/raft/raft_heap.h"
 
 #include <stdio.h>
 

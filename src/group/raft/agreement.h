@@ -31,25 +31,14 @@
 #include "core/error.h"
 
 struct cv_agreement;
-struct cv_disk_times;
 struct cv_files;
 struct cv_founder;
 struct cv_identity;
+struct cv_seat;
 
 #define CV_AGREEMENT_ENTRY_BYTES 1792u /* at most */
 #define CV_AGREEMENT_ELECTION_MS 150u  /* unless told otherwise */
 #define CV_AGREEMENT_HEARTBEAT_MS 30u
-
-enum cv_seat_role {
-    CV_SEAT_STANDBY, /* gets all entries, has no vote */
-    CV_SEAT_VOTER,
-    CV_SEAT_SPARE /* is known, and gets nothing */
-};
-
-struct cv_seat {
-    uint64_t id; /* not 0 */
-    enum cv_seat_role role;
-};
 
 struct cv_agreement_options {
     uint64_t id;
@@ -92,8 +81,6 @@ int cv_agreement_open(struct cv_agreement **agreement, const struct cv_agreement
 /* Waits for the disk. */
 void cv_agreement_close(struct cv_agreement *agreement);
 
-/* A message of that member, of whom it is certain. CV_EINPUT if it is none; the member is not to be trusted then. */
-int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
 /* Time has passed. To be called some four times per heartbeat while something is under way. */
 void cv_agreement_tick(struct cv_agreement *agreement);
 /*
@@ -118,37 +105,5 @@ int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const str
 void cv_agreement_belong(struct cv_agreement *agreement, uint64_t group);
 /* The entry of that index is agreed: a leader that wants to take it back is none, and this member fails then. */
 void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index);
-
-/* Requests. 0 and a number that `decided` repeats, CV_ENOTLEADER, CV_EBUSY, CV_EINPUT, CV_ENOMEM or CV_EFILE. */
-int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size_t length, uint64_t *number);
-/* Done when everything proposed before is. */
-int cv_agreement_barrier(struct cv_agreement *agreement, uint64_t *number);
-/* A new member is a spare to begin with. One change at a time. */
-int cv_agreement_add(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
-int cv_agreement_assign(struct cv_agreement *agreement, uint64_t id, enum cv_seat_role role, uint64_t *number);
-/* The member itself is not told. */
-int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
-/* Lets another lead, whoever is fit if `to` is 0. */
-int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t *number);
-
-/*
- * A time at which a majority of voters knew that this member leads, or 0 if it does not. As long as clocks run alike,
- * nobody else can lead before election_ms have passed since.
- */
-uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement);
-
-struct cv_agreement_status {
-    uint64_t leader, term; /* as told last */
-    bool leads;
-    uint64_t committed, applied, stored; /* indexes */
-};
-/* All zero if there is no log (NULL). */
-struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
-/* What its disk has done so far; group/raft/disk.h. */
-void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
-/* The last entry in this member's memory, agreed or not, or NULL: a hint for whom to talk to after a restart. */
-const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length);
-/* The present members, at most `limit` of them. Returns how many there are. */
-size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);
 
 #endif

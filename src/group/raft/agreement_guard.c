@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * What libraft is not told. It believes every message, and a member may be broken or hostile. What no member that keeps
- * to Raft can have sent is refused, and its sender is not to be trusted. What only comes at a bad moment is left out:
- * Raft's messages may be lost, and the next one says it again.
- */
+#include "group/raft/agreement_guard.h"
+
 #include "group/raft/agreement_parts.h"
 
 #define MOST_ELECTIONS ((uint64_t)1 << 32) /* that a member can have missed */

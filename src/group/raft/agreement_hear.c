@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* What others say, and how libraft had better be told of it. */
+#include "group/raft/agreement_hear.h"
+
 #include <stdio.h>
 
+#include "group/raft/agreement_guard.h"
+#include "group/raft/agreement_io.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
 
 struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-/*
- * libraft's way to the world: a disk that is asked and answers later, and letters that wait until what they rely on is
- * on that disk.
- */
+#include "group/raft/agreement_io.h"
+
 #include <assert.h>
 #include <stdio.h>
 
+#include "group/raft/agreement_guard.h"
+#include "group/raft/agreement_hear.h"
 #include "group/raft/agreement_parts.h"
+#include "group/raft/agreement_requests.h"
 
 static struct cv_agreement *agreement_of(struct raft_io *io)
 {

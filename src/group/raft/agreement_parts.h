@@ -139,59 +139,13 @@ struct cv_agreement {
 
 /* Ends it all, with that line. */
 void cv_agreement_fail(struct cv_agreement *agreement, const char *why);
-/* raft_heap.c: what libraft allocates is there, or the process ends. */
-void cv_raft_heap_begin(void);
 /* Something to tell; false if there is no memory. */
 bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
 void cv_agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);
-/* The member of that id, a new one if there is room; NULL otherwise. */
-struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);
 /* Does all that the last call has brought about. */
 void cv_agreement_finish(struct cv_agreement *agreement);
 
-/* A time at which a majority of voters knew that this member leads, also if it is not fit to yet; or 0. */
-uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement);
-/* Goes on with a transfer. */
-void cv_agreement_yield(struct cv_agreement *agreement);
 /* Starts libraft again, from the mirror, as after a crash. */
 void cv_agreement_begin_anew(struct cv_agreement *agreement);
-
-/* ---- agreement_guard.c: what libraft is not told ---- */
-
-enum agreement_guard {
-    GUARD_WELCOME,
-    GUARD_UNWELCOME, /* it comes at a bad moment */
-    GUARD_FORGED     /* nobody who keeps to Raft sends that */
-};
-
-enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t from,
-                                        const struct envelope *envelope, const struct raft_message *message);
-/* Can that be an entry; can that be the state in a snapshot up to that index? */
-bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length);
-bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes,
-                             size_t length);
-
-/* ---- agreement_io.c: what libraft asks of the world ---- */
-
-void cv_agreement_io_init(struct cv_agreement *agreement);
-/* A log that begins with these members. */
-int cv_agreement_io_begin(struct cv_agreement *agreement);
-/* A new term, in which this member votes for itself. */
-void cv_agreement_io_stand(struct cv_agreement *agreement);
-/* What the directory is from now on. */
-void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
-/* The entry of that index and all behind it are gone. */
-void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
-/* Can the snapshot be one, if there is any? */
-bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement);
-void cv_agreement_io_settle(struct cv_agreement *agreement);
-/* Tells libraft what has become of its requests. True if there was anything to tell. */
-bool cv_agreement_io_answer(struct cv_agreement *agreement);
-/* Sends what may be sent. */
-void cv_agreement_io_release(struct cv_agreement *agreement);
-
-/* ---- agreement_state.c: what is agreed ---- */
-
-void cv_agreement_state_init(struct cv_agreement *agreement);
 
 #endif

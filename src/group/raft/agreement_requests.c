@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What the owner may ask of a leader, and what it may ask about. */
+#include "group/raft/agreement_requests.h"
+
 #include <stdio.h>
 
 #include "group/raft/agreement_parts.h"
@@ -45,11 +46,6 @@ static void applied(struct raft_apply *apply, int status, void *result)
 {
     (void)result;
     finish_request(apply->data, status);
-}
-
-static void passed(struct raft_barrier *barrier, int status)
-{
-    finish_request(barrier->data, status);
 }
 
 static int begin_request(struct cv_agreement *agreement, struct request **request)
@@ -99,16 +95,6 @@ int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size
     if (refused != 0)
         raft_free(entry.base);
     return end_request(agreement, request, refused, number);
-}
-
-int cv_agreement_barrier(struct cv_agreement *agreement, uint64_t *number)
-{
-    struct request *request;
-    const int error = begin_request(agreement, &request);
-    if (error != 0)
-        return error;
-    request->barrier.data = request;
-    return end_request(agreement, request, raft_barrier(&agreement->raft, &request->barrier, passed), number);
 }
 
 /* ---- members ---- */

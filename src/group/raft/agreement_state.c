@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The state machine that libraft feeds: it remembers the last entry and its index. A snapshot is these two. */
+#include "group/raft/agreement_state.h"
+
 #include "group/raft/agreement_parts.h"
 
 /* What was told once is told again when libraft begins anew. */

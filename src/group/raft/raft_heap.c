@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * libraft is told of a failed allocation, but not all that it was about to do is done again later: a log that leads
- * nobody would be left. So the process ends instead, in order, as if it had crashed; what is on its disk is whole.
- */
+#include "group/raft/raft_heap.h"
+
 #include <stdlib.h>
 
 #include "group/raft/agreement_parts.h"

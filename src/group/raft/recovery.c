@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "group/agreed_views.h"
+#include "group/proposal.h"
 #include "group/raft/agreement_parts.h"
 #include "group/raft/files.h"
 

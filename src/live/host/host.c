@@ -238,6 +238,8 @@ static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
 
 /* ---- the handlers ---- */
 
+static void settle(struct cv_algorithm_host *host);
+
 /*
  * An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
  */
@@ -259,7 +261,7 @@ void cv_host_request(struct cv_algorithm_host *host, struct cv_instance *instanc
     cv_host_start(host, instance);
     if (instance->resting)
         cv_host_wake(&instance->rest.alarm);
-    cv_host_settle(host);
+    settle(host);
 }
 
 void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instance)
@@ -267,7 +269,7 @@ void cv_host_release(struct cv_algorithm_host *host, struct cv_instance *instanc
     instance->flags &= ~(uint32_t)CV_INSIDE;
     instance->policy->algorithm->release(begin(host, instance, &(struct cv_event){.type = CV_EVENT_LEAVE}));
     finish(host, instance);
-    cv_host_settle(host);
+    settle(host);
 }
 
 void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, bool recovers)
@@ -276,7 +278,7 @@ void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, 
     void (*handler)(struct cv_self *) = recovers && algorithm->recover ? algorithm->recover : algorithm->start;
     handler(begin(host, instance, &(struct cv_event){.type = CV_EVENT_START}));
     finish(host, instance);
-    cv_host_settle(host);
+    settle(host);
 }
 
 void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, cv_node node, bool gone)
@@ -292,7 +294,7 @@ void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, 
         return;
     handler(begin(host, instance, NULL), node);
     finish(host, instance);
-    cv_host_settle(host);
+    settle(host);
 }
 
 void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance)
@@ -305,7 +307,7 @@ void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance)
     begin_step(host);
     instance->policy->algorithm->start(begin(host, instance, NULL));
     finish(host, instance);
-    cv_host_settle(host);
+    settle(host);
 }
 
 void cv_host_timeout(struct cv_alarm *alarm)
@@ -317,7 +319,7 @@ void cv_host_timeout(struct cv_alarm *alarm)
     struct cv_event event = {.type = CV_EVENT_TIMEOUT, .detail = which, .text = algorithm->timers[which]};
     algorithm->timeout(begin(instance->host, instance, &event), which);
     finish(instance->host, instance);
-    cv_host_settle(instance->host);
+    settle(instance->host);
 }
 
 /* ---- what may reach a handler ---- */
@@ -412,7 +414,7 @@ void cv_host_wake(struct cv_alarm *alarm)
     const struct cv_timer *timer = cv_alarm_owner(alarm, struct cv_timer, alarm);
     struct cv_instance *instance = timer->instance;
     end_rest(instance->host, instance);
-    cv_host_settle(instance->host);
+    settle(instance->host);
 }
 
 /* False if there is no memory to remember it by: then it goes on at once. */
@@ -456,11 +458,11 @@ enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv
         return validity;
     host->counts[parcel->instance->policy - host->policies].received[parcel->message->kind]++;
     handle(host, parcel);
-    cv_host_settle(host);
+    settle(host);
     return CV_VALID;
 }
 
-void cv_host_settle(struct cv_algorithm_host *host)
+static void settle(struct cv_algorithm_host *host)
 {
     if (host->settling)
         return;

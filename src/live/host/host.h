@@ -162,28 +162,6 @@ struct cv_algorithm_host {
     bool frozen; /* between two views */
 };
 
-/*
- * Everything but the zeroed host's `calls`, `alarms`, `roster`, `policies`, `tick_us` and `most`, which are set before.
- */
-int cv_host_init(struct cv_algorithm_host *host, uint64_t bound_ticks, uint64_t seed);
-/* Another bound of a message's time counts from now on. */
-void cv_host_bound(struct cv_algorithm_host *host, uint64_t bound_ticks);
-void cv_host_free(struct cv_algorithm_host *host);
-/* The roster has changed. Everything begins anew then: sections with the next view, elections with the next term. */
-void cv_host_resize(struct cv_algorithm_host *host);
-
-/* ---- names ---- */
-
-struct cv_instance *cv_host_find(const struct cv_algorithm_host *host, enum cv_subject subject, struct cv_text name);
-/* Finds it, or begins it; NULL if there are too many or no memory. */
-struct cv_instance *cv_host_open(struct cv_algorithm_host *host, enum cv_subject subject, struct cv_text name);
-/* Nobody finds it any more; cv_host_free_ended() frees it. */
-void cv_host_end(struct cv_algorithm_host *host, struct cv_instance *instance);
-/* Frees so many at most; are there more? */
-bool cv_host_free_ended(struct cv_algorithm_host *host, uint32_t most);
-/* The policy for a name, or policy_count if there is none: not everybody who leads is elected. */
-uint32_t cv_host_policy(const struct cv_algorithm_host *host, enum cv_subject subject, const char *name);
-
 /* ---- steps ---- */
 
 /* May anything be requested now? While a view is being prepared nothing may. */
@@ -198,26 +176,13 @@ void cv_host_call(struct cv_algorithm_host *host, struct cv_instance *instance, 
 void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, cv_node node, bool gone);
 /* Handles a message of another node, if it is one that can be; otherwise nothing happens, and `why` says why not. */
 enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv_parcel *parcel, const char **why);
-/* Delivers what nodes have sent to themselves. */
-void cv_host_settle(struct cv_algorithm_host *host);
 
 /* ---- rounds ---- */
 
-/* A fresh state for a new term. */
-int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance, uint64_t round);
-/* Nobody gets mail any more until the next view begins. */
-void cv_host_freeze(struct cv_algorithm_host *host);
-/*
- * A view begins. Before, `holder` and `fence` of the instances say who is inside; those that `keep` does not want, and
- * nobody is inside, end. Afterwards cv_host_start() each once those who want to enter have said so again.
- */
-int cv_host_begin(struct cv_algorithm_host *host, const struct cv_view *view,
-                  bool (*keep)(const struct cv_instance *instance));
 /* Only the first time in a view, and for instances that begin by themselves. */
 void cv_host_start(struct cv_algorithm_host *host, struct cv_instance *instance);
 /* That the name is in use, once in each view, if the algorithm needs it. */
 void cv_host_tell_members(struct cv_algorithm_host *host, struct cv_instance *instance);
-void cv_host_suspect(struct cv_algorithm_host *host, cv_set suspected);
 
 /* ---- host.c, for the other files of the host ---- */
 
@@ -227,12 +192,5 @@ void cv_host_record(struct cv_algorithm_host *host, const struct cv_instance *in
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);
 void cv_host_void_mail(struct cv_algorithm_host *host, const struct cv_instance *instance);
-
-/* host_names.c */
-void cv_host_expect_crowd(struct cv_algorithm_host *host);
-
-/* host_views.c */
-void cv_host_quiet(struct cv_algorithm_host *host, struct cv_instance *instance);
-void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The names and what is kept of each. */
+#include "live/host/host_names.h"
+
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -7,6 +8,7 @@
 #include "core/glob.h"
 #include "core/scenario/scenario.h"
 #include "live/host/host.h"
+#include "live/host/host_views.h"
 
 #define FIRST_TABLE 256u
 #define LARGEST_FIRST_TABLE ((size_t)1 << 20)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Rounds: a mutex begins anew with every view, the group's election with every term. */
+#include "live/host/host_views.h"
+
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "live/host/host.h"
+#include "live/host/host_names.h"
 
 /* Nothing of what was planned or on its way to this instance happens any more. */
 void cv_host_quiet(struct cv_algorithm_host *host, struct cv_instance *instance)

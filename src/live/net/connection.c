@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/net/listen.h"
+#include "live/net/objection.h"
+#include "live/net/path.h"
 #include "live/net/security.h"
+#include "live/net/stream.h"
 #include "live/net/tls_stream.h"
 #include "live/process/event_log.h"
 

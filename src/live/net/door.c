@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "live/net/stream.h"
+
 void cv_door_look(struct cv_visitor *visitor, struct cv_stream *stream)
 {
     struct sockaddr_storage address = {0};

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * libuv and OpenSSL end the program by a signal where they find no memory. So that a node ends in order instead, their
- * allocations fall back on a reserve; a node that has spent it says so and ends, as if it had crashed: its lease runs
- * out.
- */
+#include "live/net/heap.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>

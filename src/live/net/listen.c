@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "live/net/listen.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>

@@ -5,6 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "live/net/heap.h"
+#include "live/net/stream.h"
+
 #define LAST_TURNS 16u /* in which all is closed that can be */
 #define ANSWERS_FIRST 8u
 

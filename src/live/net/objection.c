@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * Whom a member does not speak with, though it says that it is a member: whoever comes with a directory that is not, or
- * not any more, what that member has promised by. The group remembers each one's directory by a random number, how
- * often a node was started with it and which entry it surely had (cv_attendance), with every entry of the log.
- */
+#include "live/net/objection.h"
+
 #include "live/net/connection.h"
 
 #define RECENT_US 15000000u

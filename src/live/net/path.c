@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * The ways to a peer: one address for each network that both are on. A connection goes one way; when nothing has come
- * by it for a while, well before that is suspicious, whoever dials tries the next one, and what was not acknowledged is
- * said again there. The old connection ends when the new one stands, so a way that was only slow is not lost.
- *
- * Who does not dial ends a connection that has fallen silent. If the way back is not cut, the other learns it by that.
- */
+#include "live/net/path.h"
+
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +8,18 @@
 
 #include "core/parse.h"
 #include "live/net/connection.h"
+#include "live/net/listen.h"
 #include "live/net/security.h"
+#include "live/net/stream.h"
 #include "live/net/tls_stream.h"
 
 #define MOST_DOUBLINGS 5u
+
+bool cv_peer_dials(const struct cv_peer *peer)
+{
+    const struct cv_roster *roster = peer->peers->roster;
+    return roster->ids[roster->me] < peer->id && peer->path_count;
+}
 
 /* ---- names of hosts ---- */
 

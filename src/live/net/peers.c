@@ -6,8 +6,12 @@
 #include <sys/random.h>
 
 #include "live/net/connection.h"
+#include "live/net/objection.h"
+#include "live/net/path.h"
 #include "live/net/security.h"
+#include "live/net/stream.h"
 #include "live/process/event_log.h"
+#include "live/settings/settings_security.h"
 
 #define FIRST_REDIAL_US 20000u
 #define LONGEST_REDIAL_US 500000u

@@ -15,45 +15,13 @@
 #include "core/link/link.h"
 #include "group/view.h"
 #include "live/net/door.h"
-#include "live/net/loop.h"
+#include "live/net/listen.h"
+#include "live/net/objection.h"
+#include "live/net/path.h"
 #include "live/settings/settings.h"
 
 struct cv_security;
 struct cv_connection;
-
-#define CV_MOST_PATHS CV_MOST_ADDRESSES
-
-/* Why a member does not speak with another, as it tells it. */
-enum cv_refusal {
-    CV_REFUSAL_NONE,
-    CV_REFUSAL_DISMISSED, /* it was removed; `stream` is the generation of the roster, and 1 */
-    CV_REFUSAL_MODE,      /* its group makes views in another way */
-    CV_REFUSAL_GROUP,     /* it belongs to another group */
-    CV_REFUSAL_RECOVERED, /* it belongs to the group that this one was recovered from, without it */
-    CV_REFUSAL_EMPTY,     /* its directory is empty, and the member of its id had another one */
-    CV_REFUSAL_DIRECTORY, /* its directory is not the one that the member of its id had */
-    CV_REFUSAL_RESTORED,  /* its directory is an old copy */
-    CV_REFUSAL_DUPLICATE, /* another process says that it is this member */
-    CV_REFUSAL_OCCUPIED,  /* the same, perhaps: that process has yet to be heard of again, or to be missed */
-    CV_REFUSAL_MEMBERS,   /* neither belongs to a group, and they do not list the same members */
-    CV_REFUSAL_UNDECIDED, /* its directory is empty, and whether that may be this node does not know yet */
-    CV_REFUSALS
-};
-
-/* What a member says of its group and its directory. */
-struct cv_stranger {
-    uint64_t group, members, stored;
-    uint32_t directory, starts;
-    bool founds;
-};
-
-struct cv_path {
-    struct sockaddr_storage address;
-    char text[CV_HOST_BYTES + 8];
-    char host[CV_HOST_BYTES];
-    bool found;   /* the address is known */
-    bool looking; /* a name that is being looked up */
-};
 
 struct cv_peer {
     struct cv_peers *peers;
@@ -135,9 +103,6 @@ struct cv_peers {
 int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
 void cv_peers_free(struct cv_peers *peers);
 
-/* Certificates were read again: who has one that is good no longer is let go. */
-void cv_peers_reconsider(struct cv_peers *peers);
-
 /* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
 void cv_peers_follow(struct cv_peers *peers);
 
@@ -161,12 +126,6 @@ static inline void cv_peer_note_round_trip(struct cv_peer *peer, uint64_t us)
     peer->round_trip_us = !known || us < known ? us : known + (us - known) / 64;
 }
 
-/* Why somebody of its id was refused of late, or NULL. */
-const char *cv_peer_objection(const struct cv_peer *peer);
-/*
- * Where there are several: the address that the connection with it was made to, of whichever end; "" if there is none.
- */
-const char *cv_peer_at(const struct cv_peer *peer);
 /*
  * That member says what no member says. Its connection ends, it is suspected as soon as this step is over, and it is
  * not spoken with for a while; the longer the more often it does that.
@@ -175,5 +134,14 @@ void cv_peers_cut_off(struct cv_peers *peers, cv_node node, const char *why);
 bool cv_peers_is_cut_off(const struct cv_peers *peers, cv_node node);
 /* Tells everybody at once what else goes with the next heartbeat. */
 void cv_peers_beat(struct cv_peers *peers);
+
+struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id);
+struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
+/* Begins a new stream if the peer has forgotten this one; was that necessary? */
+bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);
+struct cv_frame cv_peer_hello(const struct cv_peer *peer);
+void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello);
+bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame);
+void cv_peer_hung_up(struct cv_peer *peer, bool refused);
 
 #endif

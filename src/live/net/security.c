@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "live/net/security.h"
 
+#include "live/net/listen.h"
+#include "live/settings/settings_security.h"
+
 static struct cv_tls_files files_of(const struct cv_security_settings *settings)
 {
     return (struct cv_tls_files){.keys = settings->cluster_key,

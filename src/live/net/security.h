@@ -3,9 +3,10 @@
 #ifndef CONCLAVE_LIVE_NET_SECURITY_H
 #define CONCLAVE_LIVE_NET_SECURITY_H
 
-#include "live/net/loop.h"
 #include "live/settings/settings.h"
 #include "secure/tls.h"
+
+struct cv_listener;
 
 struct cv_security {
     struct cv_tls_context *members, *clients; /* NULL: plaintext */

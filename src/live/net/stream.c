@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "live/net/stream.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/net/listen.h"
 #include "live/net/tls_stream.h"
 
 #define FIRST_INPUT 4096u

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "live/net/tls_stream.h"
 
+#include "live/net/stream.h"
+
 bool cv_stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts)
 {
     stream->tls = cv_tls_new(context, host, accepts);

@@ -14,6 +14,9 @@
 
 #include "core/parse.h"
 #include "core/scenario/scenario.h"
+#include "live/settings/settings_limits.h"
+#include "live/settings/settings_operations.h"
+#include "live/settings/settings_security.h"
 
 #define LARGEST_MS 3600000u
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * Reading a settings file. inih does the parsing, but it takes an indented line as the continuation of the one before,
- * and cuts long lines and long section names into pieces. Each of these turns a line into another that nobody has
- * written, which may grant a right. So the lines pass through a check on their way to it.
- */
+#include "live/settings/settings_file.h"
+
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>

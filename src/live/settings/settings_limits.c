@@ -5,6 +5,8 @@
  *     output = 512M                      ; bytes of answers that all clients together have yet to read
  *     command-timeout = 10000            ; milliseconds from a command's first byte to its last
  */
+#include "live/settings/settings_limits.h"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -7,6 +7,8 @@
  *     measure-turns = yes                ; of the loop, for INFO
  *     priority = auto                    ; or normal, or realtime
  */
+#include "live/settings/settings_operations.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,8 @@
  *                                                 certificate = node1.pem          elect = db
  *                                                 private-key = node1.key          observe = *
  */
+#include "live/settings/settings_security.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * standbys 8, voters 8, former 8, each of the terms 4, the former lease in milliseconds 4, the former drift 4, then for
  * each who is present: place 1, id 4, attribute 4, directory 4, starts 4, kept 4; and 255.
  */
+#include "group/proposal.h"
+
 #include <string.h>
 
 #include "group/agreed_views.h"

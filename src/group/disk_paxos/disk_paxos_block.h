@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/* What each of the two members writes into the file: its block. */
+#ifndef CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_BLOCK_H
+#define CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_BLOCK_H
+
+#include "group/proposal.h"
+
+#define CV_DISK_PAXOS_BLOCK_BYTES 4096u /* a block's room in the file: no sector of a disk holds both */
+#define CV_DISK_PAXOS_RECORD_BYTES 512u /* of them are used, so that any disk writes them at once or not at all */
+
+struct cv_disk_paxos_block {
+    uint64_t epoch; /* of the last entry this member knows to be agreed, 0: none; and what it says */
+    struct cv_proposal entry;
+    uint64_t promised; /* the highest ballot; no two members have the same */
+    uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
+    struct cv_proposal value;
+    struct cv_lease_terms lease; /* that its writer counts by */
+    uint32_t longest_ttl_s;      /* of the promises that its writer has taken part in, or is about to */
+};
+
+/* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */
+uint32_t cv_disk_paxos_pack(const struct cv_proposal *proposal);
+bool cv_disk_paxos_unpack(uint32_t word, const struct cv_roster *roster, struct cv_proposal *proposal);
+/* A block of that member as bytes, the rest of them zero. */
+void cv_disk_paxos_write(const struct cv_disk_paxos_block *block, const struct cv_roster *roster, cv_node member,
+                         unsigned char bytes[CV_DISK_PAXOS_RECORD_BYTES]);
+/* NULL, or what is wrong with it. Nothing but zeros is a block that was never written. */
+const char *cv_disk_paxos_read(const unsigned char bytes[CV_DISK_PAXOS_RECORD_BYTES], const struct cv_roster *roster,
+                               cv_node member, struct cv_disk_paxos_block *block);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/* What is agreed on: an entry of the log, or a value of Disk Paxos. */
+#ifndef CONCLAVE_GROUP_PROPOSAL_H
+#define CONCLAVE_GROUP_PROPOSAL_H
+
+#include "group/seating.h"
+
+struct cv_buffer;
+struct cv_cursor;
+
+/* What is agreed on. */
+struct cv_proposal {
+    cv_set members;
+    cv_node coordinator;
+    cv_node proposer;
+    bool pinned; /* the coordinator was asked for by a person, and stays */
+    struct cv_seating seating;
+};
+
+void cv_proposal_write(const struct cv_proposal *proposal, struct cv_buffer *bytes);
+/* False if it is none. Something may follow it. */
+bool cv_proposal_read(struct cv_cursor *bytes, struct cv_proposal *proposal);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+/* What others say, and how libraft had better be told of it. */
+#ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_HEAR_H
+#define CONCLAVE_GROUP_RAFT_AGREEMENT_HEAR_H
+
+#include "group/raft/agreement.h"
+
+struct peer;
+
+/* A message of that member, of whom it is certain. CV_EINPUT if it is none; the member is not to be trusted then. */
+int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
+/* The member of that id, a new one if there is room; NULL otherwise. */
+struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);
+
+#endif

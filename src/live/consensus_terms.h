@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/* The terms of the group, as a member goes by them: its file's until there is an entry, and then the entry's. */
+#ifndef CONCLAVE_LIVE_CONSENSUS_TERMS_H
+#define CONCLAVE_LIVE_CONSENSUS_TERMS_H
+
+struct cv_consensus;
+struct cv_seating;
+
+/* A view begins: this node goes by the terms of its entry. */
+void cv_consensus_adopt_terms(struct cv_consensus *consensus);
+/* The same at the start, with the last entry on disk. */
+void cv_consensus_recall_terms(struct cv_consensus *consensus, const struct cv_seating *seating);
+
+#endif

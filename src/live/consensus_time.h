@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What time does to a member. While something is under way, a view or a lease that is missing, the member looks every
+ * few milliseconds. While nothing is, it looks with every heartbeat, so that it wakes up once for both, and when the
+ * log's election would be due.
+ */
+#ifndef CONCLAVE_LIVE_CONSENSUS_TIME_H
+#define CONCLAVE_LIVE_CONSENSUS_TIME_H
+
+struct cv_consensus;
+
+void cv_consensus_begin_time(struct cv_consensus *consensus);
+/* Looks at all that depends on the clock; also with every heartbeat. */
+void cv_consensus_pass_time(struct cv_consensus *consensus);
+
+#endif

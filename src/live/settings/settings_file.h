@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Reading a settings file. inih does the parsing, but it takes an indented line as the continuation of the one before,
+ * and cuts long lines and long section names into pieces. Each of these turns a line into another that nobody has
+ * written, which may grant a right. So the lines pass through a check on their way to it.
+ */
+#ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H
+#define CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H
+
+#include "live/settings/settings.h"
+
+/* Reads a file. CV_EFILE or CV_EINPUT with a complaint that names the file and the line. */
+int cv_settings_read(struct cv_settings *settings, const char *path, cv_settings_find *find,
+                     struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/* What of [node] is for operators: /metrics and /healthz, lines on standard error, priority. */
+#ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_OPERATIONS_H
+#define CONCLAVE_LIVE_SETTINGS_SETTINGS_OPERATIONS_H
+
+#include "core/error.h"
+#include "live/process/event_log.h"
+#include "live/process/priority.h"
+
+/* What an operator sees of a node: /metrics and /healthz, and lines on standard error. */
+struct cv_operations_settings {
+    char *http;          /* host:port or the path of a socket; NULL: nothing is served */
+    bool http_plaintext; /* also off loopback */
+    bool log_json, log_given;
+    bool level_given;
+    bool measures; /* how much of the processor the longest turn of the loop takes */
+    enum cv_log_level level;
+    enum cv_priority priority;
+};
+
+/* [node] http, log and log-level: is that one of them? */
+bool cv_operations_settings_has(const char *key);
+int cv_operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
+                               struct cv_complaint *complaint);
+/* Whoever asks for a log gets all of it, others only what is wrong. */
+void cv_operations_settings_finish(struct cv_operations_settings *operations);
+void cv_operations_settings_free(struct cv_operations_settings *operations);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/* [security], and the sections [acl NAME]. */
+#ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_SECURITY_H
+#define CONCLAVE_LIVE_SETTINGS_SETTINGS_SECURITY_H
+
+#include "core/error.h"
+#include "secure/acl.h"
+
+/* [security], and the sections [acl NAME]. */
+struct cv_security_settings {
+    char *cluster_key;                    /* files; NULL: none */
+    char *ca, *certificate, *private_key; /* all or none */
+    char *crl;                            /* only with them; NULL: no certificate is revoked */
+    bool plaintext;                       /* also off loopback */
+    unsigned socket_mode;
+    uint64_t handshake_ms;
+    uint64_t most_strangers, most_strangers_each; /* connections that have not proved who they are; of one address */
+    struct cv_acls acls;
+};
+
+void cv_security_settings_init(struct cv_security_settings *security);
+void cv_security_settings_free(struct cv_security_settings *security);
+int cv_security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
+                             struct cv_complaint *complaint);
+int cv_security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* Which promises outlive a view, and which member keeps each of them in the next. */
+#ifndef CONCLAVE_LIVE_VIEW_PROMISES_H
+#define CONCLAVE_LIVE_VIEW_PROMISES_H
+
+#include "group/view.h"
+
+struct cv_instance;
+struct cv_member;
+struct cv_promise;
+
+/*
+ * What the members of a view that is prepared remember of promises (view_promises.c). A promise is known to a majority
+ * of the voters. As long as less than that have forgotten what they knew, or are gone, everyone that counts is reported
+ * by somebody. Otherwise there is a time of grace: as long as the longest promise that any disk knows of, names are
+ * given only to those who claim what they were promised.
+ */
+struct cv_recollection {
+    uint64_t epoch[CV_MAX_MEMBERS]; /* the last view that each was in; 0: it has just started */
+    cv_set heard;
+    uint64_t ceiling_ms; /* the highest of their disks' */
+    uint64_t grace_ms;   /* that are left, or begin with the view */
+    bool prepares, settled;
+    uint64_t entry, prior; /* the epochs of the last entry, and of the one before, that this node knows */
+};
+
+/* A view is over; does this node prepare the next? */
+void cv_recollection_begin(struct cv_member *member, bool prepares);
+/* A member remembers what happened since that view; its disk's ceiling, and what is left of a grace. */
+void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
+                          uint64_t grace_ms);
+/* A member knows of this promise. */
+void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                         const struct cv_promise *promise);
+/* All have reported: which promises live on, who keeps each, and is there a grace? */
+void cv_recollection_settle(struct cv_member *member);
+/* The view begins with what was told. */
+void cv_recollection_end(struct cv_member *member, const struct cv_view *view);
+/* What is left of the grace. */
+uint64_t cv_recollection_grace_ms(const struct cv_member *member);
+
+#endif
