@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "group/lease_times.h"
 
 #define LARGEST_MS 3600000u
 
@@ -13,8 +14,8 @@ static const struct {
     const char *name;
     uint32_t least, largest;
 } table[CV_TERMS] = {
-    [CV_TERM_LEASE] = {"lease", 20, LARGEST_MS},
-    [CV_TERM_DRIFT] = {"drift", 0, 200000},
+    [CV_TERM_LEASE] = {"lease", CV_LEASE_LEAST_MS, LARGEST_MS},
+    [CV_TERM_DRIFT] = {"drift", 0, CV_DRIFT_LARGEST_PPM},
     [CV_TERM_BOUND] = {"bound", 1, LARGEST_MS},
     [CV_TERM_VOTERS] = {"voters", 1, CV_MOST_VOTERS},
 };

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "group/lease_times.h"
 #include "group/proposal.h"
 #include "live/consensus_terms.h"
 #include "live/consensus_time.h"
@@ -53,7 +54,7 @@ int64_t cv_consensus_left_ms(const struct cv_consensus *consensus)
 static void count_lease(struct cv_consensus *consensus)
 {
     const uint64_t end = cv_lease_end(&consensus->lease);
-    if (consensus->wider_us && end > cv_loop_boot() + 4 * consensus->wider_us) {
+    if (consensus->wider_us && end > cv_loop_boot() + cv_lease_wide_enough_us(consensus->wider_us)) {
         consensus->margin_us = consensus->wider_us;
         consensus->wider_us = 0;
     }

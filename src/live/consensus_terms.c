@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "live/consensus_terms.h"
 
+#include "group/lease_times.h"
 #include "live/consensus.h"
 #include "live/host/host_names.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
-
-#define PATIENCE_LEASES 4u /* for reports, and for members that have yet to begin a view */
 
 /* Whoever has a file that says otherwise is told, once for each setting and each value that counts instead. */
 static void tell_differences(struct cv_consensus *consensus, const struct cv_terms *terms)
@@ -50,20 +49,20 @@ static void go_by(struct cv_consensus *consensus, const struct cv_terms *terms)
     consensus->lease.terms = lease;
     if (consensus->longest_us < lease.length_us)
         consensus->longest_us = lease.length_us;
-    const uint64_t margin_us = lease.length_us / 8;
+    const uint64_t margin_us = cv_lease_margin_us(lease.length_us);
     /* What is left of a shorter lease may be less than the margin of a longer one. */
     consensus->wider_us = consensus->leased && margin_us > consensus->margin_us ? margin_us : 0;
     if (!consensus->wider_us)
         consensus->margin_us = margin_us;
     consensus->agreed_views.times.settle_us = (uint64_t)terms->values[CV_TERM_BOUND] * 1000;
-    consensus->agreed_views.times.patience_us = PATIENCE_LEASES * lease.length_us;
+    consensus->agreed_views.times.patience_us = cv_lease_report_us(lease.length_us);
     member->bound_us = consensus->agreed_views.times.settle_us;
     member->try_us = 2 * member->bound_us;
     cv_host_bound(&member->host, terms->values[CV_TERM_BOUND]);
     member->peers.lease_ms = terms->values[CV_TERM_LEASE];
     member->peers.drift_ppm = terms->values[CV_TERM_DRIFT];
-    /* A lease is renewed by heartbeats: three at least in its time. */
-    member->peers.heartbeat_us = heartbeat_us < lease.length_us / 3 ? heartbeat_us : lease.length_us / 3;
+    const uint64_t longest_us = lease.length_us / CV_LEASE_HEARTBEATS;
+    member->peers.heartbeat_us = heartbeat_us < longest_us ? heartbeat_us : longest_us;
     if (consensus->is_open)
         consensus->protocol->pace(consensus, terms);
 }

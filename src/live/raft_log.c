@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "group/bytes.h"
+#include "group/lease_times.h"
 #include "group/proposal.h"
 #include "group/raft/agreement.h"
 #include "group/raft/agreement_hear.h"
@@ -19,7 +20,6 @@
 
 #define MOST_UNSTORED 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
 #define SEATS_US 100000u  /* between two looks at the seats */
-#define LEAST_ELECTION_MS 20u
 
 /* An entry that is agreed, and not yet on this node's own disk. */
 struct unstored {
@@ -49,24 +49,6 @@ static struct raft_log *log_of(const struct cv_consensus *consensus)
 static struct cv_agreement *agreement_of(const struct cv_consensus *consensus)
 {
     return log_of(consensus)->agreement;
-}
-
-/* How long the log waits for its leader, at least. */
-static uint32_t election_ms(const struct cv_terms *terms)
-{
-    const uint32_t ms = terms->values[CV_TERM_LEASE] / 2;
-    return ms > LEAST_ELECTION_MS ? ms : LEAST_ELECTION_MS;
-}
-
-static uint32_t heartbeat_ms(const struct cv_terms *terms)
-{
-    return election_ms(terms) / 5;
-}
-
-/* The log wants to be called four times per heartbeat. */
-static uint64_t tick_us(const struct cv_terms *terms)
-{
-    return (uint64_t)heartbeat_ms(terms) * 1000 / 4;
 }
 
 /* ---- entries ---- */
@@ -352,13 +334,14 @@ static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
 
 static void pace(struct cv_consensus *consensus, const struct cv_terms *terms)
 {
-    cv_agreement_pace(agreement_of(consensus), election_ms(terms), heartbeat_ms(terms));
-    consensus->tick_us = tick_us(terms);
+    const uint32_t lease_ms = terms->values[CV_TERM_LEASE];
+    cv_agreement_pace(agreement_of(consensus), cv_lease_election_ms(lease_ms), cv_lease_log_heartbeat_ms(lease_ms));
+    consensus->tick_us = cv_lease_log_tick_us(lease_ms);
 }
 
 static void leave(struct cv_consensus *consensus)
 {
-    const uint64_t until = cv_loop_now() + consensus->lease.terms.length_us / 2;
+    const uint64_t until = cv_loop_now() + cv_lease_hand_over_us(consensus->lease.terms.length_us);
     uint64_t number;
     if (cv_agreement_transfer(agreement_of(consensus), 0, &number))
         return;
@@ -438,7 +421,7 @@ static void status(const struct cv_consensus *consensus, struct cv_member_status
 static int open_log(struct cv_consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    const struct cv_terms *terms = &consensus->agreed_views.agreed.seating.terms;
+    const uint32_t lease_ms = consensus->agreed_views.agreed.seating.terms.values[CV_TERM_LEASE];
     struct raft_log *log = calloc(1, sizeof *log);
     consensus->state = log;
     consensus->directory = strdup(settings->directory);
@@ -449,8 +432,8 @@ static int open_log(struct cv_consensus *consensus, const struct cv_settings *se
         .directory = consensus->directory,
         .threaded = true,
         .fresh = cv_founding_draw(),
-        .election_ms = election_ms(terms),
-        .heartbeat_ms = heartbeat_ms(terms),
+        .election_ms = cv_lease_election_ms(lease_ms),
+        .heartbeat_ms = cv_lease_log_heartbeat_ms(lease_ms),
         .seed = cv_random_next(&consensus->member->host.random),
     };
     const struct cv_agreement_calls calls = {.send = send_agreement,
@@ -466,7 +449,7 @@ static int open_log(struct cv_consensus *consensus, const struct cv_settings *se
     log->wake.data = consensus;
     if (uv_async_init(&consensus->member->loop.uv, &log->wake, woken))
         return CV_ENOMEM;
-    consensus->tick_us = tick_us(terms);
+    consensus->tick_us = cv_lease_log_tick_us(lease_ms);
     const int error = cv_agreement_open(&log->agreement, &options, &calls, complaint);
     if (error)
         return error;

@@ -6,13 +6,12 @@
 #include "group/disk_paxos/disk_paxos.h"
 #include "group/disk_paxos/disk_paxos_block.h"
 #include "group/disk_paxos/disk_paxos_file.h"
+#include "group/lease_times.h"
 #include "group/proposal.h"
 #include "live/consensus.h"
 #include "live/member.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
-
-#define TICKS_PER_LEASE 40u
 
 struct tie_breaker {
     struct cv_consensus *consensus;
@@ -224,7 +223,7 @@ static void tick(struct cv_consensus *consensus)
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     const struct cv_lease *lease = &consensus->lease;
     const uint64_t now = cv_loop_boot();
-    const bool unheard = now > lease->asked_us[tie_breaker->paxos.other] + lease->terms.length_us / 2;
+    const bool unheard = now > lease->asked_us[tie_breaker->paxos.other] + cv_lease_silent_us(lease->terms.length_us);
     if (!consensus->gone)
         cv_disk_paxos_tick(&tie_breaker->paxos, consensus->leased && unheard, now);
     tell_trouble(tie_breaker);
@@ -241,7 +240,7 @@ static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
 
 static void pace(struct cv_consensus *consensus, const struct cv_terms *terms)
 {
-    consensus->tick_us = cv_terms_lease(terms).length_us / TICKS_PER_LEASE;
+    consensus->tick_us = cv_lease_file_tick_us(cv_terms_lease(terms).length_us);
 }
 
 /* The file may hold what this node wrote before, or the other node was granted. */
@@ -286,6 +285,7 @@ static int open_file(struct cv_consensus *consensus, const struct cv_settings *s
 {
     (void)complaint;
     struct cv_member *member = consensus->member;
+    const uint64_t lease_us = settings->lease_ms * 1000;
     const size_t length = strlen(settings->tie_breaker);
     struct tie_breaker *tie_breaker = calloc(1, sizeof *tie_breaker + length + 1);
     if (!tie_breaker)
@@ -300,15 +300,15 @@ static int open_file(struct cv_consensus *consensus, const struct cv_settings *s
     tie_breaker->consensus = consensus;
     tie_breaker->longest = consensus->lease.terms;
     tie_breaker->opened_us = cv_loop_boot();
-    tie_breaker->patience_us = settings->lease_ms * 1000;
+    tie_breaker->patience_us = cv_lease_file_look_us(lease_us);
     memcpy(tie_breaker->path, settings->tie_breaker, length);
-    cv_disk_paxos_init(&tie_breaker->paxos, &calls, member->roster.me, settings->lease_ms * 1000 / 8,
-                       settings->lease_ms * 1000, cv_random_next(&member->host.random));
+    cv_disk_paxos_init(&tie_breaker->paxos, &calls, member->roster.me, cv_lease_file_renew_us(lease_us),
+                       cv_lease_file_look_us(lease_us), cv_random_next(&member->host.random));
     tie_breaker->wake.data = tie_breaker;
     if (uv_async_init(&member->loop.uv, &tie_breaker->wake, woken))
         return CV_ENOMEM;
     tie_breaker->file = cv_disk_paxos_file_open(tie_breaker->path, member->roster.me, wake, tie_breaker);
-    consensus->tick_us = settings->lease_ms * 1000 / TICKS_PER_LEASE;
+    consensus->tick_us = cv_lease_file_tick_us(lease_us);
     return tie_breaker->file ? 0 : CV_ENOMEM;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "group/lease_times.h"
 #include "live/net/listen.h"
 #include "live/roster.h"
 #include "live/settings/settings.h"
@@ -172,7 +173,7 @@ static void tell_terms(struct cv_session *session, const struct cv_member_status
 /* A member renews its lease with its heartbeats. */
 static bool is_too_short(const struct cv_member_status *status, enum cv_term_key key, uint32_t value)
 {
-    return key == CV_TERM_LEASE && value < 3 * status->heartbeat_ms;
+    return key == CV_TERM_LEASE && value < CV_LEASE_HEARTBEATS * status->heartbeat_ms;
 }
 
 void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command)
@@ -203,7 +204,7 @@ void cv_membership_terms(struct cv_session *session, const struct cv_resp_comman
         cv_resp_error(&session->out, "ERR TERMS: %s", complaint.text);
     else if (is_too_short(&status, key, petition.change.attribute))
         cv_resp_error(&session->out, "ERR TERMS: [group] lease = %s: expected at least three heartbeats, %llu", text,
-                      3 * (unsigned long long)status.heartbeat_ms);
+                      CV_LEASE_HEARTBEATS * (unsigned long long)status.heartbeat_ms);
     else {
         petition.change.id = (cv_id)key;
         ask_for(session, &petition);

@@ -14,6 +14,7 @@
 
 #include "core/parse.h"
 #include "core/scenario/scenario.h"
+#include "group/lease_times.h"
 #include "live/settings/settings_limits.h"
 #include "live/settings/settings_operations.h"
 #include "live/settings/settings_security.h"
@@ -26,8 +27,8 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .timeout_ms = 300,
                                      .longest_timeout_ms = 3000,
                                      .bound_ms = 50,
-                                     .lease_ms = 300,
-                                     .drift_ppm = 10000,
+                                     .lease_ms = CV_LEASE_DEFAULT_MS,
+                                     .drift_ppm = CV_DRIFT_DEFAULT_PPM,
                                      .hold_off_ms = 2000,
                                      .most_voters = CV_MOST_VOTERS,
                                      .most_names = 1000000,
@@ -416,9 +417,10 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
         return cv_complain(complaint, "[node] directory: expected, for what `mode = raft` has to remember");
     if (!cv_settings_voters(settings))
         return cv_complain(complaint, "[members]: expected one at least that is no standby");
-    if (settings->lease_ms < 3 * settings->heartbeat_ms)
+    if (settings->lease_ms < CV_LEASE_HEARTBEATS * settings->heartbeat_ms)
         return cv_complain(complaint, "[group] lease = %llu: expected at least three heartbeats, %llu",
-                           (unsigned long long)settings->lease_ms, 3 * (unsigned long long)settings->heartbeat_ms);
+                           (unsigned long long)settings->lease_ms,
+                           CV_LEASE_HEARTBEATS * (unsigned long long)settings->heartbeat_ms);
     return 0;
 }
 
