@@ -72,18 +72,19 @@ static int tell_trail(struct check *check)
     return 0;
 }
 
-static void list_finding(struct check *check, const char *name, const char *kind, uint32_t claim)
+static void list_finding(struct check *check, enum cv_property_number property)
 {
     const struct setting *setting = &check->model->setting;
-    struct cv_finding *finding = cv_find(&check->result->judgement, name, kind, CV_HELD);
+    const struct cv_property *row = cv_property(property);
+    struct cv_finding *finding = cv_find(&check->result->judgement, property, CV_HELD);
     const bool violated = check->finding.verdict == CV_VIOLATED;
-    if (violated && strcmp(check->finding.name, name) == 0)
-        *finding = (struct cv_finding){name, kind, CV_VIOLATED, ""};
-    else if (claim && !(setting->claims & claim))
+    if (violated && strcmp(check->finding.name, row->name) == 0)
+        finding->verdict = CV_VIOLATED;
+    else if (row->claim && !(setting->claims & row->claim))
         finding->verdict = CV_DISCLAIMED;
     else if (violated || !check->result->complete)
         finding->verdict = CV_UNFINISHED;
-    if (setting->options.property && strcmp(setting->options.property, name) != 0)
+    if (setting->options.property && strcmp(setting->options.property, row->name) != 0)
         finding->verdict = CV_UNFINISHED;
     if (finding->verdict == CV_VIOLATED)
         memcpy(finding->detail, check->finding.detail, sizeof finding->detail);
@@ -92,25 +93,19 @@ static void list_finding(struct check *check, const char *name, const char *kind
 static void list_findings(struct check *check)
 {
     struct cv_judgement *judgement = &check->result->judgement;
-    if (setting_is_mutex(&check->model->setting)) {
-        list_finding(check, "exclusion", "always", CV_EXCLUSION);
-        list_finding(check, "fences-rise", "always", CV_FENCES_RISE);
-        list_finding(check, "no-deadlock", "always", CV_NO_DEADLOCK);
-        list_finding(check, "every-request", "eventually", CV_EVERY_REQUEST);
-    } else {
-        list_finding(check, "agreement", "always", CV_AGREEMENT);
-        list_finding(check, "best-wins", "always", CV_BEST_WINS);
-        list_finding(check, "everyone-learns", "eventually", CV_EVERYONE_LEARNS);
-        list_finding(check, "comes-to-rest", "eventually", 0);
-        list_finding(check, "any-caller", "always", CV_ANY_CALLER);
-        list_finding(check, "one-election", "always", CV_ONE_CALL);
+    const struct cv_algorithm *algorithm = check->model->setting.algorithm;
+    for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
+        const struct cv_property *row = cv_property((enum cv_property_number)i);
+        if (row->checked && row->problem == algorithm->problem)
+            list_finding(check, (enum cv_property_number)i);
     }
-    const bool asserted = check->finding.verdict == CV_VIOLATED && strcmp(check->finding.name, "invariant") == 0;
-    if (check->model->setting.algorithm->invariant || asserted)
-        list_finding(check, "invariant", "always", 0);
+    const bool asserted = check->finding.verdict == CV_VIOLATED &&
+                          strcmp(check->finding.name, cv_property(CV_PROPERTY_INVARIANT)->name) == 0;
+    if (algorithm->invariant || asserted)
+        list_finding(check, CV_PROPERTY_INVARIANT);
     const bool broken = check->result->broken_promise && !check->model->setting.options.property;
     if (broken)
-        memcpy(cv_find(judgement, "promises", "always", CV_VIOLATED)->detail, check->result->promise,
+        memcpy(cv_find(judgement, CV_PROPERTY_PROMISES, CV_VIOLATED)->detail, check->result->promise,
                sizeof check->result->promise);
     judgement->verdict = check->finding.verdict == CV_VIOLATED || broken ? CV_VIOLATED
                          : check->result->complete                       ? CV_HELD

@@ -26,7 +26,8 @@ int fixpoint_search(struct search *search, struct model *model, bool reduction)
 static bool only_where_somebody_waits(const struct setting *setting)
 {
     const char *property = setting->options.property;
-    return setting_is_mutex(setting) || (property && strcmp(property, "everyone-learns") == 0);
+    return setting_is_mutex(setting) ||
+           (property && strcmp(property, cv_property(CV_PROPERTY_EVERYONE_LEARNS)->name) == 0);
 }
 
 int fixpoint_cycles(struct search *search, struct model *model, bool reduction, struct cv_trail *trail, uint32_t *state)

@@ -456,11 +456,11 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
 }
 
 /* Something is wrong now, whatever comes of it: these two do not agree, or the one does not with what is best. */
-static void see(struct cv_replay *replay, const char *name, cv_node one, cv_node other)
+static void see(struct cv_replay *replay, enum cv_property_number property, cv_node one, cv_node other)
 {
     const cv_id *ids = replay->setting.group.ids;
     struct cv_finding *seen = &replay->seen;
-    *seen = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
+    *seen = cv_finding_of(property, CV_VIOLATED);
     if (one == other)
         snprintf(seen->detail, sizeof seen->detail, "at time %llu node %u follows %u, the best is %u",
                  (unsigned long long)replay->now, ids[one], replay->node_states[one]->leader, replay->setting.best);
@@ -486,10 +486,10 @@ static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
     if (!whole || run->seen || !(node_state->flags & NODE_KNOWS))
         return;
     if (setting->best_always && node_state->leader != setting->best)
-        see(replay, "best-wins", node, node);
+        see(replay, CV_PROPERTY_BEST_WINS, node, node);
     for (cv_node other = 0; setting->agree_always && other < setting->nodes; other++)
         if (replay->node_states[other]->flags & NODE_KNOWS && replay->node_states[other]->leader != node_state->leader)
-            see(replay, "agreement", other, node);
+            see(replay, CV_PROPERTY_AGREEMENT, other, node);
 }
 
 static void take_step(struct cv_replay *replay, const struct cv_decision *decision)

@@ -136,7 +136,7 @@ static int last_step(struct walker *walker, const struct spot *spot)
     look_ahead(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++) {
         const struct successor *successor = &walker->expander.successors[i];
-        if (successor->wrong == spot->step.wrong && successor->key.half[0] == spot->step.key.half[0] &&
+        if (successor->violations == spot->step.violations && successor->key.half[0] == spot->step.key.half[0] &&
             successor->type == spot->step.type)
             return take(walker, successor);
     }

@@ -107,9 +107,9 @@ static void find_strays(struct tally *tally)
 
 /* The verdict on something that must be so in the end, if it is claimed at all; in fewer rounds than it takes, it is
  * not. */
-static enum cv_verdict settled(const struct tally *tally, uint32_t claim, bool good)
+static enum cv_verdict verdict_at_rest(const struct tally *tally, enum cv_property_number property, bool good)
 {
-    if (!(tally->claims & claim) || (!good && cv_scenario_cut_short(tally->run->scenario)))
+    if (!(tally->claims & cv_property(property)->claim) || (!good && cv_scenario_cut_short(tally->run->scenario)))
         return CV_DISCLAIMED;
     return good ? cv_verdict_missing(tally->run) == CV_VIOLATED ? CV_HELD : CV_UNFINISHED
                 : cv_verdict_missing(tally->run);
@@ -119,7 +119,7 @@ static void judge_agreement(const struct tally *tally, struct cv_judgement *judg
 {
     const cv_node stray = tally->disagrees;
     struct cv_finding *finding =
-        cv_find(judgement, "agreement", "always", settled(tally, CV_AGREEMENT, stray == CV_NOBODY));
+        cv_find(judgement, CV_PROPERTY_AGREEMENT, verdict_at_rest(tally, CV_PROPERTY_AGREEMENT, stray == CV_NOBODY));
     if (stray == CV_NOBODY)
         return;
     const struct part *part = part_of(tally, stray);
@@ -132,7 +132,7 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
 {
     const cv_node stray = tally->misled;
     struct cv_finding *finding =
-        cv_find(judgement, "best-wins", "always", settled(tally, CV_BEST_WINS, stray == CV_NOBODY));
+        cv_find(judgement, CV_PROPERTY_BEST_WINS, verdict_at_rest(tally, CV_PROPERTY_BEST_WINS, stray == CV_NOBODY));
     if (stray == CV_NOBODY)
         return;
     const struct part *part = part_of(tally, stray);
@@ -149,7 +149,7 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
 static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)
 {
     const bool claimed = tally->claims & CV_EVERYONE_LEARNS, all = tally->ignorant == CV_NOBODY;
-    struct cv_finding *finding = cv_find(judgement, "everyone-learns", "eventually",
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_EVERYONE_LEARNS,
                                          !claimed ? CV_DISCLAIMED
                                          : all    ? CV_HELD
                                                   : cv_verdict_missing(tally->run));
@@ -165,7 +165,8 @@ static void judge_everyone(const struct tally *tally, struct cv_judgement *judge
 static void judge_any_caller(const struct tally *tally, struct cv_judgement *judgement)
 {
     const bool good = tally->misled == CV_NOBODY;
-    struct cv_finding *finding = cv_find(judgement, "any-caller", "always", settled(tally, CV_ANY_CALLER, good));
+    struct cv_finding *finding =
+        cv_find(judgement, CV_PROPERTY_ANY_CALLER, verdict_at_rest(tally, CV_PROPERTY_ANY_CALLER, good));
     if (!(tally->claims & CV_ANY_CALLER))
         snprintf(finding->detail, sizeof finding->detail, "the result depends on who calls");
     else if (!good)
@@ -176,7 +177,7 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
 static void judge_rest(const struct tally *tally, struct cv_judgement *judgement)
 {
     const enum cv_ending ending = tally->run->ending;
-    struct cv_finding *finding = cv_find(judgement, "comes-to-rest", "eventually",
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_COMES_TO_REST,
                                          ending == CV_QUIET     ? CV_HELD
                                          : ending == CV_REPEATS ? CV_VIOLATED
                                                                 : CV_UNFINISHED);
@@ -189,12 +190,12 @@ static void judge_calls(const struct tally *tally, struct cv_judgement *judgemen
 {
     const struct cv_run *run = tally->run;
     struct cv_finding *once =
-        cv_find(judgement, "one-election", "always", tally->recalled == CV_NOBODY ? CV_HELD : CV_VIOLATED);
+        cv_find(judgement, CV_PROPERTY_ONE_ELECTION, tally->recalled == CV_NOBODY ? CV_HELD : CV_VIOLATED);
     if (tally->recalled != CV_NOBODY)
         snprintf(once->detail, sizeof once->detail, "node %s called while its own election was under way",
                  name(tally, tally->recalled).text);
     struct cv_finding *some =
-        cv_find(judgement, "somebody-calls", "sometimes", run->calls ? CV_HELD : cv_verdict_missing(run));
+        cv_find(judgement, CV_PROPERTY_SOMEBODY_CALLS, run->calls ? CV_HELD : cv_verdict_missing(run));
     if (!run->calls)
         snprintf(some->detail, sizeof some->detail, "no live node ever called an election");
 }

@@ -84,10 +84,11 @@ static struct place place_of(const struct bench *bench, const struct cv_entry *e
     return place;
 }
 
-static struct cv_finding *open_finding(const struct cv_run *run, struct cv_judgement *judgement, const char *name,
-                                       const char *kind, uint32_t claim)
+static struct cv_finding *open_finding(const struct cv_run *run, struct cv_judgement *judgement,
+                                       enum cv_property_number property)
 {
-    return cv_find(judgement, name, kind, cv_scenario_claims(run->scenario) & claim ? CV_HELD : CV_DISCLAIMED);
+    const bool claimed = cv_scenario_claims(run->scenario) & cv_property(property)->claim;
+    return cv_find(judgement, property, claimed ? CV_HELD : CV_DISCLAIMED);
 }
 
 /* Says what is wrong; the first time counts. What is not claimed is told all the same. */
@@ -363,12 +364,12 @@ static void look_for_trouble(struct bench *bench)
 static void open_findings(struct bench *bench, struct cv_judgement *judgement)
 {
     const struct cv_run *run = bench->run;
-    bench->exclusion = open_finding(run, judgement, "exclusion", "always", CV_EXCLUSION);
-    bench->fences = open_finding(run, judgement, "fences-rise", "always", CV_FENCES_RISE);
-    bench->deadlock = open_finding(run, judgement, "no-deadlock", "always", CV_NO_DEADLOCK);
-    bench->service = open_finding(run, judgement, "every-request", "eventually", CV_EVERY_REQUEST);
-    bench->waiting = open_finding(run, judgement, "bounded-waiting", "always", CV_BOUNDED_WAITING);
-    bench->order = open_finding(run, judgement, "request-order", "always", CV_REQUEST_ORDER);
+    bench->exclusion = open_finding(run, judgement, CV_PROPERTY_EXCLUSION);
+    bench->fences = open_finding(run, judgement, CV_PROPERTY_FENCES_RISE);
+    bench->deadlock = open_finding(run, judgement, CV_PROPERTY_NO_DEADLOCK);
+    bench->service = open_finding(run, judgement, CV_PROPERTY_EVERY_REQUEST);
+    bench->waiting = open_finding(run, judgement, CV_PROPERTY_BOUNDED_WAITING);
+    bench->order = open_finding(run, judgement, CV_PROPERTY_REQUEST_ORDER);
     if (run->scenario->partition_count) {
         bench->waiting->verdict = CV_DISCLAIMED;
         snprintf(bench->waiting->detail, sizeof bench->waiting->detail,
@@ -393,7 +394,7 @@ int cv_judge_mutex(const struct cv_run *run, struct cv_judgement *judgement)
         judge_sections(&bench, order);
         conclude_service(&bench);
         struct cv_finding *some =
-            cv_find(judgement, "somebody-enters", "sometimes", bench.entries ? CV_HELD : cv_verdict_missing(run));
+            cv_find(judgement, CV_PROPERTY_SOMEBODY_ENTERS, bench.entries ? CV_HELD : cv_verdict_missing(run));
         if (!bench.entries)
             snprintf(some->detail, sizeof some->detail, "no node ever entered");
     }

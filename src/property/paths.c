@@ -78,7 +78,7 @@ static void judge(const struct reference *reference, struct cv_judgement *judgem
     const cv_node wrong = find_wrong(reference);
     const bool cut_short = cv_scenario_cut_short(scenario);
     struct cv_finding *finding =
-        cv_find(judgement, reference->length == CV_BY_HOPS ? "fewest-hops" : "shortest-paths", "eventually",
+        cv_find(judgement, reference->length == CV_BY_HOPS ? CV_PROPERTY_FEWEST_HOPS : CV_PROPERTY_SHORTEST_PATHS,
                 wrong == CV_NOBODY ? CV_HELD
                 : cut_short        ? CV_DISCLAIMED
                                    : cv_verdict_missing(reference->run));

@@ -11,11 +11,17 @@ const char *cv_verdict_name(enum cv_verdict verdict)
     return names[verdict];
 }
 
-struct cv_finding *cv_find(struct cv_judgement *judgement, const char *name, const char *kind, enum cv_verdict verdict)
+struct cv_finding cv_finding_of(enum cv_property_number property, enum cv_verdict verdict)
+{
+    const struct cv_property *row = cv_property(property);
+    return (struct cv_finding){.name = row->name, .kind = row->kind, .verdict = verdict};
+}
+
+struct cv_finding *cv_find(struct cv_judgement *judgement, enum cv_property_number property, enum cv_verdict verdict)
 {
     assert(judgement->finding_count < CV_MAX_FINDINGS);
     struct cv_finding *finding = &judgement->findings[judgement->finding_count++];
-    *finding = (struct cv_finding){.name = name, .kind = kind, .verdict = verdict};
+    *finding = cv_finding_of(property, verdict);
     return finding;
 }
 
@@ -28,7 +34,7 @@ static void judge_invariant(const struct cv_run *run, struct cv_judgement *judge
 {
     if (!run->checked)
         return;
-    struct cv_finding *finding = cv_find(judgement, "invariant", "always", run->broken ? CV_VIOLATED : CV_HELD);
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_INVARIANT, run->broken ? CV_VIOLATED : CV_HELD);
     if (run->broken)
         snprintf(finding->detail, sizeof finding->detail, "at time %llu on node %s: %s",
                  (unsigned long long)run->broken_time, cv_name(run->scenario, run->broken_node).text, run->broken);
@@ -59,8 +65,8 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
         return error;
     *holds = expected->cost->exact ? (double)measured == expected->value : (double)measured <= expected->value;
     const enum cv_verdict verdict = run->ending != CV_QUIET ? CV_UNFINISHED : *holds ? CV_HELD : CV_VIOLATED;
-    struct cv_finding *finding =
-        cv_find(judgement, measure == CV_MESSAGES ? "textbook-messages" : "textbook-delay", "always", verdict);
+    struct cv_finding *finding = cv_find(
+        judgement, measure == CV_MESSAGES ? CV_PROPERTY_TEXTBOOK_MESSAGES : CV_PROPERTY_TEXTBOOK_DELAY, verdict);
     snprintf(finding->detail, sizeof finding->detail, "%llu, %s: %s%s = %.10g", (unsigned long long)measured,
              cv_source_phrase(expected->cost), expected->cost->exact ? "" : "at most ", expected->cost->formula,
              expected->value);

@@ -4,6 +4,7 @@
 #define CONCLAVE_PROPERTY_PROPERTY_H
 
 #include "core/formula/theory.h"
+#include "property/properties.h"
 #include "property/run.h"
 
 enum cv_verdict { CV_HELD, CV_VIOLATED, CV_UNFINISHED, CV_DISCLAIMED };
@@ -40,8 +41,11 @@ int cv_judge_mutex(const struct cv_run *run, struct cv_judgement *judgement);
 int cv_judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement);
 int cv_judge_paths(const struct cv_run *run, struct cv_judgement *judgement);
 
+/* A finding without detail. */
+struct cv_finding cv_finding_of(enum cv_property_number property, enum cv_verdict verdict);
+
 /* Adds a finding and returns where its detail goes. */
-struct cv_finding *cv_find(struct cv_judgement *judgement, const char *name, const char *kind, enum cv_verdict verdict);
+struct cv_finding *cv_find(struct cv_judgement *judgement, enum cv_property_number property, enum cv_verdict verdict);
 
 /* The verdict on something that had to happen and has not: violated once nothing can happen any more. */
 enum cv_verdict cv_verdict_missing(const struct cv_run *run);

@@ -19,7 +19,7 @@ static struct cv_name name_of(const struct cv_run *run, cv_node node)
 static void judge_whole_rounds(const struct cv_run *run, struct cv_judgement *judgement)
 {
     const struct cv_slip *slip = &run->hasty;
-    struct cv_finding *finding = cv_find(judgement, "whole-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_WHOLE_ROUNDS, slip->count ? CV_VIOLATED : CV_HELD);
     if (slip->count)
         snprintf(finding->detail, sizeof finding->detail,
                  "node %s began round %llu at time %llu, with messages of round %llu still on their way; %llu time%s",
@@ -30,7 +30,7 @@ static void judge_whole_rounds(const struct cv_run *run, struct cv_judgement *ju
 static void judge_close_rounds(const struct cv_run *run, struct cv_judgement *judgement)
 {
     const struct cv_slip *slip = &run->apart;
-    struct cv_finding *finding = cv_find(judgement, "close-rounds", "always", slip->count ? CV_VIOLATED : CV_HELD);
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_CLOSE_ROUNDS, slip->count ? CV_VIOLATED : CV_HELD);
     if (slip->count)
         snprintf(finding->detail, sizeof finding->detail,
                  "at time %llu node %s began round %llu, more than one apart from its neighbour %s",
@@ -51,8 +51,7 @@ static bool judge_every_round(const struct cv_run *run, struct cv_judgement *jud
 {
     const cv_node straggler = find_straggler(run);
     const bool done = straggler == CV_NOBODY;
-    struct cv_finding *finding =
-        cv_find(judgement, "every-round", "eventually", done ? CV_HELD : cv_verdict_missing(run));
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_EVERY_ROUND, done ? CV_HELD : cv_verdict_missing(run));
     if (!done)
         snprintf(finding->detail, sizeof finding->detail, "node %s is in round %llu of %llu",
                  name_of(run, straggler).text, (unsigned long long)run->round(run->runtime, straggler),
@@ -73,7 +72,7 @@ static void judge_states(const struct cv_run *run, const struct cv_lockstep *ref
                                     : !done               ? cv_verdict_missing(run)
                                     : strays == CV_NOBODY ? CV_HELD
                                                           : CV_VIOLATED;
-    struct cv_finding *finding = cv_find(judgement, "like-synchronous", "eventually", verdict);
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_LIKE_SYNCHRONOUS, verdict);
     if (reference->chose)
         snprintf(finding->detail, sizeof finding->detail, "it makes random choices");
     else if (!done)

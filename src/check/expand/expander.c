@@ -64,10 +64,3 @@ bool expander_make_room(struct expander *expander)
     }
     return true;
 }
-
-const char *wrong_name(enum wrong wrong)
-{
-    static const char *const names[] = {"exclusion",    "fences-rise", "invariant",
-                                        "one-election", "best-wins",   "agreement"};
-    return names[__builtin_ctz(wrong)];
-}

@@ -12,22 +12,9 @@
 #define CONCLAVE_CHECK_EXPAND_EXPANDER_H
 
 #include "check/symmetry/symmetry.h"
+#include "property/step_properties.h"
 
 #define MOST_ENABLED 4096u
-
-/* What a step does wrong: a bit for each property that it breaks. */
-enum wrong {
-    WRONG_NOTHING = 0,
-    WRONG_EXCLUSION = 1u << 0,
-    WRONG_FENCE = 1u << 1,
-    WRONG_INVARIANT = 1u << 2,
-    WRONG_RECALL = 1u << 3,
-    WRONG_LEADER = 1u << 4,
-    WRONG_AGREEMENT = 1u << 5
-};
-
-/* The property that one of these breaks. */
-const char *wrong_name(enum wrong wrong);
 
 /* A slot of the state that a step changes, and its new number. */
 struct change {
@@ -44,7 +31,6 @@ struct successor {
     bool fast_path;                /* it has no list of changes: they follow from the outcome, `slot` and `rest` */
     bool missed;                   /* a crash that the detector need not report */
     bool visible;                  /* it changes something that is judged in every state, of several nodes */
-    uint8_t wrong;                 /* enum wrong, or'ed */
     uint32_t action;               /* which action it is for fairness: see transition.h; 0: it need never happen */
     uint32_t sent;                 /* the node crashes after this many messages; CV_WHOLE: it does not */
     const struct outcome *outcome; /* NULL: no handler was called */
@@ -53,6 +39,7 @@ struct successor {
     uint32_t slot;                 /* fast path: the channel of the message, or 0 */
     uint32_t rest;                 /* fast path: the contents left in it */
     uint32_t budgets;              /* fast path: the budgets after it */
+    uint32_t violations;           /* a bit for each property that the step violates */
 };
 
 /* An event that can happen: a node's own, or the arrival of a message. Its outcome is looked up in two steps. */

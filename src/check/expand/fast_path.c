@@ -58,7 +58,7 @@ void fast_path_take(struct expander *expander, const struct enabled *enabled)
         successor->which = 0;
         successor->fast_path = true;
         successor->missed = successor->visible = false;
-        successor->wrong = WRONG_NOTHING;
+        successor->violations = 0;
         successor->action = action;
         successor->sent = CV_WHOLE;
         successor->outcome = outcome;

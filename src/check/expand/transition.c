@@ -54,15 +54,6 @@ static bool are_fences_counted(const struct expander *expander)
     return expander->model->setting.claims & CV_FENCES_RISE;
 }
 
-static uint32_t judge_entry(const struct expander *expander, cv_node node, const struct outcome *outcome)
-{
-    const uint64_t others = expander->own_events & ~((uint64_t)OWN_LEAVE << node * OWN_EVENT_BITS);
-    const bool alone = !(outcome->flags & OUTCOME_TWICE) && !(others & EVERY_NODES_FIRST_BIT * OWN_LEAVE);
-    const bool rises =
-        !are_fences_counted(expander) || outcome->detail->fence > expander_budgets(expander)->highest_fence;
-    return (alone ? 0 : WRONG_EXCLUSION) | (rises ? 0 : WRONG_FENCE);
-}
-
 static bool nothing_has_failed(const struct expander *expander)
 {
     const struct cv_check_options *options = &expander->model->setting.options;
@@ -83,35 +74,39 @@ static bool disagrees(const struct expander *expander, cv_node node, const struc
     return false;
 }
 
-/* All properties that the step breaks, not only the first: the user may look for any of them. */
-static uint32_t judge(const struct expander *expander, cv_node node, const struct outcome *outcome)
+/* Is a node inside before the step: another one, or the node itself, which enters twice? */
+static bool is_occupied(const struct expander *expander, cv_node node, const struct outcome *outcome)
 {
-    uint32_t wrong = outcome->flags & OUTCOME_ENTERED ? judge_entry(expander, node, outcome) : 0;
-    if (outcome->flags & OUTCOME_BROKEN)
-        wrong |= WRONG_INVARIANT;
-    if (outcome->flags & OUTCOME_RECALLED)
-        wrong |= WRONG_RECALL;
-    if (!nothing_has_failed(expander))
-        return wrong;
-    if (outcome->flags & OUTCOME_MISLED)
-        wrong |= WRONG_LEADER;
-    if (outcome->flags & OUTCOME_FOLLOWS && disagrees(expander, node, outcome))
-        wrong |= WRONG_AGREEMENT;
-    return wrong;
+    const uint64_t others = expander->own_events & ~((uint64_t)OWN_LEAVE << node * OWN_EVENT_BITS);
+    return outcome->flags & OUTCOME_TWICE || others & EVERY_NODES_FIRST_BIT * OWN_LEAVE;
 }
 
 void transition_judge(const struct expander *expander, struct successor *successor)
 {
     const struct outcome *outcome = successor->outcome;
+    const cv_node node = successor->node;
+    struct cv_step_facts facts = {.broken = (outcome->flags & OUTCOME_BROKEN) != 0,
+                                  .entered = (outcome->flags & OUTCOME_ENTERED) != 0,
+                                  .recalled = (outcome->flags & OUTCOME_RECALLED) != 0};
+    if (facts.entered) {
+        facts.others_inside = is_occupied(expander, node, outcome);
+        facts.fence_rises =
+            !are_fences_counted(expander) || outcome->detail->fence > expander_budgets(expander)->highest_fence;
+    }
+    if (nothing_has_failed(expander)) {
+        facts.misled = (outcome->flags & OUTCOME_MISLED) != 0;
+        facts.disagrees = outcome->flags & OUTCOME_FOLLOWS && disagrees(expander, node, outcome);
+    }
     successor->visible = outcome->flags & (OUTCOME_ENTERED | OUTCOME_LEFT | OUTCOME_FOLLOWS);
-    successor->wrong = (uint8_t)judge(expander, successor->node, outcome);
+    successor->violations = cv_judge_step(&facts);
 }
 
 uint32_t transition_budgets(struct expander *expander, const struct successor *successor)
 {
     const struct outcome *outcome = successor->outcome;
     const uint32_t budgets = expander->state[expander->model->setting.nodes];
-    if (!(outcome->flags & OUTCOME_ENTERED) || !are_fences_counted(expander) || successor->wrong & WRONG_FENCE)
+    if (!(outcome->flags & OUTCOME_ENTERED) || !are_fences_counted(expander) ||
+        successor->violations & 1u << CV_PROPERTY_FENCES_RISE)
         return budgets;
     return stepper_raise(&expander->stepper, budgets, outcome->detail->fence);
 }
@@ -232,7 +227,7 @@ static struct successor *begin_transition(struct expander *expander, const struc
     successor->action = transition->action;
     successor->outcome = outcome;
     successor->sent = CV_WHOLE;
-    successor->wrong = WRONG_NOTHING;
+    successor->violations = 0;
     successor->visible = successor->missed = successor->fast_path = false;
     return successor;
 }

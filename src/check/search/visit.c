@@ -92,13 +92,12 @@ static void report_step(struct worker *worker, uint64_t key, const struct succes
 {
     struct spot spot = {
         .found = true, .level = level_of(worker, key) + 1, .fingerprint = key, .in_step = true, .step = *successor};
-    for (uint32_t rest = successor->wrong; rest; rest &= rest - 1) {
-        const char *name = wrong_name((enum wrong)(rest & -rest));
-        if (!is_wanted(worker, name))
-            continue;
-        spot.finding = (struct cv_finding){.name = name, .kind = "always", .verdict = CV_VIOLATED};
-        report(worker, &spot);
-        return;
+    for (size_t i = 0; i < CV_STEP_PROPERTIES; i++) {
+        spot.finding = cv_finding_of(cv_step_properties[i], CV_VIOLATED);
+        if (successor->violations & 1u << cv_step_properties[i] && is_wanted(worker, spot.finding.name)) {
+            report(worker, &spot);
+            return;
+        }
     }
 }
 
@@ -130,7 +129,7 @@ static bool look_up(struct worker *worker, const uint32_t *base, struct fingerpr
     bool open = false, back = false;
     for (uint32_t i = from; i < to; i++) {
         const struct successor *successor = &worker->expander.successors[i];
-        if (__builtin_expect(successor->wrong, 0))
+        if (__builtin_expect(successor->violations, 0))
             report_step(worker, key, successor);
         const enum table_answer answer = add(worker, successor->key, key, level);
         if (answer == TABLE_NEW) {

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "core/formula/theory.h"
 #include "core/scenario/scenario.h"
+#include "property/properties.h"
 #include "show/json.h"
 
 struct word {
@@ -28,23 +29,10 @@ static const struct word assumptions[] = {
 };
 
 static const struct word claims[] = {
-    {CV_AGREEMENT, "agreement"},
-    {CV_BEST_WINS, "best-wins"},
-    {CV_EVERYONE_LEARNS, "everyone-learns"},
-    {CV_ANY_CALLER, "any-caller"},
-    {CV_ONE_CALL, "one-election"},
-    {CV_PER_COMPONENT, "in every connected part"},
-    {CV_EXCLUSION, "exclusion"},
-    {CV_FENCES_RISE, "fences-rise"},
-    {CV_NO_DEADLOCK, "no-deadlock"},
-    {CV_EVERY_REQUEST, "every-request"},
-    {CV_BOUNDED_WAITING, "bounded-waiting"},
-    {CV_REQUEST_ORDER, "request-order"},
-    {CV_WHOLE_ROUNDS, "whole-rounds"},
-    {CV_CLOSE_ROUNDS, "close-rounds"},
-    {CV_LIKE_SYNCHRONOUS, "like-synchronous"},
-    {CV_SHORTEST_PATHS, "shortest-paths"},
-    {CV_FEWEST_HOPS, "fewest-hops"},
+#define X(constant, name, kind, problem, claim, checked) {claim, name},
+    CV_PROPERTIES(X)
+#undef X
+        {CV_PER_COMPONENT, "in every connected part"},
     {0, NULL},
 };
 
