@@ -10,7 +10,8 @@ static int by_value(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-static uint32_t first_that_moves(const struct cv_scenario *scenario)
+/* How many nodes at the beginning keep their ids. */
+static uint32_t fixed_nodes(const struct cv_scenario *scenario)
 {
     if (scenario->group.topology == CV_COMPLETE)
         return scenario->group.nodes;
@@ -19,8 +20,7 @@ static uint32_t first_that_moves(const struct cv_scenario *scenario)
 
 void cv_arrangement_first(struct cv_arrangement *arrangement, const struct cv_scenario *scenario)
 {
-    *arrangement =
-        (struct cv_arrangement){.nodes = scenario->group.nodes, .fixed = first_that_moves(scenario), .count = 1};
+    *arrangement = (struct cv_arrangement){.nodes = scenario->group.nodes, .fixed = fixed_nodes(scenario), .count = 1};
     memcpy(arrangement->ids, scenario->group.ids, arrangement->nodes * sizeof *arrangement->ids);
     qsort(arrangement->ids, arrangement->nodes, sizeof *arrangement->ids, by_value);
     for (uint32_t i = 2; i + arrangement->fixed <= arrangement->nodes; i++)
@@ -34,7 +34,7 @@ static void exchange(cv_id *one, cv_id *other)
     *other = kept;
 }
 
-/* In the order of a dictionary. */
+/* The next permutation in lexicographic order. */
 bool cv_arrangement_next(struct cv_arrangement *arrangement)
 {
     cv_id *ids = arrangement->ids;

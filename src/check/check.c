@@ -17,8 +17,8 @@ struct check {
     struct model *model;
     struct search search;
     struct cv_check_result *result;
-    struct cv_finding finding; /* what was violated, if anything was */
-    double squares;            /* of the numbers of states that had to differ in their fingerprints */
+    struct cv_finding finding; /* the violation, if there is one */
+    double squares;            /* of the numbers of states whose fingerprints had to differ */
 };
 
 static double wall_seconds(void)
@@ -30,13 +30,13 @@ static double wall_seconds(void)
 
 /* ---- runs that never end ---- */
 
-/* Is it promised that they do not? Elections must come to rest; who promises to serve everybody must. */
-static bool liveness_matters(const struct setting *setting)
+/* Must every run end? Elections must come to rest; a mutex that claims to serve every request must. */
+static bool must_end(const struct setting *setting)
 {
     return setting_is_mutex(setting) ? (setting->claims & CV_EVERY_REQUEST) != 0 : true;
 }
 
-/* Leaving out orders keeps whether there is a cycle at all; whether it is fair is asked of the whole graph. */
+/* The reduced graph tells whether there is a cycle at all; only the whole graph tells whether a fair run follows it. */
 static int check_liveness(struct check *check)
 {
     struct search *search = &check->search;
@@ -51,13 +51,13 @@ static int check_liveness(struct check *check)
         return error;
     error = judge_end(check->model, state, true, check->model->setting.options.property, &check->finding);
     if (check->finding.verdict != CV_VIOLATED)
-        trail->count = 0; /* it breaks another promise than the one asked about */
+        trail->count = 0; /* it violates another property than the one the user asked for */
     return error;
 }
 
 /* ---- the judgement ---- */
 
-/* Shortens the counterexample and has its replay say how it goes wrong. */
+/* Shortens the counterexample and replays it: the replay says how it violates the property. */
 static int tell_trail(struct check *check)
 {
     const struct setting *setting = &check->model->setting;
@@ -137,8 +137,8 @@ static void note_promise(struct cv_check_result *result, const struct model *mod
 }
 
 /*
- * If the algorithm does what a reduction relies on not being done: once more, without that reduction. If something is
- * wrong with requests in a given order: once more, with clocks, to tell whether it is, and the shortest story of it.
+ * Searches again without a reduction that the algorithm does not allow. Searches again with clocks if there is a
+ * violation with requests in a given order: clocks tell whether it is real, and give the shortest counterexample.
  */
 static int search(struct check *check, const struct cv_scenario *scenario, const struct cv_check_options *options)
 {
@@ -208,7 +208,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         if (check.search.end == SEARCH_FOUND)
             error = trail_to_spot(check.model, &check.search, &result->trail);
         search_free(&check.search);
-        if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && liveness_matters(&check.model->setting))
+        if (check.search.end == SEARCH_COMPLETE && check.search.may_cycle && must_end(&check.model->setting))
             error = check_liveness(&check);
         note_search(&check);
         if (!error && result->trail.count)
@@ -223,7 +223,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
     model_free(check.model);
     free(check.model);
     if (!error && result->trail.count && !result->confirmed && options->reduction) {
-        /* Playing it again does not bear it out: a reduction was wrong about this algorithm. */
+        /* The replay does not confirm it: a reduction was wrong about this algorithm. */
         struct cv_check_options all = *options;
         all.reduction = all.symmetry = all.drop_clocks = false;
         const struct cv_check_result found = *result;

@@ -7,8 +7,8 @@
 #define FIRST_PATIENCE 10000u
 
 /*
- * What nodes will do is judged by what they were seen to do; so until a search shows nothing new: once more. While much
- * is new it is not worth while to go on for long.
+ * The reduction predicts what nodes will do from what they were observed to do. So a search with new observations must
+ * be repeated. While there are many, it does not pay to continue it for long.
  */
 int fixpoint_search(struct search *search, struct model *model, bool reduction)
 {
@@ -22,8 +22,8 @@ int fixpoint_search(struct search *search, struct model *model, bool reduction)
     }
 }
 
-/* An election that never ends breaks "comes to rest" in any case, but "everyone learns" only if somebody does not. */
-static bool only_where_somebody_waits(const struct setting *setting)
+/* An endless election always violates "comes-to-rest", but "everyone-learns" only if some node never learns. */
+static bool must_somebody_wait(const struct setting *setting)
 {
     const char *property = setting->options.property;
     return setting_is_mutex(setting) ||
@@ -41,7 +41,7 @@ int fixpoint_cycles(struct search *search, struct model *model, bool reduction, 
     if (!error && graph.too_large)
         search->end = interrupted && *interrupted ? SEARCH_INTERRUPTED : SEARCH_MEMORY;
     else if (!error)
-        error = cycle_find(&graph, only_where_somebody_waits(&model->setting), &lasso, &search->may_cycle);
+        error = cycle_find(&graph, must_somebody_wait(&model->setting), &lasso, &search->may_cycle);
     if (!error && lasso.count && trail)
         error = trail_along(model, &graph, &lasso, trail, state);
     lasso_free(&lasso);

@@ -10,21 +10,21 @@
 #include "check/symmetry/order_image.h"
 #include "check/symmetry/order_symmetry.h"
 
-/* Each order is searched by one thread, with a model of its own. */
+/* What the threads share. Each order is searched with a model of its own. */
 struct order_search {
-    struct model *model; /* that all others are made like */
-    struct order order;  /* the next */
-    bool more;
-    struct search sum; /* of those that are done */
-    double squares;
+    struct model *model; /* the pattern of all others */
+    struct order order;  /* the next one to search */
+    bool more;           /* there is a next one */
+    struct search sum;   /* of the finished searches */
+    double squares;      /* of their numbers of states */
     int error;
     uint32_t threads;
-    pthread_t teller; /* that shows progress */
+    pthread_t reporter; /* the thread that shows progress */
     pthread_mutex_t lock;
 };
 
-/* A model of the next order; false if there is none, or no need for it. */
-static bool take_turn(struct order_search *order_search, struct model *model, const struct cv_check_options *options)
+/* Makes the model of the next order; false if there is none, or no need to search it. */
+static bool next_model(struct order_search *order_search, struct model *model, const struct cv_check_options *options)
 {
     pthread_mutex_lock(&order_search->lock);
     const struct order order = order_search->order;
@@ -44,7 +44,7 @@ static bool take_turn(struct order_search *order_search, struct model *model, co
     return true;
 }
 
-/* Searches an order, and its cycles if there may be any. Those of a search that was stopped do not count. */
+/* Searches an order, and its cycles if there may be any. A search that was stopped says nothing about cycles. */
 static int search_order(struct search *search, struct model *model, bool reduction)
 {
     int error = fixpoint_search(search, model, reduction);
@@ -55,9 +55,9 @@ static int search_order(struct search *search, struct model *model, bool reducti
     return error;
 }
 
-/* Adds up; what is wrong, or may be, is kept. */
-static void finish_turn(struct order_search *order_search, const struct search *search, const struct model *model,
-                        int error)
+/* Adds a finished search to the sum, and what its reductions were wrong about to the model. */
+static void add_search(struct order_search *order_search, const struct search *search, const struct model *model,
+                       int error)
 {
     struct search *sum = &order_search->sum;
     pthread_mutex_lock(&order_search->lock);
@@ -85,31 +85,31 @@ static void finish_turn(struct order_search *order_search, const struct search *
     pthread_mutex_unlock(&order_search->lock);
 }
 
-static void *take_turns(void *argument)
+static void *search_orders(void *argument)
 {
     struct order_search *order_search = argument;
     struct model *model = calloc(1, sizeof *model);
     struct cv_check_options options = order_search->model->setting.options;
-    if (!pthread_equal(pthread_self(), order_search->teller))
+    if (!pthread_equal(pthread_self(), order_search->reporter))
         options.progress = NULL;
     options.threads /= order_search->threads;
     options.memory /= order_search->threads;
     if (!model) {
-        finish_turn(order_search, &(struct search){0}, order_search->model, CV_ENOMEM);
+        add_search(order_search, &(struct search){0}, order_search->model, CV_ENOMEM);
         return NULL;
     }
-    while (take_turn(order_search, model, &options)) {
+    while (next_model(order_search, model, &options)) {
         struct search search = {0};
         const int error = model->out_of_memory ? CV_ENOMEM : search_order(&search, model, options.reduction);
-        finish_turn(order_search, &search, model, error);
+        add_search(order_search, &search, model, error);
         model_free(model);
     }
     free(model);
     return NULL;
 }
 
-/* Are there as many orders as threads? Otherwise all threads search one order after the other. */
-static bool are_enough(const struct setting *setting)
+/* Are there as many orders as threads? Otherwise all threads together search one order after the other. */
+static bool suffice_for_threads(const struct setting *setting)
 {
     struct order order = setting->order;
     uint32_t count = 1;
@@ -124,14 +124,14 @@ int order_search_run(struct model *model, struct search *sum, double *squares)
     struct order_search order_search = {.model = model,
                                         .order = setting->order,
                                         .more = true,
-                                        .threads = are_enough(setting) ? setting->options.threads : 1,
-                                        .teller = pthread_self()};
+                                        .threads = suffice_for_threads(setting) ? setting->options.threads : 1,
+                                        .reporter = pthread_self()};
     pthread_t threads[64];
     uint32_t running = 1;
     pthread_mutex_init(&order_search.lock, NULL);
-    while (running < order_search.threads && !pthread_create(&threads[running], NULL, take_turns, &order_search))
+    while (running < order_search.threads && !pthread_create(&threads[running], NULL, search_orders, &order_search))
         running++;
-    take_turns(&order_search);
+    search_orders(&order_search);
     for (uint32_t i = 1; i < running; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&order_search.lock);

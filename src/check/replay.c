@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Full states, no numbers, no fingerprints: a second way to the same end, so that a counterexample is confirmed by
- * other code than that which found it.
+ * The replay keeps full states: no numbers, no fingerprints. So other code than the search confirms a counterexample.
  */
 #include "check/replay.h"
 
@@ -10,13 +9,13 @@
 
 #include "check/step/handler.h"
 
-struct letter {
+struct sent_message {
     uint64_t serial;
     struct cv_message *message;
 };
 
 struct channel {
-    struct letter *letters;
+    struct sent_message *messages;
     uint32_t count, room;
 };
 
@@ -27,30 +26,32 @@ struct cv_replay {
     struct host host;
     struct node_state *node_states[CV_CHECK_MOST_NODES];
     struct channel channels[CV_CHECK_MOST_NODES][CV_CHECK_MOST_NODES];
-    uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also where the algorithm has none */
-    bool recalled[CV_CHECK_MOST_NODES];
-    uint64_t open[CV_CHECK_MOST_NODES]; /* the entry each waits for or is in, or NO_ENTRY */
+    uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also if the algorithm has none */
+    bool recalled[CV_CHECK_MOST_NODES];   /* it called while its own election was under way */
+    uint64_t open[CV_CHECK_MOST_NODES];   /* the entry that it waits for or is in, or NO_ENTRY */
     cv_node callers[CV_CHECK_MOST_NODES];
     struct cv_crash crashes[2 * CV_CHECK_MOST_NODES];
     struct cv_recovery recoveries[CV_CHECK_MOST_NODES];
-    struct cv_links cut_links; /* links that are cut */
-    char **texts;              /* about cuts */
+    struct cv_links cut_links;
+    char **texts; /* about cuts */
     uint32_t text_count;
     uint32_t components[CV_CHECK_MOST_NODES]; /* at the end: see setting_components() */
-    uint32_t alive, missed;
-    uint32_t mistakes; /* of the detector */
-    uint32_t cuts;     /* so far */
-    uint64_t now, serial;
+    uint32_t alive;                           /* a bit for each live node */
+    uint32_t missed;                          /* a bit for each dead node whose crash need not be reported */
+    uint32_t mistakes;                        /* of the detector, so far */
+    uint32_t cuts;                            /* so far */
+    uint64_t now;
+    uint64_t serial; /* of the last message */
     struct cv_entry *entries;
     uint64_t entry_room;
     struct cv_run run;
-    struct cv_finding seen;
+    struct cv_finding seen; /* a violation before the end */
     bool out_of_memory;
 };
 
 #define NO_ENTRY UINT64_MAX
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
 static void tell(struct cv_replay *replay, struct cv_event event)
 {
@@ -83,68 +84,68 @@ static void tell_effects(struct cv_replay *replay)
 
 /* ---- messages ---- */
 
-static void tell_message(struct cv_replay *replay, enum cv_event_type type, const struct letter *letter)
+static void tell_message(struct cv_replay *replay, enum cv_event_type type, const struct sent_message *sent)
 {
-    const struct cv_message *message = letter->message;
+    const struct cv_message *message = sent->message;
     const bool sends = type == CV_EVENT_SEND;
     tell(replay, (struct cv_event){.type = type,
                                    .node = sends ? message->from : message->to,
                                    .peer = sends ? message->to : message->from,
                                    .clock = sends ? message->clock : 0,
-                                   .message = letter->serial,
+                                   .message = sent->serial,
                                    .content = message});
 }
 
-static void post(struct cv_replay *replay, const struct cv_message *message, uint64_t clock)
+static void send_message(struct cv_replay *replay, const struct cv_message *message, uint64_t clock)
 {
     struct channel *channel = &replay->channels[message->from][message->to];
     const size_t bytes = cv_message_bytes(message);
-    struct letter letter = {++replay->serial, malloc(bytes)};
+    struct sent_message sent = {++replay->serial, malloc(bytes)};
     if (channel->count == channel->room) {
         const uint32_t room = channel->room ? channel->room * 2 : 8;
-        struct letter *letters = realloc(channel->letters, room * sizeof *letters);
-        if (letters) {
-            channel->letters = letters;
+        struct sent_message *messages = realloc(channel->messages, room * sizeof *messages);
+        if (messages) {
+            channel->messages = messages;
             channel->room = room;
         }
     }
-    if (!letter.message || channel->count == channel->room) {
-        free(letter.message);
+    if (!sent.message || channel->count == channel->room) {
+        free(sent.message);
         replay->out_of_memory = true;
         return;
     }
-    memcpy(letter.message, message, bytes);
-    letter.message->clock = (message->clock + clock) & ((1ull << 40) - 1);
+    memcpy(sent.message, message, bytes);
+    sent.message->clock = (message->clock + clock) & ((1ull << 40) - 1);
     if (message->to != message->from) {
         replay->run.count[message->kind]++;
         replay->run.total++;
     }
-    tell_message(replay, CV_EVENT_SEND, &letter);
+    tell_message(replay, CV_EVENT_SEND, &sent);
     if (replay->alive & 1u << message->to && !cv_links_have(&replay->cut_links, message->from, message->to)) {
-        channel->letters[channel->count++] = letter;
+        channel->messages[channel->count++] = sent;
         return;
     }
-    tell_message(replay, CV_EVENT_LOST, &letter);
-    free(letter.message);
+    tell_message(replay, CV_EVENT_LOST, &sent);
+    free(sent.message);
 }
 
-static struct letter take_letter(struct cv_replay *replay, cv_node from, cv_node to, uint32_t index)
+static struct sent_message take_message(struct cv_replay *replay, cv_node from, cv_node to, uint32_t index)
 {
     struct channel *channel = &replay->channels[from][to];
-    const struct letter letter = channel->letters[index];
-    memmove(channel->letters + index, channel->letters + index + 1,
-            (--channel->count - index) * sizeof *channel->letters);
-    return letter;
+    const struct sent_message sent = channel->messages[index];
+    memmove(channel->messages + index, channel->messages + index + 1,
+            (--channel->count - index) * sizeof *channel->messages);
+    return sent;
 }
 
-/* Sends what the step left in the outbox, or the first so many of it. */
+/* Sends the messages in the outbox, at most `most`. */
 static void send_all(struct cv_replay *replay, uint64_t clock, uint32_t most)
 {
     const struct cv_self *me = &replay->host.self;
     for (size_t at = 0; at < me->used && most; most--) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
-        post(replay, message, clock);
+        send_message(replay, message, clock);
     }
 }
 
@@ -172,7 +173,7 @@ static void note_enter(struct cv_replay *replay, cv_node node)
 {
     struct cv_entry *entry = replay->open[node] == NO_ENTRY ? NULL : &replay->entries[replay->open[node]];
     if (!entry || entry->entered != CV_NEVER) {
-        new_entry(replay, node, replay->now); /* it was not asked for */
+        new_entry(replay, node, replay->now); /* it did not request */
         entry = replay->out_of_memory ? NULL : &replay->entries[replay->open[node]];
     }
     if (!entry)
@@ -207,13 +208,13 @@ static void crash(struct cv_replay *replay, cv_node node, bool missed)
     tell(replay, (struct cv_event){.type = CV_EVENT_CRASH, .node = node, .peer = CV_NOBODY});
     for (cv_node from = 0; from < replay->setting.nodes; from++)
         while (replay->channels[from][node].count) {
-            const struct letter letter = take_letter(replay, from, node, 0);
-            tell_message(replay, CV_EVENT_LOST, &letter);
-            free(letter.message);
+            const struct sent_message sent = take_message(replay, from, node, 0);
+            tell_message(replay, CV_EVENT_LOST, &sent);
+            free(sent.message);
         }
 }
 
-/* Some who lived before, a bit for each, find others within reach again: they are to be told. */
+/* Nodes that can reach others again will be told. The arguments are the cut links and live nodes from before. */
 static void regain(struct cv_replay *replay, const struct cv_links *cut_links, uint32_t alive)
 {
     const uint32_t untold = replay->missed | (replay->missed ? alive : 0);
@@ -235,7 +236,7 @@ static void come_back(struct cv_replay *replay, cv_node node)
     replay->recoveries[replay->scenario.recovery_count - 1] = (struct cv_recovery){.node = node, .time = replay->now};
 }
 
-/* A sentence that lives as long as the replay. */
+/* Keeps a text until the replay is freed. */
 static const char *keep_text(struct cv_replay *replay, char *text)
 {
     char **texts = realloc(replay->texts, (replay->text_count + 1) * sizeof *texts);
@@ -269,7 +270,7 @@ static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
                                    .text = keep_text(replay, text)});
 }
 
-/* Is that node to hear of a loss? One that nobody noticed, or that comes of such a one, need not be told. */
+/* Must the detector report something to that node? A crash that was missed, and what follows from it, need not be. */
 static bool is_to_be_told(const struct cv_replay *replay, cv_node node)
 {
     const uint32_t reach = setting_reach(&replay->setting, &replay->cut_links, replay->alive, node);
@@ -298,7 +299,7 @@ static bool is_under_way(const struct cv_replay *replay)
     return false;
 }
 
-/* The least time that a timer of the living has left, plus 1; 0: none is armed. */
+/* The least time that a timer of a live node has left, plus 1; 0: none is armed. */
 static uint64_t next_due(const struct cv_replay *replay)
 {
     uint64_t next = 0;
@@ -395,7 +396,7 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
     }
 }
 
-/* Accurate timers: so much time passes before this one fires. */
+/* With accurate timers, time passes before this one fires. */
 static void let_time_pass(struct cv_replay *replay, const struct cv_decision *decision)
 {
     const uint64_t time = replay->node_states[decision->node]->timers[decision->which] - 1;
@@ -405,7 +406,7 @@ static void let_time_pass(struct cv_replay *replay, const struct cv_decision *de
                 replay->node_states[node]->timers[timer] -= time;
 }
 
-static void announce(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
+static void announce(struct cv_replay *replay, const struct cv_decision *decision, const struct sent_message *sent)
 {
     static const enum cv_event_type types[] = {
         [CV_DECIDE_START] = CV_EVENT_START,     [CV_DECIDE_REQUEST] = CV_EVENT_REQUEST,
@@ -415,8 +416,8 @@ static void announce(struct cv_replay *replay, const struct cv_decision *decisio
         [CV_DECIDE_TRUST] = CV_EVENT_TRUST,
     };
     const bool timeout = decision->type == CV_DECIDE_TIMEOUT;
-    if (letter->message)
-        tell_message(replay, CV_EVENT_RECEIVE, letter);
+    if (sent->message)
+        tell_message(replay, CV_EVENT_RECEIVE, sent);
     else
         tell(replay, (struct cv_event){.type = types[decision->type],
                                        .node = decision->node,
@@ -425,7 +426,7 @@ static void announce(struct cv_replay *replay, const struct cv_decision *decisio
                                        .text = timeout ? replay->setting.algorithm->timers[decision->which] : NULL});
 }
 
-/* Who has died and come back may call a second time. */
+/* A node that has recovered may call again. */
 static bool has_called(const struct cv_replay *replay, cv_node node)
 {
     for (uint32_t i = 0; i < replay->scenario.caller_count; i++)
@@ -434,13 +435,13 @@ static bool has_called(const struct cv_replay *replay, cv_node node)
     return false;
 }
 
-/* Before the handler: what its surroundings note of the event. */
-static void prepare(struct cv_replay *replay, const struct cv_decision *decision, const struct letter *letter)
+/* Notes what an event means outside the handler, before it runs. */
+static void prepare(struct cv_replay *replay, const struct cv_decision *decision, const struct sent_message *sent)
 {
     const cv_node node = decision->node;
     uint64_t *clock = &replay->clocks[node];
-    if (letter->message && letter->message->clock > *clock)
-        *clock = letter->message->clock;
+    if (sent->message && sent->message->clock > *clock)
+        *clock = sent->message->clock;
     ++*clock;
     if (decision->type == CV_DECIDE_START && !has_called(replay, node))
         replay->callers[replay->scenario.caller_count++] = node;
@@ -452,11 +453,11 @@ static void prepare(struct cv_replay *replay, const struct cv_decision *decision
         let_time_pass(replay, decision);
     if (decision->type == CV_DECIDE_RECOVER)
         come_back(replay, node);
-    announce(replay, decision, letter);
+    announce(replay, decision, sent);
 }
 
-/* Something is wrong now, whatever comes of it: these two do not agree, or the one does not with what is best. */
-static void see(struct cv_replay *replay, enum cv_property_number property, cv_node one, cv_node other)
+/* Notes a violation before the end: two nodes disagree, or (one == other) a leader is not the best node. */
+static void note_violation(struct cv_replay *replay, enum cv_property_number property, cv_node one, cv_node other)
 {
     const cv_id *ids = replay->setting.group.ids;
     struct cv_finding *seen = &replay->seen;
@@ -471,8 +472,8 @@ static void see(struct cv_replay *replay, enum cv_property_number property, cv_n
     replay->run.seen = seen;
 }
 
-/* After it: what is wrong with that, if anything. */
-static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
+/* Judges a step. */
+static void judge_step(struct cv_replay *replay, cv_node node, const char *broken)
 {
     const struct setting *setting = &replay->setting;
     const struct node_state *node_state = replay->node_states[node];
@@ -486,31 +487,31 @@ static void look_at(struct cv_replay *replay, cv_node node, const char *broken)
     if (!whole || run->seen || !(node_state->flags & NODE_KNOWS))
         return;
     if (setting->best_always && node_state->leader != setting->best)
-        see(replay, CV_PROPERTY_BEST_WINS, node, node);
+        note_violation(replay, CV_PROPERTY_BEST_WINS, node, node);
     for (cv_node other = 0; setting->agree_always && other < setting->nodes; other++)
         if (replay->node_states[other]->flags & NODE_KNOWS && replay->node_states[other]->leader != node_state->leader)
-            see(replay, CV_PROPERTY_AGREEMENT, other, node);
+            note_violation(replay, CV_PROPERTY_AGREEMENT, other, node);
 }
 
 static void take_step(struct cv_replay *replay, const struct cv_decision *decision)
 {
     const cv_node node = decision->node;
     struct cv_self *me = &replay->host.self;
-    struct letter letter = {0};
+    struct sent_message sent = {0};
     if (decision->type == CV_DECIDE_DELIVER)
-        letter = take_letter(replay, decision->peer, node, decision->which);
-    prepare(replay, decision, &letter);
+        sent = take_message(replay, decision->peer, node, decision->which);
+    prepare(replay, decision, &sent);
     replay->mistakes += decision->type == CV_DECIDE_SUSPECT;
     const uint64_t before = replay->clocks[node];
     replay->host.script_length = decision->choice_count;
     memcpy(replay->host.script, decision->choices, sizeof decision->choices);
     const uint32_t argument = decision->type == CV_DECIDE_TIMEOUT ? decision->which : decision->peer;
     const char *broken =
-        host_step(&replay->host, replay->node_states[node], replay->alive, decision->type, argument, letter.message);
-    look_at(replay, node, broken);
-    if (letter.message)
+        host_step(&replay->host, replay->node_states[node], replay->alive, decision->type, argument, sent.message);
+    judge_step(replay, node, broken);
+    if (sent.message)
         replay->run.time = replay->now;
-    free(letter.message);
+    free(sent.message);
     if (me->effects & CV_DID_ENTER)
         note_enter(replay, node);
     replay->run.calls += (me->effects & CV_DID_CALL) != 0;
@@ -538,7 +539,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
                                 .recalled = replay->recalled[node]};
 }
 
-/* Must anything still happen? */
+/* Is there nothing that must still happen? */
 static bool is_quiet(const struct cv_replay *replay)
 {
     for (cv_node node = 0; node < replay->setting.nodes; node++)
@@ -547,7 +548,7 @@ static bool is_quiet(const struct cv_replay *replay)
     return !next_due(replay) && !is_under_way(replay);
 }
 
-/* Of an election that nobody alive has heard of there is nothing to be said. */
+/* An election in which no live node took part is not judged. */
 static bool somebody_took_part(const struct cv_replay *replay)
 {
     const uint32_t wanted = replay->setting.any_caller ? NODE_FRESH : NODE_STARTED;
@@ -654,7 +655,7 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     if (observer)
         replay->observer = *observer;
     struct cv_check_options clocked = *options;
-    clocked.orders = CV_NO_ORDERS; /* a run has clocks */
+    clocked.orders = CV_NO_ORDERS; /* a replay has clocks that tick */
     int error = setting_init(&replay->setting, &replay->scenario, &clocked);
     if (!error)
         error = host_init(&replay->host, &replay->setting);
@@ -671,8 +672,8 @@ void cv_replay_free(struct cv_replay *replay)
     for (cv_node from = 0; from < replay->setting.nodes; from++) {
         for (cv_node to = 0; to < replay->setting.nodes; to++) {
             for (uint32_t i = 0; i < replay->channels[from][to].count; i++)
-                free(replay->channels[from][to].letters[i].message);
-            free(replay->channels[from][to].letters);
+                free(replay->channels[from][to].messages[i].message);
+            free(replay->channels[from][to].messages);
         }
         free(replay->node_states[from]);
     }

@@ -6,9 +6,9 @@
 
 #include "check/replay.h"
 
-/* A story longer than that, as a search that goes deep first tells them, is shortened by large pieces first. */
+/* A longer trail, as a depth-first search finds them, is shortened by large blocks first. */
 #define LONG 64u
-/* Decisions replayed, then it must do as it is. */
+/* The most decisions to replay. */
 #define MOST_EFFORT 30000000u
 
 bool shrink_confirms(const struct cv_scenario *scenario, const struct cv_check_options *options,
@@ -33,8 +33,8 @@ bool shrink_confirms(const struct cv_scenario *scenario, const struct cv_check_o
     return violated;
 }
 
-/* Without so many of its decisions, from one on. */
-static void leave_out(const struct cv_trail *trail, uint64_t from, uint64_t count, struct cv_trail *shorter)
+/* Copies a trail without `count` decisions from `from` on. */
+static void copy_without(const struct cv_trail *trail, uint64_t from, uint64_t count, struct cv_trail *shorter)
 {
     const uint64_t after = trail->count - from - count;
     memcpy(shorter->decisions, trail->decisions, from * sizeof *trail->decisions);
@@ -42,7 +42,7 @@ static void leave_out(const struct cv_trail *trail, uint64_t from, uint64_t coun
     shorter->count = from + after;
 }
 
-/* One pass from the end to the beginning, with so many decisions at a time; whether it is shorter now. */
+/* One pass from the end to the beginning that removes blocks of decisions. True if the trail is shorter. */
 static bool shrink_by(const struct cv_scenario *scenario, const struct cv_check_options *options, const char *property,
                       struct cv_trail *trail, struct cv_trail *shorter, uint64_t block, uint64_t *effort)
 {
@@ -50,7 +50,7 @@ static bool shrink_by(const struct cv_scenario *scenario, const struct cv_check_
     struct cv_finding finding;
     for (uint64_t from = trail->count; from >= block && *effort < MOST_EFFORT;) {
         from -= block;
-        leave_out(trail, from, block, shorter);
+        copy_without(trail, from, block, shorter);
         *effort += shorter->count;
         if (!shrink_confirms(scenario, options, shorter, property, &finding))
             continue;

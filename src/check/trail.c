@@ -6,7 +6,7 @@
 #include "check/expand/successors.h"
 #include "check/step/initial_state.h"
 
-/* A walker repeats a run, state by state, and writes down the decisions. */
+/* Repeats a run, state by state, and writes down the decisions. */
 struct walker {
     struct model *model;
     struct expander expander;
@@ -14,7 +14,7 @@ struct walker {
     uint64_t room;
     uint32_t state[MOST_SLOTS];
     struct fingerprint fingerprint;
-    /* Without order between messages, those on their way in the order in which they were sent. */
+    /* If channels do not keep the order of messages: by channel, the messages under way in the order of sending. */
     struct {
         uint32_t *messages, count, room;
     } sent[MOST_CHANNELS];
@@ -40,7 +40,7 @@ static void walker_free(struct walker *walker)
     free(walker);
 }
 
-static void look_ahead(struct walker *walker)
+static void expand_here(struct walker *walker)
 {
     expand_clear(&walker->expander);
     expand(&walker->expander, walker->state, walker->fingerprint, EVERY_NODE);
@@ -62,7 +62,7 @@ static int note_sent(struct walker *walker, uint32_t pair, uint32_t message)
     return 0;
 }
 
-/* The place, in the order of sending, of the message that stands at `place` in the sorted contents. */
+/* Removes the message that the successor delivers; returns its index in the order of sending. */
 static uint32_t take_sent(struct walker *walker, const struct successor *successor)
 {
     const struct model *model = walker->model;
@@ -78,6 +78,7 @@ static uint32_t take_sent(struct walker *walker, const struct successor *success
     return at;
 }
 
+/* If channels do not keep the order of messages: follows what is sent, delivered and lost. */
 static int follow_messages(struct walker *walker, const struct successor *successor, struct cv_decision *decision)
 {
     const struct model *model = walker->model;
@@ -124,16 +125,16 @@ static int take(struct walker *walker, const struct successor *successor)
 
 static int step_to(struct walker *walker, uint64_t fingerprint)
 {
-    look_ahead(walker);
+    expand_here(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++)
         if ((walker->expander.successors[i].key.half[0] & TABLE_LOWER_48) == (fingerprint & TABLE_LOWER_48))
             return take(walker, &walker->expander.successors[i]);
-    return CV_ENOMEM; /* only without memory can a step that was there before be missing */
+    return CV_ENOMEM; /* without memory a step may be missing; otherwise none is */
 }
 
 static int last_step(struct walker *walker, const struct spot *spot)
 {
-    look_ahead(walker);
+    expand_here(walker);
     for (uint32_t i = 0; i < walker->expander.count; i++) {
         const struct successor *successor = &walker->expander.successors[i];
         if (successor->violations == spot->step.violations && successor->key.half[0] == spot->step.key.half[0] &&
@@ -143,7 +144,7 @@ static int last_step(struct walker *walker, const struct spot *spot)
     return CV_ENOMEM;
 }
 
-/* The fingerprints of the states that led to one, itself first; their number, or 0 without memory. */
+/* Lists a state and its ancestors, by fingerprint. Returns their number, or 0 without memory. */
 static uint64_t list_fingerprints(const struct table *table, uint64_t fingerprint, uint64_t **fingerprints)
 {
     uint64_t count = 0, room = 0;
@@ -167,7 +168,7 @@ int trail_to_spot(struct model *model, const struct search *search, struct cv_tr
     uint64_t *fingerprints;
     const uint64_t count = list_fingerprints(&search->table, spot->fingerprint, &fingerprints);
     int error = walker && count ? walker_init(walker, model, trail) : CV_ENOMEM;
-    for (uint64_t i = count - 1; !error && i-- > 0;) /* the last of them is the beginning */
+    for (uint64_t i = count - 1; !error && i-- > 0;) /* the last one is the initial state */
         error = step_to(walker, fingerprints[i]);
     if (!error && spot->in_step)
         error = last_step(walker, spot);
@@ -185,7 +186,7 @@ int trail_along(struct model *model, const struct state_graph *graph, const stru
     for (uint32_t i = 0; i < lasso->count && !error; i++) {
         bool taken = i == 0;
         if (i)
-            look_ahead(walker);
+            expand_here(walker);
         for (uint32_t j = 0; i && !taken && j < walker->expander.count && !error; j++) {
             const struct successor *successor = &walker->expander.successors[j];
             taken = state_graph_find(graph, successor->fingerprint) == lasso->states[i] &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Strongly connected components by Tarjan's algorithm (1972), with a stack of its own in the place of recursion. A run
- * that stays in a component for ever can visit all of it again and again. So it is fair, unless some event is possible
- * in every state of the component and happens nowhere inside it: then it would have to happen, and lead out.
+ * Strongly connected components by Tarjan's algorithm (1972), with an explicit stack instead of recursion. A run that
+ * stays in a component for ever can visit all of it again and again. So it is fair, unless some action is possible in
+ * every state of the component and happens nowhere inside it: that action would have to happen, and leads out.
  */
 #include "check/liveness/cycle.h"
 
@@ -12,18 +12,21 @@
 
 struct finder {
     const struct state_graph *graph;
-    bool waiting, cyclic;
-    uint32_t *low;       /* 0: unseen; otherwise the lowest number reachable, counted in the order of visits from 1 */
-    uint32_t *component; /* of each state that is done: the first of its component, plus 1 */
-    uint32_t *stack, stack_count;
+    bool waiting;        /* as cycle_find() takes it */
+    bool cyclic;         /* there is a cycle */
+    uint32_t *low;       /* 0: unseen; otherwise the lowest visit number reachable; visits count from 1 */
+    uint32_t *component; /* of each finished state: the root of its component, plus 1 */
+    uint32_t *stack;
+    uint32_t stack_count;
     struct {
         uint32_t state;
         uint64_t edge;
     } * path;
-    uint32_t path_count, visits;
-    uint32_t *members; /* of the fair component that is reached soonest, if there is one */
+    uint32_t path_count;
+    uint32_t visits;
+    uint32_t *members; /* the fair component that is reached first, if there is one */
     uint32_t member_count;
-    uint32_t start; /* the first of them in the graph */
+    uint32_t start; /* its first state in the graph */
 };
 
 static bool inside(const struct finder *finder, uint32_t state, uint32_t component)
@@ -39,7 +42,7 @@ static bool has_edge(const struct state_graph *graph, uint32_t state, uint32_t a
     return false;
 }
 
-/* Does that event happen inside the component, or is it impossible somewhere in it? */
+/* Does that action happen inside the component, or is it impossible somewhere in it? */
 static bool is_satisfied(const struct finder *finder, const uint32_t *members, uint32_t count, uint32_t action)
 {
     const struct state_graph *graph = finder->graph;
@@ -94,7 +97,7 @@ static bool all_wait(const struct state_graph *graph, const uint32_t *members, u
     return true;
 }
 
-/* A component is complete: it lies on top of the stack, from `root` on. */
+/* A component is complete: the stack has it on top, from `root` on. */
 static void close_component(struct finder *finder, uint32_t root)
 {
     uint32_t from = finder->stack_count;
@@ -126,7 +129,7 @@ static void enter(struct finder *finder, uint32_t state)
     finder->path[finder->path_count++].edge = finder->graph->first[state];
 }
 
-/* `order` keeps when each was visited; `low` is lowered as cycles are found. */
+/* `order` has the visit numbers; `low` is lowered as cycles are found. */
 static void visit(struct finder *finder, uint32_t *order, uint32_t start)
 {
     const struct state_graph *graph = finder->graph;
@@ -182,15 +185,14 @@ void lasso_free(struct lasso *lasso)
     *lasso = (struct lasso){0};
 }
 
-/* What a walk inside the component looks for: the state `goal`; or, if that is UINT32_MAX, to be done with an event. */
+/* What a walk inside the component looks for: a state; or an action that is taken or impossible. */
 struct target {
-    uint32_t component, goal;
+    uint32_t component;
+    uint32_t goal; /* the state; UINT32_MAX: look for the action */
     uint32_t action;
 };
 
-/*
- * The nearest place, from the lasso's end, where the target is done; adds the way there. `via` and `queue` are scratch.
- */
+/* Adds the shortest path from the end of the lasso to the target. `via` and `queue` are scratch. */
 static bool walk(struct finder *finder, struct lasso *lasso, const struct target *target, uint32_t *via,
                  uint32_t *queue)
 {
@@ -227,7 +229,7 @@ static bool walk(struct finder *finder, struct lasso *lasso, const struct target
         return false;
     uint32_t length = 0;
     for (uint32_t state = last; state != start; state = via[state])
-        queue[length++] = state; /* what was queued is no longer needed */
+        queue[length++] = state; /* the queue is no longer needed */
     while (length)
         if (!lasso_add(lasso, queue[--length], 0))
             return false;
@@ -270,7 +272,7 @@ int cycle_find(const struct state_graph *graph, bool waiting, struct lasso *lass
     if (!order || !finder.low || !finder.component || !finder.stack || !finder.path)
         error = CV_ENOMEM;
     if (!error)
-        visit(&finder, order, 0); /* everything is reachable from there */
+        visit(&finder, order, 0); /* every state is reachable from there */
     if (!error && finder.member_count && (!finder.members || !draw_lasso(&finder, lasso, order, finder.stack)))
         error = CV_ENOMEM;
     *cyclic = finder.cyclic;

@@ -16,7 +16,8 @@ struct builder {
     struct model *model;
     struct expander expander;
     struct reducer reducer;
-    struct chunk *head, *tail; /* states to be expanded, in order */
+    struct chunk *head; /* the states that wait to be expanded, in order */
+    struct chunk *tail;
     uint64_t chunk_bytes;
     uint32_t next_level; /* the number of the first state of the next level */
 };
@@ -91,14 +92,14 @@ static bool grow_edges(struct state_graph *graph)
 static uint64_t held(const struct builder *builder)
 {
     const struct state_graph *graph = builder->graph;
-    const uint64_t later = 32; /* what finding the cycles will take */
+    const uint64_t later = 32; /* bytes that cycle_find() will take */
     const uint64_t per_state = 2 * sizeof *graph->slots + sizeof *graph->first + sizeof *graph->parent +
                                sizeof *graph->waits + sizeof *graph->fingerprints + later;
     return graph->room * per_state + graph->edge_room * sizeof *graph->edges + builder->chunk_bytes +
            model_bytes(builder->model) + builder->expander.stepper.outcomes.bytes;
 }
 
-/* Growing copies, so there must be room for twice as much. */
+/* Growing copies the arrays, so there must be memory for twice as much. */
 static bool has_room(struct builder *builder)
 {
     const struct state_graph *graph = builder->graph;
@@ -145,7 +146,7 @@ static bool somebody_waits(const struct model *model, const uint32_t *state)
     return false;
 }
 
-/* The number of a successor, which is queued if it is new; UINT32_MAX if there is no room. */
+/* The number of a successor; a new one is queued. UINT32_MAX if there is no memory. */
 static uint32_t number(struct builder *builder, const uint32_t *base, const struct successor *successor,
                        uint32_t parent)
 {
@@ -163,7 +164,7 @@ static uint32_t number(struct builder *builder, const uint32_t *base, const stru
     return graph->count - 1;
 }
 
-/* Adds the edges of a state; `open`: does one of them lead to a state that is still to be expanded? */
+/* Adds the edges of a state. `open`: one of them leads to a state of the next level, which is not expanded yet. */
 static bool connect(struct builder *builder, const uint32_t *state, uint32_t from, bool *open)
 {
     struct state_graph *graph = builder->graph;

@@ -34,25 +34,25 @@ void crew_note_memory(struct crew *crew)
         crew_halt(crew, SEARCH_MEMORY);
 }
 
-/* ---- meeting ---- */
+/* ---- barriers ---- */
 
-/* Meetings are many and short, so nobody goes to sleep. */
-void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *))
+/* Threads spin: barriers are many, and the waits short. */
+void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct crew *))
 {
-    const uint32_t held = meeting->held;
-    if (++meeting->waiting == crew->threads) {
-        meeting->waiting = 0;
+    const uint32_t passed = barrier->passed;
+    if (++barrier->waiting == crew->threads) {
+        barrier->waiting = 0;
         alone(crew);
-        meeting->held = held + 1;
+        barrier->passed = passed + 1;
     }
-    while (meeting->held == held)
-        if (crew->wants_room && meeting == &crew->level_end)
+    while (barrier->passed == passed)
+        if (crew->wants_room && barrier == &crew->level_end)
             crew_help(crew);
         else
             sched_yield();
 }
 
-/* Much more while memory is plenty, then half as much again; in the end as much as there may be. */
+/* Grows fourfold while there is plenty of memory, then twofold, then by half; at the end up to the bound. */
 static void begin_growth(struct crew *crew)
 {
     struct table *table = &crew->search->table;
@@ -74,7 +74,7 @@ static void go_on(struct crew *crew)
     crew->growing = table_go_on(&crew->search->table);
 }
 
-/* Nobody uses the table while it grows: all threads are here. */
+/* While the table grows, all threads are here, so none of them uses it. */
 void crew_help(struct crew *crew)
 {
     crew_meet(crew, &crew->move, begin_growth);

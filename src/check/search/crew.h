@@ -9,13 +9,14 @@
 #include "check/search/frontier.h"
 #include "check/search/search.h"
 
-/* States expanded together, so that while one is at work the cache fetches what the others will need. */
+/* States expanded together. While the thread works on one, the cache fetches what the others need. */
 #define GROUP 12u
-static_assert((GROUP + 1) * MOST_SLOTS <= MOST_ENABLED, "what can happen in a group must be kept");
+static_assert((GROUP + 1) * MOST_SLOTS <= MOST_ENABLED, "all enabled events of a group must fit");
 
-/* Where threads wait till all have come. */
-struct meeting {
-    _Atomic uint32_t waiting, held;
+/* A barrier: threads wait here until all have come. */
+struct barrier {
+    _Atomic uint32_t waiting; /* threads that have come */
+    _Atomic uint32_t passed;  /* how often all have come */
 };
 
 /* What the threads share. */
@@ -24,51 +25,57 @@ struct crew {
     struct model *model;
     struct worker *workers;
     uint32_t threads;
-    uint64_t patience;
+    uint64_t patience;          /* as search_run() takes it */
     struct reduction_gain gain; /* does reduction pay? */
     bool deep;                  /* depth first */
-    bool done, growing;         /* only changed when all threads have met */
+    bool done;                  /* all threads end; changes only at a barrier */
+    bool growing;               /* the table grows; changes only at a barrier */
     _Atomic bool stop;
-    _Atomic bool wants_room;        /* the table is to grow: everybody is to help */
-    struct meeting level_end, move; /* nothing is left to do on this level; in this part of the table's growth */
-    _Atomic uint32_t idle;          /* depth first: threads that have no states */
-    _Atomic bool cut;               /* depth first: there are states too deep to look at */
-    pthread_mutex_t lock;           /* of the spot, how it ends and who is idle */
+    _Atomic bool wants_room;  /* the table must grow, and all threads must help */
+    struct barrier level_end; /* all states of the level are expanded */
+    struct barrier move;      /* all entries of this part of the table have moved */
+    _Atomic uint32_t idle;    /* depth first: threads that have no states */
+    _Atomic bool cut;         /* depth first: there are states below the greatest depth */
+    pthread_mutex_t lock;     /* of the spot, of the search's end, and of `idle` */
     struct chunk_store chunks;
 };
 
-/* Its own lines of the cache: what one thread writes all the time another must not have to read. */
+/* A thread. It has its own cache lines: no thread reads a line that another one writes all the time. */
 struct worker {
     _Alignas(128) struct crew *crew;
     uint32_t number;
     struct expander expander;
     struct reducer reducer;
     struct frontier frontier;
-    uint32_t base[GROUP][MOST_SLOTS];
+    uint32_t base[GROUP][MOST_SLOTS]; /* the states of the group, and for each: */
     struct fingerprint fingerprints[GROUP];
     struct enabled_set enabled_sets[GROUP];
-    uint32_t ends[GROUP];        /* where the successors of each end */
-    uint32_t obligations[GROUP]; /* how many of them must happen */
-    uint64_t transitions, expanded, saved, rests;
-    uint64_t fresh;   /* states added to the table and not yet counted there */
-    uint32_t deepest; /* level, depth first */
-    bool may_cycle, reduced;
-    _Atomic uint64_t remembered; /* bytes of what it has worked out so far */
+    uint32_t successor_ends[GROUP]; /* where its successors end */
+    uint32_t obligations[GROUP];    /* how many of them must happen */
+    uint64_t transitions;
+    uint64_t expanded;           /* states where the reduction was tried */
+    uint64_t saved;              /* of those, states where it left out events */
+    uint64_t end_states;         /* states in which nothing must happen any more */
+    uint64_t fresh;              /* states added to the table but not yet to its count */
+    uint32_t deepest;            /* depth first: the deepest level */
+    bool may_cycle;              /* a step led back to an earlier level */
+    bool reduced;                /* events were left out */
+    _Atomic uint64_t remembered; /* bytes of its memos */
 };
 
 /* Ends the search, unless it has ended before. */
 void crew_halt(struct crew *crew, enum search_end end);
 
-/* Notes how much memory is held now; if that is too much the search ends. */
+/* Updates the most memory held. If it is above the bound, the search ends. */
 void crew_note_memory(struct crew *crew);
 
-/* Waits till all threads have come. The last to come does what is to be done by one alone. */
-void crew_meet(struct crew *crew, struct meeting *meeting, void (*alone)(struct crew *));
+/* Waits until all threads have come. The last one calls `alone` before they go on. */
+void crew_meet(struct crew *crew, struct barrier *barrier, void (*alone)(struct crew *));
 
-/* Takes part when the table is to grow, because somebody wants room. */
+/* Helps the table to grow, when `wants_room` is set. */
 void crew_help(struct crew *crew);
 
-/* Lets the table grow, with the help of all threads: they come when they have finished what they are at. */
+/* Makes the table grow. All threads help as soon as they have finished their current work. */
 void crew_grow(struct crew *crew);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-/* Takes from the others; it is idle as long as it finds nothing. Whether that is over: it has, or all are idle. */
+/* Takes a chunk of another thread. True if it found one, or if there is nothing left to find. */
 static bool find_work(struct worker *worker)
 {
     struct crew *crew = worker->crew;
@@ -20,7 +20,7 @@ static bool find_work(struct worker *worker)
     return over;
 }
 
-static void look_for_work(struct worker *worker)
+static void wait_for_work(struct worker *worker)
 {
     struct crew *crew = worker->crew;
     crew->idle++;
@@ -31,11 +31,11 @@ static void look_for_work(struct worker *worker)
             sched_yield();
 }
 
-struct chunk *depth_first_on(struct worker *worker)
+struct chunk *depth_first_next(struct worker *worker)
 {
     struct frontier *frontier = &worker->frontier;
     if (!frontier_top(frontier))
-        look_for_work(worker);
+        wait_for_work(worker);
     struct chunk *top = worker->crew->stop ? NULL : frontier_top(frontier);
     if (!top)
         return NULL;

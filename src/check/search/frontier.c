@@ -81,7 +81,7 @@ static struct chunk *empty_chunk(struct frontier *frontier, uint32_t slots)
     return chunk;
 }
 
-/* ---- what threads do ---- */
+/* ---- levels ---- */
 
 struct chunk *frontier_begin_chunk(struct frontier *frontier, uint32_t slots)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The states of a level that are still to be expanded, and those of the next, in chunks. Every thread has a part of
- * them: what it wrote is in its own cache, so it is best expanded, and its place used again, by the same thread. Only
- * one that has nothing left takes from the others.
+ * The states that wait to be expanded, in chunks: those of this level and those of the next. Every thread has a
+ * frontier of its own, because what it wrote is in its cache. A thread that has no states left takes chunks of the
+ * others.
  */
 #ifndef CONCLAVE_CHECK_SEARCH_FRONTIER_H
 #define CONCLAVE_CHECK_SEARCH_FRONTIER_H
@@ -18,16 +18,17 @@ struct chunk_store {
     pthread_mutex_t lock;
     struct arena chunks;
     _Atomic uint64_t bytes;
-    _Atomic uint64_t queued; /* states in them, but for those of chunks that are being filled */
+    _Atomic uint64_t queued; /* states in the chunks, without those that are being filled */
 };
 
 struct frontier {
     struct chunk_store *store;
-    pthread_mutex_t lock;       /* of the level's list: the only one that others take from */
-    struct chunk *level, *next; /* this level's chunks, and the next one's */
-    struct chunk *out;          /* of the next level, being filled */
-    struct chunk *spare;        /* to be used again */
-    bool deep;                  /* there are no levels: a full chunk may be taken at once */
+    pthread_mutex_t lock; /* of `level`: other threads take from it */
+    struct chunk *level;  /* the chunks of this level */
+    struct chunk *next;   /* the chunks of the next level */
+    struct chunk *out;    /* a chunk of the next level, being filled */
+    struct chunk *spare;  /* empty chunks */
+    bool deep;            /* depth first: there are no levels, and a full chunk goes to `level` */
 };
 
 void chunk_store_init(struct chunk_store *store);
@@ -36,29 +37,30 @@ void chunk_store_free(struct chunk_store *store);
 void frontier_init(struct frontier *frontier, struct chunk_store *store, bool deep);
 void frontier_free(struct frontier *frontier);
 
-/* A chunk of the next level with room for a state of so many parts; NULL if there is no memory. */
+/* Begins another chunk of the next level, for states with that many slots; NULL if there is no memory. */
 struct chunk *frontier_begin_chunk(struct frontier *frontier, uint32_t slots);
 
+/* A chunk of the next level with room for a state with that many slots; NULL if there is no memory. */
 static inline struct chunk *frontier_chunk(struct frontier *frontier, uint32_t slots)
 {
     struct chunk *out = frontier->out;
     return out && chunk_takes(out, slots) ? out : frontier_begin_chunk(frontier, slots);
 }
 
-/* A chunk of this level, NULL after the last; any thread may take it. */
+/* Takes a chunk of this level; NULL after the last. Any thread may call it. */
 struct chunk *frontier_take(struct frontier *frontier);
 
-/* It has been expanded; by the thread whose frontier this is. */
+/* Keeps an expanded chunk for reuse. Only the thread of this frontier may call it. */
 void frontier_drop(struct frontier *frontier, struct chunk *chunk);
 
-/* Depth first: the chunk whose last state is the newest that the thread has; NULL if it has none left. */
+/* Depth first: the chunk whose last state is the newest of this thread; NULL if it has none left. */
 struct chunk *frontier_top(struct frontier *frontier);
-/* Makes one that was taken from another thread that chunk. */
+/* Depth first: makes a chunk taken from another thread the newest. */
 void frontier_adopt(struct frontier *frontier, struct chunk *chunk);
-/* Lets others take the older half of its states. Without memory: nothing. */
+/* Depth first: offers the older half of the newest chunk to other threads. Without memory it does nothing. */
 void frontier_share(struct frontier *frontier);
 
-/* The next level becomes this one, while nobody is at work; false if there is nothing in it. */
+/* The next level becomes this one. No thread may be at work. False if the level is empty. */
 bool frontier_advance(struct frontier *frontier);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A state seen as the end of a run. */
+/* A state as the end of a run. */
 struct ending {
     const struct model *model;
     const uint32_t *state;
@@ -15,8 +15,7 @@ static const struct node_state *node_state_of(const struct ending *ending, cv_no
     return model_node_state(ending->model, ending->state[node]);
 }
 
-/* Who is connected with whom, over the living. */
-static void find_parts(struct ending *ending)
+static void find_components(struct ending *ending)
 {
     const struct setting *setting = &ending->model->setting;
     const struct budgets *budgets = model_budgets(ending->model, ending->state[setting->nodes]);
@@ -57,7 +56,7 @@ static int judge_election(struct ending *ending, struct cv_run *run, struct cv_j
     run->scenario = &scenario;
     run->calls = 1;
     if (ending->model->setting.may_partition) {
-        find_parts(ending);
+        find_components(ending);
         run->part = ending->components;
     }
     return cv_judge_election(run, judgement);
@@ -76,7 +75,8 @@ static int judge_mutex(struct ending *ending, struct cv_run *run, struct cv_judg
     return cv_judge_mutex(run, judgement);
 }
 
-bool judge_doubts(const struct model *model, const uint32_t *state, bool repeats)
+/* Is there anything to judge? */
+static bool concerns_anybody(const struct model *model, const uint32_t *state, bool repeats)
 {
     const struct ending ending = {.model = model, .state = state};
     uint32_t wanted = 0, taking = 0;
@@ -97,7 +97,7 @@ int judge_end(const struct model *model, const uint32_t *state, bool repeats, co
                          .standing = standing,
                          .ending = repeats ? CV_REPEATS : CV_QUIET};
     *finding = (struct cv_finding){.verdict = CV_HELD};
-    if (!judge_doubts(model, state, repeats))
+    if (!concerns_anybody(model, state, repeats))
         return 0;
     const int error = setting_is_mutex(&model->setting) ? judge_mutex(&ending, &run, &judgement)
                                                         : judge_election(&ending, &run, &judgement);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Judges the end of a run: a state in which nothing has to happen any more, or one that comes round for ever. */
+/* Judges the end of a run: a state in which nothing must happen any more, or one that repeats for ever. */
 #ifndef CONCLAVE_CHECK_SEARCH_JUDGE_H
 #define CONCLAVE_CHECK_SEARCH_JUDGE_H
 
@@ -7,14 +7,11 @@
 #include "property/property.h"
 
 /*
- * Does the run that ends like this break a promise? Then the finding says which and how. A run in which nobody took
- * part breaks none. `repeats`: it does not end there but goes on for ever without anything changing for those who wait.
- * `property`: only that promise renumbers; NULL: any.
+ * Does a run that ends in this state violate a property? Then the finding says which and how. A run in which no node
+ * took part violates none. `repeats`: the run does not end, but repeats for ever, and no waiting node gets anywhere.
+ * `property`: judge this one only; NULL: all. 0 or CV_ENOMEM.
  */
 int judge_end(const struct model *model, const uint32_t *state, bool repeats, const char *property,
               struct cv_finding *finding);
-
-/* The quick answer to the same question: false only if there is nothing to judge. */
-bool judge_doubts(const struct model *model, const uint32_t *state, bool repeats);
 
 #endif

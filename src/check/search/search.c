@@ -11,7 +11,7 @@
 
 /* ---- the crew ---- */
 
-/* One of its own; if there is none left, another's. */
+/* A chunk of its own; if there is none left, a chunk of another thread. */
 static struct chunk *next_chunk(struct worker *worker)
 {
     struct crew *crew = worker->crew;
@@ -21,6 +21,7 @@ static struct chunk *next_chunk(struct worker *worker)
     return chunk;
 }
 
+/* What a thread does now and then: it counts, looks at memory and signals, and the first one shows progress. */
 static void look_around(struct worker *worker)
 {
     struct crew *crew = worker->crew;
@@ -48,7 +49,7 @@ static void look_around(struct worker *worker)
                                                       .phase = "searching"});
 }
 
-/* Is there a better way to search, by what has been seen of the algorithm? */
+/* Ends the search if another one would be better, by what the algorithm was observed to do. */
 static void reconsider(struct crew *crew)
 {
     const struct model *model = crew->model;
@@ -61,8 +62,8 @@ static void reconsider(struct crew *crew)
         crew_halt(crew, SEARCH_LEARNT);
 }
 
-/* Between two levels: one thread alone. */
-static void turn_over(struct crew *crew)
+/* What one thread does between two levels. */
+static void end_level(struct crew *crew)
 {
     struct search *search = crew->search;
     uint64_t expanded = 0, saved = 0;
@@ -74,7 +75,7 @@ static void turn_over(struct crew *crew)
         expanded += crew->workers[i].expanded;
         saved += crew->workers[i].saved;
     }
-    if (!crew->model->observations.learnt) /* what is still to be learnt may make it worth while */
+    if (!crew->model->observations.learnt) /* new observations may make it pay */
         reduction_gain_update(&crew->gain, expanded, saved);
     reconsider(crew);
     const uint32_t most = crew->model->setting.options.most_depth;
@@ -84,7 +85,7 @@ static void turn_over(struct crew *crew)
     search->depth += more && !crew->deep;
 }
 
-/* Whatever is left of this level. */
+/* Expands what is left of this level. */
 static void finish_level(struct worker *worker)
 {
     for (struct chunk *chunk; (chunk = next_chunk(worker));) {
@@ -94,11 +95,11 @@ static void finish_level(struct worker *worker)
     }
 }
 
-/* Whatever can be reached from the states there are. */
-static void go_deep(struct worker *worker)
+/* Expands everything that can be reached. */
+static void search_deep(struct worker *worker)
 {
     uint32_t visited = 0;
-    for (struct chunk *chunk; (chunk = depth_first_on(worker));) {
+    for (struct chunk *chunk; (chunk = depth_first_next(worker));) {
         visit(worker, chunk, chunk->count, 1);
         if (++visited % LOOK_AROUND_EVERY == 0 || worker->crew->wants_room)
             look_around(worker);
@@ -116,10 +117,10 @@ static void *work(void *argument)
     pthread_mutex_unlock(&crew->lock);
     while (!crew->done) {
         if (crew->deep)
-            go_deep(worker);
+            search_deep(worker);
         else
             finish_level(worker);
-        crew_meet(crew, &crew->level_end, turn_over);
+        crew_meet(crew, &crew->level_end, end_level);
     }
     return NULL;
 }
@@ -142,14 +143,14 @@ static int begin(struct crew *crew)
     return 0;
 }
 
-static void dismiss(struct worker *worker)
+static void worker_free(struct worker *worker)
 {
     frontier_free(&worker->frontier);
     expander_free(&worker->expander);
     reducer_free(&worker->reducer);
 }
 
-/* They begin when it is known how many there are: the system may give fewer than were asked for. */
+/* Threads begin when their number is known: the system may give fewer than asked for. */
 static void run_threads(struct crew *crew)
 {
     pthread_t threads[64];
@@ -158,7 +159,7 @@ static void run_threads(struct crew *crew)
     while (running < crew->threads && !pthread_create(&threads[running], NULL, work, &crew->workers[running]))
         running++;
     while (crew->threads > running)
-        dismiss(&crew->workers[--crew->threads]);
+        worker_free(&crew->workers[--crew->threads]);
     pthread_mutex_unlock(&crew->lock);
     work(&crew->workers[0]);
     for (uint32_t i = 1; i < running; i++)
@@ -170,11 +171,11 @@ static void add_up(struct crew *crew)
     struct search *search = crew->search;
     for (uint32_t i = 0; i < crew->threads; i++) {
         search->transitions += crew->workers[i].transitions;
-        search->ends += crew->workers[i].rests;
+        search->ends += crew->workers[i].end_states;
         search->may_cycle |= crew->workers[i].may_cycle;
         search->reduced |= crew->workers[i].reduced;
         search->depth = crew->workers[i].deepest > search->depth ? crew->workers[i].deepest : search->depth;
-        dismiss(&crew->workers[i]);
+        worker_free(&crew->workers[i]);
     }
     search->states = search->table.count;
     search->may_cycle |= search->depth >= TABLE_MOST_LEVEL;

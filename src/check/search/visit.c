@@ -7,7 +7,7 @@
 
 /* ---- new states ---- */
 
-/* Depth first: notes how deep it has come; whether it may go on. Breadth first that is asked once for each level. */
+/* Depth first: notes the level; false if it is too deep. A breadth-first search checks it once for each level. */
 static bool go_down(struct worker *worker, uint32_t level)
 {
     const uint32_t most = worker->crew->model->setting.options.most_depth;
@@ -32,7 +32,7 @@ static void queue(struct worker *worker, const uint32_t *base, const struct succ
     expand_apply(&worker->expander, successor, state);
 }
 
-/* Adds to the table, which may have to grow for it. */
+/* Adds to the table, and makes it grow if it must. */
 static inline enum table_answer add(struct worker *worker, struct fingerprint fingerprint, uint64_t parent,
                                     uint32_t level)
 {
@@ -47,30 +47,30 @@ static inline enum table_answer add(struct worker *worker, struct fingerprint fi
     }
 }
 
-/* The level of the state that is known by this. */
+/* The level of the state with this key. */
 static inline uint32_t level_of(const struct worker *worker, uint64_t key)
 {
     const struct crew *crew = worker->crew;
     return crew->deep ? table_level(&crew->search->table, key) : crew->search->depth;
 }
 
-/* What the state with that fingerprint is known by. */
+/* The key of a state: see struct successor. */
 static uint64_t key_of(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
 {
     struct symmetry *symmetry = &worker->expander.symmetry;
     return (symmetry->count > 1 ? symmetry_fingerprint(symmetry, state, fingerprint) : fingerprint).half[0];
 }
 
-/* ---- what is wrong ---- */
+/* ---- violations ---- */
 
-/* Is it what is looked for? */
+/* Does the user look for this property? */
 static bool is_wanted(const struct worker *worker, const char *property)
 {
     const char *wanted = worker->crew->model->setting.options.property;
     return !wanted || strcmp(wanted, property) == 0;
 }
 
-/* Without memory a state may seem to be an end because what follows could not be worked out: nothing is judged then. */
+/* Without memory a state may wrongly seem to be an end, because its successors are missing. So nothing is judged. */
 static void report(struct worker *worker, const struct spot *spot)
 {
     struct crew *crew = worker->crew;
@@ -101,11 +101,11 @@ static void report_step(struct worker *worker, uint64_t key, const struct succes
     }
 }
 
-static void judge_rest(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
+static void judge_end_state(struct worker *worker, const uint32_t *state, struct fingerprint fingerprint)
 {
     struct spot spot = {.found = true, .fingerprint = key_of(worker, state, fingerprint)};
     spot.level = level_of(worker, spot.fingerprint);
-    worker->rests++;
+    worker->end_states++;
     const char *wanted = worker->crew->model->setting.options.property;
     if (judge_end(worker->crew->model, state, false, wanted, &spot.finding))
         crew_halt(worker->crew, SEARCH_MEMORY);
@@ -116,11 +116,11 @@ static void judge_rest(struct worker *worker, const uint32_t *state, struct fing
 /* ---- expanding ---- */
 
 /*
- * Looks the successors up, from one number on; whether at least one is still to be expanded. Depth first that is known
- * only of new ones.
+ * Adds some of the successors to the table and queues the new ones. True if at least one is still to be expanded; in a
+ * depth-first search that is known only of new ones.
  */
-static bool look_up(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint, uint32_t from,
-                    uint32_t to)
+static bool add_successors(struct worker *worker, const uint32_t *base, struct fingerprint fingerprint, uint32_t from,
+                           uint32_t to)
 {
     struct table *table = &worker->crew->search->table;
     const uint64_t key = key_of(worker, base, fingerprint);
@@ -163,26 +163,26 @@ static void expand_group(struct worker *worker, const struct chunk *chunk, uint3
     for (uint32_t i = 0, from = 0; i < count; i++, from = expander->count) {
         expander->obligations = 0;
         expand_all(expander, worker->base[i], worker->fingerprints[i], &worker->enabled_sets[i]);
-        worker->ends[i] = expander->count;
+        worker->successor_ends[i] = expander->count;
         worker->obligations[i] = expander->obligations;
         for (uint32_t j = from; j < expander->count; j++)
             table_expect(table, expander->successors[j].key);
     }
-    for (uint32_t i = 0, from = 0; i < count; from = worker->ends[i++]) {
-        look_up(worker, worker->base[i], worker->fingerprints[i], from, worker->ends[i]);
+    for (uint32_t i = 0, from = 0; i < count; from = worker->successor_ends[i++]) {
+        add_successors(worker, worker->base[i], worker->fingerprints[i], from, worker->successor_ends[i]);
         if (!worker->obligations[i])
-            judge_rest(worker, worker->base[i], worker->fingerprints[i]);
+            judge_end_state(worker, worker->base[i], worker->fingerprints[i]);
     }
 }
 
-/* A message that may as well arrive before all else. */
+/* Expands a message that may arrive before all other events. */
 static bool try_messages(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
     for (uint32_t slot = 0; (slot = reducer_next_message(&worker->reducer, state, alive, slot));) {
         expand_clear(expander);
         expand_delivery(expander, state, fingerprint, slot);
-        if (look_up(worker, state, fingerprint, 0, expander->count)) {
+        if (add_successors(worker, state, fingerprint, 0, expander->count)) {
             reducer_note_message(&worker->reducer, state, alive, slot);
             return true;
         }
@@ -190,7 +190,7 @@ static bool try_messages(struct worker *worker, uint32_t *state, struct fingerpr
     return false;
 }
 
-/* What a few nodes do, if the others' doings cannot matter to it, nor it to them. */
+/* Expands the events of a persistent set of nodes. */
 static bool try_nodes(struct worker *worker, uint32_t *state, struct fingerprint fingerprint, uint32_t alive)
 {
     struct expander *expander = &worker->expander;
@@ -198,13 +198,15 @@ static bool try_nodes(struct worker *worker, uint32_t *state, struct fingerprint
     while (reducer_next_set(&worker->reducer, state, alive, &tried, &nodes)) {
         expand_clear(expander);
         expand(expander, state, fingerprint, nodes);
-        if (reducer_may_take(expander) && look_up(worker, state, fingerprint, 0, expander->count))
+        if (reducer_may_take(expander) && add_successors(worker, state, fingerprint, 0, expander->count))
             return true;
     }
     return false;
 }
 
-/* If a part of it led only to states that were expanded before, the rest might be put off for ever: then all of it. */
+/*
+ * A reduced set must lead to a state that is not expanded yet. Otherwise the other events might be left out for ever.
+ */
 static void expand_reduced(struct worker *worker, const struct chunk *chunk, uint32_t index)
 {
     struct expander *expander = &worker->expander;
@@ -221,9 +223,9 @@ static void expand_reduced(struct worker *worker, const struct chunk *chunk, uin
     }
     expand_clear(expander);
     expand(expander, state, fingerprint, EVERY_NODE);
-    look_up(worker, state, fingerprint, 0, expander->count);
+    add_successors(worker, state, fingerprint, 0, expander->count);
     if (!expander->obligations)
-        judge_rest(worker, state, fingerprint);
+        judge_end_state(worker, state, fingerprint);
 }
 
 void visit(struct worker *worker, const struct chunk *chunk, uint32_t first, uint32_t count)
