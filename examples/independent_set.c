@@ -75,7 +75,7 @@ static void finish(struct cv_self *me)
 }
 
 static const struct cv_kind kinds[] = {
-    [DECIDED] = {"decided", sizeof(struct decision), on_decided, false},
+    [DECIDED] = CV_KIND("decided", struct decision, on_decided, NULL),
     {0},
 };
 

@@ -68,22 +68,19 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return answer->rank == cv_rank_of(me, message->from) && my->heard < cv_nodes(me) - 1;
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct answer, rank), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct answer, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [PRESENT] = {"present", sizeof(struct answer), on_present, fields},
+    [PRESENT] = CV_KIND("present", struct answer, on_present, fields),
     {0},
 };
 
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY)
 
 static const struct cv_cost costs[] = {
-    {"always", "a(n − 1)", CV_MESSAGES, true, CV_STEADY, CV_DERIVED, NULL},
-    {"all call", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, CV_DERIVED, NULL},
-    {"some call", "min(2, 2(a − 1))", CV_DELAY, true, ON_TIME, CV_DERIVED, NULL},
+    {"always", CV_MESSAGES_ARE("a(n − 1)"), CV_STEADY, CV_DERIVED_HERE},
+    {"all call", CV_DELAY_IS("min(1, a − 1)"), ON_TIME | CV_ALL_CALL, CV_DERIVED_HERE},
+    {"some call", CV_DELAY_IS("min(2, 2(a − 1))"), ON_TIME, CV_DERIVED_HERE},
     {0},
 };
 

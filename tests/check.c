@@ -207,7 +207,7 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     expect(sample, "confirmed by replay, depth first", deep.trail.count != 0, deep.confirmed);
     expect(sample, "confirmed by replay", whole.trail.count != 0, whole.confirmed);
     expect(sample, "confirmed by replay, with reduction", reduced.trail.count != 0, reduced.confirmed);
-    const bool orders = scenario->algorithm->clocked > CV_CLOCKED; /* each has its own states */
+    const bool orders = scenario->algorithm->hints.clocked > CV_CLOCKED; /* each has its own states */
     if (whole.judgement.verdict == CV_HELD && reduced.states > whole.states && !orders)
         fail(sample, "states with reduction", whole.states, reduced.states);
     cv_check_free(&whole);
@@ -220,12 +220,12 @@ static void compare_orders(const struct sample *sample, const struct cv_scenario
 {
     struct naive_result naive;
     for (enum cv_orders orders = CV_STRICT_ORDERS; orders <= CV_ALL_ORDERS; orders++) {
-        const bool strict = orders == CV_STRICT_ORDERS && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+        const bool strict = orders == CV_STRICT_ORDERS && scenario->algorithm->hints.clocked == CV_CLOCKS_ORDER;
         const uint64_t missing = orders_run(scenario, &sample->options, strict, false, &naive);
         expect(sample, "states that no order has", 0, missing);
         compare_counts(sample, scenario, &naive, false, orders);
         compare_ends(sample, scenario, naive.ends, orders);
-        orders_run(scenario, &sample->options, strict, scenario->algorithm->alike, &naive);
+        orders_run(scenario, &sample->options, strict, scenario->algorithm->hints.alike, &naive);
         compare_counts(sample, scenario, &naive, true, orders);
     }
 }
@@ -238,13 +238,14 @@ static void compare_with_naive(const struct sample *sample, const struct cv_scen
     compare_counts(sample, scenario, &naive, false, CV_NO_ORDERS);
     compare_ends(sample, scenario, naive.ends, CV_NO_ORDERS);
     compare_verdicts(sample, scenario, &naive);
-    options.drop_clocks = scenario->algorithm->clocked;
-    options.symmetry = scenario->algorithm->rename;
+    options.drop_clocks = scenario->algorithm->hints.clocked;
+    options.symmetry = scenario->algorithm->hints.rename;
     if (options.drop_clocks || options.symmetry) {
         naive_run(scenario, &options, &naive);
         compare_counts(sample, scenario, &naive, true, CV_NO_ORDERS);
     }
-    if (scenario->algorithm->clocked > CV_CLOCKED && !options.crashes && !options.cuts) /* with faults, clocks tick */
+    if (scenario->algorithm->hints.clocked > CV_CLOCKED && !options.crashes &&
+        !options.cuts) /* with faults, clocks tick */
         compare_orders(sample, scenario);
 }
 

@@ -388,14 +388,15 @@ def check_complaints(directory):
 
 # What an algorithm's table promises about names and times, and does not keep: where, what is replaced by what, what is
 # wrong then (None: nothing), and whether it is the promise that is broken.
-FIRST = "theirs->time > my->time || (theirs->time == my->time && cv_id_of(me, message->from) > cv_my_id(me))"
+FIRST = "cv_before(me, my->time, me->node, theirs->time, message->from)"
 FREE = "    if (my->holder == CV_NOBODY)\n        let_in(me, node);\n    else"
-BEFORE = "theirs < mine || (theirs == mine && cv_id_of(me, node) < cv_my_id(me))"
+THEIRS, MINE = "my->peers[node].request", "my->peers[me->node].request"
+BEFORE = f"cv_before(me, {THEIRS}, node, {MINE}, me->node)"
 PROMISES = {
     "compares-ids": ("ricart_agrawala", FIRST, "cv_id_of(me, message->from) > cv_my_id(me)", "exclusion", True),
     "compares-two-bits": ("ricart_agrawala", FIRST, re.sub(r"(theirs|my)->time", r"(\1->time & 3)", FIRST), "exclusion", True),
-    "compares-numbers": ("ricart_agrawala", FIRST, FIRST.replace("cv_id_of(me, message->from) > cv_my_id(me)",
-                                                                 "message->from > me->node"), None, False),
+    "compares-numbers": ("ricart_agrawala", FIRST, "theirs->time > my->time || (theirs->time == my->time && message->from > me->node)",
+                         None, False),
     "prefers-low-ids": ("central", FREE, FREE.replace("NOBODY)", "NOBODY || cv_id_of(me, node) < cv_id_of(me, my->holder))"),
                         "exclusion", True),
     "lets-one-in-later": ("central", FREE, FREE.replace("NOBODY)", "NOBODY || (node == 1 && my->grants == 2))"), "exclusion",
@@ -406,11 +407,10 @@ PROMISES = {
     "renames-nobody": ("central", "    if (message)\n        return;\n", "    if (!message)\n        return;\n", None, True),
     "renames-by-halves": ("central", "        renaming->row(renaming, my->behind);\n", "        renaming->node(renaming, &my->behind[0]);\n",
                           None, True),
-    "rounds-times": ("lamport", BEFORE, "theirs / 8 < mine / 8 || (theirs / 8 == mine / 8 && cv_id_of(me, node) < cv_my_id(me))",
-                     "exclusion", False),
-    "waits-for-low-ids": ("lamport", BEFORE, "theirs < mine || (theirs != NONE && cv_id_of(me, node) < cv_my_id(me))",
+    "rounds-times": ("lamport", BEFORE, f"cv_before(me, {THEIRS} / 8, node, {MINE} / 8, me->node)", "exclusion", False),
+    "waits-for-low-ids": ("lamport", BEFORE, f"{THEIRS} < {MINE} || ({THEIRS} != NONE && cv_id_of(me, node) < cv_my_id(me))",
                           "no-deadlock", True),
-    "asks-low-ids-first": ("maekawa", "one->time < other->time ||", "cv_id_of(me, one->node) + 1 < cv_id_of(me, other->node) || one->time < other->time ||",
+    "asks-low-ids-first": ("maekawa", "return cv_before(", "return cv_id_of(me, one->node) + 1 < cv_id_of(me, other->node) || cv_before(",
                            "no-deadlock", True),
 }
 

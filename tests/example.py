@@ -88,7 +88,7 @@ def check_broken(directory, text):
 UNUSABLE = [
     (".abi = CV_ABI", ".abi = CV_ABI + 1", "version"),
     ("conclave_algorithm = {", "another_name = {", "conclave_algorithm"),
-    ("on_present, fields}", "NULL, fields}, [PRESENT + 1] = {\"unused\", 0, on_present, NULL}", "nobody receives"),
+    ("on_present, fields)", "NULL, fields), [PRESENT + 1] = CV_SIGNAL(\"unused\", on_present)", "nobody receives"),
     ("    .title = \"Roll call\",\n", "", "lacks"),
     ("a(n − 1)", "a(m − 1)", "m"),
 ]
@@ -149,9 +149,8 @@ def check_hosted(app):
 # What a synchronous algorithm may not do.
 UNFIT = [
     ("    .pulse = pulse,\n", "", "expected a pulse handler"),
-    ("sizeof(struct decision), on", "260, on", "at most 256 bytes"),
-    ("sizeof(struct decision), on_decided, false}",
-     "sizeof(struct decision), on_decided, &(const struct cv_field){CV_FIELD_IDS(struct decision)}}", "no list"),
+    ("struct decision, on", "char[260], on", "at most 256 bytes"),
+    ("on_decided, NULL)", "on_decided, (&(const struct cv_field){CV_FIELD_IDS(struct decision)}))", "no list"),
 ]
 
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* What an algorithm costs, when, and who says so. */
+/* What an algorithm costs, when, and by whose formula. */
 #ifndef CONCLAVE_COST_H
 #define CONCLAVE_COST_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-/* When a formula applies. A formula is evaluated if all its conditions hold; the first that applies is used. */
+/* When a formula applies: if all its conditions hold. Of those that apply the first is used. */
 enum cv_condition {
     CV_LISTED = 0,                 /* never: for `conclave list` and the comparisons */
     CV_ALWAYS = 1u << 0,           /* in every run */
@@ -25,7 +26,7 @@ enum cv_condition {
     CV_SERIAL_GADGET = 1u << 14    /* the same gadget with links that carry one message at a time */
 };
 
-/* The parameter at that place of the algorithm's table is not the default: of the first 16. */
+/* That parameter of the algorithm's table, one of the first 16, is not the default. */
 #define CV_CHOSEN(parameter) (1u << (16 + (parameter)))
 
 enum cv_measure { CV_MESSAGES, CV_DELAY };
@@ -38,17 +39,32 @@ enum cv_source {
 };
 
 /*
- * A cost. The formula is evaluated as written (core/formula/formula.h): "2n + δ". Besides the variables of
- * core/formula/theory.h it may name the algorithm's own parameters.
+ * One row of the table of costs: what is meant, how much, when, who says so.
+ *
+ *     {"one caller", CV_MESSAGES_ARE("2a + δ"), CV_STEADY | CV_ONE_CALLER, CV_DERIVED_IN("docs/…")},
+ *     {"some call", CV_DELAY_AT_MOST("3a − 1"), CV_STEADY | CV_UNIT_DELAY, CV_TEXT_SAYS("CS425: …")},
+ *
+ * The formula is evaluated as written (core/formula/formula.h). Besides the variables of core/formula/theory.h it may
+ * name the algorithm's own parameters.
  */
 struct cv_cost {
-    const char *label; /* "best", "worst", "one caller" */
-    const char *formula;
-    uint32_t measure;  /* enum cv_measure */
-    uint32_t exact;    /* "=", otherwise "<=" */
-    uint32_t when;     /* enum cv_condition, or'ed */
-    uint32_t source;   /* enum cv_source */
-    const char *where; /* or NULL */
+    const char *label;   /* "best", "worst", "one caller" */
+    uint32_t measure;    /* enum cv_measure */
+    uint32_t exact;      /* "=", otherwise "<=" */
+    const char *formula; /* "2n + δ" */
+    uint32_t when;       /* enum cv_condition, or'ed */
+    uint32_t source;     /* enum cv_source */
+    const char *where;   /* or NULL */
 };
+
+#define CV_MESSAGES_ARE(formula) CV_MESSAGES, 1, (formula)
+#define CV_MESSAGES_AT_MOST(formula) CV_MESSAGES, 0, (formula)
+#define CV_DELAY_IS(formula) CV_DELAY, 1, (formula)
+#define CV_DELAY_AT_MOST(formula) CV_DELAY, 0, (formula)
+
+#define CV_DERIVED_IN(page) CV_DERIVED, (page)
+#define CV_DERIVED_HERE CV_DERIVED, NULL
+#define CV_TEXT_SAYS(quotation) CV_TEXT, (quotation)
+#define CV_PAPER_SAYS(citation) CV_PAPER, (citation)
 
 #endif

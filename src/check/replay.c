@@ -517,7 +517,7 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     replay->run.calls += (me->effects & CV_DID_CALL) != 0;
     replay->recalled[node] |= (me->effects & CV_DID_RECALL) != 0;
     tell_effects(replay);
-    const uint64_t base = replay->setting.algorithm->clocked ? 0 : before;
+    const uint64_t base = replay->setting.algorithm->hints.clocked ? 0 : before;
     send_all(replay, base, decision->sent);
     replay->clocks[node] = base + me->clock;
     if (decision->type == CV_DECIDE_REQUEST && !replay->out_of_memory)

@@ -519,7 +519,7 @@ static enum cv_ending play(struct cv_sim *sim)
         if (sim->options.progress && (sim->plain || stretch % TICKS_BETWEEN_LOOKS == 0))
             tell_progress(sim);
         const uint64_t planned = faults_next(sim);
-        if (planned == CV_NEVER && (idle(sim) || (sim->algorithm->perpetual && load_over(sim))))
+        if (planned == CV_NEVER && (idle(sim) || (sim->algorithm->hints.perpetual && load_over(sim))))
             return CV_QUIET;
         const uint64_t next = next_tick(sim, planned);
         if (next > sim->scenario->until)
@@ -599,7 +599,8 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     if (sim->plain)
         count_rest(sim);
     for (uint32_t kind = 0; kind < CV_MAX_KINDS; kind++)
-        *(sim->algorithm->preparing && kind >= sim->algorithm->preparing ? &sim->run.preparing : &sim->run.total) +=
+        *(sim->algorithm->hints.preparing && kind >= sim->algorithm->hints.preparing ? &sim->run.preparing
+                                                                                     : &sim->run.total) +=
             sim->run.count[kind];
     rounds_tell(sim);
     calendar_free(&sim->mail); /* the judges need memory too, and large runs have most of it here */

@@ -23,8 +23,9 @@ struct repeat {
 int repeat_init(struct cv_sim *sim)
 {
     const struct cv_scenario *scenario = sim->scenario;
-    if (sim->plain || sim->algorithm->clocked || scenario->delay.model != CV_DELAY_UNIT || cv_scenario_raw(scenario) ||
-        scenario->lag_count || scenario->serial || scenario->group.nodes > LARGEST_GROUP || scenario->names > 1)
+    if (sim->plain || sim->algorithm->hints.clocked || scenario->delay.model != CV_DELAY_UNIT ||
+        cv_scenario_raw(scenario) || scenario->lag_count || scenario->serial || scenario->group.nodes > LARGEST_GROUP ||
+        scenario->names > 1)
         return 0;
     sim->repeat = calloc(1, sizeof *sim->repeat);
     if (!sim->repeat)

@@ -204,7 +204,7 @@ static void leave(struct cv_sim *sim, cv_node node)
     load->open--;
     sim->run.last_exit = sim->now;
     struct cv_self *me = world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_LEAVE, .peer = CV_NOBODY});
-    if (sim->algorithm->perpetual && load_over(sim) && !client->remaining && !client->behind)
+    if (sim->algorithm->hints.perpetual && load_over(sim) && !client->remaining && !client->behind)
         return; /* the run ends with the last exit: what would go round for ever after it is not counted */
     sim->algorithm->release(me);
     world_finish(sim);

@@ -28,8 +28,8 @@ static void on_news(struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_kind kinds[] = {
-    [HUM] = {"hum", 0, on_hum, false},
-    [NEWS] = {"news", 0, on_news, false},
+    [HUM] = CV_SIGNAL("hum", on_hum),
+    [NEWS] = CV_SIGNAL("news", on_news),
     {0},
 };
 

@@ -64,7 +64,7 @@ static uint64_t time_of(cv_node i, uint32_t left)
 /* Requests alone bear a time: nobody keeps in mind what it has heard of others. */
 static bool forgets(void)
 {
-    return options->times && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
+    return options->times && scenario->algorithm->hints.clocked == CV_CLOCKS_ORDER;
 }
 
 /* Time stands still between two requests. */
@@ -113,7 +113,7 @@ static void finish(cv_node i, uint32_t most)
     it->calling = self.calling;
     it->knows = self.knows;
     it->leader = self.knows ? self.elected : 0;
-    it->clock = scenario->algorithm->clocked && !forgets() ? on_time(self.clock) : 0;
+    it->clock = scenario->algorithm->hints.clocked && !forgets() ? on_time(self.clock) : 0;
     for (uint32_t t = 0; t < CV_MAX_TIMERS; t++) {
         if ((self.timers_armed | self.timers_cancelled) & 1u << t)
             it->timers[t] = 0;
@@ -138,7 +138,7 @@ static void finish(cv_node i, uint32_t most)
             abort();
         struct letter *letter = &next.letter[i][to][next.count[i][to]++];
         *letter = (struct letter){
-            message->kind, message->words, scenario->algorithm->clocked ? on_time(message->clock) : 0, {0}};
+            message->kind, message->words, scenario->algorithm->hints.clocked ? on_time(message->clock) : 0, {0}};
         memcpy(letter->body, message->body, message->words * 4);
     }
 }
@@ -191,7 +191,7 @@ static void visit(struct cv_counting *counting)
 {
     for (cv_node i = 0; i < n; i++) {
         if (next.node[i].alive)
-            scenario->algorithm->counters(counting, i, next.node[i].state, NULL);
+            scenario->algorithm->hints.counters(counting, i, next.node[i].state, NULL);
         for (cv_node j = 0; j < n; j++)
             for (uint32_t k = 0; k < next.count[i][j]; k++) {
                 struct letter *letter = &next.letter[i][j][k];
@@ -201,7 +201,7 @@ static void visit(struct cv_counting *counting)
                 message->to = j;
                 message->kind = letter->kind & 63u;
                 memcpy(message->body, letter->body, sizeof letter->body);
-                scenario->algorithm->counters(counting, i, NULL, message);
+                scenario->algorithm->hints.counters(counting, i, NULL, message);
                 memcpy(letter->body, message->body, sizeof letter->body);
             }
     }
@@ -210,7 +210,7 @@ static void visit(struct cv_counting *counting)
 /* Of the state that is being made, or of the one at hand: how far clocks go. */
 static uint64_t latest(const struct full *full)
 {
-    const bool capped = scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+    const bool capped = scenario->algorithm->hints.clocked == CV_CLOCKS_REQUESTS;
     uint64_t most = 0;
     for (cv_node i = 0; i < n; i++) {
         const struct node *it = &full->node[i];
@@ -253,7 +253,7 @@ static void meet(void)
     limit_clocks(latest(&next));
     if (options->symmetry)
         names_choose(scenario, &group, &next);
-    if (scenario->algorithm->counters) {
+    if (scenario->algorithm->hints.counters) {
         memset(least, 0, sizeof least);
         visit(&(struct cv_counting){find_least});
         visit(&(struct cv_counting){lower});
@@ -427,11 +427,11 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
     }
     late = options->times && event != REQUEST && it->left && time_of(i, it->left) <= it->clock;
     it->clock = forgets() ? 0 : it->clock > leap ? it->clock : leap;
-    it->clock += algorithm->clocked != 0;
+    it->clock += algorithm->hints.clocked != 0;
     it->clock = it->clock < latest(&now) ? it->clock : latest(&now);
     if (options->times && event == REQUEST)
         it->clock = time_of(i, it->left + 1);
-    if (event == REQUEST && options->drop_clocks && algorithm->clocked == CV_CLOCKS_REQUESTS)
+    if (event == REQUEST && options->drop_clocks && algorithm->hints.clocked == CV_CLOCKS_REQUESTS)
         it->asked = (uint32_t)it->clock;
     struct cv_self *me = begin(i);
     if (event == START && algorithm->start)
@@ -490,7 +490,7 @@ static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
     const uint64_t own = options->times ? time_of(i, now.node[i].left) : 0;
     const uint64_t last = n * scenario->entries * STEP;
     all_choices(event, i, a, b);
-    if (!options->times || event == REQUEST || scenario->algorithm->clocked != CV_CLOCKS_REQUESTS)
+    if (!options->times || event == REQUEST || scenario->algorithm->hints.clocked != CV_CLOCKS_REQUESTS)
         return;
     happen(event, i, a, b, UINT32_MAX);
     uint64_t before = next.node[i].clock;
@@ -510,7 +510,7 @@ static bool over(void)
     for (cv_node i = 0; i < n; i++)
         if (now.node[i].alive || now.recoveries)
             busy += now.node[i].left + now.node[i].waiting + now.node[i].inside;
-    return scenario->algorithm->perpetual && !busy;
+    return scenario->algorithm->hints.perpetual && !busy;
 }
 
 /* Everything that can happen at a node; whether some of it must. */

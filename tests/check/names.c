@@ -37,7 +37,7 @@ static void rename_all(const struct full *from, const cv_node *names, struct ful
         *it = from->node[i];
         to->missed |= (from->missed >> i & 1u) << names[i];
         if (it->alive)
-            scenario->algorithm->rename(&renaming, &group, i, it->state, NULL);
+            scenario->algorithm->hints.rename(&renaming, &group, i, it->state, NULL);
         it->suspects = it->missed_loss = it->owed_return = 0;
         for (cv_node j = 0; j < n; j++) {
             it->missed_loss |= (from->node[i].missed_loss >> j & 1u) << names[j];

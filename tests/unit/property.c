@@ -283,11 +283,11 @@ static void an_unfinished_run_is_not_violated(void **state)
 static void the_costs_are_compared_with_the_text(void **state)
 {
     (void)state;
-    static const struct cv_cost exact[] = {{"listed", "1", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, NULL},
-                                           {"not here", "2", CV_MESSAGES, true, CV_TOP_DEAD, CV_DERIVED, NULL},
-                                           {"here", "2n", CV_MESSAGES, true, CV_STEADY, CV_DERIVED, NULL},
-                                           {"later", "3", CV_MESSAGES, true, CV_ALWAYS, CV_DERIVED, NULL},
-                                           {"time", "2n + 1", CV_DELAY, false, CV_UNIT_DELAY, CV_DERIVED, NULL},
+    static const struct cv_cost exact[] = {{"listed", CV_MESSAGES_ARE("1"), CV_LISTED, CV_DERIVED_HERE},
+                                           {"not here", CV_MESSAGES_ARE("2"), CV_TOP_DEAD, CV_DERIVED_HERE},
+                                           {"here", CV_MESSAGES_ARE("2n"), CV_STEADY, CV_DERIVED_HERE},
+                                           {"later", CV_MESSAGES_ARE("3"), CV_ALWAYS, CV_DERIVED_HERE},
+                                           {"time", CV_DELAY_AT_MOST("2n + 1"), CV_UNIT_DELAY, CV_DERIVED_HERE},
                                            {0}};
     struct made_up it;
     make_up(&it);

@@ -63,7 +63,7 @@ static void build(const struct words *words, struct cv_algorithm *algorithm, str
 
 static void evaluates(const struct words *words, const char *formula, double value)
 {
-    const struct cv_cost costs[] = {{"always", formula, CV_MESSAGES, true, CV_ALWAYS, CV_DERIVED, NULL}, {0}};
+    const struct cv_cost costs[] = {{"always", CV_MESSAGES_ARE(formula), CV_ALWAYS, CV_DERIVED_HERE}, {0}};
     struct cv_algorithm algorithm;
     struct cv_scenario scenario;
     struct cv_expectation expectation;

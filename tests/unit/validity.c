@@ -21,15 +21,15 @@ static void ignore(struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_field fields[] = {
-    {CV_FIELD(struct body, number), .type = CV_FIELD_NUMBER, .most = 9},
-    {CV_FIELD(struct body, clock), .type = CV_FIELD_CLOCK},
-    {CV_FIELD(struct body, fence), .type = CV_FIELD_FENCE},
-    {CV_FIELD(struct body, to), .type = CV_FIELD_MAYBE},
-    {CV_FIELD(struct body, flag), .type = CV_FIELD_FLAG},
-    {CV_FIELD(struct body, mode), .type = CV_FIELD_MODE, .words = "left|right"},
-    {CV_FIELD(struct body, rank), .type = CV_FIELD_RANK},
-    {CV_FIELD(struct body, id), .type = CV_FIELD_ID},
-    {CV_FIELD(struct body, nodes), .type = CV_FIELD_NODES},
+    {CV_FIELD(struct body, number, NUMBER), .most = 9},
+    {CV_FIELD(struct body, clock, CLOCK)},
+    {CV_FIELD(struct body, fence, FENCE)},
+    {CV_FIELD(struct body, to, MAYBE)},
+    {CV_FIELD(struct body, flag, FLAG)},
+    {CV_FIELD(struct body, mode, MODE), .words = "left|right"},
+    {CV_FIELD(struct body, rank, RANK)},
+    {CV_FIELD(struct body, id, ID)},
+    {CV_FIELD(struct body, nodes, NODES)},
     {CV_FIELD_IDS(struct body)},
     {0},
 };
@@ -208,7 +208,7 @@ static void an_ok_answers_a_request(void **state)
     it.algorithm->request(&it.self);
     it.self.region = CV_TRYING;
     assert_int_equal(ask(&it, 1, 1, NULL, 0), CV_VALID);
-    assert_true(it.algorithm->answers & 1u << 1);
+    assert_true(it.algorithm->hints.answers & 1u << 1);
 }
 
 /* ---- the simulator ---- */

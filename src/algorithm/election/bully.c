@@ -187,9 +187,9 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", 0, on_election, false},
-    [OK] = {"ok", 0, on_ok, false},
-    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
+    [ELECTION] = CV_SIGNAL("election", on_election),
+    [OK] = CV_SIGNAL("ok", on_ok),
+    [COORDINATOR] = CV_SIGNAL("coordinator", on_coordinator),
     {0},
 };
 
@@ -210,33 +210,34 @@ static const struct cv_parameter parameters[] = {
 
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
 
-#define DERIVED CV_DERIVED, "docs/elections/bully.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/bully.md")
 
 static const struct cv_cost costs[] = {
-    {"best: the next best calls", "n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst: all call, the best alive", "(n + 2)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"the best dead, the lowest calls, or all", "n² − n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"every winner dies before it tells", "n(n − 1)²/2", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"the best calls", "n − 1", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
-    {"one caller, the best dead, all told", "q² + n − 2 + announce + q(n − 1) − q(q + 1)/2", CV_MESSAGES, true,
+    {"best: the next best calls", CV_MESSAGES_ARE("n − 1"), CV_LISTED, DERIVED},
+    {"worst: all call, the best alive", CV_MESSAGES_ARE("(n + 2)(n − 1)"), CV_LISTED, DERIVED},
+    {"the best dead, the lowest calls, or all", CV_MESSAGES_ARE("n² − n − 1"), CV_LISTED, DERIVED},
+    {"every winner dies before it tells", CV_MESSAGES_ARE("n(n − 1)²/2"), CV_LISTED, DERIVED},
+    {"the best calls", CV_MESSAGES_ARE("n − 1"), CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
+    {"one caller, the best dead, all told", CV_MESSAGES_ARE("q² + n − 2 + announce + q(n − 1) − q(q + 1)/2"),
      ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD | CV_CHOSEN(ELECTION_TO), DERIVED},
-    {"all call, the best dead, all told", "n² − n − 1 + announce + (n − 1)(n − 2)/2", CV_MESSAGES, true,
+    {"all call, the best dead, all told", CV_MESSAGES_ARE("n² − n − 1 + announce + (n − 1)(n − 2)/2"),
      ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD | CV_CHOSEN(ELECTION_TO), DERIVED},
-    {"one caller, the best alive, all told", "q(q − 1) + n − 1 + max(0, q − 2) + (q − 1)n − q(q + 1)/2 + 1",
-     CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE | CV_CHOSEN(ELECTION_TO), DERIVED},
-    {"all call, the best alive, all told", "(n + 2)(n − 1) + (n − 1)(n − 2)/2", CV_MESSAGES, true,
+    {"one caller, the best alive, all told",
+     CV_MESSAGES_ARE("q(q − 1) + n − 1 + max(0, q − 2) + (q − 1)n − q(q + 1)/2 + 1"),
+     ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE | CV_CHOSEN(ELECTION_TO), DERIVED},
+    {"all call, the best alive, all told", CV_MESSAGES_ARE("(n + 2)(n − 1) + (n − 1)(n − 2)/2"),
      ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE | CV_CHOSEN(ELECTION_TO), DERIVED},
-    {"one caller, the best dead", "q² + n − 2 + announce", CV_MESSAGES, true,
-     ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, DERIVED},
-    {"all call, the best dead", "n² − n − 1 + announce", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD,
+    {"one caller, the best dead", CV_MESSAGES_ARE("q² + n − 2 + announce"), ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD,
      DERIVED},
-    {"one caller, the best alive", "q(q − 1) + n − 1 + max(0, q − 2)", CV_MESSAGES, true,
+    {"all call, the best dead", CV_MESSAGES_ARE("n² − n − 1 + announce"), ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD,
+     DERIVED},
+    {"one caller, the best alive", CV_MESSAGES_ARE("q(q − 1) + n − 1 + max(0, q − 2)"),
      ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
-    {"all call, the best alive", "(n + 2)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
-    {"the best calls", "min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
-    {"one caller, the best dead", "min(4, 2 + q) min(1, a − 1)", CV_DELAY, true,
+    {"all call, the best alive", CV_MESSAGES_ARE("(n + 2)(n − 1)"), ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
+    {"the best calls", CV_DELAY_IS("min(1, a − 1)"), ON_TIME | CV_ONE_CALLER | CV_TOP_CALLS, DERIVED},
+    {"one caller, the best dead", CV_DELAY_IS("min(4, 2 + q) min(1, a − 1)"),
      ON_TIME | CV_ONE_CALLER | CV_ONLY_TOP_DEAD, DERIVED},
-    {"all call, the best dead", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, DERIVED},
+    {"all call, the best dead", CV_DELAY_IS("3 min(1, a − 1)"), ON_TIME | CV_ALL_CALL | CV_ONLY_TOP_DEAD, DERIVED},
     {0},
 };
 

@@ -117,37 +117,34 @@ static void trust(struct cv_self *me, cv_node node)
         pass_on(me, ELECTED, cv_rank_make(my->attribute, cv_leader(me)));
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct ballot, rank), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct ballot, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
-    [ELECTED] = {"elected", sizeof(struct ballot), on_elected, fields},
+    [ELECTION] = CV_KIND("election", struct ballot, on_election, fields),
+    [ELECTED] = CV_KIND("elected", struct ballot, on_elected, fields),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/elections/chang-roberts.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/chang-roberts.md")
 
 static const struct cv_cost costs[] = {
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, CV_TEXT, "CS425: best case, No. of messages: 2N"},
-    {"worst, one caller", "3n − 1", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "CS425: worst case, No. of messages: (3N-1)"},
-    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "CS425: each process initiates, Total: 3N-1 messages"},
-    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"the best calls", "2n", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE, CV_TEXT,
-     "CS425: best case, No. of messages: 2N"},
-    {"one caller", "2a + δ", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, DERIVED},
-    {"all call", "Σ + a", CV_MESSAGES, true, CV_STEADY | CV_ALL_CALL, DERIVED},
-    {"some call", "a(a + 1)/2 + a", CV_MESSAGES, false, CV_STEADY, DERIVED},
-    {"the best calls", "2n", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE,
-     CV_TEXT, "CS425: best case, Turnaround time: 2N message transmission times"},
-    {"one caller", "2a + δ", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, DERIVED},
-    {"all call", "2a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
-    {"some call", "3a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, CV_TEXT,
-     "CS425: Election completes within 3N - 1 message transmission times"},
+    {"best, one caller", CV_MESSAGES_ARE("2n"), CV_LISTED, CV_TEXT_SAYS("CS425: best case, No. of messages: 2N")},
+    {"worst, one caller", CV_MESSAGES_ARE("3n − 1"), CV_LISTED,
+     CV_TEXT_SAYS("CS425: worst case, No. of messages: (3N-1)")},
+    {"best, all call", CV_MESSAGES_ARE("3n − 1"), CV_LISTED,
+     CV_TEXT_SAYS("CS425: each process initiates, Total: 3N-1 messages")},
+    {"worst, all call", CV_MESSAGES_ARE("n(n + 1)/2 + n"), CV_LISTED, DERIVED},
+    {"the best calls", CV_MESSAGES_ARE("2n"), CV_STEADY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE,
+     CV_TEXT_SAYS("CS425: best case, No. of messages: 2N")},
+    {"one caller", CV_MESSAGES_ARE("2a + δ"), CV_STEADY | CV_ONE_CALLER, DERIVED},
+    {"all call", CV_MESSAGES_ARE("Σ + a"), CV_STEADY | CV_ALL_CALL, DERIVED},
+    {"some call", CV_MESSAGES_AT_MOST("a(a + 1)/2 + a"), CV_STEADY, DERIVED},
+    {"the best calls", CV_DELAY_IS("2n"), CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER | CV_TOP_CALLS | CV_ALL_ALIVE,
+     CV_TEXT_SAYS("CS425: best case, Turnaround time: 2N message transmission times")},
+    {"one caller", CV_DELAY_IS("2a + δ"), CV_STEADY | CV_UNIT_DELAY | CV_ONE_CALLER, DERIVED},
+    {"all call", CV_DELAY_IS("2a"), CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"some call", CV_DELAY_AT_MOST("3a − 1"), CV_STEADY | CV_UNIT_DELAY,
+     CV_TEXT_SAYS("CS425: Election completes within 3N - 1 message transmission times")},
     {0},
 };
 

@@ -81,14 +81,11 @@ static void on_leader(struct cv_self *me, const struct cv_message *message)
     pass_on(me, LEADER, token->rank);
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct token, rank), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct token, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [TOKEN] = {"token", sizeof(struct token), on_token, fields},
-    [LEADER] = {"leader", sizeof(struct token), on_leader, fields},
+    [TOKEN] = CV_KIND("token", struct token, on_token, fields),
+    [LEADER] = CV_KIND("leader", struct token, on_leader, fields),
     {0},
 };
 
@@ -97,20 +94,20 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/elections/chang-roberts-token.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/chang-roberts-token.md")
 
 static const struct cv_cost costs[] = {
-    {"tokens alone, best, all call", "2n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"tokens alone, worst, all call", "n(n + 1)/2", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
-     "E. Chang, R. Roberts, CACM 22(5), 1979"},
-    {"tokens alone, average, all call", "n·H(n)", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
-     "E. Chang, R. Roberts, CACM 22(5), 1979"},
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"best, all call", "3n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst, all call", "n(n + 1)/2 + n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"one caller", "(2 − announce)a", CV_MESSAGES, true, CV_STEADY | CV_ONE_CALLER, DERIVED},
-    {"some call", "Σ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
-    {"some call", "(2 − announce)a", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, DERIVED},
+    {"tokens alone, best, all call", CV_MESSAGES_ARE("2n − 1"), CV_LISTED, DERIVED},
+    {"tokens alone, worst, all call", CV_MESSAGES_ARE("n(n + 1)/2"), CV_LISTED,
+     CV_PAPER_SAYS("E. Chang, R. Roberts, CACM 22(5), 1979")},
+    {"tokens alone, average, all call", CV_MESSAGES_ARE("n·H(n)"), CV_LISTED,
+     CV_PAPER_SAYS("E. Chang, R. Roberts, CACM 22(5), 1979")},
+    {"best, one caller", CV_MESSAGES_ARE("2n"), CV_LISTED, DERIVED},
+    {"best, all call", CV_MESSAGES_ARE("3n − 1"), CV_LISTED, DERIVED},
+    {"worst, all call", CV_MESSAGES_ARE("n(n + 1)/2 + n"), CV_LISTED, DERIVED},
+    {"one caller", CV_MESSAGES_ARE("(2 − announce)a"), CV_STEADY | CV_ONE_CALLER, DERIVED},
+    {"some call", CV_MESSAGES_ARE("Σ + (1 − announce)a"), CV_STEADY, DERIVED},
+    {"some call", CV_DELAY_IS("(2 − announce)a"), CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

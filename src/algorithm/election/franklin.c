@@ -159,20 +159,17 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_field probe_fields[] = {
-    {CV_FIELD(struct probe, rank), .type = CV_FIELD_RANK},
-    {CV_FIELD(struct probe, round), .type = CV_FIELD_NUMBER},
-    {CV_FIELD(struct probe, side), .type = CV_FIELD_MODE, .words = "left|right"},
+    {CV_FIELD(struct probe, rank, RANK)},
+    {CV_FIELD(struct probe, round, NUMBER)},
+    {CV_FIELD(struct probe, side, MODE), .words = "left|right"},
     {0},
 };
 
-static const struct cv_field announcement_fields[] = {
-    {CV_FIELD(struct announcement, leader), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field announcement_fields[] = {{CV_FIELD(struct announcement, leader, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [PROBE] = {"probe", sizeof(struct probe), on_probe, probe_fields},
-    [LEADER] = {"leader", sizeof(struct announcement), on_leader, announcement_fields},
+    [PROBE] = CV_KIND("probe", struct probe, on_probe, probe_fields),
+    [LEADER] = CV_KIND("leader", struct announcement, on_leader, announcement_fields),
     {0},
 };
 
@@ -181,17 +178,17 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/elections/franklin.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/franklin.md")
 
 static const struct cv_cost costs[] = {
-    {"probes alone, best", "4n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"probes alone, worst", "2n(⌊log₂ n⌋ + 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"best", "5n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst", "2n⌊log₂ n⌋ + 3n", CV_MESSAGES, true, CV_LISTED, CV_PAPER,
-     "W. R. Franklin, CACM 25(5), 1982: 2N[lg N] + 3N"},
-    {"ρ rounds", "2aρ + (1 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
-    {"ρ rounds, all call", "1 + (ρ − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
-    {"ρ rounds", "1 + (ρ − announce)a + ⌊a/2⌋", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, DERIVED},
+    {"probes alone, best", CV_MESSAGES_ARE("4n"), CV_LISTED, DERIVED},
+    {"probes alone, worst", CV_MESSAGES_ARE("2n(⌊log₂ n⌋ + 1)"), CV_LISTED, DERIVED},
+    {"best", CV_MESSAGES_ARE("5n"), CV_LISTED, DERIVED},
+    {"worst", CV_MESSAGES_ARE("2n⌊log₂ n⌋ + 3n"), CV_LISTED,
+     CV_PAPER_SAYS("W. R. Franklin, CACM 25(5), 1982: 2N[lg N] + 3N")},
+    {"ρ rounds", CV_MESSAGES_ARE("2aρ + (1 − announce)a"), CV_STEADY, DERIVED},
+    {"ρ rounds, all call", CV_DELAY_AT_MOST("1 + (ρ − announce)a"), CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"ρ rounds", CV_DELAY_AT_MOST("1 + (ρ − announce)a + ⌊a/2⌋"), CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

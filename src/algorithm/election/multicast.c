@@ -196,17 +196,17 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", 0, on_election, false},
-    [DISAGREE] = {"disagree", 0, on_disagree, false},
-    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
-    [AGREE] = {"agree", 0, on_agree, false},
+    [ELECTION] = CV_SIGNAL("election", on_election),
+    [DISAGREE] = CV_SIGNAL("disagree", on_disagree),
+    [COORDINATOR] = CV_SIGNAL("coordinator", on_coordinator),
+    [AGREE] = CV_SIGNAL("agree", on_agree),
     {0},
 };
 
 static const struct cv_kind lean_kinds[] = {
-    [ELECTION] = {"election", 0, on_election, false},
-    [DISAGREE] = {"disagree", 0, on_disagree, false},
-    [COORDINATOR] = {"coordinator", 0, on_coordinator, false},
+    [ELECTION] = CV_SIGNAL("election", on_election),
+    [DISAGREE] = CV_SIGNAL("disagree", on_disagree),
+    [COORDINATOR] = CV_SIGNAL("coordinator", on_coordinator),
     {0},
 };
 
@@ -224,33 +224,32 @@ static const struct cv_parameter parameters[] = {
 
 #define ON_TIME (CV_STEADY | CV_UNIT_DELAY | CV_ENOUGH_PATIENCE)
 
-#define DERIVED CV_DERIVED, "docs/elections/multicast.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/multicast.md")
 
 static const struct cv_cost costs[] = {
-    {"best: the best calls", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst: the lowest calls, or all", "(2n + 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"one caller", "(2h + 3)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
-    {"all call", "(2n + 1)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
-    {"one caller, some dead", "(h + 1)(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER,
+    {"best: the best calls", CV_MESSAGES_ARE("3(n − 1)"), CV_LISTED, DERIVED},
+    {"worst: the lowest calls, or all", CV_MESSAGES_ARE("(2n + 1)(n − 1)"), CV_LISTED, DERIVED},
+    {"one caller", CV_MESSAGES_ARE("(2h + 3)(n − 1)"), ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
+    {"all call", CV_MESSAGES_ARE("(2n + 1)(n − 1)"), ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
+    {"one caller, some dead", CV_MESSAGES_ARE("(h + 1)(n + a − 2) + (1 − timeout)(n − 1)"), ON_TIME | CV_ONE_CALLER,
      DERIVED},
-    {"all call, some dead", "a(n + a − 2) + (1 − timeout)(n − 1)", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, DERIVED},
-    {"one caller", "min(4, 3 + h) min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
-    {"all call", "3 min(1, n − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
-    {"one caller, some dead", "(min(4, 3 + h) − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER,
-     DERIVED},
-    {"all call, some dead", "(3 − timeout) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, DERIVED},
+    {"all call, some dead", CV_MESSAGES_ARE("a(n + a − 2) + (1 − timeout)(n − 1)"), ON_TIME | CV_ALL_CALL, DERIVED},
+    {"one caller", CV_DELAY_IS("min(4, 3 + h) min(1, n − 1)"), ON_TIME | CV_ONE_CALLER | CV_ALL_ALIVE, DERIVED},
+    {"all call", CV_DELAY_IS("3 min(1, n − 1)"), ON_TIME | CV_ALL_CALL | CV_ALL_ALIVE, DERIVED},
+    {"one caller, some dead", CV_DELAY_IS("(min(4, 3 + h) − timeout) min(1, a − 1)"), ON_TIME | CV_ONE_CALLER, DERIVED},
+    {"all call, some dead", CV_DELAY_IS("(3 − timeout) min(1, a − 1)"), ON_TIME | CV_ALL_CALL, DERIVED},
     {0},
 };
 
-#define DERIVED_TOO CV_DERIVED, "docs/elections/multicast-lean.md"
+#define DERIVED_TOO CV_DERIVED_IN("docs/elections/multicast-lean.md")
 
 static const struct cv_cost lean_costs[] = {
-    {"best: the best calls", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
-    {"worst: the lowest calls, or all", "(n − 1)(3n + 2)/2", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
-    {"one caller", "(h + 2)(n − 1) + h(h + 1)/2", CV_MESSAGES, true, ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
-    {"all call", "(a + 1)(n − 1) + a(a − 1)/2", CV_MESSAGES, true, ON_TIME | CV_ALL_CALL, DERIVED_TOO},
-    {"one caller", "min(4, 3 + h) min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
-    {"all call", "3 min(1, a − 1)", CV_DELAY, true, ON_TIME | CV_ALL_CALL, DERIVED_TOO},
+    {"best: the best calls", CV_MESSAGES_ARE("2(n − 1)"), CV_LISTED, DERIVED_TOO},
+    {"worst: the lowest calls, or all", CV_MESSAGES_ARE("(n − 1)(3n + 2)/2"), CV_LISTED, DERIVED_TOO},
+    {"one caller", CV_MESSAGES_ARE("(h + 2)(n − 1) + h(h + 1)/2"), ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
+    {"all call", CV_MESSAGES_ARE("(a + 1)(n − 1) + a(a − 1)/2"), ON_TIME | CV_ALL_CALL, DERIVED_TOO},
+    {"one caller", CV_DELAY_IS("min(4, 3 + h) min(1, a − 1)"), ON_TIME | CV_ONE_CALLER, DERIVED_TOO},
+    {"all call", CV_DELAY_IS("3 min(1, a − 1)"), ON_TIME | CV_ALL_CALL, DERIVED_TOO},
     {0},
 };
 

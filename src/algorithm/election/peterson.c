@@ -127,14 +127,11 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct message, alias), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct message, alias, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [ALIAS] = {"alias", sizeof(struct message), on_alias, fields},
-    [LEADER] = {"leader", sizeof(struct message), on_leader, fields},
+    [ALIAS] = CV_KIND("alias", struct message, on_alias, fields),
+    [LEADER] = CV_KIND("leader", struct message, on_leader, fields),
     {0},
 };
 
@@ -145,16 +142,16 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/elections/peterson.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/peterson.md")
 
 static const struct cv_cost costs[] = {
-    {"aliases alone, best", "3n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"aliases alone, worst", "2n⌊log₂ n⌋ + n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"best", "4n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst", "2n⌊log₂ n⌋ + 2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"f phases", "2af + (2 − announce)a", CV_MESSAGES, true, CV_STEADY, DERIVED},
-    {"f phases, all call", "2af + (2 − announce)a", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
-    {"f phases", "2af + (3 − announce)a − 1", CV_DELAY, false, CV_STEADY | CV_UNIT_DELAY, DERIVED},
+    {"aliases alone, best", CV_MESSAGES_ARE("3n"), CV_LISTED, DERIVED},
+    {"aliases alone, worst", CV_MESSAGES_ARE("2n⌊log₂ n⌋ + n"), CV_LISTED, DERIVED},
+    {"best", CV_MESSAGES_ARE("4n"), CV_LISTED, DERIVED},
+    {"worst", CV_MESSAGES_ARE("2n⌊log₂ n⌋ + 2n"), CV_LISTED, DERIVED},
+    {"f phases", CV_MESSAGES_ARE("2af + (2 − announce)a"), CV_STEADY, DERIVED},
+    {"f phases, all call", CV_DELAY_AT_MOST("2af + (2 − announce)a"), CV_STEADY | CV_UNIT_DELAY | CV_ALL_CALL, DERIVED},
+    {"f phases", CV_DELAY_AT_MOST("2af + (3 − announce)a − 1"), CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

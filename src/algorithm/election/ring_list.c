@@ -239,15 +239,15 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_field fields[] = {
-    {CV_FIELD(struct ballot, best), .type = CV_FIELD_RANK},
+    {CV_FIELD(struct ballot, best, RANK)},
     {CV_FIELD_IDS(struct ballot)},
     {0},
 };
 
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct ballot), on_election, fields},
-    [COORDINATOR] = {"coordinator", sizeof(struct ballot), on_coordinator, fields},
-    [POLL] = {"poll", 0, on_poll, NULL},
+    [ELECTION] = CV_KIND("election", struct ballot, on_election, fields),
+    [COORDINATOR] = CV_KIND("coordinator", struct ballot, on_coordinator, fields),
+    [POLL] = CV_SIGNAL("poll", on_poll),
     {0},
 };
 
@@ -264,21 +264,21 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/elections/ring-list.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/ring-list.md")
 
 static const struct cv_cost costs[] = {
-    {"best, one caller", "2n", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst, all call", "2n²", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"one caller, multicast", "2n − 1", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"k callers, polls, the leader ends it", "k(2n − announce)", CV_MESSAGES, false,
+    {"best, one caller", CV_MESSAGES_ARE("2n"), CV_LISTED, DERIVED},
+    {"worst, all call", CV_MESSAGES_ARE("2n²"), CV_LISTED, DERIVED},
+    {"one caller, multicast", CV_MESSAGES_ARE("2n − 1"), CV_LISTED, DERIVED},
+    {"k callers, polls, the leader ends it", CV_MESSAGES_AT_MOST("k(2n − announce)"),
      CV_STEADY | CV_CHOSEN(POLLING) | CV_CHOSEN(STOP), DERIVED},
-    {"k callers, polls", "k(2n − announce)", CV_MESSAGES, true, CV_STEADY | CV_CHOSEN(POLLING), DERIVED},
-    {"k callers, the leader ends it", "k(2a + announce(d − 1))", CV_MESSAGES, false, CV_STEADY | CV_CHOSEN(STOP),
+    {"k callers, polls", CV_MESSAGES_ARE("k(2n − announce)"), CV_STEADY | CV_CHOSEN(POLLING), DERIVED},
+    {"k callers, the leader ends it", CV_MESSAGES_AT_MOST("k(2a + announce(d − 1))"), CV_STEADY | CV_CHOSEN(STOP),
      DERIVED},
-    {"k callers", "k(2a + announce(d − 1))", CV_MESSAGES, true, CV_STEADY, DERIVED},
-    {"k callers, the leader ends it", "2a − announce·max(1, a − 1)", CV_DELAY, false,
+    {"k callers", CV_MESSAGES_ARE("k(2a + announce(d − 1))"), CV_STEADY, DERIVED},
+    {"k callers, the leader ends it", CV_DELAY_AT_MOST("2a − announce·max(1, a − 1)"),
      CV_STEADY | CV_UNIT_DELAY | CV_CHOSEN(STOP), DERIVED},
-    {"k callers", "2a − announce·max(1, a − 1)", CV_DELAY, true, CV_STEADY | CV_UNIT_DELAY, DERIVED},
+    {"k callers", CV_DELAY_IS("2a − announce·max(1, a − 1)"), CV_STEADY | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -355,41 +355,38 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
-static const struct cv_field call_fields[] = {
-    {CV_FIELD(struct call, tag), .type = CV_FIELD_TAG},
-    {0},
-};
+static const struct cv_field call_fields[] = {{CV_FIELD(struct call, tag, TAG)}, {0}};
 
 static const struct cv_field report_fields[] = {
-    {CV_FIELD(struct report, tag), .type = CV_FIELD_TAG},
-    {CV_FIELD(struct report, best), .type = CV_FIELD_RANK},
-    {CV_FIELD(struct report, to_parent), .type = CV_FIELD_FLAG},
+    {CV_FIELD(struct report, tag, TAG)},
+    {CV_FIELD(struct report, best, RANK)},
+    {CV_FIELD(struct report, to_parent, FLAG)},
     {0},
 };
 
 static const struct cv_field result_fields[] = {
-    {CV_FIELD(struct result, tag), .type = CV_FIELD_TAG},
-    {CV_FIELD(struct result, leader), .type = CV_FIELD_RANK},
+    {CV_FIELD(struct result, tag, TAG)},
+    {CV_FIELD(struct result, leader, RANK)},
     {0},
 };
 
 static const struct cv_kind kinds[] = {
-    [ELECTION] = {"election", sizeof(struct call), on_election, call_fields},
-    [ACK] = {"ack", sizeof(struct report), on_ack, report_fields},
-    [LEADER] = {"leader", sizeof(struct result), on_leader, result_fields},
-    [MERGE] = {"merge", sizeof(struct result), on_merge, result_fields},
+    [ELECTION] = CV_KIND("election", struct call, on_election, call_fields),
+    [ACK] = CV_KIND("ack", struct report, on_ack, report_fields),
+    [LEADER] = CV_KIND("leader", struct result, on_leader, result_fields),
+    [MERGE] = CV_KIND("merge", struct result, on_merge, result_fields),
     {0},
 };
 
 #define ONE_SOURCE (CV_STEADY | CV_ONE_CALLER | CV_ALL_ALIVE)
 
-#define DERIVED CV_DERIVED, "docs/elections/wireless.md"
+#define DERIVED CV_DERIVED_IN("docs/elections/wireless.md")
 
 static const struct cv_cost costs[] = {
-    {"best: a tree", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst: a complete graph", "(2n − 1)(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"one source", "4E − (n − 1)", CV_MESSAGES, true, ONE_SOURCE, DERIVED},
-    {"one source", "3ecc + w", CV_DELAY, true, ONE_SOURCE | CV_UNIT_DELAY, DERIVED},
+    {"best: a tree", CV_MESSAGES_ARE("3(n − 1)"), CV_LISTED, DERIVED},
+    {"worst: a complete graph", CV_MESSAGES_ARE("(2n − 1)(n − 1)"), CV_LISTED, DERIVED},
+    {"one source", CV_MESSAGES_ARE("4E − (n − 1)"), ONE_SOURCE, DERIVED},
+    {"one source", CV_DELAY_IS("3ecc + w"), ONE_SOURCE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -203,23 +203,20 @@ static void rename(const struct cv_renaming *renaming, const struct cv_group *gr
         renaming->row(renaming, my->behind);
 }
 
-static const struct cv_field grant_fields[] = {
-    {CV_FIELD(struct grant, fence), .type = CV_FIELD_FENCE},
-    {0},
-};
+static const struct cv_field grant_fields[] = {{CV_FIELD(struct grant, fence, FENCE)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", 0, on_request, false},
-    [GRANT] = {"grant", sizeof(struct grant), on_grant, grant_fields},
-    [RELEASE] = {"release", 0, on_release, false},
+    [REQUEST] = CV_SIGNAL("request", on_request),
+    [GRANT] = CV_KIND("grant", struct grant, on_grant, grant_fields),
+    [RELEASE] = CV_SIGNAL("release", on_release),
     {0},
 };
 
 static const struct cv_kind kinds_deny[] = {
-    [REQUEST] = {"request", 0, on_request_deny, false},
-    [GRANT] = {"grant", sizeof(struct grant), on_grant_deny, grant_fields},
-    [RELEASE] = {"release", 0, on_release, false},
-    [DENIED] = {"denied", 0, on_denied, false},
+    [REQUEST] = CV_SIGNAL("request", on_request_deny),
+    [GRANT] = CV_KIND("grant", struct grant, on_grant_deny, grant_fields),
+    [RELEASE] = CV_SIGNAL("release", on_release),
+    [DENIED] = CV_SIGNAL("denied", on_denied),
     {0},
 };
 
@@ -231,21 +228,22 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, "docs/mutex/central.md"},
-    {"worst", "3", CV_MESSAGES, true, CV_LISTED, CV_TEXT, "tables of CS677 and Tanenbaum: Messages per entry/exit: 3"},
-    {"3 an entry, the coordinator's own are free", "3x", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
-     "Tanenbaum: three messages per use of a critical section"},
-    {"before an entry nobody contends for", "2", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Delay before entry: 2"},
+    {"best: the coordinator itself", CV_MESSAGES_ARE("0"), CV_LISTED, CV_DERIVED_IN("docs/mutex/central.md")},
+    {"worst", CV_MESSAGES_ARE("3"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Messages per entry/exit: 3")},
+    {"3 an entry, the coordinator's own are free", CV_MESSAGES_ARE("3x"), CV_STEADY | CV_ALL_ALIVE,
+     CV_TEXT_SAYS("Tanenbaum: three messages per use of a critical section")},
+    {"before an entry nobody contends for", CV_DELAY_IS("2"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Delay before entry: 2")},
     {0},
 };
 
-#define DERIVED_TOO CV_DERIVED, "docs/mutex/central-deny.md"
+#define DERIVED_TOO CV_DERIVED_IN("docs/mutex/central-deny.md")
 
 static const struct cv_cost costs_deny[] = {
-    {"best: the coordinator itself", "0", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
-    {"worst", "4", CV_MESSAGES, true, CV_LISTED, DERIVED_TOO},
-    {"3 an entry and 1 for each request that finds it busy", "4x", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE,
+    {"best: the coordinator itself", CV_MESSAGES_ARE("0"), CV_LISTED, DERIVED_TOO},
+    {"worst", CV_MESSAGES_ARE("4"), CV_LISTED, DERIVED_TOO},
+    {"3 an entry and 1 for each request that finds it busy", CV_MESSAGES_AT_MOST("4x"), CV_STEADY | CV_ALL_ALIVE,
      DERIVED_TOO},
     {0},
 };
@@ -268,7 +266,7 @@ const struct cv_algorithm cv_central = {
     .request = request,
     .release = release,
     .valid = valid,
-    .rename = rename,
+    .hints = {.rename = rename},
 };
 
 const struct cv_algorithm cv_central_deny = {
@@ -291,5 +289,5 @@ const struct cv_algorithm cv_central_deny = {
     .request = request_deny,
     .release = release,
     .valid = valid,
-    .rename = rename,
+    .hints = {.rename = rename},
 };

@@ -60,8 +60,7 @@ static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
 static bool before_mine(const struct cv_self *me, cv_node node)
 {
     const struct state *my = me->state;
-    const uint64_t mine = my->peers[me->node].request, theirs = my->peers[node].request;
-    return theirs < mine || (theirs == mine && cv_id_of(me, node) < cv_my_id(me));
+    return cv_before(me, my->peers[node].request, node, my->peers[me->node].request, me->node);
 }
 
 static void try_to_enter(struct cv_self *me)
@@ -139,24 +138,21 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return message->kind == REQUEST ? !requested : message->kind == RELEASE ? requested : true;
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct stamp, time), .type = CV_FIELD_CLOCK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct stamp, time, CLOCK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct stamp), on_request, fields},
-    [ACK] = {"ack", sizeof(struct stamp), on_ack, fields},
-    [RELEASE] = {"release", sizeof(struct stamp), on_release, fields},
+    [REQUEST] = CV_KIND("request", struct stamp, on_request, fields),
+    [ACK] = CV_KIND("ack", struct stamp, on_ack, fields),
+    [RELEASE] = CV_KIND("release", struct stamp, on_release, fields),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/mutex/lamport.md"
+#define DERIVED CV_DERIVED_IN("docs/mutex/lamport.md")
 
 static const struct cv_cost costs[] = {
-    {"best", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst", "3(n − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"3(n − 1) an entry", "3(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"best", CV_MESSAGES_ARE("3(n − 1)"), CV_LISTED, DERIVED},
+    {"worst", CV_MESSAGES_ARE("3(n − 1)"), CV_LISTED, DERIVED},
+    {"3(n − 1) an entry", CV_MESSAGES_ARE("3(n − 1)e"), CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 
@@ -169,8 +165,6 @@ const struct cv_algorithm cv_lamport = {
     .topology = CV_COMPLETE,
     .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
-    .clocked = CV_CLOCKS_REQUESTS,
-    .alike = true,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
@@ -179,4 +173,5 @@ const struct cv_algorithm cv_lamport = {
     .request = want,
     .release = release,
     .valid = valid,
+    .hints = {.clocked = CV_CLOCKS_REQUESTS, .alike = true},
 };

@@ -125,7 +125,7 @@ static void on_reply(struct cv_self *me, const struct cv_message *message)
     if (--my->missing)
         return;
     my->mode = HELD;
-    my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+    my->fence = cv_fence_after(me, my->fence);
     cv_enter(me, my->fence);
 }
 
@@ -192,7 +192,7 @@ static void release(struct cv_self *me)
 
 static bool before(const struct cv_self *me, const struct wish *one, const struct wish *other)
 {
-    return one->time < other->time || (one->time == other->time && cv_id_of(me, one->node) < cv_id_of(me, other->node));
+    return cv_before(me, one->time, one->node, other->time, other->node);
 }
 
 /* The best of those who wait, or NULL: the queue is in order. */
@@ -339,27 +339,21 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
            (my->mode == WANTED && my->missing && !(my->said[place] & VOTED));
 }
 
-static const struct cv_field stamp_fields[] = {
-    {CV_FIELD(struct stamp, time), .type = CV_FIELD_CLOCK},
-    {0},
-};
+static const struct cv_field stamp_fields[] = {{CV_FIELD(struct stamp, time, CLOCK)}, {0}};
 
-static const struct cv_field fence_fields[] = {
-    {CV_FIELD(struct fence, highest), .type = CV_FIELD_FENCE},
-    {0},
-};
+static const struct cv_field fence_fields[] = {{CV_FIELD(struct fence, highest, FENCE)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct stamp), on_request, stamp_fields},
-    [REPLY] = {"reply", sizeof(struct fence), on_reply, fence_fields},
-    [RELEASE] = {"release", sizeof(struct fence), on_release, fence_fields},
-    [FAIL] = {"fail", 0, on_fail, false},
-    [INQUIRE] = {"inquire", sizeof(struct stamp), on_inquire, stamp_fields},
-    [RELINQUISH] = {"relinquish", sizeof(struct stamp), on_relinquish, stamp_fields},
+    [REQUEST] = CV_KIND("request", struct stamp, on_request, stamp_fields),
+    [REPLY] = CV_KIND("reply", struct fence, on_reply, fence_fields),
+    [RELEASE] = CV_KIND("release", struct fence, on_release, fence_fields),
+    [FAIL] = CV_SIGNAL("fail", on_fail),
+    [INQUIRE] = CV_KIND("inquire", struct stamp, on_inquire, stamp_fields),
+    [RELINQUISH] = CV_KIND("relinquish", struct stamp, on_relinquish, stamp_fields),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/mutex/maekawa.md"
+#define DERIVED CV_DERIVED_IN("docs/mutex/maekawa.md")
 
 static const struct cv_parameter parameters[] = {
     [LITERAL] = {"literal", "give back the votes of the whole voting set, as the text says", "no|yes", 0, CV_CHOICE, 0},
@@ -369,9 +363,9 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst", "7(K − 1)", CV_MESSAGES, false, CV_LISTED, DERIVED},
-    {"7 for each vote but one's own", "7V", CV_MESSAGES, false, CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"best", CV_MESSAGES_ARE("3(K − 1)"), CV_LISTED, DERIVED},
+    {"worst", CV_MESSAGES_AT_MOST("7(K − 1)"), CV_LISTED, DERIVED},
+    {"7 for each vote but one's own", CV_MESSAGES_AT_MOST("7V"), CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 
@@ -384,8 +378,6 @@ const struct cv_algorithm cv_maekawa = {
     .topology = CV_COMPLETE,
     .assumes = CV_RELIABLE | CV_FIFO | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS,
-    .clocked = CV_CLOCKS_ORDER,
-    .alike = true,
     .quorums = true,
     .kinds = kinds,
     .parameters = parameters,
@@ -396,4 +388,5 @@ const struct cv_algorithm cv_maekawa = {
     .request = request,
     .release = release,
     .valid = valid,
+    .hints = {.clocked = CV_CLOCKS_ORDER, .alike = true},
 };

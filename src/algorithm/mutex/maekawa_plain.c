@@ -94,7 +94,7 @@ static void on_reply(struct cv_self *me, const struct cv_message *message)
         my->fence = told->highest;
     if (--my->missing)
         return;
-    my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+    my->fence = cv_fence_after(me, my->fence);
     cv_enter(me, my->fence);
 }
 
@@ -154,24 +154,21 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct fence, highest), .type = CV_FIELD_FENCE},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct fence, highest, FENCE)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", 0, on_request, false},
-    [REPLY] = {"reply", sizeof(struct fence), on_reply, fields},
-    [RELEASE] = {"release", sizeof(struct fence), on_release, fields},
+    [REQUEST] = CV_SIGNAL("request", on_request),
+    [REPLY] = CV_KIND("reply", struct fence, on_reply, fields),
+    [RELEASE] = CV_KIND("release", struct fence, on_release, fields),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/mutex/maekawa-plain.md"
+#define DERIVED CV_DERIVED_IN("docs/mutex/maekawa-plain.md")
 
 static const struct cv_cost costs[] = {
-    {"best", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst", "3(K − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"3 for each vote but one's own", "3V", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"best", CV_MESSAGES_ARE("3(K − 1)"), CV_LISTED, DERIVED},
+    {"worst", CV_MESSAGES_ARE("3(K − 1)"), CV_LISTED, DERIVED},
+    {"3 for each vote but one's own", CV_MESSAGES_ARE("3V"), CV_STEADY | CV_ALL_ALIVE, DERIVED},
     {0},
 };
 
@@ -185,7 +182,6 @@ const struct cv_algorithm cv_maekawa_plain = {
     .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_EXCLUSION | CV_FENCES_RISE,
     .quorums = true,
-    .answers = 1u << REPLY,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
@@ -194,4 +190,5 @@ const struct cv_algorithm cv_maekawa_plain = {
     .release = release,
     .invariant = invariant,
     .valid = valid,
+    .hints = {.answers = 1u << REPLY},
 };

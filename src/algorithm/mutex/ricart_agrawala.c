@@ -30,7 +30,7 @@ struct state {
 static size_t state_size(const struct cv_group *group, cv_node node)
 {
     (void)node;
-    return sizeof(struct state) + (group->nodes + 31) / 32 * sizeof(uint32_t);
+    return sizeof(struct state) + cv_bits_words(group->nodes) * sizeof(uint32_t);
 }
 
 static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
@@ -62,10 +62,9 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct request *theirs = cv_body(message);
-    const bool mine_is_first =
-        theirs->time > my->time || (theirs->time == my->time && cv_id_of(me, message->from) > cv_my_id(me));
+    const bool mine_is_first = cv_before(me, my->time, me->node, theirs->time, message->from);
     if (my->mode == HELD || (my->mode == WANTED && mine_is_first))
-        my->deferred[message->from / 32] |= 1u << message->from % 32;
+        cv_bits_add(my->deferred, message->from);
     else
         cv_signal(me, message->from, OK);
 }
@@ -83,9 +82,8 @@ static void release(struct cv_self *me)
     struct state *my = me->state;
     my->mode = RELEASED;
     my->time = 0;
-    for (uint32_t word = 0; word < (cv_nodes(me) + 31) / 32; word++)
-        for (; my->deferred[word]; my->deferred[word] &= my->deferred[word] - 1)
-            cv_signal(me, word * 32 + (uint32_t)__builtin_ctz(my->deferred[word]), OK);
+    for (cv_node node; (node = cv_bits_take(my->deferred, cv_bits_words(cv_nodes(me)))) != CV_NOBODY;)
+        cv_signal(me, node, OK);
 }
 
 static const char *invariant(const struct cv_self *me)
@@ -99,32 +97,28 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
     if (message->kind == REQUEST)
-        return !(my->deferred[message->from / 32] & 1u << message->from % 32);
+        return !cv_bits_has(my->deferred, message->from);
     return my->mode == WANTED && my->missing;
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct request, time), .type = CV_FIELD_CLOCK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct request, time, CLOCK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct request), on_request, fields},
-    [OK] = {"ok", 0, on_ok, false},
+    [REQUEST] = CV_KIND("request", struct request, on_request, fields),
+    [OK] = CV_SIGNAL("ok", on_ok),
     {0},
 };
 
+#define TABLES CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )")
+
 static const struct cv_cost costs[] = {
-    {"best", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
-    {"worst", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
-    {"2(n − 1) an entry", "2(n − 1)e", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Messages per entry/exit: 2 ( n - 1 )"},
-    {"before an entry, all messages at once", "2", CV_DELAY, true, CV_LISTED, CV_DERIVED,
-     "docs/mutex/ricart-agrawala.md"},
-    {"before an entry, one message after another", "2(n − 1)", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Delay before entry: 2 ( n - 1 )"},
+    {"best", CV_MESSAGES_ARE("2(n − 1)"), CV_LISTED, TABLES},
+    {"worst", CV_MESSAGES_ARE("2(n − 1)"), CV_LISTED, TABLES},
+    {"2(n − 1) an entry", CV_MESSAGES_ARE("2(n − 1)e"), CV_STEADY | CV_ALL_ALIVE, TABLES},
+    {"before an entry, all messages at once", CV_DELAY_IS("2"), CV_LISTED,
+     CV_DERIVED_IN("docs/mutex/ricart-agrawala.md")},
+    {"before an entry, one message after another", CV_DELAY_IS("2(n − 1)"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Delay before entry: 2 ( n - 1 )")},
     {0},
 };
 
@@ -137,9 +131,6 @@ const struct cv_algorithm cv_ricart_agrawala = {
     .topology = CV_COMPLETE,
     .assumes = CV_RELIABLE | CV_KNOWN_GROUP | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING | CV_REQUEST_ORDER,
-    .clocked = CV_CLOCKS_ORDER,
-    .alike = true,
-    .answers = 1u << OK,
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
@@ -148,4 +139,5 @@ const struct cv_algorithm cv_ricart_agrawala = {
     .release = release,
     .valid = valid,
     .invariant = invariant,
+    .hints = {.clocked = CV_CLOCKS_ORDER, .alike = true, .answers = 1u << OK},
 };

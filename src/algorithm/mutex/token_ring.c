@@ -415,33 +415,33 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
 #define MOST_GENERATIONS (CV_MOST_ENTRIES / GENERATION)
 
 static const struct cv_field token_fields[] = {
-    {CV_FIELD(struct token, entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
-    {CV_FIELD(struct token, hop), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
-    {CV_FIELD(struct token, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
+    {CV_FIELD(struct token, entries, NUMBER), .most = CV_MOST_ENTRIES},
+    {CV_FIELD(struct token, hop, NUMBER), .most = MOST_HOPS},
+    {CV_FIELD(struct token, generation, NUMBER), .most = MOST_GENERATIONS},
     {0},
 };
 
 static const struct cv_field query_fields[] = {
-    {CV_FIELD(struct query, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
+    {CV_FIELD(struct query, generation, NUMBER), .most = MOST_GENERATIONS},
     {0},
 };
 
 static const struct cv_field answer_fields[] = {
-    {CV_FIELD(struct answer, generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
-    {CV_FIELD(struct answer, agreed), .type = CV_FIELD_FLAG},
-    {CV_FIELD(struct answer, holds), .type = CV_FIELD_FLAG},
-    {CV_FIELD(struct answer, last.entries), .type = CV_FIELD_NUMBER, .most = CV_MOST_ENTRIES},
-    {CV_FIELD(struct answer, last.hop), .type = CV_FIELD_NUMBER, .most = MOST_HOPS},
-    {CV_FIELD(struct answer, last.generation), .type = CV_FIELD_NUMBER, .most = MOST_GENERATIONS},
-    {CV_FIELD(struct answer, to), .type = CV_FIELD_MAYBE},
+    {CV_FIELD(struct answer, generation, NUMBER), .most = MOST_GENERATIONS},
+    {CV_FIELD(struct answer, agreed, FLAG)},
+    {CV_FIELD(struct answer, holds, FLAG)},
+    {CV_FIELD(struct answer, last.entries, NUMBER), .most = CV_MOST_ENTRIES},
+    {CV_FIELD(struct answer, last.hop, NUMBER), .most = MOST_HOPS},
+    {CV_FIELD(struct answer, last.generation, NUMBER), .most = MOST_GENERATIONS},
+    {CV_FIELD(struct answer, to, MAYBE)},
     {0},
 };
 
 static const struct cv_kind kinds[] = {
-    [TOKEN] = {"token", sizeof(struct token), on_token, token_fields},
-    [ACK] = {"ack", 0, on_ack, false},
-    [QUERY] = {"query", sizeof(struct query), on_query, query_fields},
-    [ANSWER] = {"answer", sizeof(struct answer), on_answer, answer_fields},
+    [TOKEN] = CV_KIND("token", struct token, on_token, token_fields),
+    [ACK] = CV_SIGNAL("ack", on_ack),
+    [QUERY] = CV_KIND("query", struct query, on_query, query_fields),
+    [ANSWER] = CV_KIND("answer", struct answer, on_answer, answer_fields),
     {0},
 };
 
@@ -456,13 +456,13 @@ static const struct cv_parameter parameters[] = {
 };
 
 static const struct cv_cost costs[] = {
-    {"best: everybody wants", "1", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Messages per entry/exit: 1 to ∞"},
-    {"worst but for idle rounds", "n", CV_MESSAGES, true, CV_LISTED, CV_DERIVED, "docs/mutex/token-ring.md"},
-    {"before an entry, the token is here", "0", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1"},
-    {"before an entry, the token has just left", "n − 1", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1"},
+    {"best: everybody wants", CV_MESSAGES_ARE("1"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Messages per entry/exit: 1 to ∞")},
+    {"worst but for idle rounds", CV_MESSAGES_ARE("n"), CV_LISTED, CV_DERIVED_IN("docs/mutex/token-ring.md")},
+    {"before an entry, the token is here", CV_DELAY_IS("0"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1")},
+    {"before an entry, the token has just left", CV_DELAY_IS("n − 1"), CV_LISTED,
+     CV_TEXT_SAYS("tables of CS677 and Tanenbaum: Delay before entry: 0 to n - 1")},
     {0},
 };
 
@@ -475,7 +475,6 @@ const struct cv_algorithm cv_token_ring = {
     .topology = CV_RING,
     .assumes = CV_RELIABLE | CV_NO_CRASH,
     .claims = CV_MUTEX_CLAIMS | CV_BOUNDED_WAITING,
-    .perpetual = true,
     .kinds = kinds,
     .timers = timers,
     .parameters = parameters,
@@ -490,5 +489,5 @@ const struct cv_algorithm cv_token_ring = {
     .recover = recover,
     .request = request,
     .release = release,
-    .counters = counters,
+    .hints = {.perpetual = true, .counters = counters},
 };

@@ -104,7 +104,7 @@ static void forget_the_dead(struct cv_self *me, cv_node candidate, uint64_t atte
     if (my->voted != candidate || attempt > my->ballot)
         return;
     my->voted = CV_NOBODY;
-    my->highest = (my->highest < cv_fence(me, 0) ? cv_fence(me, 0) : my->highest) + 1;
+    my->highest = cv_fence_after(me, my->highest);
 }
 
 static void on_request(struct cv_self *me, const struct cv_message *message)
@@ -127,7 +127,7 @@ static void count_votes(struct cv_self *me)
     if (my->answers < votes_needed(me))
         return;
     if (my->granted == my->answers) {
-        my->fence = my->fence < cv_fence(me, 0) ? cv_fence(me, 1) : my->fence + 1;
+        my->fence = cv_fence_after(me, my->fence);
         cv_enter(me, my->fence);
         return;
     }
@@ -218,16 +218,16 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
 }
 
 static const struct cv_field fields[] = {
-    {CV_FIELD(struct ballot, attempt), .type = CV_FIELD_NUMBER},
-    {CV_FIELD(struct ballot, fence), .type = CV_FIELD_FENCE},
+    {CV_FIELD(struct ballot, attempt, NUMBER)},
+    {CV_FIELD(struct ballot, fence, FENCE)},
     {0},
 };
 
 static const struct cv_kind kinds[] = {
-    [REQUEST] = {"request", sizeof(struct ballot), on_request, fields},
-    [GRANT] = {"grant", sizeof(struct ballot), on_grant, fields},
-    [DENY] = {"deny", sizeof(struct ballot), on_deny, fields},
-    [RELEASE] = {"release", sizeof(struct ballot), on_release, fields},
+    [REQUEST] = CV_KIND("request", struct ballot, on_request, fields),
+    [GRANT] = CV_KIND("grant", struct ballot, on_grant, fields),
+    [DENY] = CV_KIND("deny", struct ballot, on_deny, fields),
+    [RELEASE] = CV_KIND("release", struct ballot, on_release, fields),
     {0},
 };
 
@@ -240,16 +240,16 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/mutex/voting.md"
+#define DERIVED CV_DERIVED_IN("docs/mutex/voting.md")
 
 static const struct cv_cost costs[] = {
-    {"best: the first attempt succeeds", "3(m − 1)", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"worst but for k, the attempts", "3(m − 1)k", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"the same, messages to oneself counted", "3mk", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "table of CS677: Messages per entry/exit: 3mk"},
-    {"before an entry, all messages at once", "2", CV_DELAY, true, CV_LISTED, DERIVED},
-    {"before an entry, one message after another", "2m", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "table of CS677: Delay before entry: 2m"},
+    {"best: the first attempt succeeds", CV_MESSAGES_ARE("3(m − 1)"), CV_LISTED, DERIVED},
+    {"worst but for k, the attempts", CV_MESSAGES_ARE("3(m − 1)k"), CV_LISTED, DERIVED},
+    {"the same, messages to oneself counted", CV_MESSAGES_ARE("3mk"), CV_LISTED,
+     CV_TEXT_SAYS("table of CS677: Messages per entry/exit: 3mk")},
+    {"before an entry, all messages at once", CV_DELAY_IS("2"), CV_LISTED, DERIVED},
+    {"before an entry, one message after another", CV_DELAY_IS("2m"), CV_LISTED,
+     CV_TEXT_SAYS("table of CS677: Delay before entry: 2m")},
     {0},
 };
 
@@ -273,5 +273,5 @@ const struct cv_algorithm cv_voting = {
     .request = try,
     .release = release,
     .valid = valid,
-    .counters = counters,
+    .hints = {.counters = counters},
 };

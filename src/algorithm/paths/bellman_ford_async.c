@@ -58,13 +58,10 @@ static void on_distance(struct cv_self *me, const struct cv_message *message)
         take(me, offer->distance, message->from);
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct distance, distance), .type = CV_FIELD_NUMBER},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct distance, distance, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [DISTANCE] = {"distance", sizeof(struct distance), on_distance, fields},
+    [DISTANCE] = CV_KIND("distance", struct distance, on_distance, fields),
     {0},
 };
 
@@ -73,17 +70,17 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/bellman-ford-async.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/bellman-ford-async.md")
 
 static const struct cv_cost costs[] = {
-    {"the gadget, with its own delays", "3(2^((n − 1)/2) − 1)", CV_MESSAGES, true,
+    {"the gadget, with its own delays", CV_MESSAGES_ARE("3(2^((n − 1)/2) − 1)"),
      CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET, DERIVED},
-    {"the gadget, with its own delays", "2^((n + 1)/2) − 2", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET,
+    {"the gadget, with its own delays", CV_DELAY_IS("2^((n + 1)/2) − 2"), CV_STEADY | CV_ALL_ALIVE | CV_SLOW_GADGET,
      DERIVED},
-    {"the gadget, messages pile up", "3(2^((n − 1)/2) − 1)", CV_MESSAGES, true,
+    {"the gadget, messages pile up", CV_MESSAGES_ARE("3(2^((n − 1)/2) − 1)"),
      CV_STEADY | CV_ALL_ALIVE | CV_SERIAL_GADGET, DERIVED},
-    {"the gadget, messages pile up", "2^((n − 1)/2) + n − 2", CV_DELAY, true,
-     CV_STEADY | CV_ALL_ALIVE | CV_SERIAL_GADGET, DERIVED},
+    {"the gadget, messages pile up", CV_DELAY_IS("2^((n − 1)/2) + n − 2"), CV_STEADY | CV_ALL_ALIVE | CV_SERIAL_GADGET,
+     DERIVED},
     {0},
 };
 

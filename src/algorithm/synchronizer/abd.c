@@ -69,7 +69,7 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_kind kinds[] = {
-    [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
+    [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
     {0},
 };
 
@@ -81,13 +81,13 @@ static const struct cv_parameter parameters[] = {
 
 #define IN_TIME (CV_STEADY | CV_ALL_ALIVE | CV_ENOUGH_PATIENCE | CV_USUAL)
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/abd.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/abd.md")
 
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"a round", "2D", CV_DELAY, true, CV_LISTED, CV_TEXT, "Ghosh: a new clock tick after 2d time units"},
-    {"R rounds of M messages", "M", CV_MESSAGES, true, IN_TIME, DERIVED},
-    {"2D a round", "2D·R", CV_DELAY, false, IN_TIME, CV_TEXT, "Ghosh: a new clock tick after 2d time units"},
+    {"a round, besides its messages", CV_MESSAGES_ARE("0"), CV_LISTED, DERIVED},
+    {"a round", CV_DELAY_IS("2D"), CV_LISTED, CV_TEXT_SAYS("Ghosh: a new clock tick after 2d time units")},
+    {"R rounds of M messages", CV_MESSAGES_ARE("M"), IN_TIME, DERIVED},
+    {"2D a round", CV_DELAY_AT_MOST("2D·R"), IN_TIME, CV_TEXT_SAYS("Ghosh: a new clock tick after 2d time units")},
     {0},
 };
 

@@ -103,28 +103,26 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
            my->safe[theirs->round & 1] < cv_degree(me);
 }
 
-static const struct cv_field safe_fields[] = {
-    {CV_FIELD(struct safe, round), .type = CV_FIELD_NUMBER},
-    {0},
-};
+static const struct cv_field safe_fields[] = {{CV_FIELD(struct safe, round, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
-    [ACK] = {"ack", 0, on_ack, false},
-    [SAFE] = {"safe", sizeof(struct safe), on_safe, safe_fields},
+    [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
+    [ACK] = CV_SIGNAL("ack", on_ack),
+    [SAFE] = CV_KIND("safe", struct safe, on_safe, safe_fields),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/alpha.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/alpha.md")
 
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "2E", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"a round", "3", CV_DELAY, true, CV_LISTED, CV_TEXT, "Ghosh: T(α) = 3 (since each process exchanges m, ack, safe)"},
-    {"R rounds of M messages", "2M + 2E·R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
-    {"3 a round", "3R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, CV_TEXT,
-     "Ghosh: T_A = T_S · T(α), T(α) = 3"},
-    {"at most 3 a round", "3R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, CV_TEXT,
-     "Ghosh: T_A = T_S · T(α), T(α) = 3"},
+    {"a round, besides its messages", CV_MESSAGES_ARE("2E"), CV_LISTED, DERIVED},
+    {"a round", CV_DELAY_IS("3"), CV_LISTED,
+     CV_TEXT_SAYS("Ghosh: T(α) = 3 (since each process exchanges m, ack, safe)")},
+    {"R rounds of M messages", CV_MESSAGES_ARE("2M + 2E·R"), CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"3 a round", CV_DELAY_IS("3R"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND,
+     CV_TEXT_SAYS("Ghosh: T_A = T_S · T(α), T(α) = 3")},
+    {"at most 3 a round", CV_DELAY_AT_MOST("3R"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY,
+     CV_TEXT_SAYS("Ghosh: T_A = T_S · T(α), T(α) = 3")},
     {0},
 };
 

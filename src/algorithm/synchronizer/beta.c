@@ -196,13 +196,13 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_kind kinds[] = {
-    [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
-    [ACK] = {"ack", 0, on_ack, false},
-    [SAFE] = {"safe", 0, on_safe, false},
-    [NEXT] = {"next", 0, on_next, false},
-    [TREE] = {"tree", 0, on_tree, false},
-    [CHILD] = {"child", 0, on_child, false},
-    [TAKEN] = {"taken", 0, on_taken, false},
+    [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
+    [ACK] = CV_SIGNAL("ack", on_ack),
+    [SAFE] = CV_SIGNAL("safe", on_safe),
+    [NEXT] = CV_SIGNAL("next", on_next),
+    [TREE] = CV_SIGNAL("tree", on_tree),
+    [CHILD] = CV_SIGNAL("child", on_child),
+    [TAKEN] = CV_SIGNAL("taken", on_taken),
     {0},
 };
 
@@ -211,19 +211,19 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/beta.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/beta.md")
 
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "2(n − 1)", CV_MESSAGES, true, CV_LISTED, CV_TEXT,
-     "Ghosh: (N-1) safe messages and (N-1) next messages"},
-    {"a round: down the tree, out and back, up the tree", "2h + 2", CV_DELAY, true, CV_LISTED, DERIVED},
-    {"a round, one way along the tree alone", "h", CV_DELAY, true, CV_LISTED, CV_TEXT,
-     "Ghosh: T(β) = depth of the tree"},
-    {"R rounds of M messages", "2M + 2(n − 1)R", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, CV_TEXT,
-     "Ghosh: m messages, m acks, (N-1) safe messages and (N-1) next messages"},
-    {"2h + 2 a round, and h to the end", "R(2h + 2) + h", CV_DELAY, true,
+    {"a round, besides its messages", CV_MESSAGES_ARE("2(n − 1)"), CV_LISTED,
+     CV_TEXT_SAYS("Ghosh: (N-1) safe messages and (N-1) next messages")},
+    {"a round: down the tree, out and back, up the tree", CV_DELAY_IS("2h + 2"), CV_LISTED, DERIVED},
+    {"a round, one way along the tree alone", CV_DELAY_IS("h"), CV_LISTED,
+     CV_TEXT_SAYS("Ghosh: T(β) = depth of the tree")},
+    {"R rounds of M messages", CV_MESSAGES_ARE("2M + 2(n − 1)R"), CV_STEADY | CV_ALL_ALIVE,
+     CV_TEXT_SAYS("Ghosh: m messages, m acks, (N-1) safe messages and (N-1) next messages")},
+    {"2h + 2 a round, and h to the end", CV_DELAY_IS("R(2h + 2) + h"),
      CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, DERIVED},
-    {"at most 2h + 2 a round, and h to the end", "max(1, R)(2h + 2) + h", CV_DELAY, false,
+    {"at most 2h + 2 a round, and h to the end", CV_DELAY_AT_MOST("max(1, R)(2h + 2) + h"),
      CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
@@ -237,7 +237,6 @@ const struct cv_algorithm cv_beta = {
     .topology = CV_GRAPH,
     .assumes = CV_RELIABLE | CV_NO_CRASH | CV_CONNECTED,
     .claims = CV_SYNCHRONIZER_CLAIMS,
-    .preparing = TREE,
     .kinds = kinds,
     .parameters = parameters,
     .costs = costs,
@@ -247,4 +246,5 @@ const struct cv_algorithm cv_beta = {
     .start = start,
     .invariant = invariant,
     .valid = valid,
+    .hints = {.preparing = TREE},
 };

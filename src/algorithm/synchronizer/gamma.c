@@ -214,28 +214,25 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
-static const struct cv_field cluster_safe_fields[] = {
-    {CV_FIELD(struct cluster_safe, round), .type = CV_FIELD_NUMBER},
-    {0},
-};
+static const struct cv_field cluster_safe_fields[] = {{CV_FIELD(struct cluster_safe, round, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
-    [ACK] = {"ack", 0, on_ack, false},
-    [SAFE] = {"safe", 0, on_safe, false},
-    [CLUSTER_SAFE] = {"cluster-safe", sizeof(struct cluster_safe), on_cluster_safe, cluster_safe_fields},
-    [READY] = {"ready", 0, on_ready, false},
-    [PULSE] = {"pulse", 0, on_pulse, false},
+    [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
+    [ACK] = CV_SIGNAL("ack", on_ack),
+    [SAFE] = CV_SIGNAL("safe", on_safe),
+    [CLUSTER_SAFE] = CV_KIND("cluster-safe", struct cluster_safe, on_cluster_safe, cluster_safe_fields),
+    [READY] = CV_SIGNAL("ready", on_ready),
+    [PULSE] = CV_SIGNAL("pulse", on_pulse),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/gamma.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/gamma.md")
 
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "4(n − c) + 2P", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"a round", "4h + 3", CV_DELAY, false, CV_LISTED, DERIVED},
-    {"R rounds of M messages", "2M + R(4(n − c) + 2P)", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE, DERIVED},
-    {"at most 4h + 3 a round", "R(4h + 3)", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
+    {"a round, besides its messages", CV_MESSAGES_ARE("4(n − c) + 2P"), CV_LISTED, DERIVED},
+    {"a round", CV_DELAY_AT_MOST("4h + 3"), CV_LISTED, DERIVED},
+    {"R rounds of M messages", CV_MESSAGES_ARE("2M + R(4(n − c) + 2P)"), CV_STEADY | CV_ALL_ALIVE, DERIVED},
+    {"at most 4h + 3 a round", CV_DELAY_AT_MOST("R(4h + 3)"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -47,18 +47,18 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_kind kinds[] = {
-    [MESSAGE] = {"message", sizeof(struct cv_envelope), on_message, false},
+    [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/lockstep.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/lockstep.md")
 
 static const struct cv_cost costs[] = {
-    {"a round, besides its messages", "0", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"a round", "1", CV_DELAY, true, CV_LISTED, DERIVED},
-    {"R rounds of M messages", "M", CV_MESSAGES, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
-    {"1 a round", "R", CV_DELAY, true, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, DERIVED},
-    {"at most 1 a round", "R", CV_DELAY, false, CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
+    {"a round, besides its messages", CV_MESSAGES_ARE("0"), CV_LISTED, DERIVED},
+    {"a round", CV_DELAY_IS("1"), CV_LISTED, DERIVED},
+    {"R rounds of M messages", CV_MESSAGES_ARE("M"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
+    {"1 a round", CV_DELAY_IS("R"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY | CV_ALL_SEND, DERIVED},
+    {"at most 1 a round", CV_DELAY_AT_MOST("R"), CV_STEADY | CV_ALL_ALIVE | CV_UNIT_DELAY, DERIVED},
     {0},
 };
 

@@ -77,13 +77,10 @@ static void finish(struct cv_self *me)
         cv_result(me, 0, me->node);
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct offer, distance), .type = CV_FIELD_NUMBER},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct offer, distance, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [OFFER] = {"offer", sizeof(struct offer), on_offer, fields},
+    [OFFER] = CV_KIND("offer", struct offer, on_offer, fields),
     {0},
 };
 
@@ -94,11 +91,11 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/bellman-ford.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/bellman-ford.md")
 
 static const struct cv_cost costs[] = {
-    {"everybody in every round", "2E·R", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"in rounds", "R", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"everybody in every round", CV_MESSAGES_ARE("2E·R"), CV_LISTED, DERIVED},
+    {"in rounds", CV_DELAY_IS("R"), CV_LISTED, DERIVED},
     {0},
 };
 

@@ -71,13 +71,10 @@ static void finish(struct cv_self *me)
         join(me, 0, me->node);
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct search, depth), .type = CV_FIELD_NUMBER},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct search, depth, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [SEARCH] = {"search", sizeof(struct search), on_search, fields},
+    [SEARCH] = CV_KIND("search", struct search, on_search, fields),
     {0},
 };
 
@@ -86,11 +83,11 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/bfs-tree.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/bfs-tree.md")
 
 static const struct cv_cost costs[] = {
-    {"everybody once", "2E", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"in rounds", "R", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"everybody once", CV_MESSAGES_ARE("2E"), CV_LISTED, DERIVED},
+    {"in rounds", CV_DELAY_IS("R"), CV_LISTED, DERIVED},
     {0},
 };
 

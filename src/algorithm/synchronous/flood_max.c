@@ -62,13 +62,10 @@ static void finish(struct cv_self *me)
     cv_elected(me, cv_rank_id(my->best));
 }
 
-static const struct cv_field fields[] = {
-    {CV_FIELD(struct best, rank), .type = CV_FIELD_RANK},
-    {0},
-};
+static const struct cv_field fields[] = {{CV_FIELD(struct best, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
-    [BEST] = {"best", sizeof(struct best), on_best, fields},
+    [BEST] = CV_KIND("best", struct best, on_best, fields),
     {0},
 };
 
@@ -78,11 +75,11 @@ static const struct cv_parameter parameters[] = {
     {0},
 };
 
-#define DERIVED CV_DERIVED, "docs/synchronizers/flood-max.md"
+#define DERIVED CV_DERIVED_IN("docs/synchronizers/flood-max.md")
 
 static const struct cv_cost costs[] = {
-    {"everybody in every round", "2E·R", CV_MESSAGES, true, CV_LISTED, DERIVED},
-    {"in rounds", "R", CV_DELAY, true, CV_LISTED, DERIVED},
+    {"everybody in every round", CV_MESSAGES_ARE("2E·R"), CV_LISTED, DERIVED},
+    {"in rounds", CV_DELAY_IS("R"), CV_LISTED, DERIVED},
     {0},
 };
 

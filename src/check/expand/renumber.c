@@ -49,7 +49,7 @@ static uint32_t visit_contents(struct model *model, struct renumbering *renumber
     struct cv_message *message = copy(model, &model->messages, list->first);
     if (!message)
         return contents;
-    model->setting.algorithm->counters(&renumbering->counting, message->from, NULL, message);
+    model->setting.algorithm->hints.counters(&renumbering->counting, message->from, NULL, message);
     const uint32_t first = model_add_message(model, message, 0);
     free(message);
     const uint32_t rest = visit_contents(model, renumbering, list->rest);
@@ -62,7 +62,7 @@ static uint32_t visit_node_state(struct model *model, struct renumbering *renumb
     if (!node_state)
         return number;
     if (node_state->flags & NODE_ALIVE)
-        model->setting.algorithm->counters(&renumbering->counting, node_state->node, node_state->state, NULL);
+        model->setting.algorithm->hints.counters(&renumbering->counting, node_state->node, node_state->state, NULL);
     const uint32_t result = model_add_node_state(model, node_state);
     free(node_state);
     return result;

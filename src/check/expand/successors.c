@@ -215,7 +215,7 @@ static void timeouts(struct expander *expander, uint32_t nodes)
 /* The run of a perpetual algorithm is over when no node waits, is inside or has requests left. */
 static bool is_over(const struct expander *expander)
 {
-    if (!expander->model->setting.algorithm->perpetual)
+    if (!expander->model->setting.algorithm->hints.perpetual)
         return false;
     for (cv_node node = 0; node < expander->model->setting.nodes; node++) {
         const struct node_state *node_state = model_node_state(expander->model, expander->state[node]);

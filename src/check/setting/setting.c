@@ -20,18 +20,19 @@ int setting_init(struct setting *setting, const struct cv_scenario *scenario, co
     setting->validates = cv_scenario_keeps_assumptions(scenario) &&
                          (!setting->group.absence || !(scenario->algorithm->assumes & CV_NO_CRASH)) && !options->cuts &&
                          !options->recoveries;
-    setting->renumbers = scenario->algorithm->counters && !options->no_counters;
+    setting->renumbers = scenario->algorithm->hints.counters && !options->no_counters;
     setting->predicts = options->reduction && !setting->renumbers;
-    setting->renames = options->symmetry && scenario->algorithm->rename && scenario->group.topology == CV_COMPLETE &&
+    setting->renames = options->symmetry && scenario->algorithm->hints.rename &&
+                       scenario->group.topology == CV_COMPLETE &&
                        scenario->algorithm->problem == CV_MUTEX; /* the result of an election depends on ids */
-    setting->forgets_clocks = options->orders && scenario->algorithm->clocked == CV_CLOCKS_ORDER;
-    setting->ordered = options->orders && scenario->algorithm->clocked > CV_CLOCKED && !setting->group.absence &&
+    setting->forgets_clocks = options->orders && scenario->algorithm->hints.clocked == CV_CLOCKS_ORDER;
+    setting->ordered = options->orders && scenario->algorithm->hints.clocked > CV_CLOCKED && !setting->group.absence &&
                        !options->most_depth &&
                        order_first(&setting->order, options->callers & ((1u << setting->nodes) - 1), scenario->entries,
                                    options->orders == CV_STRICT_ORDERS && setting->forgets_clocks);
     setting->forgets_clocks &= setting->ordered;
-    setting->drops_clocks = scenario->algorithm->clocked && options->drop_clocks && !setting->ordered;
-    setting->caps_clocks = setting->drops_clocks && scenario->algorithm->clocked == CV_CLOCKS_REQUESTS;
+    setting->drops_clocks = scenario->algorithm->hints.clocked && options->drop_clocks && !setting->ordered;
+    setting->caps_clocks = setting->drops_clocks && scenario->algorithm->hints.clocked == CV_CLOCKS_REQUESTS;
     setting->any_caller = setting->claims & CV_ANY_CALLER;
     const bool election = scenario->algorithm->problem == CV_ELECTION;
     setting->best_always = election && !setting->timers && setting->claims & CV_BEST_WINS && setting->any_caller;

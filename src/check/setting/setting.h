@@ -62,14 +62,14 @@ static inline bool setting_is_mutex(const struct setting *setting)
 static inline uint64_t setting_clock(const struct setting *setting, uint32_t alive, uint64_t clock)
 {
     const uint64_t most = alive & CLOCKS_STOPPED ? alive >> CLOCK_CAP_SHIFT & CLOCK_CAP_MOST : UINT64_MAX;
-    const uint64_t capped = !setting->algorithm->clocked ? 0 : clock < most ? clock : most;
+    const uint64_t capped = !setting->algorithm->hints.clocked ? 0 : clock < most ? clock : most;
     return setting->ordered ? capped / ORDER_STEP * ORDER_STEP : capped;
 }
 
 /* Does a node change by its own steps only? Not while its clock ticks, or is capped. */
 static inline bool setting_is_stable(const struct setting *setting, uint32_t alive)
 {
-    return !setting->algorithm->clocked || setting->ordered || (alive & CLOCKS_STOPPED && !setting->caps_clocks);
+    return !setting->algorithm->hints.clocked || setting->ordered || (alive & CLOCKS_STOPPED && !setting->caps_clocks);
 }
 
 /* Does what a node was observed to do tell what it will do? */

@@ -206,7 +206,7 @@ static bool ignores_clock(struct stepper *stepper, uint32_t node_state, enum cv_
 static uint64_t next_clock_ahead(const struct setting *setting, const struct node_state *node_state,
                                  enum cv_decision_type type, uint64_t clock_ahead)
 {
-    if (!setting->ordered || setting->algorithm->clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
+    if (!setting->ordered || setting->algorithm->hints.clocked != CV_CLOCKS_REQUESTS || type == CV_DECIDE_REQUEST)
         return 0;
     const uint64_t own = order_time(&setting->order, node_state->node, node_state->requests_left);
     const uint64_t next =
@@ -284,7 +284,7 @@ static const struct outcome *compute(struct stepper *stepper, uint32_t node_stat
     const struct node_state *before = model_node_state(model, node_state);
     struct outcome *first = NULL;
     if ((model->setting.drops_clocks || model->setting.ordered) &&
-        model->setting.algorithm->clocked != CV_CLOCKS_REQUESTS && type != CV_DECIDE_REQUEST &&
+        model->setting.algorithm->hints.clocked != CV_CLOCKS_REQUESTS && type != CV_DECIDE_REQUEST &&
         type != CV_DECIDE_RECOVER && !ignores_clock(stepper, node_state, type, argument, alive))
         model->reads_clocks = true;
     stepper->host.clock_ahead = 0;

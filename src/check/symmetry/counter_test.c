@@ -97,7 +97,7 @@ static void probe_number(struct cv_counting *counting, uint32_t family, uint64_t
 static void call_counters(void *context)
 {
     struct probe *probe = context;
-    probe->setting->algorithm->counters(&probe->counting, probe->node, probe->state, probe->message);
+    probe->setting->algorithm->hints.counters(&probe->counting, probe->node, probe->state, probe->message);
 }
 
 /* `counters` may fail like any handler. */

@@ -101,8 +101,8 @@ static bool has_earlier_image(struct order_naming *naming, cv_node node)
 /* Nodes must change by their own steps only: order_image.c follows these. */
 static bool is_symmetric(const struct setting *setting)
 {
-    return setting->algorithm->alike && setting->options.symmetry && setting->nodes <= MOST_NAMED && setting->ordered &&
-           setting->group.topology == CV_COMPLETE && !setting->timers && !setting->renumbers;
+    return setting->algorithm->hints.alike && setting->options.symmetry && setting->nodes <= MOST_NAMED &&
+           setting->ordered && setting->group.topology == CV_COMPLETE && !setting->timers && !setting->renumbers;
 }
 
 bool order_symmetry_next(const struct setting *setting, struct order *order)

@@ -179,7 +179,8 @@ struct rename_call {
 static void call_rename(void *context)
 {
     const struct rename_call *call = context;
-    call->setting->algorithm->rename(call->renaming, &call->setting->group, call->node, call->state, call->message);
+    call->setting->algorithm->hints.rename(call->renaming, &call->setting->group, call->node, call->state,
+                                           call->message);
 }
 
 /* `rename` may fail like any handler. Its bytes end at `end`. */

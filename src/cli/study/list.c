@@ -118,7 +118,7 @@ static void show_parameters(const struct cv_algorithm *algorithm)
             printf(" (%lld)", (long long)it->fallback);
         putchar('\n');
     }
-    if (algorithm->problem == CV_MUTEX && algorithm->clocked)
+    if (algorithm->problem == CV_MUTEX && algorithm->hints.clocked)
         puts("  --set clocks=ID:N,...  Lamport clocks to begin with (0)");
     if (algorithm->quorums)
         puts("  --set quorums=grid|plane|FILE|sets:ID:ID-ID,...  who votes for whom (grid)");
@@ -165,7 +165,7 @@ static void show_one(const struct cv_algorithm *algorithm)
     }
     show_symbols(algorithm);
     if (cv_algorithm_parameters(algorithm) || algorithm->quorums || algorithm->assumes & CV_BOUNDED_DELAY ||
-        has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->clocked))
+        has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->hints.clocked))
         puts("\nparameters");
     show_parameters(algorithm);
 }

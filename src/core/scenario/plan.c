@@ -278,7 +278,7 @@ static void name_parameters(const struct cv_plan *plan, char *names, size_t room
         used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", app->parameters[i].name);
     if (app && used < room)
         used += (size_t)snprintf(names + used, room - used, "%srounds", used ? ", " : "");
-    if (algorithm->clocked && used < room)
+    if (algorithm->hints.clocked && used < room)
         used += (size_t)snprintf(names + used, room - used, "%sclocks", used ? ", " : "");
     if (algorithm->quorums && used < room)
         used += (size_t)snprintf(names + used, room - used, "%squorums", used ? ", " : "");

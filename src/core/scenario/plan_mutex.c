@@ -100,7 +100,7 @@ static int read_load(const struct cv_plan *plan, const struct cv_index *index, s
 bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length)
 {
     const struct cv_text text = {key, length};
-    return (plan->algorithm->clocked && cv_text_is(text, "clocks")) ||
+    return (plan->algorithm->hints.clocked && cv_text_is(text, "clocks")) ||
            (plan->algorithm->quorums && cv_text_is(text, "quorums"));
 }
 
@@ -108,7 +108,7 @@ static int read_clocks(const struct cv_plan *plan, const struct cv_index *index,
                        struct cv_complaint *complaint)
 {
     const char *value = cv_plan_setting(plan, "clocks");
-    if (!value || !plan->algorithm->clocked)
+    if (!value || !plan->algorithm->hints.clocked)
         return 0;
     struct cv_text rest = cv_text(value), one, id, clock;
     scenario->clocks = calloc(scenario->group.nodes, sizeof *scenario->clocks);

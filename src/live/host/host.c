@@ -361,7 +361,7 @@ static enum cv_validity judge(struct cv_algorithm_host *host, const struct cv_pa
     *why = "a message with a time that cannot be";
     if (!times_fit(me->group, &algorithm->kinds[message->kind], message))
         return CV_FORGED;
-    if (!(algorithm->answers & 1ull << message->kind))
+    if (!(algorithm->hints.answers & 1ull << message->kind))
         return CV_VALID;
     *why = "a second answer to one request";
     if (cv_set_has(instance->answered, message->from))
@@ -392,7 +392,7 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
 static uint64_t rest_ticks(const struct cv_algorithm_host *host, const struct cv_parcel *parcel)
 {
     const struct cv_instance *instance = parcel->instance;
-    if (!instance->policy->algorithm->perpetual || instance->flags & (CV_WANTS | CV_INSIDE))
+    if (!instance->policy->algorithm->hints.perpetual || instance->flags & (CV_WANTS | CV_INSIDE))
         return 0;
     const uint64_t rounds = parcel->hops / cv_set_count(host->view.members);
     return !rounds ? 0 : rounds > 5 ? LONGEST_REST_TICKS : 1ull << (rounds - 1);

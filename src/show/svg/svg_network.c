@@ -64,10 +64,10 @@ static const char *find_trees(struct network *network)
             network->parents[node] = network->group->parents[node];
         return "The network; blue: the trees of the clusters; green: the edges over which clusters talk";
     }
-    if (!has_results(svg) || svg->scenario->algorithm->preparing) {
-        find_wave(svg, svg->scenario->algorithm->preparing, network->parents);
-        return svg->scenario->algorithm->preparing ? "The network; blue: the tree that was built first"
-                                                   : "The network; blue: on this way a node was reached first";
+    if (!has_results(svg) || svg->scenario->algorithm->hints.preparing) {
+        find_wave(svg, svg->scenario->algorithm->hints.preparing, network->parents);
+        return svg->scenario->algorithm->hints.preparing ? "The network; blue: the tree that was built first"
+                                                         : "The network; blue: on this way a node was reached first";
     }
     for (cv_node node = 0; node < nodes; node++)
         if (svg->history->nodes[node].came)

@@ -48,7 +48,8 @@ static void json_kinds(struct cv_json *json, const struct cv_run *run, const cha
 static void json_messages(struct cv_json *json, const struct cv_run *run)
 {
     const uint32_t all = cv_algorithm_kinds(run->scenario->algorithm);
-    const uint32_t counted = run->scenario->algorithm->preparing ? run->scenario->algorithm->preparing : all;
+    const uint32_t counted =
+        run->scenario->algorithm->hints.preparing ? run->scenario->algorithm->hints.preparing : all;
     json_kinds(json, run, "messages", run->total, 0, counted);
     if (counted < all)
         json_kinds(json, run, "preparing", run->preparing, counted, all);
@@ -188,7 +189,7 @@ void cv_report_json(FILE *out, const struct cv_report *report)
 
 static bool is_preparing(const struct cv_algorithm *algorithm, uint32_t kind)
 {
-    return algorithm->preparing && kind >= algorithm->preparing;
+    return algorithm->hints.preparing && kind >= algorithm->hints.preparing;
 }
 
 static const char *paint(const struct cv_report *report, enum cv_verdict verdict)
@@ -334,9 +335,10 @@ void cv_report_text(FILE *out, const struct cv_report *report)
                 (unsigned long long)run->count[kind]);
     fputs(")", out);
     text_cost(out, &judgement->messages, judgement->messages_hold || run->ending != CV_QUIET);
-    for (uint32_t kind = algorithm->preparing; kind && algorithm->kinds[kind].name; kind++)
-        fprintf(out, "%s%s %llu%s", kind == algorithm->preparing ? "before    " : ", ", algorithm->kinds[kind].name,
-                (unsigned long long)run->count[kind], algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
+    for (uint32_t kind = algorithm->hints.preparing; kind && algorithm->kinds[kind].name; kind++)
+        fprintf(out, "%s%s %llu%s", kind == algorithm->hints.preparing ? "before    " : ", ",
+                algorithm->kinds[kind].name, (unsigned long long)run->count[kind],
+                algorithm->kinds[kind + 1].name ? "" : "; counted apart\n");
     fprintf(out, "time      %llu", (unsigned long long)run->time);
     text_cost(out, &judgement->delay, judgement->delay_holds || run->ending != CV_QUIET);
     text_symbols(out, algorithm, judgement);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The layouts that runtimes share with the functions of conclave/algorithm.h: the group, messages, and the node that
+ * takes a step. An author needs none of this but `me->state`, `me->node`, `message->from` and `message->kind`.
+ *
+ * Before a step the runtime fills in struct cv_self. The handler records effects in it and appends messages to its
+ * outbox. After the step the runtime carries the effects out.
+ */
+#ifndef CONCLAVE_RUNTIME_H
+#define CONCLAVE_RUNTIME_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <conclave/names.h>
+
+struct cv_algorithm;
+struct cv_self;
+
+/* ---- the group -------------------------------------------------------------------------------------- */
+
+/* What every member knows from configuration. Nodes stand in ring order: the successor of i is i+1. */
+struct cv_group {
+    const cv_id *ids;                 /* of each node */
+    const uint32_t *attributes;       /* of each node; NULL: the attribute is the id itself */
+    const uint64_t *edges;            /* CV_GRAPH: the neighbours of i are neighbours[edges[i] .. edges[i+1]), sorted */
+    const cv_node *neighbours;        /* of all nodes, one node after the other */
+    const uint32_t *weights;          /* of neighbours[], or NULL: all 1 */
+    const uint32_t *ends;             /* of neighbours[]: which neighbour of that one I am; for synchronizers */
+    const uint64_t *quorums;          /* the voting set of i is voters[quorums[i] .. quorums[i+1]), sorted; or NULL */
+    const cv_node *voters;            /* of all voting sets, one set after the other */
+    const cv_node *members;           /* the members of the view, sorted; NULL: all nodes */
+    const cv_node *parents;           /* clusters: the next node towards the head; a head is its own parent; or NULL */
+    const unsigned char *preferred;   /* of neighbours[]: do two clusters talk over this edge? */
+    const struct cv_algorithm *app;   /* the synchronous algorithm that a synchronizer hosts */
+    const struct cv_group *app_group; /* this group, with that algorithm's parameters */
+    const int64_t *parameters;        /* values in the order of the algorithm's parameter table */
+    uint64_t bound;                   /* D, the longest time a message takes, where the network keeps one */
+    uint64_t epoch;                   /* the number of the view */
+    uint64_t rounds;                  /* how many rounds a synchronous algorithm takes */
+    uint64_t hosted_at;               /* where in a synchronizer's state that of its app begins */
+    uint64_t slot_bytes;              /* what a message of its app takes there */
+    uint32_t member_count;            /* of `members` */
+    cv_node coordinator;              /* of this view, where the algorithm needs one */
+    uint32_t nodes;                   /* n */
+    uint32_t topology;                /* enum cv_topology */
+    uint32_t absence; /* nonzero: some node may be down, cut off or suspected; zero saves the question */
+    uint32_t unused;
+};
+
+static inline cv_rank cv_group_rank(const struct cv_group *group, cv_node node)
+{
+    return cv_rank_make(group->attributes ? group->attributes[node] : group->ids[node], group->ids[node]);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------- */
+
+/* A message as it travels: this header, then the body of `words` 32-bit words. */
+struct cv_message {
+    cv_node to;
+    cv_node from;
+    uint64_t clock : 40; /* the sender's Lamport clock at the send */
+    uint64_t kind : 6;   /* its index in the algorithm's table of kinds */
+    uint64_t words : 18; /* of the body */
+    uint64_t body[];
+};
+
+#define CV_MAX_KINDS 64u
+#define CV_MAX_WORDS ((1u << 18) - 1u)
+
+/* The bytes a message occupies in a queue: the header and the body, in whole 64-bit words. */
+static inline size_t cv_message_bytes(const struct cv_message *message)
+{
+    return sizeof *message + ((size_t)message->words + 1) / 2 * 8;
+}
+
+/* ---- one step of one node --------------------------------------------------------------------------- */
+
+#define CV_MAX_TIMERS 4u
+
+enum cv_effect {
+    CV_DID_ELECT = 1u << 0,  /* elected: `elected` is the leader */
+    CV_DID_FORGET = 1u << 1, /* no leader is known any more */
+    CV_DID_CALL = 1u << 2,   /* began an election of its own */
+    CV_DID_YIELD = 1u << 3,  /* its own election is over, without a result */
+    CV_DID_RECALL = 1u << 4, /* called although its own election was still under way */
+    CV_DID_ENTER = 1u << 5,  /* entered the critical section with `fence` */
+    CV_DID_TIMER = 1u << 6,  /* armed or cancelled a timer */
+    CV_DID_NOTE = 1u << 7,   /* `note` tells the trace what just happened */
+    CV_DID_PULSE = 1u << 8,  /* began round `round`; one more than there are: it is done */
+    CV_DID_RESULT = 1u << 9  /* came to `result`, by way of `via` */
+};
+
+/* What the functions of conclave/algorithm.h ask the runtime. */
+struct cv_runtime {
+    uint32_t (*choose)(struct cv_self *me, uint32_t ways);
+    bool (*present)(const struct cv_self *me, cv_node node);
+    bool (*suspected)(const struct cv_self *me, cv_id id);
+    void (*grow)(struct cv_self *me, size_t bytes); /* makes room for so many more bytes in the outbox */
+};
+
+/* The node that takes a step, with the effects it has recorded so far. */
+struct cv_self {
+    void *state;                         /* the algorithm's own */
+    const struct cv_group *group;        /* as this node knows it */
+    const struct cv_runtime *runtime;    /* to be asked */
+    unsigned char *outbox;               /* messages, one behind the other */
+    size_t used;                         /* bytes of messages in the outbox */
+    size_t room;                         /* bytes the outbox has */
+    uint64_t clock;                      /* Lamport's */
+    uint64_t fence;                      /* CV_DID_ENTER */
+    uint64_t round;                      /* CV_DID_PULSE */
+    uint64_t received;                   /* messages of the round before */
+    uint64_t result;                     /* CV_DID_RESULT */
+    const char *note;                    /* CV_DID_NOTE */
+    uint64_t timer_delay[CV_MAX_TIMERS]; /* of those that were armed */
+    uint32_t timers_armed;               /* a bit per timer that this step armed */
+    uint32_t timers_cancelled;           /* a bit per timer that this step cancelled */
+    uint32_t effects;                    /* enum cv_effect, or'ed */
+    uint32_t calling;                    /* an election of its own is under way */
+    uint32_t knows;                      /* `elected` is the leader it knows */
+    cv_id elected;                       /* CV_DID_ELECT */
+    cv_node node;                        /* which one it is */
+    cv_node via;                         /* CV_DID_RESULT */
+    uint32_t region;                     /* enum cv_region: for `valid` alone */
+    uint32_t unused;
+};
+
+/* Makes room in the outbox for a message of so many body bytes, and fills in its header. */
+static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_t kind, size_t bytes)
+{
+    assert(to < me->group->nodes && kind < CV_MAX_KINDS && bytes % 4 == 0 && bytes / 4 <= CV_MAX_WORDS);
+    const size_t size = sizeof(struct cv_message) + (bytes + 7) / 8 * 8;
+    if (__builtin_expect(me->room - me->used < size, 0))
+        me->runtime->grow(me, size);
+    struct cv_message *message = (struct cv_message *)(void *)(me->outbox + me->used);
+    me->used += size;
+    message->to = to;
+    message->from = me->node;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* One store sets all bit-fields. Set one by one, each is read, changed and written. */
+    const uint64_t fields =
+        (me->clock & ((1ull << 40) - 1)) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << 40 | (uint64_t)(bytes / 4) << 46;
+    memcpy(&message->from + 1, &fields, sizeof fields);
+#else
+    message->clock = me->clock & ((1ull << 40) - 1);
+    message->kind = kind & (CV_MAX_KINDS - 1);
+    message->words = (bytes / 4) & CV_MAX_WORDS;
+#endif
+    if (bytes % 8)
+        message->body[bytes / 8] = 0; /* the unused half word: bytes are the value */
+    return message;
+}
+
+#endif
