@@ -208,7 +208,7 @@ def picture(root):
         f'<rect width="{width}" height="{height}" rx="8" fill="#fdfdfb"/>',
         f'<text x="{MARGIN}" y="40" class="title">The rooms</text>',
         f'<text x="{MARGIN}" y="62" class="dim">An arrow: includes. Arrows that follow from others are left out. In a room, '
-        "inner rooms include those below them.</text>",
+        "inner rooms include at most those below.</text>",
         f'<text x="{MARGIN}" y="80" class="dim">Blue: to study algorithms. Green: to run them. Grey: both.</text>',
     ]
     for room, targets in sorted(reduced(rooms).items()):
