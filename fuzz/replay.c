@@ -2,7 +2,7 @@
 /* Counterexamples in files, as conclave check --trace writes them and conclave sim --replay reads them: refused by a
    line, or played again to a run that the properties can judge. */
 #include "cli/command.h"
-#include "cli/study/check_command.h"
+#include "cli/study/replay_file.h"
 #include "fuzz/file.h"
 #include "property/property.h"
 

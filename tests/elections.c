@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "elections/examples.h"
 #include "elections/model.h"
 #include "sim/sim.h"
@@ -396,7 +396,7 @@ int main(int argc, char **argv)
         fputs("usage: elections ALGORITHM [./FILE.so] [--stories N] [--seed S] [--failures N]\n", stderr);
         return 2;
     }
-    if (command_algorithm(telling_algorithm(&telling), &algorithm, &complaint)) {
+    if (plugin_find(telling_algorithm(&telling), &algorithm, &complaint)) {
         fprintf(stderr, "%s\n", complaint.text);
         return 2;
     }

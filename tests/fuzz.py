@@ -25,7 +25,7 @@ TEXT = ["src/core/parse.c", "src/core/printable.c", "src/core/error.c", "src/cor
 ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/**/*.c"]
 FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
-            "recording": [*ALGORITHMS, "src/cli/study/replay_command.c", "src/cli/study/replay_run.c", "src/property/**/*.c"],
+            "recording": [*ALGORITHMS, "src/cli/study/recording.c", "src/cli/study/recording_run.c", "src/property/**/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
 FUZZERS["replay"] = [*ALGORITHMS, "src/check/**/*.c", "src/property/**/*.c", "src/show/**/*.c",
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "mutexes/judge.h"
 #include "mutexes/model.h"
 #include "sim/sim.h"
@@ -482,9 +482,9 @@ static int tell_stories(const struct telling *telling)
     static const char *const names[] = {"bully", "ring-list", "chang-roberts", "multicast"};
     const struct cv_algorithm *algorithm, *elections[4];
     struct cv_complaint complaint = {{0}};
-    int error = command_algorithm(telling_algorithm(telling), &algorithm, &complaint);
+    int error = plugin_find(telling_algorithm(telling), &algorithm, &complaint);
     for (uint32_t i = 0; i < 4 && !error; i++)
-        error = command_algorithm(names[i], &elections[i], &complaint);
+        error = plugin_find(names[i], &elections[i], &complaint);
     if (error) {
         fprintf(stderr, "%s\n", complaint.text);
         return 2;

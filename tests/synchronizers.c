@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "property/property.h"
 #include "sim/sim.h"
 #include "synchronizers/model.h"
@@ -395,7 +395,7 @@ static const struct cv_algorithm *find(const struct telling *telling, const char
     const struct cv_algorithm *algorithm;
     struct cv_complaint complaint = {{0}};
     const bool loaded = telling->file && strcmp(telling->name, name) == 0;
-    if (!command_algorithm(loaded ? telling->file : name, &algorithm, &complaint))
+    if (!plugin_find(loaded ? telling->file : name, &algorithm, &complaint))
         return algorithm;
     fprintf(stderr, "%s\n", complaint.text);
     exit(2);

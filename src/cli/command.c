@@ -147,3 +147,26 @@ int command_flush(int code)
         return code;
     return command_refuse("standard output: %s", strerror(errno));
 }
+
+/* All up to the first NUL, of which a text has none. */
+char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t room = 0;
+    const ssize_t length = file ? getdelim(&text, &room, '\0', file) : -1;
+    const char *problem = NULL;
+    if (!file || ferror(file))
+        problem = strerror(errno);
+    else if (length > 0 && text[length - 1] == '\0')
+        problem = "not a text file";
+    if (file)
+        fclose(file);
+    if (!problem && length > 0)
+        return text;
+    free(text);
+    if (!problem)
+        return calloc(1, 1);
+    cv_complain(complaint, "%s %s: %s", option, cv_brief(path).text, problem);
+    return NULL;
+}

@@ -3,7 +3,6 @@
 #ifndef CONCLAVE_CLI_COMMAND_H
 #define CONCLAVE_CLI_COMMAND_H
 
-#include <conclave/algorithm.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -76,11 +75,6 @@ void command_catch_signals(void);
 
 /* Makes sure that what was printed got out: a full disk or a closed pipe is an error. */
 int command_flush(int code);
-
-/* ---- load.c ---- */
-
-/* An algorithm by name, or from a shared object if the name has a slash. 0 or CV_EINPUT. */
-int command_algorithm(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint);
 
 /* A whole file as text, to be freed; NULL and a complaint otherwise. */
 char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint);

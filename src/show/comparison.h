@@ -75,7 +75,5 @@ bool cv_compare_begins(const struct cv_comparison *comparison, const struct cv_s
 bool cv_compare_holds(const struct cv_comparison *comparison);
 
 void cv_compare_text(FILE *out, const struct cv_comparison *comparison, bool colour, unsigned width);
-void cv_compare_json(FILE *out, const struct cv_comparison *comparison);
-void cv_compare_csv(FILE *out, const struct cv_comparison *comparison);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* A comparison for programs: JSON and CSV. */
+#include "show/comparison_data.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-#include "show/comparison.h"
 #include "show/json.h"
 
 static const char *source_name(const struct cv_measurement *row)

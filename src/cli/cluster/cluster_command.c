@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/cluster/cluster_command.h"
+#include "cli/cluster/cluster_run.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "cli/cluster/cluster_run.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,6 @@
 #include <unistd.h>
 
 #include "cli/ask.h"
-#include "cli/cluster/cluster_command.h"
 #include "cli/command.h"
 #include "core/parse.h"
 

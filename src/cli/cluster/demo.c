@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "algorithm/registry.h"
-#include "cli/cluster/cluster_command.h"
-#include "cli/cluster/status_command.h"
+#include "cli/cluster/cluster_run.h"
+#include "cli/cluster/status_gather.h"
 #include "cli/command.h"
 #include "core/formula/theory.h"
 #include "core/scenario/plan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/cluster/status_command.h"
+#include "cli/cluster/status_gather.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "cli/cluster/status_gather.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cluster/status_command.h"
 #include "core/printable.h"
 
 #define ANSWER_MS 1000

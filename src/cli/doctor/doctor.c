@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "cli/command.h"
+#include "cli/doctor/doctor_group.h"
+#include "cli/doctor/doctor_nodes.h"
 #include "core/printable.h"
 #include "show/json.h"
 

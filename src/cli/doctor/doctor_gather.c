@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "cli/doctor/doctor_gather.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/doctor/doctor.h"
 #include "core/printable.h"
 
 #define ANSWER_MS 1000

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Checks of the members together: who is there, who hears whom, whether they mean the same. */
+#include "cli/doctor/doctor_group.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/doctor/doctor.h"
 
 /* ---- words ---- */
 

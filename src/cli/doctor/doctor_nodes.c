@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Checks of each member by itself: its loop, its detector, its disk, its certificate, its clients. */
+#include "cli/doctor/doctor_nodes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "cli/doctor/doctor.h"
 
 #define MIB ((int64_t)1 << 20)
 #define LEAST_FREE (64 * MIB)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/hold/hold.h"
+#include "cli/hold/hold_terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,11 +7,11 @@
  * the command of another, stops by the signal that its own command was stopped by: the outer one lends it the terminal,
  * and it lends it on.
  */
+#include "cli/hold/hold_terminal.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
-
-#include "cli/hold/hold.h"
 
 void hold_terminal_open(struct hold_terminal *terminal)
 {

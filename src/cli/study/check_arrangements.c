@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* One check for every arrangement of ids, and what all of them come to. */
+#include "cli/study/check_arrangements.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "check/arrangement.h"
 #include "cli/command.h"
-#include "cli/study/check_command.h"
 
 /* Did nobody say which id stands where? A file of edges does, and so do attributes. */
 static bool is_free(const struct check_request *request)

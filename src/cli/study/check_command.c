@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "cli/study/check_command.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/study/check_arrangements.h"
+#include "cli/study/check_report.h"
+#include "cli/study/replay_file.h"
 #include "cli/study/sim_outputs.h"
 
 static double wall_seconds(void)

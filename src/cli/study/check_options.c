@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "cli/study/check_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/study/check_command.h"
 #include "core/parse.h"
 
 #define MOST_THREADS 64u

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "cli/study/check_report.h"
+
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/study/check_command.h"
 #include "show/json.h"
 
 const char *decision_name(enum cv_decision_type type)

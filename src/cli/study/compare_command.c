@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
 /* `conclave compare`: the texts' comparison tables, measured. */
-#include "cli/study/compare_command.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/study/compare_election.h"
+#include "cli/study/compare_mutex.h"
+#include "cli/study/compare_play.h"
+#include "cli/study/compare_plot.h"
+#include "cli/study/compare_synchronizers.h"
 #include "core/parse.h"
+#include "show/comparison_data.h"
+
+#define MOST_SIZES 12u
+#define LEAST_NODES 3u
+#define MOST_NODES 1000u
 
 /* What can be compared, at which sizes if none are given. */
 static const struct problem {
@@ -22,7 +30,7 @@ static const struct problem {
 
 struct order {
     const struct problem *problem;
-    uint32_t sizes[COMPARE_MOST_SIZES + 1]; /* up to 0 */
+    uint32_t sizes[MOST_SIZES + 1]; /* up to 0 */
     uint64_t seed;
     const char *plot;
     bool json, csv, help;
@@ -37,14 +45,13 @@ static int take_sizes(void *request, const char *list, struct cv_complaint *comp
     while (cv_text_take(&rest, ',', &piece)) {
         if (!cv_text_range(piece, &low, &high))
             low = high = piece;
-        if (!cv_parse_number(low, COMPARE_MOST_NODES, &first) || !cv_parse_number(high, COMPARE_MOST_NODES, &last) ||
-            first < COMPARE_LEAST_NODES || last < first || first <= before)
+        if (!cv_parse_number(low, MOST_NODES, &first) || !cv_parse_number(high, MOST_NODES, &last) ||
+            first < LEAST_NODES || last < first || first <= before)
             return cv_complain(complaint, "--nodes %s: expected rising numbers of %u..%u, as in 4,9,16 or 3..8",
-                               cv_brief(list).text, COMPARE_LEAST_NODES, COMPARE_MOST_NODES);
+                               cv_brief(list).text, LEAST_NODES, MOST_NODES);
         for (uint64_t size = first; size <= last; size++) {
-            if (count == COMPARE_MOST_SIZES)
-                return cv_complain(complaint, "--nodes %s: expected at most %u sizes", cv_brief(list).text,
-                                   COMPARE_MOST_SIZES);
+            if (count == MOST_SIZES)
+                return cv_complain(complaint, "--nodes %s: expected at most %u sizes", cv_brief(list).text, MOST_SIZES);
             order->sizes[count++] = (uint32_t)size;
         }
         before = last;

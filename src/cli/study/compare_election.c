@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* What an election costs: messages and time, when the lowest live node calls and when all do. */
+#include "cli/study/compare_election.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algorithm/registry.h"
-#include "cli/study/compare_command.h"
+#include "cli/study/compare_play.h"
 
 static const struct cv_section sections[] = {
     {"Messages, the lowest live node calls", "messages", "one", .drawn = true},

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* What an entry costs: messages, the delay before it when nobody contends, the delay after the one before. */
+#include "cli/study/compare_mutex.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/registry.h"
-#include "cli/study/compare_command.h"
+#include "cli/study/compare_play.h"
+#include "cli/study/compare_problems.h"
 #include "core/formula/formula.h"
 
 #define ENTRIES 3

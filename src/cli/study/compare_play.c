@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "cli/study/compare_play.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/study/compare_command.h"
 
 /* ---- progress ---- */
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A comparison's plot as a file: SVG as it is, PNG through rsvg-convert, which is part of librsvg. */
+#include "cli/study/compare_plot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -8,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/study/compare_command.h"
 #include "core/parse.h"
 #include "show/svg/plot.h"
 

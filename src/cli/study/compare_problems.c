@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The problems column of the texts' tables, each shown by a run that meets it and one that does not. */
+#include "cli/study/compare_problems.h"
+
+#include "cli/study/compare_play.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/study/compare_command.h"
 
 static const struct problem {
     const char *problem, *algorithm, *circumstance, *options;

@@ -3,11 +3,13 @@
  * What a synchronizer adds to a round: messages and time, and how gamma trades the one for the other; and what rounds
  * are good for: Bellman and Ford's algorithm with and without them.
  */
+#include "cli/study/compare_synchronizers.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/study/compare_command.h"
+#include "cli/study/compare_play.h"
 #include "core/formula/formula.h"
 
 #define ROUNDS 20

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/study/replay_command.h"
+#include "cli/study/recording_run.h"
 #include "core/parse.h"
 #include "core/printable.h"
 #include "show/history.h"
@@ -16,7 +16,7 @@
 struct request {
     const char *name, *svg;
     bool json, diagram;
-    struct replay replay;
+    struct recording recording;
     enum cv_verdict verdict; /* of all */
 };
 
@@ -79,7 +79,7 @@ static uint64_t entered(const struct cv_run *run)
     return count;
 }
 
-static void write_json(struct cv_json *json, const struct replay_story *story, const struct cv_judgement *judgement,
+static void write_json(struct cv_json *json, const struct recording_story *story, const struct cv_judgement *judgement,
                        bool clients)
 {
     const struct cv_run *run = &story->run;
@@ -102,7 +102,7 @@ static void write_json(struct cv_json *json, const struct replay_story *story, c
     cv_json_close(json, '}');
 }
 
-static void write_line(const struct replay_story *story, const struct cv_judgement *judgement, bool clients)
+static void write_line(const struct recording_story *story, const struct cv_judgement *judgement, bool clients)
 {
     const struct cv_run *run = &story->run;
     const bool election = story->algorithm->problem == CV_ELECTION;
@@ -131,14 +131,14 @@ static void write_line(const struct replay_story *story, const struct cv_judgeme
 
 /* ---- pictures ---- */
 
-static int draw(const struct request *request, struct replay_story *story, const struct cv_judgement *judgement)
+static int draw(const struct request *request, struct recording_story *story, const struct cv_judgement *judgement)
 {
     struct cv_history history;
     struct cv_output svg = {0};
     struct cv_complaint complaint;
     const struct cv_diagram_options look = {.width = command_width(), .colour = command_colour()};
     const uint64_t first = story->count ? story->events[0].time : 0;
-    int error = cv_history_init(&history, request->replay.nodes);
+    int error = cv_history_init(&history, request->recording.nodes);
     for (size_t i = 0; !error && i < story->count; i++) {
         struct cv_event event = story->events[i];
         event.time -= first;
@@ -169,11 +169,11 @@ static void weigh(struct request *request, enum cv_verdict verdict)
         request->verdict = verdict;
 }
 
-static int judge_story(struct request *request, struct cv_json *json, struct replay_story *story, bool clients)
+static int judge_story(struct request *request, struct cv_json *json, struct recording_story *story, bool clients)
 {
     struct cv_judgement judgement;
     struct cv_complaint complaint;
-    int error = replay_tell(&request->replay, story, clients);
+    int error = recording_tell(&request->recording, story, clients);
     if (!error)
         error = cv_judge(&story->run, &judgement, &complaint);
     if (error)
@@ -188,30 +188,30 @@ static int judge_story(struct request *request, struct cv_json *json, struct rep
 
 /* ---- what there is no recording of ---- */
 
-static bool has_no_end(const struct replay *replay, cv_node node)
+static bool has_no_end(const struct recording *recording, cv_node node)
 {
-    const struct replay_node *it = &replay->known[node];
+    const struct recording_node *it = &recording->known[node];
     return it->recorded && !it->ended && !it->gone;
 }
 
-static void write_ids(struct cv_json *json, const char *key, const struct replay *replay,
-                      bool (*wanted)(const struct replay *replay, cv_node node))
+static void write_ids(struct cv_json *json, const char *key, const struct recording *recording,
+                      bool (*wanted)(const struct recording *recording, cv_node node))
 {
     cv_json_open(json, key, '[');
-    for (cv_node node = 0; node < replay->nodes; node++)
-        if (wanted(replay, node))
-            cv_json_count(json, NULL, replay->ids[node]);
+    for (cv_node node = 0; node < recording->nodes; node++)
+        if (wanted(recording, node))
+            cv_json_count(json, NULL, recording->ids[node]);
     cv_json_close(json, ']');
 }
 
-static void write_gaps(const struct replay *replay)
+static void write_gaps(const struct recording *recording)
 {
     char what[32];
-    for (cv_node node = 0; node < replay->nodes; node++) {
-        snprintf(what, sizeof what, "node %u", replay->ids[node]);
-        if (replay_lacks(replay, node))
+    for (cv_node node = 0; node < recording->nodes; node++) {
+        snprintf(what, sizeof what, "node %u", recording->ids[node]);
+        if (recording_lacks(recording, node))
             printf("%-10s %-28s its file is missing: expected those of all nodes\n", "unfinished", what);
-        else if (has_no_end(replay, node))
+        else if (has_no_end(recording, node))
             printf("%-10s %-28s its end was not recorded: it still runs, or was killed\n", "unfinished", what);
     }
 }
@@ -219,10 +219,10 @@ static void write_gaps(const struct replay *replay)
 static void report_gaps(const struct request *request, struct cv_json *json)
 {
     if (request->json) {
-        write_ids(json, "missing", &request->replay, replay_lacks);
-        write_ids(json, "without_end", &request->replay, has_no_end);
+        write_ids(json, "missing", &request->recording, recording_lacks);
+        write_ids(json, "without_end", &request->recording, has_no_end);
     } else {
-        write_gaps(&request->replay);
+        write_gaps(&request->recording);
     }
 }
 
@@ -234,11 +234,11 @@ static int judge_all(struct request *request)
     if (request->json) {
         cv_json_open(&json, NULL, '{');
         cv_json_count(&json, "schema", 1);
-        cv_json_count(&json, "views", request->replay.views);
+        cv_json_count(&json, "views", request->recording.views);
         cv_json_open(&json, "names", '[');
     }
-    for (size_t i = 0; code == EXIT_HELD && i < request->replay.story_count; i++) {
-        struct replay_story *story = request->replay.stories[i];
+    for (size_t i = 0; code == EXIT_HELD && i < request->recording.story_count; i++) {
+        struct recording_story *story = request->recording.stories[i];
         if (request->name && strcmp(request->name, story->name) != 0)
             continue;
         judged++;
@@ -246,7 +246,7 @@ static int judge_all(struct request *request)
         if (code == EXIT_HELD && story->grant_count)
             code = judge_story(request, &json, story, true);
     }
-    if (request->replay.missing || request->replay.endless)
+    if (request->recording.missing || request->recording.endless)
         weigh(request, CV_UNFINISHED);
     if (request->json)
         cv_json_close(&json, ']');
@@ -270,12 +270,12 @@ int command_judge(int argc, char **argv)
     if (!first)
         return code;
     for (int i = first; code == EXIT_HELD && i < argc; i++) {
-        const int error = replay_read(&request.replay, argv[i], &complaint);
+        const int error = recording_read(&request.recording, argv[i], &complaint);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
-    replay_close(&request.replay);
+    recording_close(&request.recording);
     if (code == EXIT_HELD)
         code = judge_all(&request);
-    replay_free(&request.replay);
+    recording_free(&request.recording);
     return code;
 }

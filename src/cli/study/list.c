@@ -5,6 +5,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "core/formula/theory.h"
 #include "core/scenario/scenario.h"
 #include "property/properties.h"
@@ -265,7 +266,7 @@ int command_list(int argc, char **argv)
         return code;
     if (argc - next > 1)
         return command_refuse("%s: one algorithm at a time", argv[next + 1]);
-    const int error = next < argc ? command_algorithm(argv[next], &only, &complaint) : 0;
+    const int error = next < argc ? plugin_find(argv[next], &only, &complaint) : 0;
     if (error)
         return command_fail(error, &complaint);
     if (request.json)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "cli/study/plugin.h"
+
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <conclave/synchronizer.h>
 
 #include "algorithm/registry.h"
-#include "cli/command.h"
 #include "cli/nearest.h"
 #include "core/parse.h"
 #include "core/scenario/scenario.h"
@@ -58,7 +56,7 @@ static int load(const char *path, const struct cv_algorithm **algorithm, struct 
     return check_table(path, *algorithm, complaint);
 }
 
-int command_algorithm(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
+int plugin_find(const char *name, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
 {
     if (strchr(name, '/'))
         return load(name, algorithm, complaint);
@@ -70,27 +68,4 @@ int command_algorithm(const char *name, const struct cv_algorithm **algorithm, s
         nearest_offer(&nearest, (*it)->name);
     return cv_complain(complaint, "%s: no such algorithm%s; conclave list shows them all, ./FILE.so loads your own",
                        cv_brief(name).text, nearest_question(&nearest, "").text);
-}
-
-/* All up to the first NUL, of which a text has none. */
-char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint)
-{
-    FILE *file = fopen(path, "re");
-    char *text = NULL;
-    size_t room = 0;
-    const ssize_t length = file ? getdelim(&text, &room, '\0', file) : -1;
-    const char *problem = NULL;
-    if (!file || ferror(file))
-        problem = strerror(errno);
-    else if (length > 0 && text[length - 1] == '\0')
-        problem = "not a text file";
-    if (file)
-        fclose(file);
-    if (!problem && length > 0)
-        return text;
-    free(text);
-    if (!problem)
-        return calloc(1, 1);
-    cv_complain(complaint, "%s %s: %s", option, cv_brief(path).text, problem);
-    return NULL;
 }

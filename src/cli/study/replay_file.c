@@ -13,11 +13,12 @@
  *     loop
  *     ...
  */
+#include "cli/study/replay_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/study/check_command.h"
 #include "core/index.h"
 #include "core/parse.h"
 #include "show/output.h"

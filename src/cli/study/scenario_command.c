@@ -14,6 +14,7 @@
 #include "cli/nearest.h"
 #include "cli/study/scenarios.h"
 #include "cli/study/sim_command.h"
+#include "cli/study/sim_runs.h"
 #include "core/parse.h"
 
 #define MOST_WORDS 128

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/study/check_command.h"
 #include "cli/study/sim_outputs.h"
+#include "cli/study/sim_replay.h"
+#include "cli/study/sim_runs.h"
 #include "show/text/report.h"
 
 static double wall_seconds(void)

@@ -9,7 +9,6 @@
 
 /* Runs it and prints the result; the exit code. */
 int sim_run_once(const struct sim_request *request);
-int sim_run_many(const struct sim_request *request);
 
 /* The command that repeats the request with that seed, to be freed; NULL if memory is out. */
 char *sim_command(const struct sim_request *request, uint64_t seed);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "core/graph/graph.h"
 #include "core/parse.h"
 
@@ -39,8 +40,7 @@ static int check_mutex(struct sim_request *request, struct cv_complaint *complai
         if (given[i].value)
             return cv_complain(complaint, "%s %s: expected a mutual exclusion algorithm; only they take it",
                                given[i].option, cv_brief(given[i].value).text);
-    const int error =
-        command_algorithm(request->election ? request->election : "bully", &request->plan.election, complaint);
+    const int error = plugin_find(request->election ? request->election : "bully", &request->plan.election, complaint);
     if (!error && (request->plan.election->problem != CV_ELECTION || request->plan.election->topology == CV_GRAPH))
         return cv_complain(complaint, "--election %s: expected an election that needs no graph",
                            cv_brief(request->election).text);
@@ -58,11 +58,11 @@ static int choose_app(struct sim_request *request, struct cv_complaint *complain
     if (problem == CV_SYNCHRONOUS) {
         plan->app = plan->algorithm;
         plan->alone = true;
-        return command_algorithm("lockstep", &plan->algorithm, complaint);
+        return plugin_find("lockstep", &plan->algorithm, complaint);
     }
     if (problem != CV_SYNCHRONIZER)
         return 0;
-    const int error = command_algorithm(request->app ? request->app : "bellman-ford", &plan->app, complaint);
+    const int error = plugin_find(request->app ? request->app : "bellman-ford", &plan->app, complaint);
     const struct cv_complaint said = *complaint;
     if (error == CV_EINPUT)
         return cv_complain(complaint, "--app %.400s", said.text);

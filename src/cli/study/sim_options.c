@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/study/plugin.h"
 #include "cli/study/sim_inputs.h"
 #include "core/graph/graph.h"
 #include "core/parse.h"
@@ -157,7 +158,7 @@ int sim_read_algorithm(struct sim_request *request, const char *command, int cou
         return cv_complain(complaint, "%s: expected an algorithm; conclave list shows them all", command);
     if (count > 1)
         return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(words[1]).text);
-    return command_algorithm(words[0], &request->plan.algorithm, complaint);
+    return plugin_find(words[0], &request->plan.algorithm, complaint);
 }
 
 int sim_settle(struct sim_request *request, struct cv_complaint *complaint)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* conclave sim --replay FILE: a counterexample of the checker, played again and shown like any other run. */
+#include "cli/study/sim_replay.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/study/check_command.h"
+#include "cli/study/replay_file.h"
 #include "cli/study/sim_outputs.h"
 #include "show/text/report.h"
 

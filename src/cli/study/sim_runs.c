@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* `conclave sim --runs R`: the same plan under many seeds. */
+#include "cli/study/sim_runs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "show/svg/svg_parts.h"
+#include "show/svg/svg_text.h"
 
 #define MOST_LINES 24u
 #define PANEL_WIDTH 440.0

@@ -5,7 +5,15 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "show/svg/svg_arrows.h"
+#include "show/svg/svg_axis.h"
+#include "show/svg/svg_bars.h"
+#include "show/svg/svg_legend.h"
+#include "show/svg/svg_marks.h"
+#include "show/svg/svg_network.h"
 #include "show/svg/svg_parts.h"
+#include "show/svg/svg_summary.h"
+#include "show/svg/svg_text.h"
 
 /* More nodes stand closer together. */
 static double pitch_of(uint32_t nodes)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Messages as slanted arrows, and what they say where there is room for it. */
+#include "show/svg/svg_arrows.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_axis.h"
+#include "show/svg/svg_marks.h"
+#include "show/svg/svg_text.h"
 
 #define MOST_LABELS 160u /* of more messages none is labelled: colours and the legend tell the kinds */
 #define APART 6.0        /* between arrows that would lie on each other */

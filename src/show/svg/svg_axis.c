@@ -3,12 +3,14 @@
  * Where an instant stands in the picture. Time is linear, unless a run mostly waits: then a long wait is drawn as a
  * short one and the axis is broken there.
  */
+#include "show/svg/svg_axis.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "show/history_step.h"
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_text.h"
 
 #define COMFORTABLE_WIDTH 1150.0
 #define COMFORTABLE_UNIT 60.0

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Mutual exclusion along the processes' lines: a light bar while one waits, a solid one while it is inside. */
+#include "show/svg/svg_bars.h"
+
 #include <inttypes.h>
 
 #include "show/phrase.h"
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_arrows.h"
+#include "show/svg/svg_axis.h"
+#include "show/svg/svg_text.h"
 
 #define BAR_HEIGHT 14.0
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* What the colours and the marks mean. */
+#include "show/svg/svg_legend.h"
+
 #include <inttypes.h>
 
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_marks.h"
+#include "show/svg/svg_text.h"
 
 static const char *const meanings[SVG_MARKS] = {
     [SVG_CALL] = "calls an election",

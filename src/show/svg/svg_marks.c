@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* The processes' lines and what happens on them. */
+#include "show/svg/svg_marks.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "show/history_step.h"
 #include "show/phrase.h"
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_arrows.h"
+#include "show/svg/svg_axis.h"
+#include "show/svg/svg_text.h"
 
 #define MARK_WIDTH 14.0
 

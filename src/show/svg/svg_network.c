@@ -3,12 +3,15 @@
  * The network that the run went over: a ring as a ring, with the direction in which messages travel; a graph by the
  * trees that the run has made in it, since what is not in a tree is seldom what one looks for.
  */
+#include "show/svg/svg_network.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/graph/graph_paths.h"
 #include "show/svg/svg_layout.h"
+#include "show/svg/svg_text.h"
 
 #define RADIUS 12.0 /* of a node */
 #define TREE "#0072b2"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* A run too large to be drawn message by message: how many of each kind, and when. */
+#include "show/svg/svg_summary.h"
+
 #include <inttypes.h>
 
-#include "show/svg/svg_parts.h"
+#include "show/svg/svg_text.h"
 
 #define CHART_WIDTH 900.0
 #define CHART_HEIGHT 260.0

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Words in a picture, and its frame. */
+#include "show/svg/svg_text.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "show/svg/svg_parts.h"
 
 /* How many bytes the well-formed UTF-8 character there has; 0 if it is none. */
 static size_t utf8_bytes(const unsigned char *text)

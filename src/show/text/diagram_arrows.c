@@ -3,7 +3,7 @@
  * Messages as arrows. One to several: ●─election─▶│───────────▶│, with a head at everybody who hears it. Several that
  * say the same to one: │◀────ok────●────────────●, with a dot at everybody who says it.
  */
-#include "show/text/diagram_rows.h"
+#include "show/text/diagram_arrows.h"
 
 /* A stretch of an arrow without heads and dots: columns begin .. end-1. */
 struct stretch {

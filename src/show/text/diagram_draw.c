@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Draws the rows of a diagram. */
+#include "show/text/diagram_draw.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "show/phrase.h"
-#include "show/text/diagram_rows.h"
+#include "show/text/diagram_arrows.h"
 
 #define SMALLEST_PITCH 6u /* from one column to the next: an arrow with some letters of its kind */
 #define LARGEST_PITCH 28u

@@ -72,43 +72,4 @@ struct diagram_rows {
 
 void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history);
 
-/* ---- drawing them ---- */
-
-#define DIAGRAM_LABEL 96u
-
-struct diagram_standing {
-    bool down;
-    uint32_t waiting, inside; /* at so many critical sections */
-};
-
-struct diagram_drawing {
-    FILE *out;
-    const struct diagram_rows *rows;
-    const struct cv_content *content;
-    const struct cv_scenario *scenario;
-    struct cv_canvas canvas;
-    struct diagram_standing *standing; /* per node, as time goes */
-    bool sent_times;                   /* tell when a message was sent: not all take one tick */
-    size_t gutter, first, pitch;
-    size_t longest[CV_MAX_KINDS]; /* label of each kind, in columns */
-};
-
-static inline size_t diagram_column(const struct diagram_drawing *drawing, cv_node node)
-{
-    return drawing->first + node * drawing->pitch;
-}
-
-/* "election 80", or the kind alone if such labels do not fit between two columns. */
-void diagram_label(const struct diagram_drawing *drawing, const struct cv_message *message, char label[DIAGRAM_LABEL]);
-void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cell *cell);
-/* A piece of the node's line: a bar while it waits or is inside; `crossed` by an arrow. */
-void diagram_draw_line(struct diagram_drawing *drawing, cv_node node, bool crossed, unsigned paint);
-
-/* diagram_arrows.c: a row of arrows, over the lifelines. */
-void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_row *row);
-
-/* Draws them all: 0, CV_ENOMEM, or CV_EINPUT if they do not fit the width. */
-int diagram_draw(FILE *out, const struct diagram_rows *rows, const struct cv_content *content,
-                 const struct cv_history *history, const struct cv_diagram_options *options);
-
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "show/phrase.h"
-#include "show/text/transcript_parts.h"
+#include "show/text/transcript_groups.h"
 
 static int digits(uint64_t number)
 {
@@ -16,11 +16,6 @@ static void say(struct story *story, const char *text)
 {
     fprintf(story->out, "%s%s", story->join, text);
     story->join = ", ";
-}
-
-const char *story_message(struct story *story, const struct cv_event *event, char text[STORY_TEXT])
-{
-    return cv_content_text(&story->content, event->content, text, STORY_TEXT);
 }
 
 /* ---- what began it ---- */
@@ -210,14 +205,6 @@ static void tell_network(struct story *story, const struct cv_event *event)
         return;
     fputs(": ", story->out);
     cv_phrase_sides(story->out, story->scenario, partition);
-}
-
-void story_begin_line(struct story *story, uint64_t at)
-{
-    char time[32];
-    snprintf(time, sizeof time, "t=%" PRIu64, at);
-    fprintf(story->out, "%*" PRIu64 "  %-*s  ", story->number_width, ++story->number, story->time_width + 2, time);
-    story->join = "";
 }
 
 static void tell_step(struct story *story, const struct cv_step *step)

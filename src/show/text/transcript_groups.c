@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Steps that are alike and follow each other share a line: "0..5 hear coordinator from 6, follow 6". */
+#include "show/text/transcript_groups.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "show/phrase.h"
-#include "show/text/transcript_parts.h"
 
 static int by_place(const void *one, const void *other)
 {

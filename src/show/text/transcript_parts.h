@@ -26,10 +26,4 @@ struct story {
 void story_begin_line(struct story *story, uint64_t time);
 const char *story_message(struct story *story, const struct cv_event *event, char text[STORY_TEXT]);
 
-/*
- * transcript_groups.c: tells this step and those after it that are like it, if there are any, and moves on behind
- * them; *more tells whether a step is there. False: the step stands for itself and is not told yet.
- */
-bool story_tell_together(struct story *story, struct cv_step *step, bool *more);
-
 #endif

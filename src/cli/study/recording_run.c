@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* From recorded events to a run: who entered when, who follows whom, what was sent. */
+#include "cli/study/recording_run.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/study/replay_command.h"
 
 /* A message that has left. */
 struct flight {
@@ -20,8 +20,8 @@ struct request {
 };
 
 struct telling {
-    const struct replay *replay;
-    struct replay_story *story;
+    const struct recording *recording;
+    struct recording_story *story;
     uint64_t *open;           /* per node: its entry that is not over, from 1; 0: none */
     uint64_t *asked;          /* per node: when it last requested */
     struct request *requests; /* per entry */
@@ -33,7 +33,7 @@ struct telling {
 /* ---- order ---- */
 
 /* Each node's events are in order already; merging keeps that. */
-static void sort_events(struct replay_story *story, struct cv_event *room, size_t first, size_t count)
+static void sort_events(struct recording_story *story, struct cv_event *room, size_t first, size_t count)
 {
     if (count < 2)
         return;
@@ -53,13 +53,13 @@ static void sort_events(struct replay_story *story, struct cv_event *room, size_
 
 static struct cv_standing standing(const void *runtime, cv_node node)
 {
-    const struct replay_story *story = runtime;
+    const struct recording_story *story = runtime;
     return story->standings[node];
 }
 
 static void open_entry(struct telling *telling, const struct cv_event *event)
 {
-    struct replay_story *story = telling->story;
+    struct recording_story *story = telling->story;
     if (telling->open[event->node]) { /* it asks again, in a new view */
         struct request *request = &telling->requests[telling->open[event->node] - 1];
         *request = (struct request){.attempt = request->attempt + 1};
@@ -72,27 +72,27 @@ static void open_entry(struct telling *telling, const struct cv_event *event)
 }
 
 /* The algorithm's count, in the views as they followed each other. */
-static uint64_t fence_of(const struct replay *replay, const struct cv_event *event)
+static uint64_t fence_of(const struct recording *recording, const struct cv_event *event)
 {
     uint64_t place = 0;
-    while (place < replay->base_count && replay->bases[place] <= event->message)
+    while (place < recording->base_count && recording->bases[place] <= event->message)
         place++;
     return place << 40 | (event->detail & ((1ull << 40) - 1));
 }
 
 static void enter(struct telling *telling, const struct cv_event *event)
 {
-    struct replay_story *story = telling->story;
+    struct recording_story *story = telling->story;
     if (!telling->open[event->node])
         open_entry(telling, event);
     struct cv_entry *entry = &story->entries[telling->open[event->node] - 1];
     entry->entered = event->time;
-    entry->fence = fence_of(telling->replay, event);
+    entry->fence = fence_of(telling->recording, event);
 }
 
 static void leave(struct telling *telling, cv_node node, uint64_t time, bool died)
 {
-    struct replay_story *story = telling->story;
+    struct recording_story *story = telling->story;
     if (!telling->open[node])
         return;
     struct cv_entry *entry = &story->entries[telling->open[node] - 1];
@@ -141,7 +141,7 @@ static void arrive(struct telling *telling, const struct cv_event *event)
 
 static void happen(struct telling *telling, const struct cv_event *event)
 {
-    struct replay_story *story = telling->story;
+    struct recording_story *story = telling->story;
     struct cv_standing *it = &story->standings[event->node];
     it->active |= event->type == CV_EVENT_RECEIVE || event->type == CV_EVENT_CALL;
     switch (event->type) {
@@ -191,17 +191,17 @@ static void happen(struct telling *telling, const struct cv_event *event)
 }
 
 /* Its recording stops, and nobody says that it has died: what it is inside of may last, or not. */
-static bool is_unknown(const struct replay *replay, const struct replay_break *it)
+static bool is_unknown(const struct recording *recording, const struct recording_break *it)
 {
-    return it->last && !it->asked && !replay->known[it->node].gone;
+    return it->last && !it->asked && !recording->known[it->node].gone;
 }
 
-static void break_node(struct telling *telling, const struct replay_break *it)
+static void break_node(struct telling *telling, const struct recording_break *it)
 {
     struct cv_standing *standing_of = &telling->story->standings[it->node];
     if (!it->back)
         leave(telling, it->node, it->time, true);
-    if (is_unknown(telling->replay, it))
+    if (is_unknown(telling->recording, it))
         return;
     *standing_of = (struct cv_standing){.alive = it->back, .recalled = standing_of->recalled};
 }
@@ -210,7 +210,7 @@ static void break_node(struct telling *telling, const struct replay_break *it)
 
 static int by_break(const void *left, const void *right)
 {
-    const struct replay_break *x = left, *y = right;
+    const struct recording_break *x = left, *y = right;
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->back - y->back;
 }
 
@@ -231,23 +231,23 @@ static int set_parameters(struct cv_scenario *scenario)
     return 0;
 }
 
-static int set_scenario(const struct replay *replay, struct replay_story *story, bool clients)
+static int set_scenario(const struct recording *recording, struct recording_story *story, bool clients)
 {
     struct cv_scenario *scenario = &story->scenario;
     struct cv_complaint complaint;
     struct cv_random random = {{0}};
     *scenario = (struct cv_scenario){
         .algorithm = clients ? &judged_clients : story->algorithm, .names = 1, .until = CV_NEVER - 1, .detect = 1};
-    scenario->group = (struct cv_group){.ids = replay->ids,
-                                        .attributes = replay->attributes,
-                                        .nodes = replay->nodes,
+    scenario->group = (struct cv_group){.ids = recording->ids,
+                                        .attributes = recording->attributes,
+                                        .nodes = recording->nodes,
                                         .topology = story->algorithm->topology,
-                                        .coordinator = replay->coordinator};
+                                        .coordinator = recording->coordinator};
     int error = set_parameters(scenario);
     if (!error && story->algorithm->quorums)
-        error = cv_quorums_make(&scenario->quorums, "grid", replay->nodes, NULL, replay->nodes, &complaint);
+        error = cv_quorums_make(&scenario->quorums, "grid", recording->nodes, NULL, recording->nodes, &complaint);
     if (!error && story->algorithm->topology == CV_GRAPH)
-        error = cv_graph_make(&scenario->graph, "complete", replay->nodes, &random, &complaint);
+        error = cv_graph_make(&scenario->graph, "complete", recording->nodes, &random, &complaint);
     scenario->group.quorums = scenario->quorums.starts;
     scenario->group.voters = scenario->quorums.voters;
     scenario->group.edges = scenario->graph.edges;
@@ -257,22 +257,22 @@ static int set_scenario(const struct replay *replay, struct replay_story *story,
 
 /* What went wrong, as far as the properties want to know: every new view may begin the queues anew. More of them than
    anything that happened change no verdict, whatever number a recording gives its views. */
-static int set_faults(const struct replay *replay, struct replay_story *story)
+static int set_faults(const struct recording *recording, struct recording_story *story)
 {
     struct cv_scenario *scenario = &story->scenario;
-    const size_t renewals = replay->views > 1 ? (size_t)replay->views - 1 : 0;
+    const size_t renewals = recording->views > 1 ? (size_t)recording->views - 1 : 0;
     const size_t most = story->count + story->grant_count + 1;
-    const size_t faults = replay->break_count + (renewals < most ? renewals : most);
+    const size_t faults = recording->break_count + (renewals < most ? renewals : most);
     scenario->crashes = calloc(faults + 1, sizeof *scenario->crashes);
     if (!scenario->crashes)
         return CV_ENOMEM;
     for (size_t i = 0; i < faults; i++)
         scenario->crashes[scenario->crash_count++] =
-            (struct cv_crash){.node = i < replay->break_count ? replay->breaks[i].node : 0, .time = 1 + i};
+            (struct cv_crash){.node = i < recording->break_count ? recording->breaks[i].node : 0, .time = 1 + i};
     return 0;
 }
 
-static int set_wishes(struct replay_story *story)
+static int set_wishes(struct recording_story *story)
 {
     struct cv_scenario *scenario = &story->scenario;
     const uint64_t count = story->run.entry_count;
@@ -285,7 +285,7 @@ static int set_wishes(struct replay_story *story)
     return 0;
 }
 
-static int set_callers(struct replay_story *story)
+static int set_callers(struct recording_story *story)
 {
     struct cv_scenario *scenario = &story->scenario;
     scenario->callers = calloc(scenario->group.nodes + 1u, sizeof *scenario->callers);
@@ -305,19 +305,19 @@ static int set_callers(struct replay_story *story)
 
 static void play(struct telling *telling)
 {
-    const struct replay *replay = telling->replay;
-    struct replay_story *story = telling->story;
+    const struct recording *recording = telling->recording;
+    struct recording_story *story = telling->story;
     size_t next = 0;
-    for (size_t i = 0; i < story->count && story->events[i].time <= replay->curtain; i++) {
-        while (next < replay->break_count && replay->breaks[next].time < story->events[i].time)
-            break_node(telling, &replay->breaks[next++]);
+    for (size_t i = 0; i < story->count && story->events[i].time <= recording->curtain; i++) {
+        while (next < recording->break_count && recording->breaks[next].time < story->events[i].time)
+            break_node(telling, &recording->breaks[next++]);
         happen(telling, &story->events[i]);
     }
-    while (next < replay->break_count)
-        break_node(telling, &replay->breaks[next++]);
+    while (next < recording->break_count)
+        break_node(telling, &recording->breaks[next++]);
 }
 
-static void conclude(const struct replay *replay, struct replay_story *story, uint64_t slowest)
+static void conclude(const struct recording *recording, struct recording_story *story, uint64_t slowest)
 {
     struct cv_run *run = &story->run;
     bool open = false;
@@ -328,28 +328,28 @@ static void conclude(const struct replay *replay, struct replay_story *story, ui
     run->scenario = &story->scenario;
     run->runtime = story;
     run->standing = standing;
-    run->ending = replay->missing || replay->endless ? CV_UNRECORDED : open ? CV_OUT_OF_TIME : CV_QUIET;
-    run->unmeasured = replay->missing; /* how long messages took is known of some alone */
-    run->now = replay->last;
-    run->views = replay->views;
+    run->ending = recording->missing || recording->endless ? CV_UNRECORDED : open ? CV_OUT_OF_TIME : CV_QUIET;
+    run->unmeasured = recording->missing; /* how long messages took is known of some alone */
+    run->now = recording->last;
+    run->views = recording->views;
     run->entries = story->entries;
 }
 
 static void note_unheard(struct telling *telling)
 {
-    struct replay_story *story = telling->story;
+    struct recording_story *story = telling->story;
     for (uint64_t i = 0; i < story->run.entry_count; i++)
         if (telling->requests[i].on_the_way)
             story->entries[i].heard = CV_NEVER;
 }
 
-static int tell_nodes(const struct replay *replay, struct replay_story *story)
+static int tell_nodes(const struct recording *recording, struct recording_story *story)
 {
-    struct telling telling = {.replay = replay, .story = story, .size = 1024};
+    struct telling telling = {.recording = recording, .story = story, .size = 1024};
     while (telling.size < 2 * story->count)
         telling.size *= 2;
-    telling.open = calloc(replay->nodes, sizeof *telling.open);
-    telling.asked = calloc(replay->nodes, sizeof *telling.asked);
+    telling.open = calloc(recording->nodes, sizeof *telling.open);
+    telling.asked = calloc(recording->nodes, sizeof *telling.asked);
     telling.requests = calloc(story->count + 1, sizeof *telling.requests);
     telling.flights = calloc(telling.size, sizeof *telling.flights);
     struct cv_event *room = malloc((story->count + 1) * sizeof *room);
@@ -358,7 +358,7 @@ static int tell_nodes(const struct replay *replay, struct replay_story *story)
         sort_events(story, room, 0, story->count);
         play(&telling);
         note_unheard(&telling);
-        conclude(replay, story, telling.slowest);
+        conclude(recording, story, telling.slowest);
     }
     free(room);
     free(telling.open);
@@ -370,14 +370,14 @@ static int tell_nodes(const struct replay *replay, struct replay_story *story)
 
 static int by_renewal(const void *left, const void *right)
 {
-    const struct replay_renewal *x = left, *y = right;
+    const struct recording_renewal *x = left, *y = right;
     return x->fence != y->fence ? (x->fence < y->fence ? -1 : 1)
            : x->time != y->time ? (x->time < y->time ? -1 : 1)
                                 : 0;
 }
 
 /* What has a time to live outlasts its node, until it is ended by any, or its time is over. */
-static uint64_t end_of_promise(const struct replay_story *story, const struct replay_grant *grant)
+static uint64_t end_of_promise(const struct recording_story *story, const struct recording_grant *grant)
 {
     size_t low = 0, high = story->renewal_count;
     uint64_t until = grant->begun + grant->ttl;
@@ -389,7 +389,7 @@ static uint64_t end_of_promise(const struct replay_story *story, const struct re
             high = middle;
     }
     for (; low < story->renewal_count && story->renewals[low].fence == grant->fence; low++) {
-        const struct replay_renewal *it = &story->renewals[low];
+        const struct recording_renewal *it = &story->renewals[low];
         if (it->ends)
             return it->time < until ? it->time : until;
         until = it->time + grant->ttl;
@@ -399,13 +399,13 @@ static uint64_t end_of_promise(const struct replay_story *story, const struct re
 
 /* Of those who held it, whatever the nodes did meanwhile. What a dead node had granted is over with it, but for what
  * has a time to live. */
-static void tell_clients(const struct replay *replay, struct replay_story *story)
+static void tell_clients(const struct recording *recording, struct recording_story *story)
 {
     if (story->renewal_count)
         qsort(story->renewals, story->renewal_count, sizeof *story->renewals, by_renewal);
     for (size_t i = 0; i < story->grant_count; i++) {
-        const struct replay_grant *grant = &story->grants[i];
-        if (grant->begun > replay->curtain)
+        const struct recording_grant *grant = &story->grants[i];
+        if (grant->begun > recording->curtain)
             continue;
         struct cv_entry entry = {.node = grant->node,
                                  .requested = grant->begun,
@@ -413,8 +413,8 @@ static void tell_clients(const struct replay *replay, struct replay_story *story
                                  .left = grant->ttl ? end_of_promise(story, grant) : grant->ended,
                                  .fence = grant->fence,
                                  .shared = grant->shared};
-        for (size_t j = 0; j < replay->break_count && !grant->ttl; j++) {
-            const struct replay_break *it = &replay->breaks[j];
+        for (size_t j = 0; j < recording->break_count && !grant->ttl; j++) {
+            const struct recording_break *it = &recording->breaks[j];
             if (it->node == grant->node && !it->back && it->time >= grant->begun && it->time < entry.left) {
                 entry.left = it->time;
                 entry.died = true;
@@ -422,25 +422,25 @@ static void tell_clients(const struct replay *replay, struct replay_story *story
         }
         story->entries[story->run.entry_count++] = entry;
     }
-    conclude(replay, story, 0);
+    conclude(recording, story, 0);
 }
 
-int replay_tell(const struct replay *replay, struct replay_story *story, bool clients)
+int recording_tell(const struct recording *recording, struct recording_story *story, bool clients)
 {
-    replay_forget(story);
-    if (replay->break_count)
-        qsort(replay->breaks, replay->break_count, sizeof *replay->breaks, by_break);
+    recording_forget(story);
+    if (recording->break_count)
+        qsort(recording->breaks, recording->break_count, sizeof *recording->breaks, by_break);
     story->entries = calloc(story->count + story->grant_count + 1, sizeof *story->entries);
-    story->standings = calloc(replay->nodes, sizeof *story->standings);
-    int error = story->entries && story->standings ? set_scenario(replay, story, clients) : CV_ENOMEM;
-    for (cv_node node = 0; !error && node < replay->nodes; node++)
-        story->standings[node].alive = replay->known[node].recorded;
+    story->standings = calloc(recording->nodes, sizeof *story->standings);
+    int error = story->entries && story->standings ? set_scenario(recording, story, clients) : CV_ENOMEM;
+    for (cv_node node = 0; !error && node < recording->nodes; node++)
+        story->standings[node].alive = recording->known[node].recorded;
     if (!error && clients)
-        tell_clients(replay, story);
+        tell_clients(recording, story);
     else if (!error)
-        error = tell_nodes(replay, story);
+        error = tell_nodes(recording, story);
     if (!error)
-        error = set_faults(replay, story);
+        error = set_faults(recording, story);
     if (!error)
         error = set_wishes(story);
     if (!error)
@@ -448,7 +448,7 @@ int replay_tell(const struct replay *replay, struct replay_story *story, bool cl
     return error;
 }
 
-void replay_forget(struct replay_story *story)
+void recording_forget(struct recording_story *story)
 {
     cv_scenario_free(&story->scenario);
     free(story->entries);

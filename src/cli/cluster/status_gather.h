@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What a cluster's nodes say of themselves, put together. */
-#ifndef CONCLAVE_CLI_CLUSTER_STATUS_COMMAND_H
-#define CONCLAVE_CLI_CLUSTER_STATUS_COMMAND_H
+#ifndef CONCLAVE_CLI_CLUSTER_STATUS_GATHER_H
+#define CONCLAVE_CLI_CLUSTER_STATUS_GATHER_H
 
 #include "cli/ask.h"
 #include "group/view.h"

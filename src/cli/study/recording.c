@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/study/replay_command.h"
+#include "cli/study/recording.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,10 +8,11 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/study/recording_run.h"
 #include "core/parse.h"
 
 struct reading {
-    struct replay *replay;
+    struct recording *recording;
     const char *path;
     uint64_t line;
     struct cv_complaint *complaint;
@@ -52,11 +53,11 @@ static const char *text_of(const json_t *line, const char *key)
     return json_string_value(json_object_get(line, key));
 }
 
-static cv_node node_of(const struct replay *replay, const json_t *id)
+static cv_node node_of(const struct recording *recording, const json_t *id)
 {
     const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
-    for (cv_node node = 0; node < replay->nodes; node++)
-        if (replay->ids[node] == value)
+    for (cv_node node = 0; node < recording->nodes; node++)
+        if (recording->ids[node] == value)
             return node;
     return CV_NOBODY;
 }
@@ -65,52 +66,52 @@ static cv_node node_of(const struct replay *replay, const json_t *id)
 
 static int meet_nodes(struct reading *reading, const json_t *header)
 {
-    struct replay *replay = reading->replay;
+    struct recording *recording = reading->recording;
     const json_t *ids = json_object_get(header, "nodes"), *attributes = json_object_get(header, "attributes");
     const size_t count = json_array_size(ids);
     if (!count || count > CV_MAX_MEMBERS || json_array_size(attributes) != count)
         return complain(reading, "expected nodes and attributes");
-    if (replay->nodes && replay->nodes != count)
+    if (recording->nodes && recording->nodes != count)
         return complain(reading, "expected the same group as in the other files");
-    if (replay->nodes)
+    if (recording->nodes)
         return 0;
-    replay->ids = calloc(count, sizeof *replay->ids);
-    replay->attributes = calloc(count, sizeof *replay->attributes);
-    replay->known = calloc(count, sizeof *replay->known);
-    if (!replay->ids || !replay->attributes || !replay->known)
+    recording->ids = calloc(count, sizeof *recording->ids);
+    recording->attributes = calloc(count, sizeof *recording->attributes);
+    recording->known = calloc(count, sizeof *recording->known);
+    if (!recording->ids || !recording->attributes || !recording->known)
         return CV_ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        replay->ids[i] = (cv_id)json_integer_value(json_array_get(ids, i));
-        replay->attributes[i] = (uint32_t)json_integer_value(json_array_get(attributes, i));
+        recording->ids[i] = (cv_id)json_integer_value(json_array_get(ids, i));
+        recording->attributes[i] = (uint32_t)json_integer_value(json_array_get(attributes, i));
     }
-    replay->nodes = (uint32_t)count;
-    replay->coordinator = CV_NOBODY;
+    recording->nodes = (uint32_t)count;
+    recording->coordinator = CV_NOBODY;
     return 0;
 }
 
-static int note_break(struct replay *replay, struct replay_break it)
+static int note_break(struct recording *recording, struct recording_break it)
 {
-    struct replay_break *breaks = realloc(replay->breaks, (replay->break_count + 1) * sizeof *breaks);
+    struct recording_break *breaks = realloc(recording->breaks, (recording->break_count + 1) * sizeof *breaks);
     if (!breaks)
         return CV_ENOMEM;
-    replay->breaks = breaks;
-    breaks[replay->break_count++] = it;
+    recording->breaks = breaks;
+    breaks[recording->break_count++] = it;
     return 0;
 }
 
 static int read_header(struct reading *reading, const json_t *header)
 {
     int error = meet_nodes(reading, header);
-    const cv_node node = error ? 0 : node_of(reading->replay, json_object_get(header, "node"));
+    const cv_node node = error ? 0 : node_of(reading->recording, json_object_get(header, "node"));
     if (error)
         return error;
     if (node == CV_NOBODY || (reading->begun && node != reading->node))
         return complain(reading, "expected the header of one node of the group");
     if (reading->begun)
-        error = note_break(reading->replay, (struct replay_break){.node = node, .time = reading->last});
+        error = note_break(reading->recording, (struct recording_break){.node = node, .time = reading->last});
     if (!error && reading->begun)
-        error = note_break(reading->replay,
-                           (struct replay_break){.node = node, .back = true, .time = number_of(header, "started")});
+        error = note_break(reading->recording,
+                           (struct recording_break){.node = node, .back = true, .time = number_of(header, "started")});
     reading->node = node;
     reading->begun = true;
     reading->ended = false;
@@ -119,18 +120,18 @@ static int read_header(struct reading *reading, const json_t *header)
 
 /* ---- stories ---- */
 
-static struct replay_story *story_of(struct replay *replay, const char *subject, const char *name,
-                                     const struct cv_algorithm *algorithm)
+static struct recording_story *story_of(struct recording *recording, const char *subject, const char *name,
+                                        const struct cv_algorithm *algorithm)
 {
-    for (size_t i = replay->story_count; i-- > 0;) {
-        struct replay_story *story = replay->stories[i];
+    for (size_t i = recording->story_count; i-- > 0;) {
+        struct recording_story *story = recording->stories[i];
         if (story->algorithm == algorithm && strcmp(story->name, name) == 0 && strcmp(story->subject, subject) == 0)
             return story;
     }
-    struct replay_story **stories = realloc(replay->stories, (replay->story_count + 1) * sizeof *stories);
-    struct replay_story *story = calloc(1, sizeof *story);
+    struct recording_story **stories = realloc(recording->stories, (recording->story_count + 1) * sizeof *stories);
+    struct recording_story *story = calloc(1, sizeof *story);
     if (stories)
-        replay->stories = stories;
+        recording->stories = stories;
     if (!stories || !story || !(story->subject = strdup(subject)) || !(story->name = strdup(name))) {
         if (story)
             free(story->subject);
@@ -138,7 +139,7 @@ static struct replay_story *story_of(struct replay *replay, const char *subject,
         return NULL;
     }
     story->algorithm = algorithm;
-    replay->stories[replay->story_count++] = story;
+    recording->stories[recording->story_count++] = story;
     return story;
 }
 
@@ -190,9 +191,10 @@ static int read_message(struct reading *reading, const json_t *line, const struc
     return 0;
 }
 
-static int read_event(struct reading *reading, const json_t *line, struct replay_story *story, enum cv_event_type type)
+static int read_event(struct reading *reading, const json_t *line, struct recording_story *story,
+                      enum cv_event_type type)
 {
-    const struct replay *replay = reading->replay;
+    const struct recording *recording = reading->recording;
     const json_t *peer = json_object_get(line, type == CV_EVENT_SEND      ? "to"
                                                : type == CV_EVENT_RECEIVE ? "from"
                                                                           : "peer");
@@ -203,7 +205,7 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
     *event =
         (struct cv_event){.type = type,
                           .node = reading->node,
-                          .peer = node_of(replay, peer),
+                          .peer = node_of(recording, peer),
                           .time = reading->last,
                           .clock = number_of(line, "lamport"),
                           .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
@@ -219,34 +221,34 @@ static int read_event(struct reading *reading, const json_t *line, struct replay
     return read_message(reading, line, story->algorithm, event);
 }
 
-static int read_renewal(const struct reading *reading, const json_t *line, struct replay_story *story)
+static int read_renewal(const struct reading *reading, const json_t *line, struct recording_story *story)
 {
-    struct replay_renewal *renewal =
+    struct recording_renewal *renewal =
         add((void **)&story->renewals, &story->renewal_count, &story->renewal_room, sizeof *renewal);
     if (renewal)
-        *renewal = (struct replay_renewal){.fence = number_of(line, "fence"),
-                                           .time = reading->last,
-                                           .ends = strcmp(text_of(line, "event"), "end") == 0};
+        *renewal = (struct recording_renewal){.fence = number_of(line, "fence"),
+                                              .time = reading->last,
+                                              .ends = strcmp(text_of(line, "event"), "end") == 0};
     return renewal ? 0 : CV_ENOMEM;
 }
 
-static int read_grant(struct reading *reading, const json_t *line, struct replay_story *story)
+static int read_grant(struct reading *reading, const json_t *line, struct recording_story *story)
 {
     const uint64_t fence = number_of(line, "fence");
     const bool begins = strcmp(text_of(line, "event"), "grant") == 0;
     if (!begins && json_object_get(line, "ttl"))
         return read_renewal(reading, line, story);
     if (begins) {
-        struct replay_grant *grant =
+        struct recording_grant *grant =
             add((void **)&story->grants, &story->grant_count, &story->grant_room, sizeof *grant);
         if (grant)
-            *grant = (struct replay_grant){.node = reading->node,
-                                           .session = number_of(line, "session"),
-                                           .fence = fence,
-                                           .begun = reading->last,
-                                           .ended = CV_NEVER,
-                                           .ttl = json_object_get(line, "ttl") ? 1000 * number_of(line, "ttl") : 0,
-                                           .shared = json_is_true(json_object_get(line, "shared"))};
+            *grant = (struct recording_grant){.node = reading->node,
+                                              .session = number_of(line, "session"),
+                                              .fence = fence,
+                                              .begun = reading->last,
+                                              .ended = CV_NEVER,
+                                              .ttl = json_object_get(line, "ttl") ? 1000 * number_of(line, "ttl") : 0,
+                                              .shared = json_is_true(json_object_get(line, "shared"))};
         return grant ? 0 : CV_ENOMEM;
     }
     for (size_t i = story->grant_count; i-- > 0;)
@@ -258,42 +260,43 @@ static int read_grant(struct reading *reading, const json_t *line, struct replay
 }
 
 /* Numbers of views begin anew when all nodes have been down; their bases never do. */
-static int note_base(struct replay *replay, uint64_t base)
+static int note_base(struct recording *recording, uint64_t base)
 {
-    size_t place = replay->base_count;
-    while (place > 0 && replay->bases[place - 1] > base)
+    size_t place = recording->base_count;
+    while (place > 0 && recording->bases[place - 1] > base)
         place--;
-    if (place > 0 && replay->bases[place - 1] == base)
+    if (place > 0 && recording->bases[place - 1] == base)
         return 0;
-    uint64_t *bases = realloc(replay->bases, (replay->base_count + 1) * sizeof *bases);
+    uint64_t *bases = realloc(recording->bases, (recording->base_count + 1) * sizeof *bases);
     if (!bases)
         return CV_ENOMEM;
-    memmove(bases + place + 1, bases + place, (replay->base_count - place) * sizeof *bases);
+    memmove(bases + place + 1, bases + place, (recording->base_count - place) * sizeof *bases);
     bases[place] = base;
-    replay->bases = bases;
-    replay->base_count++;
+    recording->bases = bases;
+    recording->base_count++;
     return 0;
 }
 
 static int read_view(struct reading *reading, const json_t *line)
 {
-    struct replay *replay = reading->replay;
+    struct recording *recording = reading->recording;
     const uint64_t view = number_of(line, "view");
     const json_t *members = json_object_get(line, "members");
     reading->base = number_of(line, "base");
-    struct replay_view *seen = add((void **)&replay->seen, &replay->seen_count, &replay->seen_room, sizeof *seen);
+    struct recording_view *seen =
+        add((void **)&recording->seen, &recording->seen_count, &recording->seen_room, sizeof *seen);
     if (!seen)
         return CV_ENOMEM;
     seen->base = reading->base;
     for (size_t i = 0; i < json_array_size(members); i++) {
-        const cv_node member = node_of(replay, json_array_get(members, i));
+        const cv_node member = node_of(recording, json_array_get(members, i));
         seen->members |= member == CV_NOBODY ? 0 : cv_set_of(member);
     }
-    if (view == 1 || (replay->coordinator == CV_NOBODY && !replay->views))
-        replay->coordinator = node_of(replay, json_object_get(line, "coordinator"));
-    if (view > replay->views)
-        replay->views = view;
-    return note_base(replay, reading->base);
+    if (view == 1 || (recording->coordinator == CV_NOBODY && !recording->views))
+        recording->coordinator = node_of(recording, json_object_get(line, "coordinator"));
+    if (view > recording->views)
+        recording->views = view;
+    return note_base(recording, reading->base);
 }
 
 /* ---- lines ---- */
@@ -322,7 +325,7 @@ static int read_line(struct reading *reading, const json_t *line)
     const struct cv_algorithm *algorithm = algorithm_name ? cv_algorithm_find(algorithm_name) : NULL;
     if (!algorithm || !subject || !text_of(line, "name"))
         return complain(reading, "expected a subject, a name and a known algorithm");
-    struct replay_story *story = story_of(reading->replay, subject, text_of(line, "name"), algorithm);
+    struct recording_story *story = story_of(reading->recording, subject, text_of(line, "name"), algorithm);
     if (!story)
         return CV_ENOMEM;
     if (strcmp(name, "grant") == 0 || strcmp(name, "renew") == 0 || strcmp(name, "end") == 0)
@@ -354,9 +357,9 @@ static int read_lines(struct reading *reading, FILE *file)
     return error;
 }
 
-int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint)
+int recording_read(struct recording *recording, const char *path, struct cv_complaint *complaint)
 {
-    struct reading reading = {.replay = replay, .path = path, .complaint = complaint};
+    struct reading reading = {.recording = recording, .path = path, .complaint = complaint};
     json_set_alloc_funcs(command_allocate, free);
     FILE *file = fopen(path, "re");
     if (!file) {
@@ -367,73 +370,73 @@ int replay_read(struct replay *replay, const char *path, struct cv_complaint *co
     fclose(file);
     if (!error && !reading.begun)
         return complain(&reading, "expected the header of a live recording");
-    if (!error && replay->known[reading.node].recorded)
+    if (!error && recording->known[reading.node].recorded)
         return cv_complain(complaint, "%s: expected one file for each node; there is another of node %u",
-                           cv_brief(path).text, replay->ids[reading.node]);
+                           cv_brief(path).text, recording->ids[reading.node]);
     if (!error)
-        replay->known[reading.node] =
-            (struct replay_node){.recorded = true, .ended = reading.ended, .base = reading.base};
+        recording->known[reading.node] =
+            (struct recording_node){.recorded = true, .ended = reading.ended, .base = reading.base};
     if (!error)
         error = note_break(
-            replay,
-            (struct replay_break){.node = reading.node, .asked = reading.ended, .last = true, .time = reading.last});
-    if (reading.last > replay->last)
-        replay->last = reading.last;
+            recording,
+            (struct recording_break){.node = reading.node, .asked = reading.ended, .last = true, .time = reading.last});
+    if (reading.last > recording->last)
+        recording->last = reading.last;
     return error;
 }
 
 /* Did the others go on without it? Otherwise nobody knows whether it has died. */
-static bool was_missed(const struct replay *replay, cv_node node)
+static bool was_missed(const struct recording *recording, cv_node node)
 {
-    for (size_t i = 0; i < replay->seen_count; i++)
-        if (replay->seen[i].base > replay->known[node].base && !cv_set_has(replay->seen[i].members, node))
+    for (size_t i = 0; i < recording->seen_count; i++)
+        if (recording->seen[i].base > recording->known[node].base && !cv_set_has(recording->seen[i].members, node))
             return true;
     return false;
 }
 
-bool replay_lacks(const struct replay *replay, cv_node node)
+bool recording_lacks(const struct recording *recording, cv_node node)
 {
     bool took_part = false;
-    for (size_t i = 0; i < replay->seen_count; i++)
-        took_part |= cv_set_has(replay->seen[i].members, node);
-    return took_part && !replay->known[node].recorded;
+    for (size_t i = 0; i < recording->seen_count; i++)
+        took_part |= cv_set_has(recording->seen[i].members, node);
+    return took_part && !recording->known[node].recorded;
 }
 
-static void look_at_ends(struct replay *replay)
+static void look_at_ends(struct recording *recording)
 {
-    for (cv_node node = 0; node < replay->nodes; node++) {
-        struct replay_node *it = &replay->known[node];
-        it->gone = it->recorded && !it->ended && was_missed(replay, node);
-        replay->missing += replay_lacks(replay, node);
-        replay->endless += it->recorded && !it->ended && !it->gone;
+    for (cv_node node = 0; node < recording->nodes; node++) {
+        struct recording_node *it = &recording->known[node];
+        it->gone = it->recorded && !it->ended && was_missed(recording, node);
+        recording->missing += recording_lacks(recording, node);
+        recording->endless += it->recorded && !it->ended && !it->gone;
     }
 }
 
 /* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
-void replay_close(struct replay *replay)
+void recording_close(struct recording *recording)
 {
     const uint64_t together_us = 5000000;
     size_t kept = 0;
-    look_at_ends(replay);
-    replay->curtain = CV_NEVER;
-    for (size_t i = 0; i < replay->break_count; i++) {
-        const struct replay_break it = replay->breaks[i];
-        const bool last_of_all = it.asked && replay->last - it.time < together_us;
-        if (last_of_all && it.time < replay->curtain)
-            replay->curtain = it.time;
+    look_at_ends(recording);
+    recording->curtain = CV_NEVER;
+    for (size_t i = 0; i < recording->break_count; i++) {
+        const struct recording_break it = recording->breaks[i];
+        const bool last_of_all = it.asked && recording->last - it.time < together_us;
+        if (last_of_all && it.time < recording->curtain)
+            recording->curtain = it.time;
         if (!last_of_all)
-            replay->breaks[kept++] = it;
+            recording->breaks[kept++] = it;
     }
-    replay->break_count = kept;
-    if (replay->base_count > replay->views)
-        replay->views = replay->base_count;
+    recording->break_count = kept;
+    if (recording->base_count > recording->views)
+        recording->views = recording->base_count;
 }
 
-void replay_free(struct replay *replay)
+void recording_free(struct recording *recording)
 {
-    for (size_t i = 0; i < replay->story_count; i++) {
-        struct replay_story *story = replay->stories[i];
-        replay_forget(story);
+    for (size_t i = 0; i < recording->story_count; i++) {
+        struct recording_story *story = recording->stories[i];
+        recording_forget(story);
         for (size_t j = 0; j < story->count; j++)
             free((void *)(uintptr_t)story->events[j].content);
         free(story->events);
@@ -443,11 +446,11 @@ void replay_free(struct replay *replay)
         free(story->name);
         free(story);
     }
-    free(replay->stories);
-    free(replay->breaks);
-    free(replay->seen);
-    free(replay->known);
-    free(replay->bases);
-    free(replay->ids);
-    free(replay->attributes);
+    free(recording->stories);
+    free(recording->breaks);
+    free(recording->seen);
+    free(recording->known);
+    free(recording->bases);
+    free(recording->ids);
+    free(recording->attributes);
 }

@@ -3,8 +3,8 @@
  * What live nodes wrote down, put together: for each name the events of all nodes in the order of time, as a run that
  * the properties can judge and the diagrams can draw.
  */
-#ifndef CONCLAVE_CLI_STUDY_REPLAY_COMMAND_H
-#define CONCLAVE_CLI_STUDY_REPLAY_COMMAND_H
+#ifndef CONCLAVE_CLI_STUDY_RECORDING_H
+#define CONCLAVE_CLI_STUDY_RECORDING_H
 
 #include "core/event.h"
 #include "core/scenario/scenario.h"
@@ -12,7 +12,7 @@
 #include "property/run.h"
 
 /* What a client got, and when it was over. */
-struct replay_grant {
+struct recording_grant {
     cv_node node;
     uint64_t session, fence;
     uint64_t begun, ended; /* CV_NEVER: not yet */
@@ -21,23 +21,23 @@ struct replay_grant {
 };
 
 /* Something with a time to live was renewed, or has ended, at whichever node. */
-struct replay_renewal {
+struct recording_renewal {
     uint64_t fence, time;
     bool ends;
 };
 
 /* One name. */
-struct replay_story {
+struct recording_story {
     char *subject, *name;
     const struct cv_algorithm *algorithm;
     struct cv_event *events; /* `message` of an entry is the base of its view */
     size_t count, room;
-    struct replay_grant *grants;
+    struct recording_grant *grants;
     size_t grant_count, grant_room;
-    struct replay_renewal *renewals; /* in the order of fences and times once it is told */
+    struct recording_renewal *renewals; /* in the order of fences and times once it is told */
     size_t renewal_count, renewal_room;
 
-    /* Filled in by replay_tell(). */
+    /* Filled in by recording_tell(). */
     struct cv_scenario scenario;
     struct cv_run run;
     struct cv_standing *standings;
@@ -45,7 +45,7 @@ struct replay_story {
 };
 
 /* A node stopped writing without saying so, or began again. */
-struct replay_break {
+struct recording_break {
     cv_node node;
     bool back;
     bool asked; /* it was asked to end */
@@ -54,7 +54,7 @@ struct replay_break {
 };
 
 /* What there is of a node. */
-struct replay_node {
+struct recording_node {
     bool recorded; /* there is a file */
     bool ended;    /* that says how it ended, */
     bool gone;     /* or the others began a view without the node afterwards */
@@ -62,23 +62,23 @@ struct replay_node {
 };
 
 /* A view that some node began. */
-struct replay_view {
+struct recording_view {
     uint64_t base;
     cv_set members;
 };
 
-struct replay {
+struct recording {
     cv_id *ids;
     uint32_t *attributes;
-    struct replay_node *known;
+    struct recording_node *known;
     uint32_t nodes;
     uint32_t missing; /* nodes without a file */
     uint32_t endless; /* nodes that still run, or were killed at the end: nobody has noticed yet */
-    struct replay_view *seen;
+    struct recording_view *seen;
     size_t seen_count, seen_room;
-    struct replay_story **stories;
+    struct recording_story **stories;
     size_t story_count;
-    struct replay_break *breaks;
+    struct recording_break *breaks;
     size_t break_count;
     uint64_t views;  /* how often the room changed, or the highest number of a view, whichever is more */
     uint64_t *bases; /* of the views, rising */
@@ -88,15 +88,12 @@ struct replay {
     uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */
 };
 
-/* Reads one node's file; all of a run together make the replay. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
-int replay_read(struct replay *replay, const char *path, struct cv_complaint *complaint);
+/* Reads one node's file; all of a run together make the recording. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
+int recording_read(struct recording *recording, const char *path, struct cv_complaint *complaint);
 /* All files are read: when did the run end? */
-void replay_close(struct replay *replay);
+void recording_close(struct recording *recording);
 /* It was in a view, but there is no file of it. */
-bool replay_lacks(const struct replay *replay, cv_node node);
-/* The story of a name as a run: of its nodes, or of its clients (mutual exclusion alone). */
-int replay_tell(const struct replay *replay, struct replay_story *story, bool clients);
-void replay_forget(struct replay_story *story);
-void replay_free(struct replay *replay);
+bool recording_lacks(const struct recording *recording, cv_node node);
+void recording_free(struct recording *recording);
 
 #endif

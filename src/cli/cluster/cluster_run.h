@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Node processes on this machine, started, watched and ended together. */
-#ifndef CONCLAVE_CLI_CLUSTER_CLUSTER_COMMAND_H
-#define CONCLAVE_CLI_CLUSTER_CLUSTER_COMMAND_H
+#ifndef CONCLAVE_CLI_CLUSTER_CLUSTER_RUN_H
+#define CONCLAVE_CLI_CLUSTER_CLUSTER_RUN_H
 
 #include <sys/types.h>
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/* The command as a job of the shell's terminal. */
+#ifndef CONCLAVE_CLI_HOLD_HOLD_TERMINAL_H
+#define CONCLAVE_CLI_HOLD_HOLD_TERMINAL_H
+
+#include "cli/hold/guard.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct hold_terminal {
+    int fd;         /* -1: there is none */
+    bool lent;      /* the command has it */
+    bool returning; /* and should have it again when it goes on */
+};
+
+void hold_terminal_open(struct hold_terminal *terminal);
+void hold_terminal_close(struct hold_terminal *terminal);
+
+/* The command was stopped by this signal. Either it gets what it needs and goes on (false), or this process was stopped
+   as well and now goes on again (true): then it must see whether the command still may. */
+bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *guard, pid_t command, int signal);
+
+/* The command goes on. */
+void hold_terminal_go_on(struct hold_terminal *terminal, const struct guard *guard, pid_t command);
+
+#endif

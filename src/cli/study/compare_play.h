@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/* Plays lines of options and collects what is measured of them, for `conclave compare`. */
+#ifndef CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
+#define CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
+
+#include "cli/study/sim_command.h"
+#include "show/comparison.h"
+
+#define COMPARE_MOST_WORDS 40
+
+/* One run of a line of options of `conclave sim`, so that the command that repeats it is the one that was run. */
+struct compare_play {
+    char *line; /* cut into words */
+    char *words[COMPARE_MOST_WORDS];
+    struct sim_request request;
+    struct sim_result result;
+};
+
+/* 0 or an error with its complaint; CV_EINTERRUPTED once the user wants to stop. Free it in any case. */
+int compare_play(struct compare_play *play, const char *line, struct cv_complaint *complaint);
+void compare_play_free(struct compare_play *play);
+
+/* Another row or demonstration, zeroed; NULL if memory is out. */
+struct cv_measurement *compare_add_row(struct cv_comparison *comparison);
+struct cv_demonstration *compare_add_demonstration(struct cv_comparison *comparison);
+void compare_free(struct cv_comparison *comparison);
+
+/* Takes the progress line off the terminal. */
+void compare_progress_end(void);
+
+/* Does the number agree with the formula's? */
+bool compare_agrees(const struct cv_measurement *row);
+
+#endif

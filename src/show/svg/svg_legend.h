@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+/* What the colours and marks mean. */
+#ifndef CONCLAVE_SHOW_SVG_SVG_LEGEND_H
+#define CONCLAVE_SHOW_SVG_SVG_LEGEND_H
+
+#include "show/svg/svg_parts.h"
+
+/* The kinds and marks; returns where the picture ends. */
+double svg_legend_draw(struct svg *svg, double y);
+
+#endif
