@@ -177,6 +177,21 @@ def header_cycles(tree):
             yield path, 1, "includes itself, by other headers"
 
 
+# Rooms in which a .c with something to offer has a header of its name.
+HEADED = {"cli", "show"}
+OFFERED = re.compile(r"^(?!static\b|typedef\b)\w[\w *]*?\b(\w+)\([^;{]*\)\n\{", re.MULTILINE)
+
+
+def own_headers(tree):
+    """A command's entry stands in the table of commands, not in a header of its own."""
+    for file in tree:
+        if file.room not in HEADED or file.suffix != "c" or f"{file.path[:-1]}h" in tree.files:
+            continue
+        offered = [name for name in OFFERED.findall(file.text) if name != "main" and not name.startswith("command_")]
+        if offered:
+            yield file.path, 1, f"offers {offered[0]}, but has no header of its own"
+
+
 def base_names(tree):
     """No two files of one name, but a .c and its .h."""
     places = {}
@@ -342,7 +357,7 @@ def inside(tree):
                 yield rooms.PAGE, number, f"{path} defines no {name}"
 
 
-RULES = [algorithm_includes, room_includes, inner_includes, header_cycles, base_names, global_names, library_includes, licence, columns, tabs, trailing_space, file_length,
+RULES = [algorithm_includes, room_includes, inner_includes, header_cycles, own_headers, base_names, global_names, library_includes, licence, columns, tabs, trailing_space, file_length,
          function_length, unfinished, machine_paths, built, registered, documented, transcribed, pictured, inside]
 
 
@@ -402,6 +417,7 @@ BAD = [
     (inner_includes, {"src/core/graph/b.c": SPDX + '#include "core/scenario/c.h"\n'}),
     (inner_includes, {"src/core/cellar/wine.h": SPDX}),
     (header_cycles, {"src/core/b.h": SPDX + '#include "core/c.h"\n', "src/core/c.h": SPDX + '#include "core/b.h"\n'}),
+    (own_headers, {"src/cli/cli_a.c": SPDX + "int answer(void)\n{\n}\n"}),
     (base_names, {"src/sim/a.h": SPDX}),
     (global_names, {"src/core/b.h": SPDX + "struct cv_b {\n};\n", "src/sim/c.h": SPDX + "struct cv_b {\n};\n"}),
     (global_names, {"src/core/b.h": SPDX + "void cv_b(int x);\n", "src/sim/c.h": SPDX + "#define cv_b(x) (x)\n"}),
