@@ -42,7 +42,7 @@ bool cv_health(const struct cv_service *service, char why[CV_HEALTH_BYTES])
     return false;
 }
 
-void cv_metrics_write(FILE *file, const struct cv_service *service)
+void metrics_write(FILE *file, const struct cv_service *service)
 {
     (void)service;
     fputs("conclave_can_grant 0\n", file);

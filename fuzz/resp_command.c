@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "resp/resp.h"
+#include "resp/resp_read.h"
+#include "resp/resp_write.h"
 
 static bool same(struct cv_text one, struct cv_text other)
 {

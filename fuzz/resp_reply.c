@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "resp/resp.h"
+#include "resp/resp_read.h"
+#include "resp/resp_write.h"
 
 /* The reply's length, found with the bytes coming `step` at a time. */
 static long scan_in_parts(const char *bytes, size_t size, size_t step)

@@ -8,7 +8,8 @@
 
 #include "cli/options.h"
 #include "client/line.h"
-#include "resp/resp.h"
+#include "resp/resp_read.h"
+#include "resp/resp_write.h"
 
 /* Zeroed, with `fd` = -1, while closed. */
 struct ask {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "client/acquire.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "client/client_session.h"
 
 #define PATIENCE_MS 5000 /* for other servers, when the one that was asked is lost during a wait */
 #define PAUSE_MS 50      /* before each */
@@ -106,7 +106,7 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
         if (ttl_ms) /* it would outlive the session; there may be memory for that */
             cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
         cv_client_disconnect(session);
-        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        return cv_client_no_memory(session);
     }
     held->fence = fence;
     held->ttl_ms = ttl_ms;

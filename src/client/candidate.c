@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "client/client_session.h"
+#include "client/acquire.h"
 
 int conclave_campaign(struct conclave *session, const char *name, const struct conclave_candidate *candidate,
                       uint64_t *fence)

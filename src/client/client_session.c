@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "client/client_session.h"
-#include "core/printable.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,6 +14,10 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "client/connect.h"
+#include "client/interest.h"
+#include "core/printable.h"
 
 #define MOST_TO_SEND ((size_t)1 << 20)
 #define MOST_TO_RECEIVE ((size_t)1 << 26)
@@ -37,6 +40,11 @@ int cv_client_fail(struct conclave *session, int error, const char *format, ...)
     vsnprintf(session->why, sizeof session->why, format, arguments);
     va_end(arguments);
     return error;
+}
+
+int cv_client_no_memory(struct conclave *session)
+{
+    return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
 }
 
 const char *conclave_error_text(int error)
@@ -65,7 +73,7 @@ static int push_question(struct conclave *session, struct cv_client_interest *ab
 {
     struct cv_client_question *question = malloc(sizeof *question);
     if (!question && session->last_resort_used)
-        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        return cv_client_no_memory(session);
     if (!question) {
         question = &session->last_resort;
         session->last_resort_used = true;
@@ -433,7 +441,7 @@ static int open_credentials(struct conclave *session, const struct conclave_opti
         return 0;
     const int error = cv_tls_open(&session->credentials, CV_TLS_CLIENT, &files, "", &complaint);
     return error == 0           ? 0
-           : error == CV_ENOMEM ? cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory")
+           : error == CV_ENOMEM ? cv_client_no_memory(session)
                                 : cv_client_fail(session, CONCLAVE_INVALID, "%s", complaint.text);
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "client/connect.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +14,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "client/client_session.h"
 
 #define DEFAULT_PORT "7700"
 
@@ -167,7 +167,7 @@ static int secure(struct conclave *session, const char *host)
 {
     session->tls = cv_tls_new(session->credentials, host, false);
     if (!session->tls)
-        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        return cv_client_no_memory(session);
     const char *wrong = cv_line_shake_hands(session->fd, session->tls, session->timeout_ms);
     return wrong ? cv_client_fail(session, CONCLAVE_NO_SERVER, "%s", wrong) : 0;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* What a session holds, leads or observes, how it is renewed, and what becomes of it. */
+#include "client/interest.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client_session.h"
+#include "client/connect.h"
 
 #define RETRY_MS 50        /* between looks for another server */
 #define LOOK_AGAIN_MS 2000 /* an observed election is asked for anew: a server that hangs pushes nothing */
@@ -15,7 +16,7 @@ struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_
     const size_t size = strlen(name) + 1;
     struct cv_client_interest *interest = calloc(1, sizeof *interest + size);
     if (!interest) {
-        cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        cv_client_no_memory(session);
         return NULL;
     }
     interest->kind = kind;
@@ -68,7 +69,7 @@ static void tell(struct conclave *session, enum conclave_event_kind kind, const 
 {
     struct cv_client_event *event = calloc(1, sizeof *event);
     if (!event) {
-        cv_client_fail(session, CONCLAVE_NO_MEMORY, "out of memory");
+        cv_client_no_memory(session);
         return;
     }
     event->event.kind = kind;

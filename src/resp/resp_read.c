@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "resp/resp.h"
+#include "resp/resp_read.h"
 
 /* A line's text, without its CR LF. Returns its length with them, or CV_RESP_MORE. */
 static long read_line(const char *bytes, size_t length, struct cv_text *line)

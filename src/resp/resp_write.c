@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resp/resp.h"
+#include "resp/resp_write.h"
 
 #define FIRST_CAPACITY 1024u
 #define KEPT_CAPACITY 16384u /* by those who have nothing to say */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Who may do what: a session has an identity, from TLS or by AUTH, and with it an ACL. */
+#include "service/access.h"
+
 #include <stdio.h>
 
 #include "live/net/tls_stream.h"
-#include "service/service.h"
 
-bool cv_access_allowed(struct cv_session *session, enum cv_right right, struct cv_text name)
+bool access_allowed(struct session *session, enum cv_right right, struct cv_text name)
 {
     static const char *const what[] = {[CV_MAY_LOCK] = "lock", [CV_MAY_ELECT] = "elect", [CV_MAY_OBSERVE] = "observe"};
     if (cv_acl_allows(session->acl, right, name))
@@ -18,7 +18,7 @@ bool cv_access_allowed(struct cv_session *session, enum cv_right right, struct c
     return false;
 }
 
-bool cv_access_prove(struct cv_session *session, struct cv_text name, struct cv_text secret)
+bool access_prove(struct session *session, struct cv_text name, struct cv_text secret)
 {
     const struct cv_tls_context *keys = session->service->member->security.clients;
     const bool in_the_open = session->stream.uv.handle.type == UV_TCP && !session->stream.tls;
@@ -38,17 +38,17 @@ bool cv_access_prove(struct cv_session *session, struct cv_text name, struct cv_
         cv_resp_error(&session->out, "NOPERM %s may do nothing here", identity);
         return false;
     }
-    return cv_session_become(session, identity);
+    return session_become(session, identity);
 }
 
-void cv_access_auth(struct cv_session *session, const struct cv_resp_command *command)
+void access_auth(struct session *session, const struct cv_resp_command *command)
 {
     const struct cv_text name = command->count > 2 ? command->word[1] : cv_text("default");
-    if (cv_access_prove(session, name, command->word[command->count - 1]))
+    if (access_prove(session, name, command->word[command->count - 1]))
         cv_resp_status(&session->out, "OK");
 }
 
-void cv_access_acl(struct cv_session *session, const struct cv_resp_command *command)
+void access_acl(struct session *session, const struct cv_resp_command *command)
 {
     if (cv_resp_is(command->word[1], "WHOAMI"))
         cv_resp_word(&session->out, session->identity);

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* What clients may say. */
+#include "service/commands.h"
+
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "service/service.h"
+#include "service/access.h"
+#include "service/info.h"
+#include "service/listing.h"
+#include "service/membership.h"
+#include "service/places.h"
+#include "service/try_lock.h"
 
-#define CV_SECRET_BYTES 128u
+#define SECRET_BYTES 128u
 
 typedef const struct cv_resp_command *words;
 
@@ -16,7 +23,7 @@ static struct cv_brief brief(struct cv_text text)
 
 /* ---- names and numbers ---- */
 
-static bool is_name(struct cv_session *session, struct cv_text name)
+static bool is_name(struct session *session, struct cv_text name)
 {
     if (name.length > CV_NAME_BYTES) {
         cv_resp_error(&session->out, "TOOBIG a name of %zu bytes, expected at most %u", name.length, CV_NAME_BYTES);
@@ -32,16 +39,16 @@ static bool is_name(struct cv_session *session, struct cv_text name)
     return name.length;
 }
 
-static bool is_number(struct cv_session *session, const char *what, struct cv_text text, uint64_t *number)
+static bool is_number(struct session *session, const char *what, struct cv_text text, uint64_t *number)
 {
-    if (cv_parse_number(text, CV_LONGEST_MS, number))
+    if (cv_parse_number(text, LONGEST_MS, number))
         return true;
     cv_resp_error(&session->out, "ERR %s '%s': expected a number of 0 to %llu", what, brief(text).text,
-                  (unsigned long long)CV_LONGEST_MS);
+                  (unsigned long long)LONGEST_MS);
     return false;
 }
 
-static bool is_fence(struct cv_session *session, struct cv_text text, uint64_t *fence)
+static bool is_fence(struct session *session, struct cv_text text, uint64_t *fence)
 {
     if (cv_parse_number(text, INT64_MAX, fence))
         return true;
@@ -50,7 +57,7 @@ static bool is_fence(struct cv_session *session, struct cv_text text, uint64_t *
 }
 
 /* The higher the better; those who do not say have 0. */
-static bool is_priority(struct cv_session *session, struct cv_text text, int64_t *priority)
+static bool is_priority(struct session *session, struct cv_text text, int64_t *priority)
 {
     const bool negative = text.length && text.start[0] == '-';
     uint64_t size;
@@ -65,14 +72,14 @@ static bool is_priority(struct cv_session *session, struct cv_text text, int64_t
 
 /* ---- LOCK, CAMPAIGN ---- */
 
-struct wish {
+struct lock_options {
     uint64_t wait_ms, ttl_ms;
     uint64_t digest[2]; /* of the secret */
     int64_t priority;
     bool waits_for_ever, shared, deadline;
 };
 
-static bool is_ttl(struct cv_session *session, struct cv_text text, uint64_t *ttl_ms)
+static bool is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_ms)
 {
     if (!is_number(session, "TTL", text, ttl_ms))
         return false;
@@ -82,11 +89,11 @@ static bool is_ttl(struct cv_session *session, struct cv_text text, uint64_t *tt
 }
 
 /* Only its digest is kept, and told to other members: nobody can ask for that. */
-static bool is_secret(struct cv_session *session, struct cv_text text, uint64_t digest[2])
+static bool is_secret(struct session *session, struct cv_text text, uint64_t digest[2])
 {
-    if (text.length < 1 || text.length > CV_SECRET_BYTES) {
+    if (text.length < 1 || text.length > SECRET_BYTES) {
         cv_resp_error(&session->out, "ERR SECRET of %zu bytes: expected 1 to %u that nobody can guess", text.length,
-                      CV_SECRET_BYTES);
+                      SECRET_BYTES);
         return false;
     }
     const XXH128_hash_t hash = XXH3_128bits(text.start, text.length);
@@ -96,30 +103,30 @@ static bool is_secret(struct cv_session *session, struct cv_text text, uint64_t 
 }
 
 /* Options stand behind the name in any order. */
-static bool read_wish(struct cv_session *session, words command, bool leads, struct wish *wish)
+static bool read_options(struct session *session, words command, bool leads, struct lock_options *options)
 {
-    *wish = (struct wish){.waits_for_ever = true};
+    *options = (struct lock_options){.waits_for_ever = true};
     for (uint32_t i = 2; i < command->count; i++) {
         const struct cv_text option = command->word[i];
         const struct cv_text value = i + 1 < command->count ? command->word[i + 1] : (struct cv_text){"", 0};
         bool good = true;
         if (cv_resp_is(option, "WAIT")) {
-            good = is_number(session, "WAIT", value, &wish->wait_ms);
-            wish->waits_for_ever = false;
+            good = is_number(session, "WAIT", value, &options->wait_ms);
+            options->waits_for_ever = false;
             i++;
         } else if (cv_resp_is(option, "TTL")) {
-            good = is_ttl(session, value, &wish->ttl_ms);
+            good = is_ttl(session, value, &options->ttl_ms);
             i++;
         } else if (cv_resp_is(option, "SECRET")) {
-            good = is_secret(session, value, wish->digest);
+            good = is_secret(session, value, options->digest);
             i++;
         } else if (cv_resp_is(option, "DEADLINE")) {
-            wish->deadline = true;
+            options->deadline = true;
         } else if (leads && cv_resp_is(option, "PRIORITY")) {
-            good = is_priority(session, value, &wish->priority);
+            good = is_priority(session, value, &options->priority);
             i++;
         } else if (!leads && cv_resp_is(option, "SHARED")) {
-            wish->shared = true;
+            options->shared = true;
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected %s, WAIT ms, TTL ms, SECRET secret or DEADLINE",
                           brief(option).text, leads ? "PRIORITY number" : "SHARED");
@@ -131,39 +138,39 @@ static bool read_wish(struct cv_session *session, words command, bool leads, str
     return true;
 }
 
-static bool holds_already(const struct cv_session *session, const struct cv_lock *lock)
+static bool holds_already(const struct session *session, const struct lock *lock)
 {
-    for (const struct cv_hold *hold = lock->holds; hold; hold = hold->next)
+    for (const struct lock_hold *hold = lock->holds; hold; hold = hold->next)
         if (hold->session == session)
             return true;
     return false;
 }
 
 /* A try gives the other members the time to answer, where there are others, and nobody here knows better. */
-static void limit_wait(struct cv_session *session, const struct wish *wish)
+static void limit_wait(struct session *session, const struct lock_options *options)
 {
     struct cv_service *service = session->service;
-    struct cv_wait *wait = &session->wait;
+    struct waiter *wait = &session->wait;
     const bool asks = cv_set_count(service->host->view.members) > 1 &&
-                      (wait->lock->sharing.asked || !cv_try_lock_is_hopeless(wait->lock, wait->shared));
-    const uint64_t patience_us = wait->tries ? service->member->try_us : wish->wait_ms * 1000;
+                      (wait->lock->sharing.asked || !try_lock_is_hopeless(wait->lock, wait->shared));
+    const uint64_t patience_us = wait->tries ? service->member->try_us : options->wait_ms * 1000;
     if (wait->tries && !asks) {
-        cv_session_in_vain(wait);
+        session_timed_out(wait);
         return;
     }
     cv_alarm_set(service->alarms, &wait->alarm, service->host->calls.now() + patience_us);
     if (wait->tries)
-        cv_try_lock_ask(wait);
+        try_lock_ask(wait);
 }
 
-static void queue_up(struct cv_session *session, words command, enum cv_subject subject)
+static void queue_up(struct session *session, words command, enum cv_subject subject)
 {
     struct cv_service *service = session->service;
-    struct cv_wait *wait = &session->wait;
-    struct wish wish;
-    if (!is_name(session, command->word[1]) || !read_wish(session, command, subject == CV_SUBJECT_LEADER, &wish))
+    struct waiter *wait = &session->wait;
+    struct lock_options options;
+    if (!is_name(session, command->word[1]) || !read_options(session, command, subject == CV_SUBJECT_LEADER, &options))
         return;
-    struct cv_lock *lock = cv_lock_open(service, subject, command->word[1]);
+    struct lock *lock = lock_open(service, subject, command->word[1]);
     if (!lock) {
         cv_resp_error(&session->out, "BUSY too many names");
         return;
@@ -177,65 +184,65 @@ static void queue_up(struct cv_session *session, words command, enum cv_subject 
         cv_resp_error(&session->out, "HELD this connection has it already");
         return;
     }
-    const bool tries = !wish.waits_for_ever && !wish.wait_ms;
+    const bool tries = !options.waits_for_ever && !options.wait_ms;
     if (cv_member_is_hopeless(service->member, tries)) {
-        cv_resp_error(&session->out, CV_NO_QUORUM);
+        cv_resp_error(&session->out, NO_QUORUM);
         return;
     }
     if (tries && !cv_host_ready(service->host)) {
         cv_resp_error(&session->out, "LOADING the node is not in a view yet");
         return;
     }
-    wait->ttl_ms = wish.ttl_ms;
-    wait->shared = wish.shared;
+    wait->ttl_ms = options.ttl_ms;
+    wait->shared = options.shared;
     wait->tries = tries;
-    wait->priority = wish.priority;
-    wait->digest[0] = wish.digest[0];
-    wait->digest[1] = wish.digest[1];
-    wait->deadline = wish.deadline;
+    wait->priority = options.priority;
+    wait->digest[0] = options.digest[0];
+    wait->digest[1] = options.digest[1];
+    wait->deadline = options.deadline;
     wait->claimed = 0;
-    cv_lock_wait(lock, wait);
-    if (wait->lock && !wish.waits_for_ever)
-        limit_wait(session, &wish);
+    lock_wait(lock, wait);
+    if (wait->lock && !options.waits_for_ever)
+        limit_wait(session, &options);
 }
 
-static void run_lock(struct cv_session *session, words command)
+static void run_lock(struct session *session, words command)
 {
     queue_up(session, command, CV_SUBJECT_LOCK);
 }
 
-static void run_campaign(struct cv_session *session, words command)
+static void run_campaign(struct session *session, words command)
 {
     queue_up(session, command, CV_SUBJECT_LEADER);
 }
 
 /* ---- UNLOCK, RENEW, RESIGN ---- */
 
-struct cv_hold *cv_command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds)
+struct lock_hold *command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds)
 {
-    const struct cv_lock *lock = kinds & CV_HOLD_LOCK ? cv_lock_find(service, CV_SUBJECT_LOCK, name) : NULL;
-    const struct cv_lock *lead = kinds & CV_HOLD_LEADER ? cv_lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
-    struct cv_hold *hold = lock ? cv_lock_hold(lock, fence) : NULL;
-    return hold || !lead ? hold : cv_lock_hold(lead, fence);
+    const struct lock *lock = kinds & HOLD_LOCK ? lock_find(service, CV_SUBJECT_LOCK, name) : NULL;
+    const struct lock *lead = kinds & HOLD_LEADER ? lock_find(service, CV_SUBJECT_LEADER, name) : NULL;
+    struct lock_hold *hold = lock ? lock_find_hold(lock, fence) : NULL;
+    return hold || !lead ? hold : lock_find_hold(lead, fence);
 }
 
-int64_t cv_command_end(struct cv_hold *hold)
+int64_t command_end(struct lock_hold *hold)
 {
     if (!hold)
         return -1;
-    cv_lock_end(hold);
+    lock_end(hold);
     return 1;
 }
 
 /* How long it surely lasts: its time to live, which begins anew; otherwise as this node's lease does, where it has one.
  * Without either it has no end: INT64_MAX milliseconds. */
-int64_t cv_command_renew(struct cv_hold *hold)
+int64_t command_renew(struct lock_hold *hold)
 {
     if (!hold)
         return -1;
     const struct cv_service *service = hold->lock->service;
     if (hold->ttl_ms) {
-        cv_lock_extend(hold);
+        lock_extend(hold);
         cv_member_record_grant(service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_RENEWED, hold->ttl_ms);
         return (int64_t)hold->ttl_ms;
@@ -246,31 +253,31 @@ int64_t cv_command_renew(struct cv_hold *hold)
     return cv_member_lease_left_ms(service->member);
 }
 
-void cv_command_claim(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order)
+void command_claim(struct session *session, struct cv_text name, const struct peer_request_order *order)
 {
     struct cv_service *service = session->service;
-    struct cv_wait *wait = &session->wait;
-    const enum cv_subject subject = order->kinds & CV_HOLD_LOCK ? CV_SUBJECT_LOCK : CV_SUBJECT_LEADER;
-    struct cv_lock *lock = cv_lock_open(service, subject, name);
-    cv_peer_request_drop(session);
+    struct waiter *wait = &session->wait;
+    const enum cv_subject subject = order->kinds & HOLD_LOCK ? CV_SUBJECT_LOCK : CV_SUBJECT_LEADER;
+    struct lock *lock = lock_open(service, subject, name);
+    peer_request_drop(session);
     if (!lock || order->fence >= service->host->view.base) {
-        cv_peer_request_answer(session, true, -1); /* of a view that has yet to begin */
+        peer_request_answer(session, true, -1); /* of a view that has yet to begin */
         return;
     }
-    *wait = (struct cv_wait){.alarm = wait->alarm,
-                             .session = session,
-                             .ttl_ms = order->ttl_ms,
-                             .priority = INT64_MAX, /* before those who claim nothing */
-                             .digest = {order->digest[0], order->digest[1]},
-                             .claimed = order->fence,
-                             .shared = order->shared};
-    cv_lock_wait(lock, wait);
+    *wait = (struct waiter){.alarm = wait->alarm,
+                            .session = session,
+                            .ttl_ms = order->ttl_ms,
+                            .priority = INT64_MAX, /* before those who claim nothing */
+                            .digest = {order->digest[0], order->digest[1]},
+                            .claimed = order->fence,
+                            .shared = order->shared};
+    lock_wait(lock, wait);
     if (wait->lock || session->granting)
         cv_alarm_set(service->alarms, &wait->alarm, service->member->grace_until_us);
 }
 
 /* The granting session may end or renew it by its fence alone, everybody else who shows the secret, by any member. */
-static bool read_order(struct cv_session *session, words command, struct cv_peer_request_order *order)
+static bool read_order(struct session *session, words command, struct peer_request_order *order)
 {
     if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
         return false;
@@ -287,7 +294,7 @@ static bool read_order(struct cv_session *session, words command, struct cv_peer
         } else if (order->renews && cv_resp_is(option, "SHARED")) {
             order->shared = true;
         } else if (order->renews && cv_resp_is(option, "LEADER")) {
-            order->kinds &= CV_HOLD_LEADER;
+            order->kinds &= HOLD_LEADER;
         } else {
             cv_resp_error(&session->out, "ERR '%s': expected SECRET secret%s", brief(option).text,
                           order->renews ? ", TTL ms, SHARED or LEADER" : "");
@@ -299,67 +306,66 @@ static bool read_order(struct cv_session *session, words command, struct cv_peer
     return true;
 }
 
-static void run_unlock(struct cv_session *session, words command)
+static void run_unlock(struct session *session, words command)
 {
-    struct cv_peer_request_order order = {.kinds = CV_HOLD_LOCK};
+    struct peer_request_order order = {.kinds = HOLD_LOCK};
     if (read_order(session, command, &order))
-        cv_peer_request_run(session, command->word[1], &order);
+        peer_request_run(session, command->word[1], &order);
 }
 
-static void run_renew(struct cv_session *session, words command)
+static void run_renew(struct session *session, words command)
 {
-    struct cv_peer_request_order order = {.renews = true};
+    struct peer_request_order order = {.renews = true};
     if (cv_acl_allows(session->acl, CV_MAY_LOCK, command->word[1]))
-        order.kinds |= CV_HOLD_LOCK;
+        order.kinds |= HOLD_LOCK;
     if (cv_acl_allows(session->acl, CV_MAY_ELECT, command->word[1]))
-        order.kinds |= CV_HOLD_LEADER;
-    if ((order.kinds || cv_access_allowed(session, CV_MAY_LOCK, command->word[1])) &&
-        read_order(session, command, &order))
-        cv_peer_request_run(session, command->word[1], &order);
+        order.kinds |= HOLD_LEADER;
+    if ((order.kinds || access_allowed(session, CV_MAY_LOCK, command->word[1])) && read_order(session, command, &order))
+        peer_request_run(session, command->word[1], &order);
 }
 
-static void run_resign(struct cv_session *session, words command)
+static void run_resign(struct session *session, words command)
 {
-    struct cv_peer_request_order order = {.kinds = CV_HOLD_LEADER};
+    struct peer_request_order order = {.kinds = HOLD_LEADER};
     if (command->count > 2) {
         if (read_order(session, command, &order))
-            cv_peer_request_run(session, command->word[1], &order);
+            peer_request_run(session, command->word[1], &order);
         return;
     }
     if (!is_name(session, command->word[1]))
         return;
-    const struct cv_lock *lock = cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
-    struct cv_hold *hold = lock ? lock->holds : NULL;
+    const struct lock *lock = lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]);
+    struct lock_hold *hold = lock ? lock->holds : NULL;
     const bool mine = hold && hold->session == session;
     if (mine)
-        cv_lock_end(hold);
+        lock_end(hold);
     cv_resp_integer(&session->out, mine);
 }
 
 /* ---- LEADER, OBSERVE, UNOBSERVE ---- */
 
-static void run_leader(struct cv_session *session, words command)
+static void run_leader(struct session *session, words command)
 {
     if (is_name(session, command->word[1]))
-        cv_info_leader(session, cv_lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
+        info_write_leader(session, lock_find(session->service, CV_SUBJECT_LEADER, command->word[1]));
 }
 
-static bool is_observed(const struct cv_session *session, const struct cv_lock *lock)
+static bool is_observed(const struct session *session, const struct lock *lock)
 {
-    const struct cv_watch *watch = session->watches;
-    while (watch && watch->lock != lock)
-        watch = watch->more;
-    return watch != NULL;
+    const struct observer *observer = session->observers;
+    while (observer && observer->lock != lock)
+        observer = observer->more;
+    return observer != NULL;
 }
 
-static void run_observe(struct cv_session *session, words command)
+static void run_observe(struct session *session, words command)
 {
     struct cv_service *service = session->service;
     if (!is_name(session, command->word[1]))
         return;
-    const struct cv_lock *known = cv_lock_find(service, CV_SUBJECT_LEADER, command->word[1]);
+    const struct lock *known = lock_find(service, CV_SUBJECT_LEADER, command->word[1]);
     if (known && is_observed(session, known)) {
-        cv_info_leader(session, known);
+        info_write_leader(session, known);
         return;
     }
     if (session->observing >= service->limits->observed_each || service->observing >= service->limits->observed) {
@@ -370,33 +376,34 @@ static void run_observe(struct cv_session *session, words command)
                           : "clients observe as many names as they may");
         return;
     }
-    struct cv_lock *lock = cv_lock_open(service, CV_SUBJECT_LEADER, command->word[1]);
-    struct cv_watch *watch = lock ? calloc(1, sizeof *watch) : NULL;
-    if (!watch) {
+    struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, command->word[1]);
+    struct observer *observer = lock ? calloc(1, sizeof *observer) : NULL;
+    if (!observer) {
         cv_resp_error(&session->out, "BUSY too many names");
         return;
     }
-    *watch = (struct cv_watch){.session = session, .lock = lock, .next = lock->watches, .more = session->watches};
-    if (watch->next)
-        watch->next->previous = watch;
-    lock->watches = session->watches = watch;
+    *observer =
+        (struct observer){.session = session, .lock = lock, .next = lock->observers, .more = session->observers};
+    if (observer->next)
+        observer->next->previous = observer;
+    lock->observers = session->observers = observer;
     session->observing++;
     service->observing++;
-    cv_info_leader(session, lock);
+    info_write_leader(session, lock);
 }
 
-static void run_unobserve(struct cv_session *session, words command)
+static void run_unobserve(struct session *session, words command)
 {
     uint64_t ended = 0;
-    for (struct cv_watch **at = &session->watches, *watch; (watch = *at);) {
-        const struct cv_text name = cv_instance_name(watch->lock->instance);
+    for (struct observer **at = &session->observers, *observer; (observer = *at);) {
+        const struct cv_text name = cv_instance_name(observer->lock->instance);
         if (command->count > 1 &&
             (name.length != command->word[1].length || memcmp(name.start, command->word[1].start, name.length) != 0)) {
-            at = &watch->more;
+            at = &observer->more;
             continue;
         }
-        *at = watch->more;
-        cv_session_unobserve(watch);
+        *at = observer->more;
+        session_unobserve(observer);
         ended++;
     }
     cv_resp_integer(&session->out, (int64_t)ended);
@@ -405,7 +412,7 @@ static void run_unobserve(struct cv_session *session, words command)
 /* ---- STEPDOWN ---- */
 
 /* [id]: asks for another coordinator. Whether it comes to that VIEW tells. */
-static void run_step_down(struct cv_session *session, words command)
+static void run_step_down(struct session *session, words command)
 {
     struct cv_member *member = session->service->member;
     const struct cv_roster *roster = &member->roster;
@@ -433,7 +440,7 @@ static void run_step_down(struct cv_session *session, words command)
 
 /* ---- the connection itself ---- */
 
-static void run_ping(struct cv_session *session, words command)
+static void run_ping(struct session *session, words command)
 {
     if (command->count > 1)
         cv_resp_bulk(&session->out, command->word[1]);
@@ -442,11 +449,11 @@ static void run_ping(struct cv_session *session, words command)
 }
 
 /* HELLO version [AUTH name secret] [SETNAME name] */
-static bool hello_options(struct cv_session *session, words command)
+static bool hello_options(struct session *session, words command)
 {
     for (uint32_t i = 2; i < command->count; i++) {
         if (cv_resp_is(command->word[i], "AUTH") && i + 2 < command->count) {
-            if (!cv_access_prove(session, command->word[i + 1], command->word[i + 2]))
+            if (!access_prove(session, command->word[i + 1], command->word[i + 2]))
                 return false;
             i += 2;
         } else if (cv_resp_is(command->word[i], "SETNAME") && i + 1 < command->count) {
@@ -460,7 +467,7 @@ static bool hello_options(struct cv_session *session, words command)
     return true;
 }
 
-static void run_hello(struct cv_session *session, words command)
+static void run_hello(struct session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     const struct cv_algorithm_host *host = session->service->host;
@@ -490,7 +497,7 @@ static void run_hello(struct cv_session *session, words command)
     cv_resp_integer(out, (int64_t)host->view.epoch);
 }
 
-static void run_quit(struct cv_session *session, words command)
+static void run_quit(struct session *session, words command)
 {
     (void)command;
     cv_resp_status(&session->out, "OK");
@@ -498,13 +505,13 @@ static void run_quit(struct cv_session *session, words command)
 }
 
 /* Clients of Redis ask this when they connect. */
-static void run_command(struct cv_session *session, words command)
+static void run_command(struct session *session, words command)
 {
     (void)command;
     cv_resp_array(&session->out, 0);
 }
 
-static void run_client(struct cv_session *session, words command)
+static void run_client(struct session *session, words command)
 {
     if (command->count > 1 && cv_resp_is(command->word[1], "ID"))
         cv_resp_integer(&session->out, (int64_t)session->number);
@@ -519,7 +526,7 @@ enum { NO_LIMIT = CV_RESP_WORDS };
 static const struct {
     const char *name;
     uint32_t least, most; /* words, its own included */
-    void (*run)(struct cv_session *session, words command);
+    void (*run)(struct session *session, words command);
     bool while_observing; /* a RESP2 connection that observes can say nothing else */
     enum cv_right needs;  /* for the name that is its first argument */
     bool by_hand;         /* may be a line of words: it changes nothing, whoever was made to send it */
@@ -532,24 +539,24 @@ static const struct {
     {"LEADER", 2, 2, run_leader, false, CV_MAY_OBSERVE, true},
     {"OBSERVE", 2, 2, run_observe, true, CV_MAY_OBSERVE, false},
     {"UNOBSERVE", 1, 2, run_unobserve, true, CV_MAY_TALK, false},
-    {"LOCKS", 1, 2, cv_listing_begin, false, CV_MAY_TALK, true},
-    {"VIEW", 1, 1, cv_info_view, false, CV_MAY_ADMIN, true},
-    {"INFO", 1, 2, cv_info_info, false, CV_MAY_ADMIN, true},
+    {"LOCKS", 1, 2, listing_begin, false, CV_MAY_TALK, true},
+    {"VIEW", 1, 1, info_run_view, false, CV_MAY_ADMIN, true},
+    {"INFO", 1, 2, info_run_info, false, CV_MAY_ADMIN, true},
     {"STEPDOWN", 1, 2, run_step_down, false, CV_MAY_ADMIN, false},
-    {"TERMS", 1, 3, cv_membership_terms, false, CV_MAY_ADMIN, false},
-    {"REPLACE", 2, 2, cv_membership_replace, false, CV_MAY_ADMIN, false},
-    {"JOIN", 3, 8, cv_membership_join, false, CV_MAY_ADMIN, false},
-    {"LEAVE", 1, 2, cv_membership_leave, false, CV_MAY_ADMIN, false},
+    {"TERMS", 1, 3, membership_terms, false, CV_MAY_ADMIN, false},
+    {"REPLACE", 2, 2, membership_replace, false, CV_MAY_ADMIN, false},
+    {"JOIN", 3, 8, membership_join, false, CV_MAY_ADMIN, false},
+    {"LEAVE", 1, 2, membership_leave, false, CV_MAY_ADMIN, false},
     {"PING", 1, 2, run_ping, true, CV_MAY_TALK, true},
     {"HELLO", 1, 7, run_hello, false, CV_MAY_TALK, true},
-    {"AUTH", 2, 3, cv_access_auth, false, CV_MAY_TALK, false},
-    {"ACL", 2, 2, cv_access_acl, false, CV_MAY_TALK, true},
+    {"AUTH", 2, 3, access_auth, false, CV_MAY_TALK, false},
+    {"ACL", 2, 2, access_acl, false, CV_MAY_TALK, true},
     {"QUIT", 1, 1, run_quit, true, CV_MAY_TALK, true},
     {"COMMAND", 1, NO_LIMIT, run_command, false, CV_MAY_TALK, true},
     {"CLIENT", 1, NO_LIMIT, run_client, false, CV_MAY_TALK, true},
 };
 
-void cv_command_run(struct cv_session *session, words command)
+void command_run(struct session *session, words command)
 {
     struct cv_resp_writer *out = &session->out;
     session->service->commands++;
@@ -562,13 +569,13 @@ void cv_command_run(struct cv_session *session, words command)
         else if (command->by_hand && !commands[i].by_hand)
             cv_resp_error(out, "ERR '%s' typed by hand: expected a RESP array, as redis-cli and libraries send it",
                           commands[i].name);
-        else if (session->watches && out->protocol < 3 && !commands[i].while_observing)
+        else if (session->observers && out->protocol < 3 && !commands[i].while_observing)
             cv_resp_error(out, "ERR '%s': expected OBSERVE, UNOBSERVE, PING or QUIT while observing in RESP2",
                           commands[i].name);
-        else if (!cv_places_allow(session, commands[i].by_hand || commands[i].needs == CV_MAY_ADMIN ||
-                                               commands[i].run == cv_access_auth))
+        else if (!places_allow(session, commands[i].by_hand || commands[i].needs == CV_MAY_ADMIN ||
+                                            commands[i].run == access_auth))
             return;
-        else if (!session->acl || cv_access_allowed(session, commands[i].needs, command->word[command->count > 1]))
+        else if (!session->acl || access_allowed(session, commands[i].needs, command->word[command->count > 1]))
             commands[i].run(session, command);
         return;
     }

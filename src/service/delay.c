@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lock-delay: [lock PATTERN] delay. A name whose holder was lost, and has not released it, is granted to nobody for a
- * while, so that what the holder had begun can come to its end. A node whose client was lost stays inside for that
- * time, and reports it when a view ends. Of what a node held that is gone nobody knows: after its loss every name with
- * a delay waits.
- */
+#include "service/delay.h"
+
+#include "service/lock.h"
 #include "service/service.h"
 
-static uint64_t length_us(const struct cv_lock *lock)
+static uint64_t length_us(const struct lock *lock)
 {
     return lock->instance->policy->delay_us;
 }
@@ -17,9 +14,9 @@ static void over(struct cv_alarm *alarm)
     struct cv_service *service = cv_alarm_owner(alarm, struct cv_service, delay);
     service->delay_due_us = 0;
     for (size_t i = 0; i < service->host->count; i++) {
-        struct cv_lock *lock = service->host->all[i]->user;
+        struct lock *lock = service->host->all[i]->user;
         if (lock && length_us(lock))
-            cv_lock_serve(lock);
+            lock_serve(lock);
     }
 }
 
@@ -35,7 +32,7 @@ static void look_again(struct cv_service *service, uint64_t due_us)
     cv_alarm_set(service->alarms, &service->delay, due_us);
 }
 
-static bool is_ahead(const struct cv_lock *lock, uint64_t until_us)
+static bool is_ahead(const struct lock *lock, uint64_t until_us)
 {
     if (until_us <= lock->service->host->calls.now())
         return false;
@@ -43,18 +40,18 @@ static bool is_ahead(const struct cv_lock *lock, uint64_t until_us)
     return true;
 }
 
-void cv_delay_begin(struct cv_lock *lock)
+void delay_begin(struct lock *lock)
 {
     if (length_us(lock))
         lock->rests_until_us = lock->service->host->calls.now() + length_us(lock);
 }
 
-bool cv_delay_rests(const struct cv_lock *lock)
+bool delay_rests(const struct lock *lock)
 {
     return lock->rests_until_us && is_ahead(lock, lock->rests_until_us);
 }
 
-bool cv_delay_holds_off(const struct cv_lock *lock)
+bool delay_holds_off(const struct lock *lock)
 {
     return length_us(lock) && is_ahead(lock, lock->service->member->lost_us + length_us(lock));
 }

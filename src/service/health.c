@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Whether the node can grant anything, and if it cannot, why: for /healthz, the service manager and the doctor. */
+#include "service/health.h"
+
 #include <stdio.h>
 
 #include "live/process/event_log.h"
-#include "service/numbers.h"
+#include "service/service.h"
 
 static bool majority_is_missing(const struct cv_member *member, const struct cv_member_status *status,
                                 char why[CV_HEALTH_BYTES])

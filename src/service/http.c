@@ -9,7 +9,8 @@
 #include "live/net/stream.h"
 #include "live/net/tls_stream.h"
 #include "live/settings/settings_operations.h"
-#include "service/numbers.h"
+#include "service/health.h"
+#include "service/metrics.h"
 
 #define REQUEST_BYTES 8192u
 #define PATIENCE_US 5000000u
@@ -65,7 +66,7 @@ static void tell_metrics(struct reply *reply, const struct cv_service *service)
     *reply = (struct reply){.code = 200, .reason = "OK", .type = "text/plain; version=0.0.4; charset=utf-8"};
     FILE *file = open_memstream(&reply->body, &reply->length);
     if (file)
-        cv_metrics_write(file, service);
+        metrics_write(file, service);
     if (!file || fclose(file)) {
         free(reply->body);
         say(reply, 503, "Service Unavailable", "no memory");

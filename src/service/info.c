@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What the node shows of itself: LOCKS, VIEW, INFO, and who leads. */
+#include "service/info.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "live/net/path.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings_limits.h"
+#include "service/health.h"
 #include "service/numbers.h"
-#include "service/service.h"
 
 typedef unsigned long long number; /* as printf wants it */
 
@@ -21,7 +22,7 @@ static void write_session(struct cv_resp_writer *out, cv_id node, uint64_t sessi
     cv_resp_word(out, name);
 }
 
-void cv_info_leader(struct cv_session *session, const struct cv_lock *lock)
+void info_write_leader(struct session *session, const struct lock *lock)
 {
     struct cv_resp_writer *out = &session->out;
     if (!lock || !lock->leader.leads) {
@@ -36,17 +37,17 @@ void cv_info_leader(struct cv_session *session, const struct cv_lock *lock)
 
 /* ---- LOCKS ---- */
 
-void cv_info_lock(struct cv_resp_writer *out, const struct cv_lock *lock)
+void info_write_lock(struct cv_resp_writer *out, const struct lock *lock)
 {
     const struct cv_instance *instance = lock->instance;
-    const struct cv_hold *hold = lock->holds;
+    const struct lock_hold *hold = lock->holds;
     cv_resp_map(out, 8);
     cv_resp_word(out, "name");
     cv_resp_bulk(out, cv_instance_name(instance));
     cv_resp_word(out, "kind");
     cv_resp_word(out, instance->subject == CV_SUBJECT_LEADER ? "election" : "lock");
     cv_resp_word(out, "algorithm");
-    cv_resp_word(out, (lock->balloted && lock->ballot ? lock->ballot : instance)->policy->algorithm->name);
+    cv_resp_word(out, (lock->elects && lock->election ? lock->election : instance)->policy->algorithm->name);
     cv_resp_word(out, "holder");
     if (hold)
         write_session(out, hold->origin, hold->owner);
@@ -135,7 +136,7 @@ static void write_raft(struct cv_resp_writer *out, const struct cv_member *membe
     cv_resp_integer(out, (int64_t)status->term);
 }
 
-void cv_info_view(struct cv_session *session, const struct cv_resp_command *command)
+void info_run_view(struct session *session, const struct cv_resp_command *command)
 {
     const struct cv_member *member = session->service->member;
     const struct cv_view *view = &member->host.view;
@@ -175,7 +176,7 @@ void cv_info_view(struct cv_session *session, const struct cv_resp_command *comm
 
 struct page {
     const struct cv_service *service;
-    struct cv_numbers numbers;
+    struct numbers numbers;
     char *text;
     size_t length;
     FILE *file;
@@ -183,7 +184,7 @@ struct page {
 
 static void write_numbers(const struct page *page, const char *section)
 {
-    cv_numbers_write(page->file, page->service, &page->numbers, section);
+    numbers_write(page->file, page->service, &page->numbers, section);
 }
 
 static void write_server(const struct page *page)
@@ -342,15 +343,15 @@ static const struct {
     {"limits", "Limits", write_limits},
 };
 
-void cv_info_info(struct cv_session *session, const struct cv_resp_command *command)
+void info_run_info(struct session *session, const struct cv_resp_command *command)
 {
     struct page page = {.service = session->service};
     page.file = open_memstream(&page.text, &page.length);
     if (!page.file) {
-        cv_resp_error(&session->out, "BUSY no memory");
+        cv_resp_error(&session->out, OUT_OF_MEMORY);
         return;
     }
-    cv_numbers_gather(page.service, &page.numbers);
+    numbers_gather(page.service, &page.numbers);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const bool wanted =
             command->count < 2 || cv_resp_is(command->word[1], sections[i].name) || cv_resp_is(command->word[1], "all");

@@ -8,13 +8,15 @@
  *     host->all   | looked at         | not yet              |
  *                          ^ goes      ^ cursor             ^ takes its place
  */
+#include "service/listing.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "core/glob.h"
 #include "live/net/stream.h"
-#include "service/service.h"
+#include "service/info.h"
 
 #define PART_BYTES ((size_t)64 << 10)
 #define PARTS_EACH_TURN 4u
@@ -22,21 +24,21 @@
 #define NAMES_EACH_TIME 16u /* between two looks at the clock */
 
 /* A piece of the answer, in pages of its own: the heap would give all of them back at once, which takes long. */
-struct cv_listing_part {
-    struct cv_listing_part *next;
+struct listing_part {
+    struct listing_part *next;
     size_t length;
     char bytes[];
 };
 
-struct cv_listing {
+struct listing {
     struct cv_chore chore;
-    struct cv_session *session;
-    struct cv_listing *next, *previous; /* of all that are being made or sent */
-    size_t cursor;                      /* names before it have been looked at */
-    uint64_t count;                     /* items so far */
-    size_t bytes;                       /* of all parts */
-    struct cv_resp_writer out;          /* the newest part */
-    struct cv_listing_part *first, **end;
+    struct session *session;
+    struct listing *next, *previous; /* of all that are being made or sent */
+    size_t cursor;                   /* names before it have been looked at */
+    uint64_t count;                  /* items so far */
+    size_t bytes;                    /* of all parts */
+    struct cv_resp_writer out;       /* the newest part */
+    struct listing_part *first, **end;
     bool started;                     /* to look at names; until then others come first */
     bool whole;                       /* and may be sent */
     bool begun;                       /* to be sent */
@@ -46,10 +48,10 @@ struct cv_listing {
 
 /* ---- parts ---- */
 
-static void add_part(struct cv_listing *listing, const char *bytes, size_t length, bool in_front)
+static void add_part(struct listing *listing, const char *bytes, size_t length, bool in_front)
 {
     struct cv_resp_pool *pool = &listing->session->service->output;
-    struct cv_listing_part *part = NULL;
+    struct listing_part *part = NULL;
     if (listing->bytes + length <= listing->session->service->limits->output_each && cv_resp_pool_take(pool, length))
         part = mmap(NULL, sizeof *part + length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     else
@@ -71,39 +73,39 @@ static void add_part(struct cv_listing *listing, const char *bytes, size_t lengt
         listing->end = &part->next;
 }
 
-static void drop_part(struct cv_service *service, struct cv_listing_part **first)
+static void drop_part(struct cv_service *service, struct listing_part **first)
 {
-    struct cv_listing_part *part = *first;
+    struct listing_part *part = *first;
     *first = part->next;
     cv_resp_pool_give(&service->output, part->length);
     munmap(part, sizeof *part + part->length);
 }
 
 /* Of an answer that nobody wants any more: to give all of it back at once would take too long as well. */
-static void throw_away(struct cv_listing *listing)
+static void discard(struct listing *listing)
 {
     struct cv_service *service = listing->session->service;
     if (!listing->first)
         return;
-    *listing->end = service->waste;
-    service->waste = listing->first;
+    *listing->end = service->discarded;
+    service->discarded = listing->first;
     listing->first = NULL;
-    service->waste_chore.run = cv_listing_clean;
-    cv_loop_defer(service->loop, &service->waste_chore);
+    service->discard_chore.run = listing_discard;
+    cv_loop_defer(service->loop, &service->discard_chore);
 }
 
-void cv_listing_clean(struct cv_chore *chore)
+void listing_discard(struct cv_chore *chore)
 {
     struct cv_service *service =
-        (struct cv_service *)(void *)((char *)chore - offsetof(struct cv_service, waste_chore));
-    for (uint32_t left = PARTS_EACH_TURN; service->waste && left; left--)
-        drop_part(service, &service->waste);
-    if (service->waste)
+        (struct cv_service *)(void *)((char *)chore - offsetof(struct cv_service, discard_chore));
+    for (uint32_t left = PARTS_EACH_TURN; service->discarded && left; left--)
+        drop_part(service, &service->discarded);
+    if (service->discarded)
         cv_loop_defer(service->loop, chore);
 }
 
 /* What has been written becomes a part of its own. */
-static void end_part(struct cv_listing *listing)
+static void end_part(struct listing *listing)
 {
     if (listing->out.length && !listing->failed)
         add_part(listing, listing->out.bytes, listing->out.length, false);
@@ -114,26 +116,26 @@ static void end_part(struct cv_listing *listing)
 
 /* What is held or waited for here, but for what the session has nothing to do with. Its rights are asked first, so that
  * nobody works through a pattern for names that it may not even see. */
-static void look_at(struct cv_listing *listing, const struct cv_instance *instance)
+static void look_at(struct listing *listing, const struct cv_instance *instance)
 {
-    const struct cv_lock *lock = instance->user;
+    const struct lock *lock = instance->user;
     const struct cv_text name = cv_instance_name(instance);
     if (!lock || !(lock->first || lock->holds) || !cv_acl_allows(listing->session->acl, CV_MAY_OBSERVE, name))
         return;
     if (listing->pattern && !cv_glob_fits(listing->pattern, name))
         return;
-    cv_info_lock(&listing->out, lock);
+    info_write_lock(&listing->out, lock);
     listing->count++;
     listing->failed |= listing->out.full;
     if (listing->out.length >= PART_BYTES)
         end_part(listing);
 }
 
-void cv_listing_moved(struct cv_service *service, const struct cv_instance *gone)
+void listing_moved(struct cv_service *service, const struct cv_instance *gone)
 {
     const struct cv_algorithm_host *host = service->host;
     const size_t last = host->count; /* where the one that has taken its place was */
-    for (struct cv_listing *it = service->listings; it; it = it->next) {
+    for (struct listing *it = service->listings; it; it = it->next) {
         if (it->whole || gone->place >= it->cursor)
             continue;
         if (last >= it->cursor && gone->place < last)
@@ -148,8 +150,8 @@ void cv_listing_moved(struct cv_service *service, const struct cv_instance *gone
 /* Only a few at a time are put together, so that each of them has the memory to come to its end. */
 static void start_next(struct cv_service *service)
 {
-    struct cv_listing *oldest = NULL;
-    for (struct cv_listing *it = service->listings; it; it = it->next)
+    struct listing *oldest = NULL;
+    for (struct listing *it = service->listings; it; it = it->next)
         if (!it->started)
             oldest = it;
     if (!oldest || service->listings_started >= STARTED)
@@ -159,7 +161,7 @@ static void start_next(struct cv_service *service)
     cv_loop_defer(service->loop, &oldest->chore);
 }
 
-static void stop(struct cv_listing *listing)
+static void stop(struct listing *listing)
 {
     struct cv_service *service = listing->session->service;
     const bool frees_a_place = listing->started && !listing->whole;
@@ -170,9 +172,9 @@ static void stop(struct cv_listing *listing)
     start_next(service);
 }
 
-static void finish(struct cv_listing *listing)
+static void finish(struct listing *listing)
 {
-    struct cv_session *session = listing->session;
+    struct session *session = listing->session;
     char head[32];
     end_part(listing);
     struct cv_resp_writer count;
@@ -183,7 +185,7 @@ static void finish(struct cv_listing *listing)
     cv_resp_end(&count);
     stop(listing);
     if (listing->failed) {
-        cv_listing_end(session);
+        listing_end(session);
         session->service->refused_output++;
         cv_resp_error(&session->out, "BUSY too long an answer, or too many of them at once: expected a pattern of "
                                      "fewer names, or another moment");
@@ -193,7 +195,7 @@ static void finish(struct cv_listing *listing)
 
 static void work(struct cv_chore *chore)
 {
-    struct cv_listing *listing = (struct cv_listing *)(void *)chore;
+    struct listing *listing = (struct listing *)(void *)chore;
     const struct cv_algorithm_host *host = listing->session->service->host;
     if (listing->whole) { /* there is more of it than one turn may send */
         cv_stream_mark(&listing->session->stream);
@@ -209,7 +211,7 @@ static void work(struct cv_chore *chore)
         finish(listing);
 }
 
-void cv_listing_begin(struct cv_session *session, const struct cv_resp_command *command)
+void listing_begin(struct session *session, const struct cv_resp_command *command)
 {
     struct cv_service *service = session->service;
     const struct cv_text pattern = command->count > 1 ? command->word[1] : (struct cv_text){"", 0};
@@ -218,7 +220,7 @@ void cv_listing_begin(struct cv_session *session, const struct cv_resp_command *
                       CV_GLOB_BYTES);
         return;
     }
-    struct cv_listing *listing = service->listing_count < service->limits->listings ? calloc(1, sizeof *listing) : NULL;
+    struct listing *listing = service->listing_count < service->limits->listings ? calloc(1, sizeof *listing) : NULL;
     if (listing && command->count > 1)
         listing->pattern = malloc(sizeof *listing->pattern);
     if (!listing || (command->count > 1 && !listing->pattern)) {
@@ -246,19 +248,19 @@ void cv_listing_begin(struct cv_session *session, const struct cv_resp_command *
     }
 }
 
-bool cv_listing_is_ready(const struct cv_session *session)
+bool listing_is_ready(const struct session *session)
 {
     return session->listing && session->listing->whole;
 }
 
-bool cv_listing_is_begun(const struct cv_session *session)
+bool listing_is_begun(const struct session *session)
 {
     return session->listing && session->listing->begun;
 }
 
-void cv_listing_send(struct cv_session *session)
+void listing_send(struct session *session)
 {
-    struct cv_listing *listing = session->listing;
+    struct listing *listing = session->listing;
     listing->begun = true;
     for (uint32_t sent = 0; listing->first && sent < PARTS_EACH_TURN; sent++) {
         if (!cv_stream_write(&session->stream, listing->first->bytes, listing->first->length))
@@ -266,20 +268,20 @@ void cv_listing_send(struct cv_session *session)
         drop_part(session->service, &listing->first);
     }
     if (!listing->first)
-        cv_listing_end(session);
+        listing_end(session);
     else if (!session->stream.writing)
         cv_loop_defer(session->service->loop, &listing->chore);
 }
 
-void cv_listing_end(struct cv_session *session)
+void listing_end(struct session *session)
 {
-    struct cv_listing *listing = session->listing;
+    struct listing *listing = session->listing;
     struct cv_service *service = session->service;
     if (!listing)
         return;
     cv_loop_call_off(service->loop, &listing->chore);
     stop(listing);
-    throw_away(listing);
+    discard(listing);
     *(listing->previous ? &listing->previous->next : &service->listings) = listing->next;
     if (listing->next)
         listing->next->previous = listing->previous;

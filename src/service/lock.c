@@ -5,7 +5,11 @@
 
 #include "live/host/host_names.h"
 #include "live/views.h"
-#include "service/service.h"
+#include "service/delay.h"
+#include "service/listing.h"
+#include "service/named_election.h"
+#include "service/session.h"
+#include "service/ttl_promise.h"
 
 #define GRANTS_EACH_TIME 64u /* readers may wait by the thousand, and are all let in together */
 
@@ -15,61 +19,61 @@ static void serve_on(struct cv_chore *chore);
 
 /* ---- names ---- */
 
-static struct cv_lock *lock_of(const struct cv_instance *instance)
+static struct lock *lock_of(const struct cv_instance *instance)
 {
     return instance->user;
 }
 
-static void tell(void *context, cv_node to, const struct cv_sharing_word *word)
+static void tell(void *context, cv_node to, const struct sharing_message *message)
 {
-    const struct cv_lock *lock = context;
+    const struct lock *lock = context;
     struct cv_service *service = lock->service;
     const struct peer_notice notice = {.kind = PEER_NOTICE_SHARING,
                                        .subject = lock->instance->subject,
                                        .name = cv_instance_name(lock->instance),
-                                       .word = word->notice,
-                                       .generation = word->generation,
-                                       .first = word->first,
-                                       .entry = word->entry};
+                                       .sharing_kind = message->kind,
+                                       .generation = message->generation,
+                                       .first = message->first,
+                                       .entry = message->entry};
     service->sharing_notices += cv_set_count(peer_notice_send(service, to, &notice));
 }
 
-struct cv_lock *cv_lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
+struct lock *lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
 {
     const struct cv_instance *instance = cv_host_find(service->host, subject, name);
     return instance ? lock_of(instance) : NULL;
 }
 
-struct cv_lock *cv_lock_open(struct cv_service *service, enum cv_subject subject, struct cv_text name)
+struct lock *lock_open(struct cv_service *service, enum cv_subject subject, struct cv_text name)
 {
     struct cv_instance *instance = cv_host_open(service->host, subject, name);
     if (!instance || lock_of(instance))
         return instance ? lock_of(instance) : NULL;
-    struct cv_lock *lock = calloc(1, sizeof *lock);
+    struct lock *lock = calloc(1, sizeof *lock);
     if (!lock)
         return NULL;
-    *lock = (struct cv_lock){.service = service,
-                             .instance = instance,
-                             .chore.run = serve_on,
-                             .sharing = {.tell = tell, .context = lock, .me = service->host->roster->me}};
-    cv_sharing_forget(&lock->sharing);
-    lock->balloted = subject == CV_SUBJECT_LEADER &&
-                     cv_host_policy(service->host, CV_SUBJECT_ELECTION, instance->name) < service->host->policy_count;
+    *lock = (struct lock){.service = service,
+                          .instance = instance,
+                          .chore.run = serve_on,
+                          .sharing = {.tell = tell, .context = lock, .me = service->host->roster->me}};
+    sharing_forget(&lock->sharing);
+    lock->elects = subject == CV_SUBJECT_LEADER &&
+                   cv_host_policy(service->host, CV_SUBJECT_ELECTION, instance->name) < service->host->policy_count;
     instance->user = lock;
     return lock;
 }
 
-bool cv_lock_keep(const struct cv_instance *instance)
+bool lock_keep(const struct cv_instance *instance)
 {
-    const struct cv_lock *lock = lock_of(instance);
-    return lock && (lock->first || lock->holds || lock->watches || lock->leader.leads);
+    const struct lock *lock = lock_of(instance);
+    return lock && (lock->first || lock->holds || lock->observers || lock->leader.leads);
 }
 
 /* ---- who waits ---- */
 
-static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
+static void enqueue(struct lock *lock, struct waiter *wait)
 {
-    struct cv_wait *behind = lock->last;
+    struct waiter *behind = lock->last;
     while (behind && behind->priority < wait->priority)
         behind = behind->previous;
     wait->lock = lock;
@@ -78,18 +82,18 @@ static void enqueue(struct cv_lock *lock, struct cv_wait *wait)
     *(behind ? &behind->next : &lock->first) = wait;
     *(wait->next ? &wait->next->previous : &lock->last) = wait;
     lock->waiting++;
-    lock->service->tally.waiting++;
+    lock->service->statistics.waiting++;
     wait->since_ms = cv_loop_coarse_ms(lock->service->loop);
 }
 
-static void dequeue(struct cv_wait *wait)
+static void dequeue(struct waiter *wait)
 {
-    struct cv_lock *lock = wait->lock;
+    struct lock *lock = wait->lock;
     *(wait->previous ? &wait->previous->next : &lock->first) = wait->next;
     *(wait->next ? &wait->next->previous : &lock->last) = wait->previous;
     wait->lock = NULL;
     lock->waiting--;
-    lock->service->tally.waiting--;
+    lock->service->statistics.waiting--;
     cv_alarm_cancel(lock->service->alarms, &wait->alarm);
 }
 
@@ -97,25 +101,25 @@ static void dequeue(struct cv_wait *wait)
 
 static void expired(struct cv_alarm *alarm)
 {
-    struct cv_hold *hold = cv_alarm_owner(alarm, struct cv_hold, alarm);
+    struct lock_hold *hold = cv_alarm_owner(alarm, struct lock_hold, alarm);
     if (hold->confirming) {
-        cv_lock_extend(hold); /* its time begins when enough members know it */
+        lock_extend(hold); /* its time begins when enough members know it */
         return;
     }
-    cv_session_lost(hold);
-    cv_lock_lose(hold);
+    session_lost(hold);
+    lock_lose(hold);
 }
 
-bool cv_hold_obeys(const struct cv_hold *hold, const struct cv_session *session, const uint64_t digest[2])
+bool hold_authorizes(const struct lock_hold *hold, const struct session *session, const uint64_t digest[2])
 {
     if (session && hold->session == session)
         return true;
     return (digest[0] | digest[1]) && digest[0] == hold->digest[0] && digest[1] == hold->digest[1];
 }
 
-static struct cv_hold *new_hold(struct cv_service *service)
+static struct lock_hold *new_hold(struct cv_service *service)
 {
-    struct cv_hold *hold = service->spare;
+    struct lock_hold *hold = service->spare;
     if (hold) {
         service->spare = hold->next;
         return hold;
@@ -128,52 +132,52 @@ static struct cv_hold *new_hold(struct cv_service *service)
     return hold;
 }
 
-static void forget(struct cv_hold *hold)
+static void forget(struct lock_hold *hold)
 {
-    struct cv_lock *lock = hold->lock;
+    struct lock *lock = hold->lock;
     struct cv_service *service = lock->service;
     *(hold->previous ? &hold->previous->next : &lock->holds) = hold->next;
     if (hold->next)
         hold->next->previous = hold->previous;
     lock->holding--;
-    service->tally.ends++;
-    service->tally.held--;
-    cv_session_drop(hold);
+    service->statistics.ends++;
+    service->statistics.held--;
+    session_drop_hold(hold);
     cv_alarm_cancel(service->alarms, &hold->alarm);
     hold->next = service->spare;
     service->spare = hold;
 }
 
-struct cv_hold *cv_lock_hold(const struct cv_lock *lock, uint64_t fence)
+struct lock_hold *lock_find_hold(const struct lock *lock, uint64_t fence)
 {
-    struct cv_hold *hold = lock->holds;
+    struct lock_hold *hold = lock->holds;
     while (hold && hold->fence != fence)
         hold = hold->next;
     return hold;
 }
 
-void cv_lock_ended(void *context, struct cv_instance *instance)
+void lock_ended(void *context, struct cv_instance *instance)
 {
     struct cv_service *service = context;
-    struct cv_lock *lock = lock_of(instance);
+    struct lock *lock = lock_of(instance);
     while (lock && lock->holds)
         forget(lock->holds);
     if (lock)
         cv_loop_call_off(service->loop, &lock->chore);
-    cv_listing_moved(service, instance);
+    listing_moved(service, instance);
 }
 
 /* ---- letting in ---- */
 
 /* Its client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
-void cv_lock_extend(struct cv_hold *hold)
+void lock_extend(struct lock_hold *hold)
 {
     const struct cv_service *service = hold->lock->service;
     const uint64_t ttl_us = cv_member_outlast_us(service->member, hold->ttl_ms * 1000);
     cv_alarm_set(service->alarms, &hold->alarm, service->host->calls.now() + ttl_us);
 }
 
-static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
+static void add_hold(struct lock *lock, struct lock_hold *hold)
 {
     hold->alarm.ring = expired;
     hold->lock = lock;
@@ -183,39 +187,39 @@ static void add_hold(struct cv_lock *lock, struct cv_hold *hold)
         lock->holds->previous = hold;
     lock->holds = hold;
     lock->holding++;
-    lock->service->tally.held++;
+    lock->service->statistics.held++;
     if (hold->ttl_ms)
-        cv_lock_extend(hold);
+        lock_extend(hold);
 }
 
-void cv_lock_inherit(struct cv_lock *lock, const struct cv_promise *promise)
+void lock_inherit(struct lock *lock, const struct cv_promise *promise)
 {
-    struct cv_hold *hold = new_hold(lock->service);
+    struct lock_hold *hold = new_hold(lock->service);
     if (!hold) {
         cv_member_fail(lock->service->member, CV_LOG_MEMORY, "no memory for a hold that was promised to last");
         return;
     }
-    *hold = (struct cv_hold){.fence = promise->fence,
-                             .ttl_ms = promise->ttl_ms,
-                             .digest = {promise->digest[0], promise->digest[1]},
-                             .owner = promise->owner,
-                             .origin = promise->origin,
-                             .shared = promise->generation,
-                             .ends_here = true};
+    *hold = (struct lock_hold){.fence = promise->fence,
+                               .ttl_ms = promise->ttl_ms,
+                               .digest = {promise->digest[0], promise->digest[1]},
+                               .owner = promise->owner,
+                               .origin = promise->origin,
+                               .shared = promise->generation,
+                               .ends_here = true};
     add_hold(lock, hold);
 }
 
-void cv_lock_confirm(struct cv_hold *hold)
+void lock_confirm(struct lock_hold *hold)
 {
     if (hold->ttl_ms)
-        cv_lock_extend(hold);
+        lock_extend(hold);
     hold->confirming = false;
-    cv_session_granted(hold);
-    cv_leader_announce(hold->lock, hold, true);
+    session_granted(hold);
+    leader_announce(hold->lock, hold, true);
 }
 
 /* Who shows no secret has one all the same, which its own node knows. */
-static void choose_digest(struct cv_service *service, const struct cv_wait *wait, uint64_t digest[2])
+static void choose_digest(struct cv_service *service, const struct waiter *wait, uint64_t digest[2])
 {
     struct cv_random *random = &service->host->random;
     const bool chosen = wait->digest[0] | wait->digest[1];
@@ -223,55 +227,55 @@ static void choose_digest(struct cv_service *service, const struct cv_wait *wait
         digest[i] = chosen ? wait->digest[i] : wait->ttl_ms ? cv_random_next(random) | 1 : 0;
 }
 
-static void grant(struct cv_lock *lock, struct cv_wait *wait, struct cv_hold *hold, uint64_t fence)
+static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold, uint64_t fence)
 {
     const struct cv_roster *roster = lock->service->host->roster;
     dequeue(wait);
-    *hold = (struct cv_hold){.session = wait->session,
-                             .owner = wait->session->number,
-                             .origin = roster->ids[roster->me],
-                             .fence = wait->claimed ? wait->claimed : fence,
-                             .ttl_ms = wait->ttl_ms,
-                             .shared = wait->shared,
-                             .confirming = true};
+    *hold = (struct lock_hold){.session = wait->session,
+                               .owner = wait->session->number,
+                               .origin = roster->ids[roster->me],
+                               .fence = wait->claimed ? wait->claimed : fence,
+                               .ttl_ms = wait->ttl_ms,
+                               .shared = wait->shared,
+                               .confirming = true};
     choose_digest(lock->service, wait, hold->digest);
     add_hold(lock, hold);
-    cv_tally_grant(&lock->service->tally, hold->since_ms - wait->since_ms);
-    cv_session_take(wait->session, hold);
+    grant_statistics_add(&lock->service->statistics, hold->since_ms - wait->since_ms);
+    session_take(wait->session, hold);
     if (hold->ttl_ms)
-        cv_ttl_promise(hold);
+        ttl_promise_make(hold);
     else
-        cv_lock_confirm(hold);
+        lock_confirm(hold);
 }
 
 /* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
-static bool is_detained(const struct cv_lock *lock)
+static bool must_stay_inside(const struct lock *lock)
 {
-    return lock->unaware || lock->spent || cv_delay_rests(lock);
+    return lock->unaware || lock->spent || delay_rests(lock);
 }
 
 /* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
-static struct cv_queue queue_of(const struct cv_lock *lock)
+static struct sharing_queue queue_of(const struct lock *lock)
 {
-    const bool detained = is_detained(lock);
-    const bool serves = cv_member_serves(lock->service->member) && !detained;
-    const struct cv_wait *first = serves && lock->first && !cv_delay_holds_off(lock) ? lock->first : NULL;
-    if (first && !first->claimed && cv_ttl_in_grace(lock->service))
+    const bool stays = must_stay_inside(lock);
+    const bool serves = cv_member_serves(lock->service->member) && !stays;
+    const struct waiter *first = serves && lock->first && !delay_holds_off(lock) ? lock->first : NULL;
+    if (first && !first->claimed && ttl_promise_in_grace(lock->service))
         first = NULL;
-    return (struct cv_queue){.inside = lock->instance->flags & CV_INSIDE,
-                             .wants = lock->instance->flags & CV_WANTS,
-                             .waits = first && cv_named_election_won(lock),
-                             .reader = first && first->shared,
-                             .firm = first && !first->tries,
-                             .shared = lock->holds && lock->holds->shared,
-                             .holding = lock->holding + detained,
-                             .handoffs = lock->balloted ? 1 : CV_HANDOFFS};
+    return (struct sharing_queue){.inside = lock->instance->flags & CV_INSIDE,
+                                  .wants = lock->instance->flags & CV_WANTS,
+                                  .waits = first && named_election_won(lock),
+                                  .reader = first && first->shared,
+                                  .firm = first && !first->tries,
+                                  .shared = lock->holds && lock->holds->shared,
+                                  .holding = lock->holding + stays,
+                                  .handoffs = lock->elects ? 1 : HANDOFFS};
 }
 
 /* What is to be reported when the view ends. */
-static void note_sharing(struct cv_lock *lock)
+static void note_sharing(struct lock *lock)
 {
-    const struct cv_sharing *sharing = &lock->sharing;
+    const struct sharing *sharing = &lock->sharing;
     struct cv_instance *instance = lock->instance;
     instance->sharing = sharing->shares || sharing->borrows ? sharing->generation : 0;
     instance->flags &= ~(uint32_t)CV_BORROWS;
@@ -281,127 +285,127 @@ static void note_sharing(struct cv_lock *lock)
     }
 }
 
-static enum cv_turn take_turn(struct cv_lock *lock)
+static enum sharing_turn take_turn(struct lock *lock)
 {
     struct cv_service *service = lock->service;
-    const struct cv_queue queue = queue_of(lock);
-    const enum cv_turn turn = cv_sharing_turn(&lock->sharing, &queue);
-    struct cv_hold *hold = turn == CV_TURN_GRANT ? new_hold(service) : NULL;
-    if (turn == CV_TURN_GRANT && !hold) {
-        struct cv_wait *wait = lock->first;
+    const struct sharing_queue queue = queue_of(lock);
+    const enum sharing_turn turn = sharing_next_turn(&lock->sharing, &queue);
+    struct lock_hold *hold = turn == TURN_GRANT ? new_hold(service) : NULL;
+    if (turn == TURN_GRANT && !hold) {
+        struct waiter *wait = lock->first;
         dequeue(wait);
-        cv_session_no_memory(wait);
+        session_no_memory(wait);
     }
     if (hold)
-        grant(lock, lock->first, hold, cv_sharing_grant(&lock->sharing, &queue));
+        grant(lock, lock->first, hold, sharing_grant(&lock->sharing, &queue));
     note_sharing(lock);
-    if (turn == CV_TURN_LEAVE)
+    if (turn == TURN_LEAVE)
         cv_host_release(service->host, lock->instance);
-    else if (turn == CV_TURN_REQUEST)
+    else if (turn == TURN_REQUEST)
         cv_host_request(service->host, lock->instance);
     return turn;
 }
 
-void cv_lock_serve(struct cv_lock *lock)
+void lock_serve(struct lock *lock)
 {
     if (!cv_host_ready(lock->service->host))
         return;
     if (cv_member_serves(lock->service->member))
-        cv_named_election_update(lock);
+        named_election_update(lock);
     uint32_t granted = 0;
-    for (enum cv_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != CV_TURN_REST;)
-        granted += turn == CV_TURN_GRANT;
+    for (enum sharing_turn turn; granted < GRANTS_EACH_TIME && (turn = take_turn(lock)) != TURN_REST;)
+        granted += turn == TURN_GRANT;
     if (granted == GRANTS_EACH_TIME)
         cv_loop_defer(lock->service->loop, &lock->chore);
 }
 
 static void serve_on(struct cv_chore *chore)
 {
-    cv_lock_serve((struct cv_lock *)(void *)((char *)chore - offsetof(struct cv_lock, chore)));
+    lock_serve((struct lock *)(void *)((char *)chore - offsetof(struct lock, chore)));
 }
 
 /*
  * The count is the algorithm's, and may come from a member that lies. A node's own entries rise whatever it is told.
  * One that the view has no fences for lets nobody in: the next view has some.
  */
-void cv_lock_entered(struct cv_instance *instance)
+void lock_entered(struct cv_instance *instance)
 {
-    struct cv_lock *lock = lock_of(instance);
+    struct lock *lock = lock_of(instance);
     const struct cv_algorithm_host *host = instance->host;
     const uint64_t count = instance->fence & ENTRY_MASK;
     lock->entries = count > lock->entries ? count : lock->entries + 1;
     lock->spent = lock->entries >= cv_view_entries(&host->view);
-    cv_sharing_enter(&lock->sharing, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
-                     instance->fence);
+    sharing_enter(&lock->sharing, cv_view_fence(&host->view, lock->spent ? 0 : lock->entries, host->roster->me),
+                  instance->fence);
     if (lock->spent)
         cv_views_renew(lock->service->member);
-    cv_lock_serve(lock);
+    lock_serve(lock);
 }
 
 /*
  * The lock is opened even if nobody here wants it yet: later readers have to know whom to ask. A node can lend nothing
  * but fences of its own entry.
  */
-void cv_lock_hear_sharing(struct cv_service *service, const struct peer_notice *notice)
+void lock_hear_sharing(struct cv_service *service, const struct peer_notice *notice)
 {
     const cv_node from = notice->from;
-    struct cv_sharing_word word = {.notice = (enum cv_sharing_notice)notice->word,
-                                   .generation = notice->generation,
-                                   .first = notice->first,
-                                   .entry = notice->entry};
-    if (word.notice == CV_SHARING_LEND && !cv_view_is_entry_of(&service->host->view, word.first, CV_LOAN, from)) {
-        word.notice = CV_SHARING_REFUSE;
+    struct sharing_message message = {.kind = (enum sharing_kind)notice->sharing_kind,
+                                      .generation = notice->generation,
+                                      .first = notice->first,
+                                      .entry = notice->entry};
+    if (message.kind == SHARING_LEND && !cv_view_is_entry_of(&service->host->view, message.first, LOAN_FENCES, from)) {
+        message.kind = SHARING_REFUSE;
         cv_peers_cut_off(&service->member->peers, from, "it lends fences that are not its own");
     }
-    struct cv_lock *lock = cv_lock_open(service, notice->subject, notice->name);
+    struct lock *lock = lock_open(service, notice->subject, notice->name);
     if (!lock)
         return;
-    const struct cv_queue queue = queue_of(lock);
-    cv_sharing_hear(&lock->sharing, &queue, from, &word);
-    cv_lock_serve(lock);
+    const struct sharing_queue queue = queue_of(lock);
+    sharing_hear(&lock->sharing, &queue, from, &message);
+    lock_serve(lock);
 }
 
-void cv_lock_wait(struct cv_lock *lock, struct cv_wait *wait)
+void lock_wait(struct lock *lock, struct waiter *wait)
 {
     enqueue(lock, wait);
-    cv_lock_serve(lock);
+    lock_serve(lock);
 }
 
-void cv_lock_give_up(struct cv_wait *wait)
+void lock_give_up(struct waiter *wait)
 {
-    struct cv_lock *lock = wait->lock;
+    struct lock *lock = wait->lock;
     dequeue(wait);
-    cv_lock_serve(lock); /* it may have kept others from sharing */
+    lock_serve(lock); /* it may have kept others from sharing */
 }
 
-void cv_lock_end(struct cv_hold *hold)
+void lock_end(struct lock_hold *hold)
 {
-    struct cv_lock *lock = hold->lock;
-    cv_leader_announce(lock, hold, false);
-    cv_ttl_end(hold);
+    struct lock *lock = hold->lock;
+    leader_announce(lock, hold, false);
+    ttl_promise_end(hold);
     forget(hold);
-    cv_lock_serve(lock);
+    lock_serve(lock);
 }
 
-void cv_lock_lose(struct cv_hold *hold)
+void lock_lose(struct lock_hold *hold)
 {
-    cv_delay_begin(hold->lock);
-    cv_lock_end(hold);
+    delay_begin(hold->lock);
+    lock_end(hold);
 }
 
-static void lose(struct cv_lock *lock, struct cv_hold *hold)
+static void lose(struct lock *lock, struct lock_hold *hold)
 {
-    cv_delay_begin(lock);
-    cv_session_lost(hold);
-    cv_leader_announce(lock, hold, false);
-    cv_ttl_end(hold);
+    delay_begin(lock);
+    session_lost(hold);
+    leader_announce(lock, hold, false);
+    ttl_promise_end(hold);
     forget(hold);
 }
 
 /* What has a time to live does not depend on this node's lease. */
-static void lose_unpromised(struct cv_lock *lock)
+static void lose_unpromised(struct lock *lock)
 {
-    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+    for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (!hold->ttl_ms)
             lose(lock, hold);
@@ -412,63 +416,63 @@ static void lose_unpromised(struct cv_lock *lock)
  * What this node is inside of it leaves, once all to whom it lends are gone, and it returns what it has borrowed. Its
  * place in a view that is over is nothing to report.
  */
-void cv_lock_abandon(struct cv_lock *lock)
+void lock_lease_lost(struct lock *lock)
 {
     struct cv_instance *instance = lock->instance;
     lose_unpromised(lock);
     if (cv_host_ready(instance->host)) {
-        cv_lock_serve(lock);
+        lock_serve(lock);
         return;
     }
     if (lock->holds)
         return;
-    cv_sharing_forget(&lock->sharing);
+    sharing_forget(&lock->sharing);
     note_sharing(lock);
     instance->flags &= ~(uint32_t)CV_INSIDE;
 }
 
-void cv_lock_disperse(struct cv_lock *lock)
+void lock_refuse_waiting(struct lock *lock)
 {
-    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+    for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming) {
-            cv_session_no_quorum(&hold->session->wait);
-            cv_lock_end(hold);
+            session_no_quorum(&hold->session->wait);
+            lock_end(hold);
         }
     }
     while (lock->first) {
-        struct cv_wait *wait = lock->first;
+        struct waiter *wait = lock->first;
         dequeue(wait);
-        cv_session_no_quorum(wait);
+        session_no_quorum(wait);
     }
 }
 
 /* Its client has not been told, and another member may keep it: it waits again, from the beginning. */
-static void withdraw(struct cv_lock *lock, struct cv_hold *hold)
+static void withdraw(struct lock *lock, struct lock_hold *hold)
 {
-    struct cv_wait *wait = &hold->session->wait;
-    cv_ttl_take_back(hold);
+    struct waiter *wait = &hold->session->wait;
+    ttl_promise_withdraw(hold);
     forget(hold);
     if (!wait->session->stream.closing)
         enqueue(lock, wait);
 }
 
 /* A holder that the new view does not know of has lost what it held; what another member keeps is not lost. */
-static void find_losses(struct cv_lock *lock)
+static void find_losses(struct lock *lock)
 {
     const struct cv_instance *instance = lock->instance;
     const cv_node me = instance->host->roster->me;
     if (!(instance->flags & (CV_INSIDE | CV_BORROWS)))
         lose_unpromised(lock);
-    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
-        const struct cv_promise *promise = cv_ttl_find(lock, hold->fence);
+    for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
+        const struct cv_promise *promise = ttl_promise_find(lock, hold->fence);
         next = hold->next;
         if (!hold->ttl_ms || (promise && promise->keeper == me))
             continue;
         if (hold->confirming) {
             withdraw(lock, hold);
         } else if (promise) {
-            cv_session_hand_over(hold);
+            session_hand_over(hold);
             forget(hold);
         } else {
             lose(lock, hold);
@@ -477,34 +481,34 @@ static void find_losses(struct cv_lock *lock)
 }
 
 /* Names that this node was only told of have no lock yet. */
-static struct cv_lock *lock_of_promises(struct cv_instance *instance)
+static struct lock *lock_of_promises(struct cv_instance *instance)
 {
     const struct cv_member *member = instance->host->calls.context;
     return lock_of(instance) || !instance->promises
                ? lock_of(instance)
-               : cv_lock_open(member->user.context, instance->subject, cv_instance_name(instance));
+               : lock_open(member->user.context, instance->subject, cv_instance_name(instance));
 }
 
-void cv_lock_resume(struct cv_instance *instance)
+void lock_resume(struct cv_instance *instance)
 {
-    struct cv_lock *lock = lock_of_promises(instance);
+    struct lock *lock = lock_of_promises(instance);
     const cv_node me = instance->host->roster->me;
     if (!lock)
         return;
-    lock->ballot = NULL; /* it ended with its view */
+    lock->election = NULL; /* it ended with its view */
     lock->entries = 0;
     lock->spent = false;
     find_losses(lock);
-    cv_ttl_inherit(lock);
-    const struct cv_queue queue = queue_of(lock);
-    cv_sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers,
-                      cv_view_fence(&instance->host->view, 0, instance->holder == CV_NOBODY ? me : instance->holder),
-                      instance->fence);
-    cv_leader_resume(lock);
-    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+    ttl_promise_inherit(lock);
+    const struct sharing_queue queue = queue_of(lock);
+    sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers,
+                   cv_view_fence(&instance->host->view, 0, instance->holder == CV_NOBODY ? me : instance->holder),
+                   instance->fence);
+    leader_resume(lock);
+    for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming)
-            cv_ttl_promise(hold);
+            ttl_promise_make(hold);
     }
-    cv_lock_serve(lock);
+    lock_serve(lock);
 }

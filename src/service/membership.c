@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* JOIN, LEAVE and TERMS: who belongs to the group, and by which terms. They are answered when it is asked for; VIEW and
- * TERMS tell when it has come true. */
+#include "service/membership.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +9,9 @@
 #include "live/net/listen.h"
 #include "live/roster.h"
 #include "live/settings/settings.h"
-#include "service/service.h"
 
 /* May members join and leave? Otherwise the client is told so. */
-static bool is_changeable(struct cv_session *session, const char *command)
+static bool is_changeable(struct session *session, const char *command)
 {
     if (cv_member_changes_members(session->service->member))
         return true;
@@ -20,7 +19,7 @@ static bool is_changeable(struct cv_session *session, const char *command)
     return false;
 }
 
-static void ask_for(struct cv_session *session, const struct cv_petition *petition)
+static void ask_for(struct session *session, const struct cv_petition *petition)
 {
     if (!cv_member_leased(session->service->member))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
@@ -83,7 +82,7 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
     return true;
 }
 
-void cv_membership_join(struct cv_session *session, const struct cv_resp_command *command)
+void membership_join(struct session *session, const struct cv_resp_command *command)
 {
     struct cv_petition petition = {.change.kind = CV_CHANGE_JOIN};
     uint64_t id = 0;
@@ -104,7 +103,7 @@ void cv_membership_join(struct cv_session *session, const struct cv_resp_command
     ask_for(session, &petition);
 }
 
-void cv_membership_leave(struct cv_session *session, const struct cv_resp_command *command)
+void membership_leave(struct session *session, const struct cv_resp_command *command)
 {
     const struct cv_roster *roster = &session->service->member->roster;
     uint64_t id = roster->ids[roster->me];
@@ -131,7 +130,7 @@ void cv_membership_leave(struct cv_session *session, const struct cv_resp_comman
 /* ---- REPLACE ---- */
 
 /* Whoever is there has its directory, and is not to be replaced by mistake. */
-void cv_membership_replace(struct cv_session *session, const struct cv_resp_command *command)
+void membership_replace(struct session *session, const struct cv_resp_command *command)
 {
     struct cv_member *member = session->service->member;
     const struct cv_roster *roster = &member->roster;
@@ -161,7 +160,7 @@ void cv_membership_replace(struct cv_session *session, const struct cv_resp_comm
 /* ---- TERMS ---- */
 
 /* While a view is beginning not all go by them yet. */
-static void tell_terms(struct cv_session *session, const struct cv_member_status *status)
+static void tell_terms(struct session *session, const struct cv_member_status *status)
 {
     cv_resp_map(&session->out, CV_TERMS);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
@@ -176,7 +175,7 @@ static bool is_too_short(const struct cv_member_status *status, enum cv_term_key
     return key == CV_TERM_LEASE && value < CV_LEASE_HEARTBEATS * status->heartbeat_ms;
 }
 
-void cv_membership_terms(struct cv_session *session, const struct cv_resp_command *command)
+void membership_terms(struct session *session, const struct cv_resp_command *command)
 {
     const struct cv_member *member = session->service->member;
     struct cv_petition petition = {.change.kind = CV_CHANGE_TERM};

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "service/metrics.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "service/numbers.h"
+#include "service/service.h"
 
 typedef unsigned long long number; /* as printf wants it */
 
@@ -31,12 +34,12 @@ static bool is_counter(const char *metric)
 
 static void write_table(FILE *file, const struct cv_service *service)
 {
-    struct cv_numbers numbers;
-    cv_numbers_gather(service, &numbers);
-    for (size_t i = 0; i < cv_number_count; i++) {
-        const struct cv_number *it = &cv_number_table[i];
-        const int64_t value = cv_number_value(it, &numbers);
-        if (!it->metric || !cv_number_applies(it, service))
+    struct numbers numbers;
+    numbers_gather(service, &numbers);
+    for (size_t i = 0; i < number_count; i++) {
+        const struct number *it = &number_table[i];
+        const int64_t value = number_value(it, &numbers);
+        if (!it->metric || !number_applies(it, service))
             continue;
         write_head(file, it->metric, is_counter(it->metric) ? "counter" : "gauge", it->help);
         if (it->divisor == 1)
@@ -124,21 +127,22 @@ static void write_messages(FILE *file, const struct cv_algorithm_host *host, con
 
 /* ---- how long clients waited ---- */
 
-static void write_waits(FILE *file, const struct cv_tally *tally)
+static void write_waits(FILE *file, const struct grant_statistics *statistics)
 {
     static const char name[] = "conclave_grant_wait_seconds";
     uint64_t below = 0;
     write_head(file, name, "histogram", "How long clients waited until they were granted, to the millisecond.");
-    for (uint32_t i = 0; i < CV_WAIT_BUCKETS; i++) {
-        below += tally->waits[i];
-        if (i + 1 < CV_WAIT_BUCKETS)
-            fprintf(file, "%s_bucket{le=\"%g\"} %llu\n", name, (double)cv_wait_limit_ms(i) / 1000, (number)below);
+    for (uint32_t i = 0; i < WAIT_BUCKETS; i++) {
+        below += statistics->waits[i];
+        if (i + 1 < WAIT_BUCKETS)
+            fprintf(file, "%s_bucket{le=\"%g\"} %llu\n", name, (double)grant_statistics_limit_ms(i) / 1000,
+                    (number)below);
     }
     fprintf(file, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name, (number)below, name,
-            (double)tally->waited_ms / 1000, name, (number)below);
+            (double)statistics->waited_ms / 1000, name, (number)below);
 }
 
-void cv_metrics_write(FILE *file, const struct cv_service *service)
+void metrics_write(FILE *file, const struct cv_service *service)
 {
     write_build(file, service);
     write_table(file, service);
@@ -146,5 +150,5 @@ void cv_metrics_write(FILE *file, const struct cv_service *service)
     write_messages(file, service->host, "conclave_messages_sent_total", "Messages of the algorithms, sent.", true);
     write_messages(file, service->host, "conclave_messages_received_total", "Messages of the algorithms, received.",
                    false);
-    write_waits(file, &service->tally);
+    write_waits(file, &service->statistics);
 }

@@ -6,10 +6,11 @@
 
 #include "group/raft/disk.h"
 #include "live/net/pulse.h"
+#include "service/service.h"
 
-#define AT(field) offsetof(struct cv_numbers, field)
+#define AT(field) offsetof(struct numbers, field)
 
-const struct cv_number cv_number_table[] = {
+const struct number number_table[] = {
     {"server", "uptime_in_seconds", NULL, NULL, 1, AT(uptime_s)},
     {"server", "epoch", "conclave_view_epoch", "Number of the view this node is in.", 1, AT(epoch)},
     {"server", "views", "conclave_views_total", "Views that have begun here.", 1, AT(views)},
@@ -115,11 +116,11 @@ const struct cv_number cv_number_table[] = {
      "When the node's certificate runs out, since 1970.", 1, AT(certificate_expires)},
 };
 
-const size_t cv_number_count = sizeof cv_number_table / sizeof *cv_number_table;
+const size_t number_count = sizeof number_table / sizeof *number_table;
 
 /* ---- gathering ---- */
 
-static void gather_members(const struct cv_member *member, struct cv_numbers *numbers)
+static void gather_members(const struct cv_member *member, struct numbers *numbers)
 {
     const struct cv_peers *peers = &member->peers;
     const struct cv_view *view = &member->host.view;
@@ -146,7 +147,7 @@ static void gather_members(const struct cv_member *member, struct cv_numbers *nu
     }
 }
 
-static void gather_disk(const struct cv_member_status *status, struct cv_numbers *numbers)
+static void gather_disk(const struct cv_member_status *status, struct numbers *numbers)
 {
     struct statvfs space;
     numbers->disk_writes = (int64_t)status->disk.count;
@@ -159,7 +160,7 @@ static void gather_disk(const struct cv_member_status *status, struct cv_numbers
     }
 }
 
-static void gather_raft(const struct cv_member *member, struct cv_numbers *numbers)
+static void gather_raft(const struct cv_member *member, struct numbers *numbers)
 {
     struct cv_member_status status;
     cv_member_status(member, &status);
@@ -179,22 +180,22 @@ static void gather_raft(const struct cv_member *member, struct cv_numbers *numbe
     gather_disk(&status, numbers);
 }
 
-static void gather_locks(const struct cv_service *service, struct cv_numbers *numbers)
+static void gather_locks(const struct cv_service *service, struct numbers *numbers)
 {
-    const struct cv_tally *tally = &service->tally;
+    const struct grant_statistics *statistics = &service->statistics;
     numbers->names = (int64_t)service->host->count - 1;
-    numbers->held = (int64_t)tally->held;
-    numbers->waiting = (int64_t)tally->waiting;
-    numbers->grants = (int64_t)tally->grants;
-    numbers->releases = (int64_t)(tally->ends - tally->losses);
-    numbers->losses = (int64_t)tally->losses;
+    numbers->held = (int64_t)statistics->held;
+    numbers->waiting = (int64_t)statistics->waiting;
+    numbers->grants = (int64_t)statistics->grants;
+    numbers->releases = (int64_t)(statistics->ends - statistics->losses);
+    numbers->losses = (int64_t)statistics->losses;
     numbers->sharing_notices = (int64_t)service->sharing_notices;
 }
 
-void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers)
+void numbers_gather(const struct cv_service *service, struct numbers *numbers)
 {
     const struct cv_member *member = service->member;
-    *numbers = (struct cv_numbers){
+    *numbers = (struct numbers){
         .uptime_s = (int64_t)((cv_loop_now() - member->started_us) / 1000000),
         .started_ms = service->started_ms,
         .epoch = (int64_t)member->host.view.epoch,
@@ -227,14 +228,14 @@ void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numb
         numbers->certificate_expires = cv_tls_expires(member->security.clients);
 }
 
-int64_t cv_number_value(const struct cv_number *number, const struct cv_numbers *numbers)
+int64_t number_value(const struct number *number, const struct numbers *numbers)
 {
     int64_t value;
     memcpy(&value, (const char *)numbers + number->place, sizeof value);
     return value;
 }
 
-bool cv_number_applies(const struct cv_number *number, const struct cv_service *service)
+bool number_applies(const struct number *number, const struct cv_service *service)
 {
     const struct cv_member *member = service->member;
     if (strcmp(number->section, "tls") == 0)
@@ -248,12 +249,11 @@ bool cv_number_applies(const struct cv_number *number, const struct cv_service *
     return strcmp(number->section, "raft") != 0 || cv_member_agrees(member);
 }
 
-void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,
-                      const char *section)
+void numbers_write(FILE *file, const struct cv_service *service, const struct numbers *numbers, const char *section)
 {
-    for (size_t i = 0; i < cv_number_count; i++) {
-        const struct cv_number *number = &cv_number_table[i];
-        if (number->key && strcmp(number->section, section) == 0 && cv_number_applies(number, service))
-            fprintf(file, "%s:%lld\r\n", number->key, (long long)cv_number_value(number, numbers));
+    for (size_t i = 0; i < number_count; i++) {
+        const struct number *number = &number_table[i];
+        if (number->key && strcmp(number->section, section) == 0 && number_applies(number, service))
+            fprintf(file, "%s:%lld\r\n", number->key, (long long)number_value(number, numbers));
     }
 }

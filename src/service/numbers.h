@@ -6,13 +6,15 @@
 #ifndef CONCLAVE_SERVICE_NUMBERS_H
 #define CONCLAVE_SERVICE_NUMBERS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "service/service.h"
+struct cv_service;
 
 /* In the units that INFO has. -1: there is none. */
-struct cv_numbers {
+struct numbers {
     int64_t uptime_s, epoch, views, term, elections, started_ms, late_ms, stalls;
     int64_t members, view_members, suspected, coordinator, serves;
     int64_t clients, connections, commands, strangers, dropped_strangers, refused_clients, dropped_observers;
@@ -27,32 +29,23 @@ struct cv_numbers {
     int64_t certificate_expires;
 };
 
-struct cv_number {
-    const char *section, *key; /* of INFO; without a key it does not stand there */
-    const char *metric;        /* of /metrics, or NULL; one that ends in _total is a counter */
+struct number {
+    const char *section; /* of INFO */
+    const char *key;     /* of INFO; NULL: INFO does not show it */
+    const char *metric;  /* of /metrics; NULL: /metrics does not show it. One that ends in _total is a counter */
     const char *help;
     uint32_t divisor; /* to the unit that Prometheus wants: seconds, bytes */
-    size_t place;     /* in struct cv_numbers */
+    size_t place;     /* in struct numbers */
 };
 
-extern const struct cv_number cv_number_table[];
-extern const size_t cv_number_count;
+extern const struct number number_table[];
+extern const size_t number_count;
 
-void cv_numbers_gather(const struct cv_service *service, struct cv_numbers *numbers);
-int64_t cv_number_value(const struct cv_number *number, const struct cv_numbers *numbers);
-/* Has the node anything to say there? Only some groups have a log, or a tie-breaker; only certificates run out. */
-bool cv_number_applies(const struct cv_number *number, const struct cv_service *service);
+void numbers_gather(const struct cv_service *service, struct numbers *numbers);
+int64_t number_value(const struct number *number, const struct numbers *numbers);
+/* Has the node such a number? Only some groups have a log, or a tie-breaker; only certificates expire. */
+bool number_applies(const struct number *number, const struct cv_service *service);
 /* key:value lines of a section. */
-void cv_numbers_write(FILE *file, const struct cv_service *service, const struct cv_numbers *numbers,
-                      const char *section);
-
-/* Can this node grant something at this moment? If not, why not, in words. */
-#define CV_HEALTH_BYTES 512u
-bool cv_health(const struct cv_service *service, char why[CV_HEALTH_BYTES]);
-
-/* ---- metrics.c ---- */
-
-/* In the text format of Prometheus, version 0.0.4. */
-void cv_metrics_write(FILE *file, const struct cv_service *service);
+void numbers_write(FILE *file, const struct cv_service *service, const struct numbers *numbers, const char *section);
 
 #endif

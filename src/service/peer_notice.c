@@ -4,7 +4,13 @@
 #include <endian.h>
 
 #include "live/dispatch.h"
+#include "service/leader.h"
+#include "service/lock.h"
+#include "service/named_election.h"
+#include "service/peer_request.h"
 #include "service/service.h"
+#include "service/try_lock.h"
+#include "service/ttl_promise.h"
 
 /* ---- numbers that a notice can carry ---- */
 
@@ -17,7 +23,7 @@ enum {
     RESULT = 1u << 5,
     ATTRIBUTE = 1u << 6,
     SHARED = 1u << 7,
-    WORD = 1u << 8,
+    SHARING_KIND = 1u << 8,
     GENERATION = 1u << 9,
     FIRST = 1u << 10,
     ENTRY = 1u << 11,
@@ -34,15 +40,15 @@ static const struct {
     {offsetof(struct peer_notice, session), UINT64_MAX},
     {offsetof(struct peer_notice, origin), CV_NO_ID},
     {offsetof(struct peer_notice, ticket), UINT64_MAX},
-    {offsetof(struct peer_notice, hold_kinds), CV_HOLD_LOCK | CV_HOLD_LEADER},
+    {offsetof(struct peer_notice, hold_kinds), HOLD_LOCK | HOLD_LEADER},
     {offsetof(struct peer_notice, result), UINT64_MAX},
     {offsetof(struct peer_notice, attribute), UINT32_MAX},
     {offsetof(struct peer_notice, shared), 1},
-    {offsetof(struct peer_notice, word), CV_SHARING_RETURN},
+    {offsetof(struct peer_notice, sharing_kind), SHARING_RETURN},
     {offsetof(struct peer_notice, generation), INT64_MAX},
     {offsetof(struct peer_notice, first), INT64_MAX},
     {offsetof(struct peer_notice, entry), UINT64_MAX},
-    {offsetof(struct peer_notice, ttl_ms), CV_LONGEST_MS},
+    {offsetof(struct peer_notice, ttl_ms), LONGEST_MS},
     {offsetof(struct peer_notice, digest), UINT64_MAX},
     {offsetof(struct peer_notice, digest) + sizeof(uint64_t), UINT64_MAX},
 };
@@ -61,20 +67,20 @@ static const struct {
     bool in_any_view;  /* it is true in every view; the others count only in the view they were sent in */
     void (*hear)(struct cv_service *service, const struct peer_notice *notice);
 } kinds[PEER_NOTICE_KINDS] = {
-    [PEER_NOTICE_LEADS] = {LEADER, FENCE | SESSION | ORIGIN, true, cv_leader_heard},
-    [PEER_NOTICE_LED] = {LEADER, FENCE | SESSION | ORIGIN, true, cv_leader_heard},
-    [PEER_NOTICE_KNOWS] = {LEADER, FENCE, false, cv_leader_hear_known},
-    [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, true, cv_peer_request_hear_question},
-    [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | DIGEST, true, cv_peer_request_hear_question},
-    [PEER_NOTICE_ANSWER] = {LOCK, TICKET | RESULT, true, cv_peer_request_hear_answer},
-    [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, false, cv_named_election_heard},
-    [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, false, cv_try_lock_hear_question},
-    [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, false, cv_try_lock_hear_answer},
-    [PEER_NOTICE_SHARING] = {LOCK, WORD | GENERATION | FIRST | ENTRY, false, cv_lock_hear_sharing},
+    [PEER_NOTICE_LEADS] = {LEADER, FENCE | SESSION | ORIGIN, true, leader_hear_change},
+    [PEER_NOTICE_LED] = {LEADER, FENCE | SESSION | ORIGIN, true, leader_hear_change},
+    [PEER_NOTICE_KNOWS] = {LEADER, FENCE, false, leader_hear_known},
+    [PEER_NOTICE_UNLOCK] = {LOCK | LEADER, FENCE | TICKET | HOLD_KINDS | DIGEST, true, peer_request_hear_question},
+    [PEER_NOTICE_RENEW] = {LOCK, FENCE | TICKET | HOLD_KINDS | DIGEST, true, peer_request_hear_question},
+    [PEER_NOTICE_ANSWER] = {LOCK, TICKET | RESULT, true, peer_request_hear_answer},
+    [PEER_NOTICE_STANDS] = {ELECTION, ATTRIBUTE, false, named_election_hear},
+    [PEER_NOTICE_TRY] = {LOCK | LEADER, TICKET | SHARED, false, try_lock_hear_question},
+    [PEER_NOTICE_BUSY] = {LOCK | LEADER, TICKET, false, try_lock_hear_answer},
+    [PEER_NOTICE_SHARING] = {LOCK, SHARING_KIND | GENERATION | FIRST | ENTRY, false, lock_hear_sharing},
     [PEER_NOTICE_PROMISE] = {LOCK | LEADER, FENCE | SESSION | GENERATION | ENTRY | TTL | DIGEST, false,
-                             cv_ttl_hear_promise},
-    [PEER_NOTICE_PROMISED] = {LOCK | LEADER, FENCE, false, cv_ttl_hear_promised},
-    [PEER_NOTICE_OVER] = {LOCK | LEADER, FENCE, false, cv_ttl_hear_over},
+                             ttl_promise_hear},
+    [PEER_NOTICE_PROMISED] = {LOCK | LEADER, FENCE, false, ttl_promise_hear_known},
+    [PEER_NOTICE_OVER] = {LOCK | LEADER, FENCE, false, ttl_promise_hear_over},
 };
 
 /* ---- out ---- */

@@ -36,17 +36,17 @@ struct peer_notice {
     enum cv_subject subject;
     struct cv_text name;
     uint64_t fence;
-    uint64_t session;    /* of a client, as its node counts them */
-    uint64_t origin;     /* the id of the node that granted the hold */
-    uint64_t ticket;     /* chosen by the sender of a question, repeated in the answer */
-    uint64_t hold_kinds; /* enum cv_hold_kinds: what the question may be about */
-    uint64_t result;     /* an int64_t: what to tell the client; below 0: there is no such hold here */
-    uint64_t attribute;  /* of the best candidate; 0: the sender has none */
-    uint64_t shared;     /* 1: the client would share */
-    uint64_t word;       /* enum cv_sharing_notice */
-    uint64_t generation; /* of readers; 0: the hold is not shared */
-    uint64_t first;      /* the first of the fences that are lent */
-    uint64_t entry;      /* the algorithm's fence of the sender's entry */
+    uint64_t session;      /* of a client, as its node counts them */
+    uint64_t origin;       /* the id of the node that granted the hold */
+    uint64_t ticket;       /* chosen by the sender of a question, repeated in the answer */
+    uint64_t hold_kinds;   /* enum hold_kinds: what the question may be about */
+    uint64_t result;       /* an int64_t: what to tell the client; below 0: there is no such hold here */
+    uint64_t attribute;    /* of the best candidate; 0: the sender has none */
+    uint64_t shared;       /* 1: the client would share */
+    uint64_t sharing_kind; /* enum sharing_kind */
+    uint64_t generation;   /* of readers; 0: the hold is not shared */
+    uint64_t first;        /* the first of the fences that are lent */
+    uint64_t entry;        /* the algorithm's fence of the sender's entry */
     uint64_t ttl_ms;
     uint64_t digest[2]; /* of a secret; 0: none is shown */
 };

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-/*
- * Between the members' services: who leads, and holds that a client ends or renews by another member than it got them.
- */
+#include "service/peer_request.h"
+
 #include <stdlib.h>
 
 #include "live/net/stream.h"
-#include "service/service.h"
+#include "service/commands.h"
+#include "service/session.h"
+#include "service/ttl_promise.h"
 
 #define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */
 #define ATTEMPT_BITS 16u
 
-static uint64_t ticket_of(const struct cv_peer_request *request)
+static uint64_t ticket_of(const struct peer_request *request)
 {
     return request->number << ATTEMPT_BITS | (request->attempt & ((1u << ATTEMPT_BITS) - 1));
 }
 
-void cv_peer_request_answer(struct cv_session *session, bool renews, int64_t value)
+void peer_request_answer(struct session *session, bool renews, int64_t value)
 {
     if (!renews)
         cv_resp_integer(&session->out, value > 0);
@@ -26,20 +27,20 @@ void cv_peer_request_answer(struct cv_session *session, bool renews, int64_t val
     cv_stream_mark(&session->stream);
 }
 
-static struct cv_text name_of(const struct cv_peer_request *request)
+static struct cv_text name_of(const struct peer_request *request)
 {
     return (struct cv_text){request->name, request->name_length};
 }
 
-static struct cv_peer_request **list_of(struct cv_service *service, uint64_t number)
+static struct peer_request **list_of(struct cv_service *service, uint64_t number)
 {
-    return &service->pending[number % CV_ERRAND_LISTS];
+    return &service->pending[number % PEER_REQUEST_LISTS];
 }
 
-void cv_peer_request_drop(struct cv_session *session)
+void peer_request_drop(struct session *session)
 {
     struct cv_service *service = session->service;
-    struct cv_peer_request *request = &session->request;
+    struct peer_request *request = &session->request;
     if (!request->name)
         return;
     *(request->previous ? &request->previous->next : list_of(service, request->number)) = request->next;
@@ -47,26 +48,26 @@ void cv_peer_request_drop(struct cv_session *session)
         request->next->previous = request->previous;
     cv_alarm_cancel(service->alarms, &request->alarm);
     free(request->name);
-    *request = (struct cv_peer_request){.alarm.ring = cv_peer_request_again};
+    *request = (struct peer_request){.alarm.ring = peer_request_retry};
 }
 
 /* ---- this node's own holds ---- */
 
 /* A hold with a time to live is the group's as long as this node's lease does not tell otherwise. */
-static bool can_say(const struct cv_service *service, const struct cv_hold *hold)
+static bool can_say(const struct cv_service *service, const struct lock_hold *hold)
 {
     return !hold->ttl_ms || cv_member_serves(service->member);
 }
 
-static int64_t carry_out(struct cv_hold *hold, bool renews)
+static int64_t carry_out(struct lock_hold *hold, bool renews)
 {
-    return renews ? cv_command_renew(hold) : cv_command_end(hold);
+    return renews ? command_renew(hold) : command_end(hold);
 }
 
 /* Was it this session's before another member came to keep it? */
-static void show_own_secret(const struct cv_session *session, struct cv_text name, struct cv_peer_request_order *order)
+static void show_own_secret(const struct session *session, struct cv_text name, struct peer_request_order *order)
 {
-    const struct cv_proof *proof = session->proofs;
+    const struct hold_proof *proof = session->proofs;
     while (proof && (proof->fence != order->fence || proof->name_length != name.length ||
                      memcmp(proof->name, name.start, name.length) != 0))
         proof = proof->next;
@@ -79,36 +80,36 @@ static void show_own_secret(const struct cv_session *session, struct cv_text nam
 /* ---- asking the others ---- */
 
 /* Somebody was not asked, or has not answered: neither yes nor no would be true. */
-static void nobody_knows(struct cv_session *session)
+static void nobody_knows(struct session *session)
 {
-    cv_peer_request_drop(session);
+    peer_request_drop(session);
     cv_resp_error(&session->out, "NOQUORUM a member that may know does not answer");
     cv_stream_mark(&session->stream);
 }
 
-static void conclude(struct cv_session *session, int64_t value)
+static void conclude(struct session *session, int64_t value)
 {
-    const struct cv_peer_request_order order = session->request.order;
+    const struct peer_request_order order = session->request.order;
     if (value < 0 && session->request.unasked)
         return; /* until everybody can be asked: in a new view, perhaps */
-    if (value < 0 && order.renews && order.ttl_ms && cv_ttl_in_grace(session->service)) {
-        cv_command_claim(session, name_of(&session->request), &order);
+    if (value < 0 && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
+        command_claim(session, name_of(&session->request), &order);
         return;
     }
     if (value < 0 && session->request.unanswered) {
         nobody_knows(session);
         return;
     }
-    cv_peer_request_drop(session);
-    cv_peer_request_answer(session, order.renews, value);
+    peer_request_drop(session);
+    peer_request_answer(session, order.renews, value);
 }
 
 /* Everybody else in the view, if there is anybody. */
-static void ask(struct cv_session *session)
+static void ask(struct session *session)
 {
     struct cv_service *service = session->service;
-    struct cv_peer_request *request = &session->request;
-    const struct cv_peer_request_order *order = &request->order;
+    struct peer_request *request = &session->request;
+    const struct peer_request_order *order = &request->order;
     request->attempt++;
     const struct peer_notice question = {.kind = order->renews ? PEER_NOTICE_RENEW : PEER_NOTICE_UNLOCK,
                                          .subject = CV_SUBJECT_LOCK,
@@ -125,89 +126,89 @@ static void ask(struct cv_session *session)
 }
 
 /* Does what can be done now. */
-static void try(struct cv_session *session)
+static void try(struct session *session)
 {
     struct cv_service *service = session->service;
-    struct cv_peer_request *request = &session->request;
+    struct peer_request *request = &session->request;
     show_own_secret(session, name_of(request), &request->order);
-    const struct cv_peer_request_order order = request->order;
-    struct cv_hold *hold = cv_command_find(service, name_of(request), order.fence, order.kinds);
+    const struct peer_request_order order = request->order;
+    struct lock_hold *hold = command_find(service, name_of(request), order.fence, order.kinds);
     const uint64_t now = service->host->calls.now();
     cv_alarm_set(service->alarms, &request->alarm,
                  now + AGAIN_US < request->until_us ? now + AGAIN_US : request->until_us);
-    if (hold && !cv_hold_obeys(hold, session, order.digest)) {
-        cv_peer_request_drop(session);
+    if (hold && !hold_authorizes(hold, session, order.digest)) {
+        peer_request_drop(session);
         cv_resp_error(&session->out,
                       "NOPERM fence %llu was not given to this connection: expected SECRET and its secret",
                       (unsigned long long)order.fence);
         cv_stream_mark(&session->stream);
     } else if (hold && can_say(service, hold)) {
         const int64_t value = carry_out(hold, order.renews);
-        cv_peer_request_drop(session);
-        cv_peer_request_answer(session, order.renews, value);
+        peer_request_drop(session);
+        peer_request_answer(session, order.renews, value);
     } else if (!hold && cv_member_serves(service->member)) {
         ask(session);
     }
 }
 
-void cv_peer_request_run(struct cv_session *session, struct cv_text name, const struct cv_peer_request_order *order)
+void peer_request_run(struct session *session, struct cv_text name, const struct peer_request_order *order)
 {
     struct cv_service *service = session->service;
-    struct cv_peer_request *request = &session->request;
-    struct cv_hold *hold = cv_command_find(service, name, order->fence, order->kinds);
-    if (hold && cv_hold_obeys(hold, session, order->digest) && can_say(service, hold)) {
-        cv_peer_request_answer(session, order->renews, carry_out(hold, order->renews));
+    struct peer_request *request = &session->request;
+    struct lock_hold *hold = command_find(service, name, order->fence, order->kinds);
+    if (hold && hold_authorizes(hold, session, order->digest) && can_say(service, hold)) {
+        peer_request_answer(session, order->renews, carry_out(hold, order->renews));
         return; /* as nearly always */
     }
     request->name = malloc(name.length + 1);
     if (!request->name) {
-        cv_resp_error(&session->out, "BUSY out of memory");
+        cv_resp_error(&session->out, OUT_OF_MEMORY);
         return;
     }
     memcpy(request->name, name.start, name.length);
     request->name_length = name.length;
     request->order = *order;
-    request->number = ++service->errands;
+    request->number = ++service->tickets;
     request->until_us = service->host->calls.now() + service->member->peers.most_us;
-    struct cv_peer_request **list = list_of(service, request->number);
+    struct peer_request **list = list_of(service, request->number);
     request->next = *list;
     if (request->next)
         request->next->previous = request;
     *list = request;
     try(session);
     if (request->name && cv_member_is_hopeless(service->member, false)) {
-        cv_peer_request_drop(session);
-        cv_resp_error(&session->out, CV_NO_QUORUM);
+        peer_request_drop(session);
+        cv_resp_error(&session->out, NO_QUORUM);
     }
 }
 
-static struct cv_session *session_of(struct cv_peer_request *request)
+static struct session *session_of(struct peer_request *request)
 {
-    return (struct cv_session *)(void *)((char *)request - offsetof(struct cv_session, request));
+    return (struct session *)(void *)((char *)request - offsetof(struct session, request));
 }
 
-void cv_peer_request_again(struct cv_alarm *alarm)
+void peer_request_retry(struct cv_alarm *alarm)
 {
-    struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, request.alarm);
+    struct session *session = cv_alarm_owner(alarm, struct session, request.alarm);
     if (session->service->host->calls.now() >= session->request.until_us)
         nobody_knows(session);
     else
         try(session);
 }
 
-void cv_peer_request_resume(void *context)
+void peer_request_resume(void *context)
 {
     struct cv_service *service = context;
     const uint64_t now = service->host->calls.now();
-    for (uint32_t i = 0; i < CV_ERRAND_LISTS; i++)
-        for (struct cv_peer_request *request = service->pending[i]; request; request = request->next)
+    for (uint32_t i = 0; i < PEER_REQUEST_LISTS; i++)
+        for (struct peer_request *request = service->pending[i]; request; request = request->next)
             cv_alarm_set(service->alarms, &request->alarm, now);
 }
 
-void cv_peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice)
+void peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice)
 {
     const uint64_t number = notice->ticket >> ATTEMPT_BITS;
-    struct cv_peer_request *request = *list_of(service, number);
+    struct peer_request *request = *list_of(service, number);
     const bool yes = (int64_t)notice->result >= 0;
     while (request && request->number != number)
         request = request->next;
@@ -221,10 +222,10 @@ void cv_peer_request_hear_answer(struct cv_service *service, const struct peer_n
 }
 
 /* A node that cannot say does not answer, and is asked again. */
-void cv_peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice)
+void peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct cv_hold *hold = cv_command_find(service, notice->name, notice->fence, notice->hold_kinds);
-    const bool obeys = hold && cv_hold_obeys(hold, NULL, notice->digest);
+    struct lock_hold *hold = command_find(service, notice->name, notice->fence, notice->hold_kinds);
+    const bool obeys = hold && hold_authorizes(hold, NULL, notice->digest);
     if (!cv_member_serves(service->member) || (obeys && hold->confirming))
         return;
     const int64_t result = obeys ? carry_out(hold, notice->kind == PEER_NOTICE_RENEW) : -1;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-/* The service as a whole: what the member tells it, how it begins and ends. */
 #include "service/service.h"
 
 #include <stdlib.h>
@@ -9,16 +8,21 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
 #include "live/settings/settings_security.h"
+#include "service/access.h"
+#include "service/listing.h"
+#include "service/named_election.h"
+#include "service/session.h"
+#include "service/ttl_promise.h"
 
 /* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
-static void serve_again(struct cv_lock *lock)
+static void serve_again(struct lock *lock)
 {
-    for (struct cv_hold *hold = lock->holds, *next; hold; hold = next) {
+    for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming && cv_host_ready(lock->service->host))
-            cv_ttl_promise(hold);
+            ttl_promise_make(hold);
     }
-    cv_lock_serve(lock);
+    lock_serve(lock);
 }
 
 /* The lease has come, or has run out; then what clients have is over before anything else happens. */
@@ -26,21 +30,21 @@ static void leased(void *context, bool leased)
 {
     const struct cv_service *service = context;
     for (size_t i = 0; i < service->host->count; i++) {
-        struct cv_lock *lock = service->host->all[i]->user;
+        struct lock *lock = service->host->all[i]->user;
         if (lock && leased)
             serve_again(lock);
         else if (lock)
-            cv_lock_abandon(lock);
+            lock_lease_lost(lock);
     }
     if (leased)
-        cv_peer_request_resume(context);
+        peer_request_resume(context);
 }
 
 static void serve_all(const struct cv_service *service)
 {
     for (size_t i = 0; i < service->host->count; i++)
         if (service->host->all[i]->user)
-            cv_lock_serve(service->host->all[i]->user);
+            lock_serve(service->host->all[i]->user);
 }
 
 static void grace_ends(struct cv_alarm *alarm)
@@ -52,8 +56,8 @@ static void grace_ends(struct cv_alarm *alarm)
 static void began(void *context)
 {
     struct cv_service *service = context;
-    cv_peer_request_resume(service);
-    if (cv_ttl_in_grace(service))
+    peer_request_resume(service);
+    if (ttl_promise_in_grace(service))
         cv_alarm_set(service->alarms, &service->grace, service->member->grace_until_us);
     else
         cv_alarm_cancel(service->alarms, &service->grace);
@@ -62,7 +66,7 @@ static void began(void *context)
 static size_t names_in_use(const void *context)
 {
     const struct cv_service *service = context;
-    return service->tally.held + service->tally.waiting + service->observing;
+    return service->statistics.held + service->statistics.waiting + service->observing;
 }
 
 static void hopeless(void *context)
@@ -70,7 +74,7 @@ static void hopeless(void *context)
     const struct cv_service *service = context;
     for (size_t i = 0; i < service->host->count; i++)
         if (service->host->all[i]->user)
-            cv_lock_disperse(service->host->all[i]->user);
+            lock_refuse_waiting(service->host->all[i]->user);
 }
 
 void cv_service_init(struct cv_service *service, struct cv_member *member, const struct cv_settings *settings)
@@ -93,39 +97,50 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
     service->output.most = settings->limits.output;
     member->loop.measures = settings->operations.measures;
     service->grace.ring = grace_ends;
-    member->user = (struct cv_member_calls){.entered = cv_lock_entered,
-                                            .elected = cv_named_election_elected,
-                                            .resume = cv_lock_resume,
-                                            .keep = cv_lock_keep,
-                                            .ended = cv_lock_ended,
+    member->user = (struct cv_member_calls){.entered = lock_entered,
+                                            .elected = named_election_elected,
+                                            .resume = lock_resume,
+                                            .keep = lock_keep,
+                                            .ended = lock_ended,
                                             .in_use = names_in_use,
                                             .leased = leased,
                                             .hopeless = hopeless,
                                             .began = began,
-                                            .covered = cv_ttl_covered,
+                                            .covered = ttl_promise_covered,
                                             .heard = peer_notice_heard,
                                             .context = service};
 }
 
+int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
+{
+    if (!service->listener_count && cv_alarms_reserve(service->alarms, 1)) /* for the grace */
+        return CV_ENOMEM;
+    struct cv_listener *listener = &service->listeners[service->listener_count++];
+    listener->knock = session_accept;
+    listener->context = service;
+    cv_security_guard(&service->member->security, listener, false);
+    return cv_listen(listener, service->loop, what, address, complaint);
+}
+
 /* What it waits for must not come if it may not have it any more. */
-static void reconsider_wait(struct cv_session *session)
+static void reconsider_wait(struct session *session)
 {
     const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
-    if (!instance || cv_access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
-                                       cv_instance_name(instance)))
+    if (!instance || access_allowed(session, instance->subject == CV_SUBJECT_LEADER ? CV_MAY_ELECT : CV_MAY_LOCK,
+                                    cv_instance_name(instance)))
         return;
-    cv_lock_give_up(&session->wait);
+    lock_give_up(&session->wait);
     cv_stream_mark(&session->stream);
 }
 
 /* All ACLs are exchanged before anything is granted by them. */
 void cv_service_reconsider(struct cv_service *service)
 {
-    for (struct cv_session *session = service->sessions; session; session = session->next)
+    for (struct session *session = service->sessions; session; session = session->next)
         if (!session->visitor.door && ((session->stream.tls && !cv_tls_still_good(session->stream.tls)) ||
-                                       !cv_session_become(session, session->identity)))
+                                       !session_become(session, session->identity)))
             cv_stream_close(&session->stream);
-    for (struct cv_session *session = service->sessions; session; session = session->next)
+    for (struct session *session = service->sessions; session; session = session->next)
         if (!session->stream.closing)
             reconsider_wait(session);
 }
@@ -134,8 +149,8 @@ void cv_service_reconsider(struct cv_service *service)
 static bool anybody_relies_on_lease(const struct cv_service *service)
 {
     for (size_t i = 0; i < service->host->count; i++) {
-        const struct cv_lock *lock = service->host->all[i]->user;
-        for (const struct cv_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
+        const struct lock *lock = service->host->all[i]->user;
+        for (const struct lock_hold *hold = lock ? lock->holds : NULL; hold; hold = hold->next)
             if (!hold->ttl_ms)
                 return true;
     }
@@ -150,7 +165,7 @@ void cv_service_close(struct cv_service *service)
 {
     for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
         cv_listener_close(&service->listeners[i]);
-    for (struct cv_session *session = service->sessions; session; session = session->next)
+    for (struct session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);
     while (service->sessions)
         cv_loop_turn(service->loop);
@@ -160,10 +175,10 @@ void cv_service_close(struct cv_service *service)
 
 void cv_service_free(struct cv_service *service)
 {
-    while (service->waste)
-        cv_listing_clean(&service->waste_chore);
+    while (service->discarded)
+        listing_discard(&service->discard_chore);
     while (service->spare) {
-        struct cv_hold *hold = service->spare;
+        struct lock_hold *hold = service->spare;
         service->spare = hold->next;
         free(hold);
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * A connection. Its commands are answered in order; while one waits, those behind it stay in the buffer. What it holds
- * ends with it, unless that has a time to live.
- */
+#include "service/session.h"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -14,38 +12,41 @@
 #include "live/net/tls_stream.h"
 #include "live/process/event_log.h"
 #include "live/settings/settings_security.h"
-#include "service/service.h"
+#include "service/commands.h"
+#include "service/listing.h"
+#include "service/places.h"
 
 #define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a place that is kept, its half command */
 #define HOLDS_EACH_TIME 64u
+#define NEWS_BYTES 2048u /* of what an observer is told, at most */
 
-static struct cv_session *session_of(struct cv_stream *stream)
+static struct session *session_of(struct cv_stream *stream)
 {
-    return (struct cv_session *)(void *)stream;
+    return (struct session *)(void *)stream;
 }
 
-static struct cv_session *session_of_chore(struct cv_chore *chore)
+static struct session *session_of_chore(struct cv_chore *chore)
 {
-    return (struct cv_session *)(void *)((char *)chore - offsetof(struct cv_session, chore));
+    return (struct session *)(void *)((char *)chore - offsetof(struct session, chore));
 }
 
 /* ---- input ---- */
 
 /* Does a command of it wait for something? */
-static bool is_busy(const struct cv_session *session)
+static bool is_busy(const struct session *session)
 {
     return session->wait.lock || session->granting || session->request.name;
 }
 
-static bool may_go_on(const struct cv_session *session)
+static bool may_go_on(const struct session *session)
 {
-    return !is_busy(session) && !session->leaving && !session->crowded && !session->stream.closing &&
+    return !is_busy(session) && !session->leaving && !session->congested && !session->stream.closing &&
            !session->listing && !session->chore.deferred;
 }
 
 static void took_too_long(struct cv_alarm *alarm)
 {
-    struct cv_session *session = cv_alarm_owner(alarm, struct cv_session, unfinished);
+    struct session *session = cv_alarm_owner(alarm, struct session, unfinished);
     session->service->dropped_unfinished++;
     cv_resp_error(&session->out, "ERR Protocol error: a command that does not end within %llu ms",
                   (unsigned long long)session->service->limits->command_ms);
@@ -55,7 +56,7 @@ static void took_too_long(struct cv_alarm *alarm)
 }
 
 /* Whoever has begun a command has to come to its end: half a command must not take somebody's place for ever. */
-static void expect_end(struct cv_session *session, bool half, bool progress)
+static void expect_end(struct session *session, bool half, bool progress)
 {
     struct cv_service *service = session->service;
     if (!half || progress)
@@ -66,7 +67,7 @@ static void expect_end(struct cv_session *session, bool half, bool progress)
 }
 
 /* As Redis does: a page in somebody's browser, or a service that fetches what it is told to, speaks with the node. */
-static void refuse_http(struct cv_session *session)
+static void refuse_http(struct session *session)
 {
     char name[CV_VISITOR_NAME_BYTES];
     session->service->http_requests++;
@@ -77,7 +78,7 @@ static void refuse_http(struct cv_session *session)
 }
 
 /* The next command, if all of it is there. Its length, or what the reader says. */
-static long obey(struct cv_session *session)
+static long run_next(struct session *session)
 {
     const struct cv_stream *stream = &session->stream;
     struct cv_resp_command command;
@@ -92,18 +93,18 @@ static long obey(struct cv_session *session)
     if (cv_resp_is_http(&command))
         refuse_http(session);
     else if (command.count)
-        cv_command_run(session, &command);
-    session->crowded = session->out.length > CV_SESSION_HIGH_WATER;
+        command_run(session, &command);
+    session->congested = session->out.length > SESSION_HIGH_WATER;
     return length;
 }
 
-static void listen_to(struct cv_session *session)
+static void listen_to(struct session *session)
 {
     struct cv_stream *stream = &session->stream;
     const uint64_t begun = cv_loop_now();
     long length = CV_RESP_BROKEN;
     while (may_go_on(session) && session->read < stream->in_used) {
-        if ((length = obey(session)) <= 0)
+        if ((length = run_next(session)) <= 0)
             break;
         if (session->read < stream->in_used && cv_loop_now() - begun >= CV_SLICE_US)
             cv_loop_defer(session->service->loop, &session->chore);
@@ -113,19 +114,19 @@ static void listen_to(struct cv_session *session)
         cv_stream_take(stream, session->read);
         session->read = 0;
     }
-    if (is_busy(session) && stream->in_used == CV_SESSION_INPUT_BYTES) {
+    if (is_busy(session) && stream->in_used == SESSION_INPUT_BYTES) {
         cv_resp_error(&session->out, "BUSY too much behind a command that waits");
         session->leaving = true;
     }
-    if (session->crowded || session->leaving)
+    if (session->congested || session->leaving)
         cv_stream_pause(stream);
 }
 
 /* A stream that was full has room again. */
-static void listen_on(struct cv_session *session)
+static void listen_on(struct session *session)
 {
     listen_to(session);
-    if (!session->stream.reading && !session->crowded && !session->leaving)
+    if (!session->stream.reading && !session->congested && !session->leaving)
         cv_stream_resume(&session->stream);
     cv_stream_mark(&session->stream);
 }
@@ -138,7 +139,7 @@ static void catch_up(struct cv_chore *chore)
 /* Very many may speak at the same moment: some of them now, the others in turns of their own. */
 static void received(struct cv_stream *stream)
 {
-    struct cv_session *session = session_of(stream);
+    struct session *session = session_of(stream);
     if (cv_loop_is_late(stream->loop)) {
         cv_loop_defer(stream->loop, &session->chore);
         return;
@@ -150,25 +151,25 @@ static void received(struct cv_stream *stream)
 /* ---- output ---- */
 
 /* An answer to LOCKS goes out in one piece: what is pushed meanwhile waits in `out`. */
-static void write_out(struct cv_session *session)
+static void write_out(struct session *session)
 {
     struct cv_stream *stream = &session->stream;
     struct cv_resp_writer *out = &session->out;
-    if (!cv_listing_is_begun(session) && out->length)
+    if (!listing_is_begun(session) && out->length)
         cv_resp_sent(out, cv_stream_write(stream, out->bytes, out->length));
-    if (!cv_listing_is_ready(session) || (out->length && !cv_listing_is_begun(session)))
+    if (!listing_is_ready(session) || (out->length && !listing_is_begun(session)))
         return;
-    cv_listing_send(session);
+    listing_send(session);
     if (!session->listing) {
         cv_stream_mark(stream);
-        if (!stream->reading && !session->crowded)
+        if (!stream->reading && !session->congested)
             cv_stream_resume(stream);
     }
 }
 
 static void flush(struct cv_stream *stream)
 {
-    struct cv_session *session = session_of(stream);
+    struct session *session = session_of(stream);
     struct cv_resp_writer *out = &session->out;
     if (stream->in_used && may_go_on(session))
         listen_to(session);
@@ -176,14 +177,14 @@ static void flush(struct cv_stream *stream)
     session->service->refused_output += out->full && !stream->closing;
     if (out->full || (session->leaving && !out->length && !stream->writing && !session->listing)) {
         cv_stream_close(stream);
-    } else if (session->crowded && !out->length && !stream->writing) {
-        session->crowded = false;
+    } else if (session->congested && !out->length && !stream->writing) {
+        session->congested = false;
         cv_stream_resume(stream);
         cv_stream_mark(stream); /* what it said meanwhile lies in the buffer */
     }
 }
 
-void cv_session_take(struct cv_session *session, struct cv_hold *hold)
+void session_take(struct session *session, struct lock_hold *hold)
 {
     hold->more = session->holds;
     hold->less = NULL;
@@ -195,20 +196,20 @@ void cv_session_take(struct cv_session *session, struct cv_hold *hold)
 }
 
 /* How long it surely lasts from when LOCK came, and so from when it was sent. */
-static void tell_deadline(struct cv_session *session, struct cv_hold *hold)
+static void tell_deadline(struct session *session, struct lock_hold *hold)
 {
     const struct cv_service *service = session->service;
     const uint64_t waited_ms = cv_loop_coarse_ms(service->loop) - session->wait.since_ms;
-    const int64_t left_ms = cv_command_renew(hold);
+    const int64_t left_ms = command_renew(hold);
     cv_resp_array(&session->out, 2);
     cv_resp_integer(&session->out, (int64_t)hold->fence);
     cv_resp_integer(&session->out, left_ms == INT64_MAX ? -1 : left_ms + (int64_t)waited_ms);
 }
 
-void cv_session_granted(struct cv_hold *hold)
+void session_granted(struct lock_hold *hold)
 {
-    struct cv_session *session = hold->session;
-    const struct cv_wait *wait = &session->wait;
+    struct session *session = hold->session;
+    const struct waiter *wait = &session->wait;
     session->granting = NULL;
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
     hold->ends_here = true;
@@ -216,7 +217,7 @@ void cv_session_granted(struct cv_hold *hold)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_BEGINS, hold->ttl_ms);
     if (wait->claimed)
-        cv_peer_request_answer(session, true, cv_command_renew(hold));
+        peer_request_answer(session, true, command_renew(hold));
     else if (wait->deadline)
         tell_deadline(session, hold);
     else
@@ -225,26 +226,26 @@ void cv_session_granted(struct cv_hold *hold)
 }
 
 /* Its client may go on renewing it here: this node shows the secret for it. Without memory it has to show its own. */
-void cv_session_hand_over(struct cv_hold *hold)
+void session_hand_over(struct lock_hold *hold)
 {
-    struct cv_session *session = hold->session;
+    struct session *session = hold->session;
     const struct cv_text name = cv_instance_name(hold->lock->instance);
-    struct cv_proof *proof = session ? malloc(sizeof *proof + name.length) : NULL;
+    struct hold_proof *proof = session ? malloc(sizeof *proof + name.length) : NULL;
     hold->ends_here = false;
     if (!proof)
         return;
-    *proof = (struct cv_proof){.next = session->proofs,
-                               .fence = hold->fence,
-                               .digest = {hold->digest[0], hold->digest[1]},
-                               .name_length = name.length};
+    *proof = (struct hold_proof){.next = session->proofs,
+                                 .fence = hold->fence,
+                                 .digest = {hold->digest[0], hold->digest[1]},
+                                 .name_length = name.length};
     memcpy(proof->name, name.start, name.length);
     session->proofs = proof;
 }
 
-void cv_session_lost(struct cv_hold *hold)
+void session_lost(struct lock_hold *hold)
 {
-    struct cv_session *session = hold->session;
-    hold->lock->service->tally.losses++;
+    struct session *session = hold->session;
+    hold->lock->service->statistics.losses++;
     if (!session)
         return;
     if (session->out.protocol < 3) {
@@ -258,7 +259,7 @@ void cv_session_lost(struct cv_hold *hold)
     cv_stream_mark(&session->stream);
 }
 
-void cv_session_drop(struct cv_hold *hold)
+void session_drop_hold(struct lock_hold *hold)
 {
     if (hold->ends_here)
         cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
@@ -274,7 +275,7 @@ void cv_session_drop(struct cv_hold *hold)
     hold->session = NULL;
 }
 
-static void write_news(struct cv_resp_writer *out, const struct cv_lock *lock)
+static void write_news(struct cv_resp_writer *out, const struct lock *lock)
 {
     char name[48];
     snprintf(name, sizeof name, "%u/%llu", lock->leader.id, (unsigned long long)lock->leader.session);
@@ -289,20 +290,20 @@ static void write_news(struct cv_resp_writer *out, const struct cv_lock *lock)
 }
 
 /* There may be ten thousand of them, so the words are put together once for each protocol. */
-void cv_session_observe(const struct cv_lock *lock)
+void session_tell_observers(const struct lock *lock)
 {
     struct cv_resp_writer news[2];
-    for (uint32_t i = 0; i < 2 && lock->watches; i++) {
-        cv_resp_begin(&news[i], CV_NEWS_BYTES);
+    for (uint32_t i = 0; i < 2 && lock->observers; i++) {
+        cv_resp_begin(&news[i], NEWS_BYTES);
         news[i].protocol = 2 + i;
         write_news(&news[i], lock);
     }
-    for (const struct cv_watch *watch = lock->watches; watch; watch = watch->next) {
-        struct cv_session *session = watch->session;
+    for (const struct observer *observer = lock->observers; observer; observer = observer->next) {
+        struct session *session = observer->session;
         const struct cv_resp_writer *its = &news[session->out.protocol > 2];
         if (session->stream.closing)
             continue;
-        if (session->out.length > CV_SESSION_HIGH_WATER || its->full) {
+        if (session->out.length > SESSION_HIGH_WATER || its->full) {
             session->service->dropped_observers++; /* it has not read for long, and is to know that it missed some */
             cv_stream_close(&session->stream);
             continue;
@@ -310,44 +311,44 @@ void cv_session_observe(const struct cv_lock *lock)
         cv_resp_append(&session->out, (struct cv_text){its->bytes, its->length});
         cv_stream_mark(&session->stream);
     }
-    for (uint32_t i = 0; i < 2 && lock->watches; i++)
+    for (uint32_t i = 0; i < 2 && lock->observers; i++)
         cv_resp_end(&news[i]);
 }
 
-void cv_session_unobserve(struct cv_watch *watch)
+void session_unobserve(struct observer *observer)
 {
-    *(watch->previous ? &watch->previous->next : &watch->lock->watches) = watch->next;
-    if (watch->next)
-        watch->next->previous = watch->previous;
-    watch->session->observing--;
-    watch->session->service->observing--;
-    free(watch);
+    *(observer->previous ? &observer->previous->next : &observer->lock->observers) = observer->next;
+    if (observer->next)
+        observer->next->previous = observer->previous;
+    observer->session->observing--;
+    observer->session->service->observing--;
+    free(observer);
 }
 
-void cv_session_no_quorum(struct cv_wait *wait)
+void session_no_quorum(struct waiter *wait)
 {
-    cv_resp_error(&wait->session->out, CV_NO_QUORUM);
+    cv_resp_error(&wait->session->out, NO_QUORUM);
     cv_stream_mark(&wait->session->stream);
 }
 
-void cv_session_no_memory(struct cv_wait *wait)
+void session_no_memory(struct waiter *wait)
 {
-    cv_resp_error(&wait->session->out, "BUSY out of memory");
+    cv_resp_error(&wait->session->out, OUT_OF_MEMORY);
     cv_stream_mark(&wait->session->stream);
 }
 
 static void waited_too_long(struct cv_alarm *alarm)
 {
-    cv_session_in_vain(cv_alarm_owner(alarm, struct cv_wait, alarm));
+    session_timed_out(cv_alarm_owner(alarm, struct waiter, alarm));
 }
 
-void cv_session_in_vain(struct cv_wait *wait)
+void session_timed_out(struct waiter *wait)
 {
-    struct cv_session *session = wait->session;
+    struct session *session = wait->session;
     if (wait->lock)
-        cv_lock_give_up(wait);
+        lock_give_up(wait);
     else if (session->granting)
-        cv_lock_end(session->granting);
+        lock_end(session->granting);
     cv_resp_nil(&session->out);
     cv_stream_mark(&session->stream);
 }
@@ -355,9 +356,9 @@ void cv_session_in_vain(struct cv_wait *wait)
 /* ---- coming and going ---- */
 
 /* The session is gone, and the hold lives on without it. */
-static void orphan(struct cv_hold *hold)
+static void orphan(struct lock_hold *hold)
 {
-    struct cv_session *session = hold->session;
+    struct session *session = hold->session;
     session->holds = hold->more;
     if (hold->more)
         hold->more->less = NULL;
@@ -369,42 +370,42 @@ static void orphan(struct cv_hold *hold)
  * With a time to live a lock outlasts its session. So does one whose client was promised a time: that its connection is
  * gone does not mean that it knows. A session may hold very many, so some of them at a time.
  */
-static void let_go_some(struct cv_session *session)
+static void let_go_some(struct session *session)
 {
     const uint64_t now = session->service->host->calls.now();
     for (uint32_t left = HOLDS_EACH_TIME; session->holds && left; left--) {
-        struct cv_hold *hold = session->holds;
+        struct lock_hold *hold = session->holds;
         if (hold->ttl_ms && !hold->confirming) {
             orphan(hold);
         } else if (hold->promised_us > now) {
             orphan(hold);
             cv_alarm_set(session->service->alarms, &hold->alarm, hold->promised_us);
         } else {
-            cv_lock_lose(hold);
+            lock_lose(hold);
         }
     }
 }
 
-static void let_go(struct cv_session *session)
+static void let_go(struct session *session)
 {
     if (session->wait.lock)
-        cv_lock_give_up(&session->wait);
+        lock_give_up(&session->wait);
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
-    cv_peer_request_drop(session);
+    peer_request_drop(session);
     while (session->proofs) {
-        struct cv_proof *proof = session->proofs;
+        struct hold_proof *proof = session->proofs;
         session->proofs = proof->next;
         free(proof);
     }
-    for (struct cv_watch *watch = session->watches, *more; watch; watch = more) {
-        more = watch->more;
-        cv_session_unobserve(watch);
+    for (struct observer *observer = session->observers, *more; observer; observer = more) {
+        more = observer->more;
+        session_unobserve(observer);
     }
-    session->watches = NULL;
+    session->observers = NULL;
 }
 
 /* It is gone before anybody knew who it was. */
-static void refuse(struct cv_session *session)
+static void refuse(struct session *session)
 {
     const char *wrong = session->stream.tls ? cv_tls_wrong(session->stream.tls) : "";
     char name[CV_VISITOR_NAME_BYTES];
@@ -419,16 +420,16 @@ static void leave(struct cv_chore *chore);
 
 static void closed(struct cv_stream *stream)
 {
-    struct cv_session *session = session_of(stream);
+    struct session *session = session_of(stream);
     struct cv_service *service = session->service;
     if (session->visitor.door)
         refuse(session);
     cv_door_leave(&session->visitor);
-    cv_listing_end(session);
+    listing_end(session);
     cv_loop_call_off(service->loop, &session->chore);
     cv_alarm_cancel(service->alarms, &session->unfinished);
     let_go(session);
-    cv_places_leave(session);
+    places_leave(session);
     session->stream.tls = NULL; /* it is freed with the stream */
     session->chore.run = leave;
     leave(&session->chore);
@@ -437,7 +438,7 @@ static void closed(struct cv_stream *stream)
 /* What it held has to end first, a part in each turn of the loop. */
 static void leave(struct cv_chore *chore)
 {
-    struct cv_session *session = session_of_chore(chore);
+    struct session *session = session_of_chore(chore);
     struct cv_service *service = session->service;
     let_go_some(session);
     if (session->holds) {
@@ -453,7 +454,7 @@ static void leave(struct cv_chore *chore)
     free(session);
 }
 
-bool cv_session_become(struct cv_session *session, const char *identity)
+bool session_become(struct session *session, const char *identity)
 {
     const struct cv_security_settings *security = session->service->member->security.settings;
     if (identity != session->identity)
@@ -464,8 +465,8 @@ bool cv_session_become(struct cv_session *session, const char *identity)
 /* TLS has found out who it is. */
 static bool admitted(struct cv_stream *stream)
 {
-    struct cv_session *session = session_of(stream);
-    if (!cv_session_become(session, cv_tls_identity(stream->tls)))
+    struct session *session = session_of(stream);
+    if (!session_become(session, cv_tls_identity(stream->tls)))
         return false;
     cv_door_leave(&session->visitor);
     return true;
@@ -483,7 +484,7 @@ static const struct cv_stream_calls refusal = {.closed = refused};
 
 /* A machine that has vanished says nothing, not even that it is gone. The kernel asks it, and ends the connection if no
  * answer comes, or if it does not take what it is told. */
-static void limit_silence(struct cv_session *session, uint64_t timeout_ms)
+static void limit_silence(struct session *session, uint64_t timeout_ms)
 {
     const int timeout_s = (int)(timeout_ms / 1000);
     const struct {
@@ -505,26 +506,26 @@ static void limit_silence(struct cv_session *session, uint64_t timeout_ms)
         setsockopt(fd, options[i].level, options[i].option, &options[i].value, sizeof options[i].value);
 }
 
-static void knock(struct cv_listener *listener)
+void session_accept(struct cv_listener *listener)
 {
     struct cv_service *service = listener->context;
-    struct cv_session *session = calloc(1, sizeof *session);
+    struct session *session = calloc(1, sizeof *session);
     if (!session)
         return;
     session->stream.calls = &refusal;
-    session->stream.in_most = CV_SESSION_INPUT_BYTES;
+    session->stream.in_most = SESSION_INPUT_BYTES;
     const bool local = listener->uv.handle.type != UV_TCP;
-    const enum cv_place place = cv_places_find(service, local);
-    if (place == CV_PLACE_NONE || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
+    const enum place place = places_find(service, local);
+    if (place == PLACE_NONE || cv_alarms_reserve(service->alarms, ALARMS_EACH)) {
         if (!cv_stream_accept(&session->stream, listener))
-            cv_places_refuse(service, session);
+            places_refuse(service, session);
         return;
     }
     session->stream.calls = &calls;
     session->service = service;
     session->number = ++service->session_total;
-    session->wait = (struct cv_wait){.alarm.ring = waited_too_long, .session = session};
-    session->request.alarm.ring = cv_peer_request_again;
+    session->wait = (struct waiter){.alarm.ring = waited_too_long, .session = session};
+    session->request.alarm.ring = peer_request_retry;
     session->unfinished.ring = took_too_long;
     session->chore.run = catch_up;
     cv_resp_begin(&session->out, service->limits->output_each);
@@ -534,25 +535,14 @@ static void knock(struct cv_listener *listener)
         session->next->previous = session;
     service->sessions = session;
     service->session_count++;
-    if (place == CV_PLACE_KEPT)
-        cv_places_keep(session);
+    if (place == PLACE_RESERVED)
+        places_reserve(session);
     if (cv_stream_accept(&session->stream, listener))
         return;
     limit_silence(session, service->client_timeout_ms);
     const char *identity = local ? CV_IDENTITY_LOCAL : CV_IDENTITY_ANYBODY;
     if (session->stream.tls)
         cv_door_enter(&service->door, &session->visitor, &session->stream);
-    else if (!cv_session_become(session, identity))
+    else if (!session_become(session, identity))
         cv_stream_close(&session->stream);
-}
-
-int cv_service_listen(struct cv_service *service, const char *what, const char *address, struct cv_complaint *complaint)
-{
-    if (!service->listener_count && cv_alarms_reserve(service->alarms, 1)) /* for the grace */
-        return CV_ENOMEM;
-    struct cv_listener *listener = &service->listeners[service->listener_count++];
-    listener->knock = knock;
-    listener->context = service;
-    cv_security_guard(&service->member->security, listener, false);
-    return cv_listen(listener, service->loop, what, address, complaint);
 }

@@ -3,90 +3,90 @@
 
 #define ENTRY_FENCES ((1u << CV_GRANT_BITS) - 1)
 
-static void tell(const struct cv_sharing *sharing, cv_node to, enum cv_sharing_notice notice)
+static void tell(const struct sharing *sharing, cv_node to, enum sharing_kind kind)
 {
-    sharing->tell(sharing->context, to, &(struct cv_sharing_word){.notice = notice, .generation = sharing->generation});
+    sharing->tell(sharing->context, to, &(struct sharing_message){.kind = kind, .generation = sharing->generation});
 }
 
-static bool writer_waits(const struct cv_queue *queue)
+static bool writer_waits(const struct sharing_queue *queue)
 {
     return queue->waits && !queue->reader && queue->firm;
 }
 
 /* ---- whose turn it is ---- */
 
-static enum cv_turn turn_inside(struct cv_sharing *sharing, const struct cv_queue *queue)
+static enum sharing_turn turn_inside(struct sharing *sharing, const struct sharing_queue *queue)
 {
     if (!queue->holding && !sharing->borrowers) {
         const bool more = queue->waits && !sharing->closed && sharing->next - sharing->first < queue->handoffs;
         sharing->shares = false;
-        return more ? CV_TURN_GRANT : CV_TURN_LEAVE;
+        return more ? TURN_GRANT : TURN_LEAVE;
     }
     for (cv_node node = 0; sharing->open && (sharing->closed || writer_waits(queue)); node++)
         if (cv_set_has(sharing->open, node)) {
             sharing->open &= ~cv_set_of(node);
-            tell(sharing, node, CV_SHARING_CLOSE);
+            tell(sharing, node, SHARING_CLOSE);
         }
     const bool joins =
         sharing->shares && queue->waits && queue->reader && !sharing->closed && sharing->next < sharing->end;
-    return joins ? CV_TURN_GRANT : CV_TURN_REST;
+    return joins ? TURN_GRANT : TURN_REST;
 }
 
-static void ask(struct cv_sharing *sharing)
+static void ask(struct sharing *sharing)
 {
     if (!sharing->asked)
-        tell(sharing, sharing->lender, CV_SHARING_BORROW);
+        tell(sharing, sharing->lender, SHARING_BORROW);
     sharing->asked = true;
 }
 
 /* Nothing is returned before the answer is there: a loan that crosses its return would be nobody's. */
-static void give_back(struct cv_sharing *sharing, const struct cv_queue *queue)
+static void give_back(struct sharing *sharing, const struct sharing_queue *queue)
 {
     if (queue->holding || sharing->asked)
         return;
-    tell(sharing, sharing->lender, CV_SHARING_RETURN);
+    tell(sharing, sharing->lender, SHARING_RETURN);
     sharing->borrows = false;
 }
 
 /* The lender lets no more readers in, and whoever waits here asks the algorithm. */
-static void warn(struct cv_sharing *sharing)
+static void warn(struct sharing *sharing)
 {
     if (!sharing->told)
-        tell(sharing, sharing->lender, CV_SHARING_CLOSE);
+        tell(sharing, sharing->lender, SHARING_CLOSE);
     sharing->told = sharing->closed = true;
 }
 
-enum cv_turn cv_sharing_turn(struct cv_sharing *sharing, const struct cv_queue *queue)
+enum sharing_turn sharing_next_turn(struct sharing *sharing, const struct sharing_queue *queue)
 {
     if (queue->inside)
         return turn_inside(sharing, queue);
     if (sharing->lender != CV_NOBODY && queue->waits && queue->reader && !sharing->closed) {
         if (sharing->borrows && sharing->next < sharing->end)
-            return CV_TURN_GRANT;
+            return TURN_GRANT;
         ask(sharing);
-        return CV_TURN_REST;
+        return TURN_REST;
     }
     if (sharing->lender != CV_NOBODY && writer_waits(queue))
         warn(sharing);
     if (sharing->borrows)
         give_back(sharing, queue);
-    return queue->waits && !queue->wants ? CV_TURN_REQUEST : CV_TURN_REST;
+    return queue->waits && !queue->wants ? TURN_REQUEST : TURN_REST;
 }
 
-uint64_t cv_sharing_grant(struct cv_sharing *sharing, const struct cv_queue *queue)
+uint64_t sharing_grant(struct sharing *sharing, const struct sharing_queue *queue)
 {
     const uint64_t fence = sharing->next++;
     if (queue->inside && queue->reader && !sharing->shares) {
         sharing->shares = true;
         sharing->generation = fence;
-        tell(sharing, CV_NOBODY, CV_SHARING_SHARES);
+        tell(sharing, CV_NOBODY, SHARING_SHARES);
     }
     return fence;
 }
 
-void cv_sharing_enter(struct cv_sharing *sharing, uint64_t first, uint64_t entry)
+void sharing_enter(struct sharing *sharing, uint64_t first, uint64_t entry)
 {
-    cv_sharing_forget(sharing);
+    sharing_forget(sharing);
     sharing->first = sharing->next = sharing->generation = first;
     sharing->end = first + ENTRY_FENCES;
     sharing->entry = entry;
@@ -95,7 +95,7 @@ void cv_sharing_enter(struct cv_sharing *sharing, uint64_t first, uint64_t entry
 /* ---- what others say ---- */
 
 /* News of different nodes come in any order: of an earlier generation there is nothing to be had. */
-static void on_shares(struct cv_sharing *sharing, const struct cv_queue *queue, cv_node from, uint64_t generation)
+static void on_shares(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
 {
     if (queue->inside || sharing->borrows || generation <= sharing->generation)
         return;
@@ -104,57 +104,57 @@ static void on_shares(struct cv_sharing *sharing, const struct cv_queue *queue, 
     sharing->asked = sharing->closed = sharing->told = false; /* who was asked before has left */
 }
 
-static void on_borrow(struct cv_sharing *sharing, const struct cv_queue *queue, cv_node from, uint64_t generation)
+static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
 {
-    struct cv_sharing_word answer = {.notice = CV_SHARING_REFUSE, .generation = generation};
+    struct sharing_message answer = {.kind = SHARING_REFUSE, .generation = generation};
     if (queue->inside && sharing->shares && generation == sharing->generation && !sharing->closed &&
-        !writer_waits(queue) && sharing->end - sharing->next >= CV_LOAN) {
-        answer.notice = CV_SHARING_LEND;
+        !writer_waits(queue) && sharing->end - sharing->next >= LOAN_FENCES) {
+        answer.kind = SHARING_LEND;
         answer.first = sharing->next;
         answer.entry = sharing->entry;
-        sharing->next += CV_LOAN;
+        sharing->next += LOAN_FENCES;
         sharing->borrowers |= cv_set_of(from);
         sharing->open |= cv_set_of(from);
     }
     sharing->tell(sharing->context, from, &answer);
 }
 
-static void on_lend(struct cv_sharing *sharing, const struct cv_sharing_word *word)
+static void on_lend(struct sharing *sharing, const struct sharing_message *message)
 {
     sharing->asked = false;
     sharing->borrows = true;
-    sharing->entry = word->entry;
-    sharing->next = word->first;
-    sharing->end = word->first + CV_LOAN;
+    sharing->entry = message->entry;
+    sharing->next = message->first;
+    sharing->end = message->first + LOAN_FENCES;
 }
 
-static void on_refuse(struct cv_sharing *sharing)
+static void on_refuse(struct sharing *sharing)
 {
     sharing->asked = false;
     sharing->closed = true;
 }
 
-static void on_close(struct cv_sharing *sharing, const struct cv_queue *queue, cv_node from)
+static void on_close(struct sharing *sharing, const struct sharing_queue *queue, cv_node from)
 {
     sharing->closed |= queue->inside ? sharing->shares : from == sharing->lender;
 }
 
-void cv_sharing_hear(struct cv_sharing *sharing, const struct cv_queue *queue, cv_node from,
-                     const struct cv_sharing_word *word)
+void sharing_hear(struct sharing *sharing, const struct sharing_queue *queue, cv_node from,
+                  const struct sharing_message *message)
 {
-    if (word->notice == CV_SHARING_SHARES)
-        on_shares(sharing, queue, from, word->generation);
-    else if (word->notice == CV_SHARING_BORROW)
-        on_borrow(sharing, queue, from, word->generation);
-    else if (word->generation != sharing->generation)
+    if (message->kind == SHARING_SHARES)
+        on_shares(sharing, queue, from, message->generation);
+    else if (message->kind == SHARING_BORROW)
+        on_borrow(sharing, queue, from, message->generation);
+    else if (message->generation != sharing->generation)
         return; /* it is about readers that are gone */
-    else if (word->notice == CV_SHARING_LEND && sharing->asked && from == sharing->lender)
-        on_lend(sharing, word);
-    else if (word->notice == CV_SHARING_REFUSE && from == sharing->lender)
+    else if (message->kind == SHARING_LEND && sharing->asked && from == sharing->lender)
+        on_lend(sharing, message);
+    else if (message->kind == SHARING_REFUSE && from == sharing->lender)
         on_refuse(sharing);
-    else if (word->notice == CV_SHARING_CLOSE)
+    else if (message->kind == SHARING_CLOSE)
         on_close(sharing, queue, from);
-    else if (word->notice == CV_SHARING_RETURN) {
+    else if (message->kind == SHARING_RETURN) {
         sharing->borrowers &= ~cv_set_of(from);
         sharing->open &= ~cv_set_of(from);
     }
@@ -162,7 +162,7 @@ void cv_sharing_hear(struct cv_sharing *sharing, const struct cv_queue *queue, c
 
 /* ---- views ---- */
 
-void cv_sharing_forget(struct cv_sharing *sharing)
+void sharing_forget(struct sharing *sharing)
 {
     sharing->lender = CV_NOBODY;
     sharing->borrowers = sharing->open = 0;
@@ -174,17 +174,17 @@ void cv_sharing_forget(struct cv_sharing *sharing)
  * The generation goes on under the holder, whoever lent before, and stays closed if it was. Who borrows has no fences
  * left and asks for new ones.
  */
-void cv_sharing_resume(struct cv_sharing *sharing, const struct cv_queue *queue, cv_node holder, cv_set sharers,
-                       uint64_t first, uint64_t entry)
+void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, cv_node holder, cv_set sharers,
+                    uint64_t first, uint64_t entry)
 {
     const bool closed = sharing->closed && (sharing->shares || sharing->borrows);
-    cv_sharing_enter(sharing, first, entry);
+    sharing_enter(sharing, first, entry);
     sharing->closed = closed;
     if (holder == sharing->me) {
         sharing->borrowers = sharers & ~cv_set_of(sharing->me);
         sharing->shares = sharing->borrowers || (queue->holding && queue->shared);
         if (sharing->shares)
-            tell(sharing, CV_NOBODY, CV_SHARING_SHARES);
+            tell(sharing, CV_NOBODY, SHARING_SHARES);
         return;
     }
     sharing->end = first;

@@ -1,46 +1,42 @@
 // SPDX-License-Identifier: MIT
-/*
- * Holds with a time to live outlast their node. Before a client is told that it has one, a majority of the voters knows
- * it (live/view_promises.c): one round trip more, no disk, no consensus. Only its keeper counts its time: the node that
- * granted it, as long as that is in the view, then another member, for the whole time to live from when its view began,
- * since nobody else knows when it was renewed last. So a renewal is answered by the keeper alone: what it has told,
- * with its lease in hand, was told before any view without it began.
- */
+#include "service/ttl_promise.h"
+
+#include "service/lock.h"
 #include "service/service.h"
 
-struct cv_promise *cv_ttl_find(const struct cv_lock *lock, uint64_t fence)
+struct cv_promise *ttl_promise_find(const struct lock *lock, uint64_t fence)
 {
     return cv_promise_find(lock->instance->promises, fence);
 }
 
-bool cv_ttl_in_grace(const struct cv_service *service)
+bool ttl_promise_in_grace(const struct cv_service *service)
 {
     return service->host->calls.now() < service->member->grace_until_us;
 }
 
-static void tell(const struct cv_lock *lock, cv_node to, struct peer_notice notice)
+static void tell(const struct lock *lock, cv_node to, struct peer_notice notice)
 {
     notice.subject = lock->instance->subject;
     notice.name = cv_instance_name(lock->instance);
     peer_notice_send(lock->service, to, &notice);
 }
 
-static bool is_known(const struct cv_hold *hold)
+static bool is_known(const struct lock_hold *hold)
 {
     return cv_member_is_enough(hold->lock->service->member, hold->aware);
 }
 
-static void note_aware(struct cv_hold *hold, cv_node node)
+static void note_aware(struct lock_hold *hold, cv_node node)
 {
     hold->aware |= cv_set_of(node);
     if (hold->confirming && is_known(hold) && cv_member_serves(hold->lock->service->member))
-        cv_lock_confirm(hold);
+        lock_confirm(hold);
 }
 
 /* Without memory nobody is told, and the client goes on waiting until it gives up. */
-void cv_ttl_promise(struct cv_hold *hold)
+void ttl_promise_make(struct lock_hold *hold)
 {
-    struct cv_lock *lock = hold->lock;
+    struct lock *lock = hold->lock;
     struct cv_member *member = lock->service->member;
     const cv_node me = member->roster.me;
     const struct cv_promise promise = {.fence = hold->fence,
@@ -67,7 +63,7 @@ void cv_ttl_promise(struct cv_hold *hold)
         note_aware(hold, me);
 }
 
-static void forget(struct cv_lock *lock, uint64_t fence)
+static void forget(struct lock *lock, uint64_t fence)
 {
     struct cv_promise **at = &lock->instance->promises;
     while (*at && (*at)->fence != fence)
@@ -76,9 +72,9 @@ static void forget(struct cv_lock *lock, uint64_t fence)
         cv_promise_drop(at);
 }
 
-void cv_ttl_end(const struct cv_hold *hold)
+void ttl_promise_end(const struct lock_hold *hold)
 {
-    struct cv_lock *lock = hold->lock;
+    struct lock *lock = hold->lock;
     if (!hold->ttl_ms)
         return;
     forget(lock, hold->fence);
@@ -88,7 +84,7 @@ void cv_ttl_end(const struct cv_hold *hold)
 
 /* ---- what others say ---- */
 
-static void acknowledge(struct cv_lock *lock, struct cv_promise *promise)
+static void acknowledge(struct lock *lock, struct cv_promise *promise)
 {
     if (promise->acknowledged || !cv_ttl_ceiling_covers(&lock->service->member->ceiling, promise->ttl_ms))
         return;
@@ -96,9 +92,9 @@ static void acknowledge(struct cv_lock *lock, struct cv_promise *promise)
     tell(lock, promise->keeper, (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence});
 }
 
-void cv_ttl_hear_promise(struct cv_service *service, const struct peer_notice *notice)
+void ttl_promise_hear(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct cv_lock *lock = cv_lock_open(service, notice->subject, notice->name);
+    struct lock *lock = lock_open(service, notice->subject, notice->name);
     const struct cv_promise promise = {.fence = notice->fence,
                                        .ttl_ms = notice->ttl_ms,
                                        .entry = notice->entry,
@@ -112,28 +108,28 @@ void cv_ttl_hear_promise(struct cv_service *service, const struct peer_notice *n
         acknowledge(lock, known);
 }
 
-void cv_ttl_hear_promised(struct cv_service *service, const struct peer_notice *notice)
+void ttl_promise_hear_known(struct cv_service *service, const struct peer_notice *notice)
 {
-    const struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
-    struct cv_hold *hold = lock ? cv_lock_hold(lock, notice->fence) : NULL;
+    const struct lock *lock = lock_find(service, notice->subject, notice->name);
+    struct lock_hold *hold = lock ? lock_find_hold(lock, notice->fence) : NULL;
     if (hold)
         note_aware(hold, notice->from);
 }
 
-void cv_ttl_hear_over(struct cv_service *service, const struct peer_notice *notice)
+void ttl_promise_hear_over(struct cv_service *service, const struct peer_notice *notice)
 {
-    struct cv_lock *lock = cv_lock_find(service, notice->subject, notice->name);
-    const struct cv_promise *known = lock ? cv_ttl_find(lock, notice->fence) : NULL;
+    struct lock *lock = lock_find(service, notice->subject, notice->name);
+    const struct cv_promise *known = lock ? ttl_promise_find(lock, notice->fence) : NULL;
     if (known && known->keeper == notice->from)
         forget(lock, notice->fence);
 }
 
-static void look_again(struct cv_lock *lock)
+static void look_again(struct lock *lock)
 {
     const cv_node me = lock->service->host->roster->me;
     for (struct cv_promise *it = lock->instance->promises, *next; it; it = next) {
         next = it->next;
-        struct cv_hold *hold = it->keeper == me ? cv_lock_hold(lock, it->fence) : NULL;
+        struct lock_hold *hold = it->keeper == me ? lock_find_hold(lock, it->fence) : NULL;
         if (it->keeper != me)
             acknowledge(lock, it);
         else if (hold && hold->confirming && cv_ttl_ceiling_covers(&lock->service->member->ceiling, hold->ttl_ms))
@@ -141,7 +137,7 @@ static void look_again(struct cv_lock *lock)
     }
 }
 
-void cv_ttl_covered(void *context)
+void ttl_promise_covered(void *context)
 {
     const struct cv_service *service = context;
     for (size_t i = 0; cv_host_ready(service->host) && i < service->host->count; i++)
@@ -151,19 +147,19 @@ void cv_ttl_covered(void *context)
 
 /* ---- views ---- */
 
-void cv_ttl_inherit(struct cv_lock *lock)
+void ttl_promise_inherit(struct lock *lock)
 {
     for (const struct cv_promise *it = lock->instance->promises; it; it = it->next)
-        if (it->keeper == lock->service->host->roster->me && !cv_lock_hold(lock, it->fence))
-            cv_lock_inherit(lock, it);
+        if (it->keeper == lock->service->host->roster->me && !lock_find_hold(lock, it->fence))
+            lock_inherit(lock, it);
 }
 
 /* It may have reached others, in a view that this node is not in: they are asked to end it. */
-void cv_ttl_take_back(struct cv_hold *hold)
+void ttl_promise_withdraw(struct lock_hold *hold)
 {
     tell(hold->lock, CV_NOBODY,
          (struct peer_notice){.kind = PEER_NOTICE_UNLOCK,
                               .fence = hold->fence,
-                              .hold_kinds = CV_HOLD_LOCK | CV_HOLD_LEADER,
+                              .hold_kinds = HOLD_LOCK | HOLD_LEADER,
                               .digest = {hold->digest[0], hold->digest[1]}});
 }

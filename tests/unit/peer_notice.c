@@ -34,7 +34,7 @@ static struct peer_notice sample(enum peer_notice_kind kind)
                                 .result = (uint64_t)-1,
                                 .attribute = 7,
                                 .shared = 1,
-                                .word = 5,
+                                .sharing_kind = 5,
                                 .generation = 8,
                                 .first = 9,
                                 .entry = 10,
@@ -127,7 +127,7 @@ static void test_forged_numbers(void **state)
     refuse((struct peer_notice){.hold_kinds = 4}, PEER_NOTICE_UNLOCK);
     refuse((struct peer_notice){.attribute = 1ull << 32}, PEER_NOTICE_STANDS);
     refuse((struct peer_notice){.shared = 2}, PEER_NOTICE_TRY);
-    refuse((struct peer_notice){.word = 6}, PEER_NOTICE_SHARING);
+    refuse((struct peer_notice){.sharing_kind = 6}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.generation = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.first = UINT64_MAX}, PEER_NOTICE_SHARING);
     refuse((struct peer_notice){.ttl_ms = (1ull << 40) + 1}, PEER_NOTICE_PROMISE);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* RESP: what is written is read again, whole or byte by byte; what is broken is told at once and never read beyond. */
-#include "resp/resp.h"
+#include "resp/resp_read.h"
+#include "resp/resp_write.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -27,7 +27,7 @@ struct client {
 
 struct node {
     struct world *world;
-    struct cv_sharing sharing;
+    struct sharing sharing;
     bool alive, inside, wants;
     struct client waiting[CLIENTS];
     uint32_t waiting_count;
@@ -37,7 +37,7 @@ struct node {
 };
 
 struct channel {
-    struct cv_sharing_word words[MAIL];
+    struct sharing_message words[MAIL];
     uint32_t first, count;
 };
 
@@ -60,23 +60,24 @@ static uint32_t pick(struct world *world, uint32_t ways)
 
 /* ---- messages ---- */
 
-static void post(struct world *world, cv_node from, cv_node to, const struct cv_sharing_word *word)
+static void post(struct world *world, cv_node from, cv_node to, const struct sharing_message *message)
 {
     struct channel *channel = &world->channels[from][to];
-    const struct cv_sharing *sharing = &world->nodes[from].sharing;
-    world->exhausted += word->notice == CV_SHARING_REFUSE && sharing->shares && sharing->end - sharing->next < CV_LOAN;
+    const struct sharing *sharing = &world->nodes[from].sharing;
+    world->exhausted +=
+        message->kind == SHARING_REFUSE && sharing->shares && sharing->end - sharing->next < LOAN_FENCES;
     if (from == to || !world->nodes[to].alive)
         return;
     assert_true(channel->count < MAIL);
-    channel->words[(channel->first + channel->count++) % MAIL] = *word;
+    channel->words[(channel->first + channel->count++) % MAIL] = *message;
 }
 
-static void tell(void *context, cv_node to, const struct cv_sharing_word *word)
+static void tell(void *context, cv_node to, const struct sharing_message *message)
 {
     const struct node *node = context;
     for (cv_node other = 0; other < node->world->size; other++)
         if (to == CV_NOBODY || to == other)
-            post(node->world, node->sharing.me, other, word);
+            post(node->world, node->sharing.me, other, message);
 }
 
 static bool all_quiet(const struct world *world)
@@ -113,7 +114,7 @@ static void check_grant(struct world *world, const struct node *node, const stru
         world->highest_writer = fence;
 }
 
-/* Once every word has been heard a writer that waits is known to all whose readers are inside. */
+/* Once every message has been heard a writer that waits is known to all whose readers are inside. */
 static void set_barriers(struct world *world)
 {
     for (cv_node other = 0; all_quiet(world) && other < world->size; other++) {
@@ -131,16 +132,16 @@ static void set_barriers(struct world *world)
 
 /* ---- nodes ---- */
 
-static struct cv_queue queue_of(const struct node *node)
+static struct sharing_queue queue_of(const struct node *node)
 {
-    return (struct cv_queue){.inside = node->inside,
-                             .wants = node->wants,
-                             .waits = node->waiting_count,
-                             .reader = node->waiting_count && node->waiting[0].reader,
-                             .firm = node->waiting_count && !node->waiting[0].tries,
-                             .shared = node->shared,
-                             .holding = node->holding,
-                             .handoffs = HANDOFFS};
+    return (struct sharing_queue){.inside = node->inside,
+                                  .wants = node->wants,
+                                  .waits = node->waiting_count,
+                                  .reader = node->waiting_count && node->waiting[0].reader,
+                                  .firm = node->waiting_count && !node->waiting[0].tries,
+                                  .shared = node->shared,
+                                  .holding = node->holding,
+                                  .handoffs = HANDOFFS};
 }
 
 static void stop_waiting(struct node *node, uint32_t place)
@@ -149,10 +150,10 @@ static void stop_waiting(struct node *node, uint32_t place)
     memmove(&node->waiting[place], &node->waiting[place + 1], (node->waiting_count - place) * sizeof *node->waiting);
 }
 
-static void let_in(struct world *world, struct node *node, const struct cv_queue *queue)
+static void let_in(struct world *world, struct node *node, const struct sharing_queue *queue)
 {
     const struct client client = node->waiting[0];
-    const uint64_t fence = cv_sharing_grant(&node->sharing, queue);
+    const uint64_t fence = sharing_grant(&node->sharing, queue);
     check_grant(world, node, &client, fence);
     node->shared = client.reader;
     node->holds[node->holding++] = fence;
@@ -162,17 +163,17 @@ static void let_in(struct world *world, struct node *node, const struct cv_queue
 static void serve(struct world *world, struct node *node)
 {
     for (;;) {
-        const struct cv_queue queue = queue_of(node);
-        switch (cv_sharing_turn(&node->sharing, &queue)) {
-        case CV_TURN_GRANT:
+        const struct sharing_queue queue = queue_of(node);
+        switch (sharing_next_turn(&node->sharing, &queue)) {
+        case TURN_GRANT:
             let_in(world, node, &queue);
             break;
-        case CV_TURN_LEAVE:
+        case TURN_LEAVE:
             assert_true(world->holder == node->sharing.me && !node->holding);
             node->inside = false;
             world->holder = CV_NOBODY;
             break;
-        case CV_TURN_REQUEST:
+        case TURN_REQUEST:
             assert_false(node->wants || node->inside);
             node->wants = true;
             world->queue[world->queued++] = node->sharing.me;
@@ -195,7 +196,7 @@ static void enter(struct world *world)
     node->inside = true;
     world->entries++;
     assert_false(node->sharing.borrows);
-    cv_sharing_enter(&node->sharing, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
+    sharing_enter(&node->sharing, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
     serve(world, node);
 }
 
@@ -205,11 +206,11 @@ static void deliver(struct world *world, cv_node from, cv_node to)
     struct node *node = &world->nodes[to];
     if (!channel->count)
         return;
-    const struct cv_sharing_word word = channel->words[channel->first];
+    const struct sharing_message message = channel->words[channel->first];
     channel->first = (channel->first + 1) % MAIL;
     channel->count--;
-    const struct cv_queue queue = queue_of(node);
-    cv_sharing_hear(&node->sharing, &queue, from, &word);
+    const struct sharing_queue queue = queue_of(node);
+    sharing_hear(&node->sharing, &queue, from, &message);
     serve(world, node);
 }
 
@@ -224,8 +225,8 @@ static void begin_view(struct world *world)
         struct node *node = &world->nodes[other];
         if (pick(world, 3) == 0) { /* it dies, or one that was dead is back */
             *node = (struct node){.world = world, .alive = !node->alive || other == 0};
-            node->sharing = (struct cv_sharing){.tell = tell, .context = node, .me = other};
-            cv_sharing_forget(&node->sharing);
+            node->sharing = (struct sharing){.tell = tell, .context = node, .me = other};
+            sharing_forget(&node->sharing);
         }
         if (!node->alive || (!node->inside && !node->sharing.borrows))
             continue;
@@ -253,9 +254,9 @@ static void begin_view(struct world *world)
     }
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
-        const struct cv_queue queue = queue_of(node);
+        const struct sharing_queue queue = queue_of(node);
         if (node->alive)
-            cv_sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << 40, 0);
+            sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << 40, 0);
     }
     for (cv_node other = 0; other < world->size; other++)
         if (world->nodes[other].alive)
@@ -315,8 +316,8 @@ static void tell_story(struct world *world, uint64_t seed)
     world->epoch = 1;
     for (cv_node node = 0; node < world->size; node++) {
         world->nodes[node] = (struct node){.world = world, .alive = true};
-        world->nodes[node].sharing = (struct cv_sharing){.tell = tell, .context = &world->nodes[node], .me = node};
-        cv_sharing_forget(&world->nodes[node].sharing);
+        world->nodes[node].sharing = (struct sharing){.tell = tell, .context = &world->nodes[node], .me = node};
+        sharing_forget(&world->nodes[node].sharing);
     }
     /* Now and then readers alone, so many that an entry has no fences left for them. */
     const bool crowd = seed % 16 == 0;

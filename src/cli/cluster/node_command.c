@@ -15,10 +15,10 @@
 #include "live/settings/settings.h"
 #include "live/settings/settings_file.h"
 #include "live/settings/settings_operations.h"
+#include "service/health.h"
 #include "service/http.h"
-#include "service/numbers.h"
 
-/* Files, listeners, members by two connections each, 64 pages of /metrics, kept places. */
+/* Files, listeners, members by two connections each, 64 pages of /metrics, reserved places. */
 #define OWN_DESCRIPTORS 256u
 
 struct node {
@@ -311,7 +311,7 @@ static int serve(struct node *node)
         node->record.asked = cv_loop_now();
         cv_supervisor_tell("STOPPING=1");
         cv_log(CV_LOG_LEAVING, {"clients", .number = node->service.session_count},
-               {"held", .number = node->service.tally.held});
+               {"held", .number = node->service.statistics.held});
         if (*node->member.outside)
             cv_log_say(CV_LOG_REMOVED, "%s", node->member.outside);
     }

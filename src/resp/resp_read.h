@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * RESP, the protocol of Redis, versions 2 and 3: bytes into words and words into bytes, without I/O.
+ * RESP, the protocol of Redis, versions 2 and 3: bytes into words, without I/O. resp_write.h is the other half.
  *
  *     *2\r\n$4\r\nPING\r\n$2\r\nhi\r\n    a command: an array of bulk strings
  *     PING hi\r\n                         the same, typed by hand
  *     +OK  -ERR why  :7  $2\r\nhi         replies: a status, an error, an integer, a bulk string;
- *     _  #t  *2 ...  %1 ...  >3 ...       nil, truth, an array, a map, a push (the last four in version 3 only)
+ *     _  #t  *2 ...  %1 ...  >3 ...       nil, truth, an array, a map, a push (arrays in both versions, the rest in 3)
  *
  * The readers keep nothing of their own: they look at what has arrived so far and say how much of it they took, or that
  * it is not all there yet. A command is bounded, so a connection needs one buffer of CV_RESP_COMMAND_BYTES, and looking
  * again after every byte costs a step per word, not per byte.
  */
-#ifndef CONCLAVE_RESP_RESP_H
-#define CONCLAVE_RESP_RESP_H
+#ifndef CONCLAVE_RESP_RESP_READ_H
+#define CONCLAVE_RESP_RESP_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,13 +27,13 @@
 /* What the readers return besides the number of bytes they took. */
 enum { CV_RESP_MORE = 0, CV_RESP_BROKEN = -1 };
 
-/* ---- reading commands: the server's side ---- */
+/* ---- commands: the server's side ---- */
 
 struct cv_resp_command {
     uint32_t count;                     /* 0 for an empty line or array, which asks for nothing */
     struct cv_text word[CV_RESP_WORDS]; /* in the bytes they were read from */
     const char *wrong;                  /* after CV_RESP_BROKEN: what to tell the client before closing */
-    bool by_hand;                       /* a line of words, and no array: another protocol may say such lines, too */
+    bool by_hand;                       /* a line of words, and no array: other protocols have such lines, too */
 };
 
 /* Reads the first command. Returns its length in bytes, CV_RESP_MORE or CV_RESP_BROKEN. */
@@ -45,7 +45,7 @@ bool cv_resp_is_http(const struct cv_resp_command *command);
 /* Is that the word, in capitals or not? */
 bool cv_resp_is(struct cv_text word, const char *name);
 
-/* ---- reading replies: the client's side ---- */
+/* ---- replies: the client's side ---- */
 
 /* Kinds of items are the bytes they begin with. RESP2's null bulk string and null array are read as CV_RESP_NIL. */
 enum cv_resp_kind {
@@ -71,52 +71,18 @@ struct cv_resp_item {
 /* Reads one item; an array's own items follow it. Returns its length in bytes, CV_RESP_MORE or CV_RESP_BROKEN. */
 long cv_resp_read_item(const char *bytes, size_t length, struct cv_resp_item *item);
 
-/* How far a reply has been looked through, so that a long one is looked through once. Zero before each reply. */
+/* How far a reply has been scanned, so that a long one is scanned once. Zero before each reply. */
 struct cv_resp_scan {
     size_t at;
-    uint64_t missing;
+    uint64_t missing; /* items that have yet to come */
 };
 
 /* Is the whole of the first reply there? Returns its length in bytes, CV_RESP_MORE or CV_RESP_BROKEN. */
 long cv_resp_scan(struct cv_resp_scan *scan, const char *bytes, size_t length);
 
-/* Walks a reply that is all there. Both are false at its end. */
+/* Takes the next item of a reply that is all there. False at its end. */
 bool cv_resp_next(struct cv_text *reply, struct cv_resp_item *item);
-bool cv_resp_skip(struct cv_text *reply); /* one item and all that belongs to it */
-
-/* ---- writing: both sides ---- */
-
-/* Memory that many writers share. */
-struct cv_resp_pool {
-    size_t used, most;
-};
-bool cv_resp_pool_take(struct cv_resp_pool *pool, size_t bytes); /* false: there is not so much left */
-void cv_resp_pool_give(struct cv_resp_pool *pool, size_t bytes);
-
-/* Collects bytes to be sent. It grows as needed up to `most`, and keeps a little, so that it soon stops allocating. */
-struct cv_resp_writer {
-    char *bytes;
-    size_t length, capacity, most;
-    struct cv_resp_pool *pool; /* that its memory counts in, or NULL */
-    uint32_t protocol;         /* 2 or 3 */
-    bool full; /* something did not fit; nothing was written since, and the connection is of no more use */
-};
-
-void cv_resp_begin(struct cv_resp_writer *writer, size_t most);
-void cv_resp_end(struct cv_resp_writer *writer);
-
-/* The first `count` bytes have been sent. */
-void cv_resp_sent(struct cv_resp_writer *writer, size_t count);
-
-void cv_resp_status(struct cv_resp_writer *writer, const char *text);
-void cv_resp_error(struct cv_resp_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void cv_resp_integer(struct cv_resp_writer *writer, int64_t number);
-void cv_resp_bulk(struct cv_resp_writer *writer, struct cv_text text);
-void cv_resp_word(struct cv_resp_writer *writer, const char *text);       /* a bulk string, too */
-void cv_resp_append(struct cv_resp_writer *writer, struct cv_text items); /* that another writer has made */
-void cv_resp_nil(struct cv_resp_writer *writer);
-void cv_resp_array(struct cv_resp_writer *writer, size_t items);
-void cv_resp_map(struct cv_resp_writer *writer, size_t pairs);  /* RESP2: an array of twice as many */
-void cv_resp_push(struct cv_resp_writer *writer, size_t items); /* RESP2: an array */
+/* Skips one item and all that belongs to it. False at the end. */
+bool cv_resp_skip(struct cv_text *reply);
 
 #endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* What a session holds, leads or observes, how it is renewed, and what becomes of it. */
+#ifndef CONCLAVE_CLIENT_INTEREST_H
+#define CONCLAVE_CLIENT_INTEREST_H
+
+#include "client/client_session.h"
+
+enum cv_client_kind { CV_CLIENT_HELD, CV_CLIENT_LED, CV_CLIENT_OBSERVED };
+
+struct cv_client_interest {
+    struct cv_client_interest *next;
+    enum cv_client_kind kind;
+    uint64_t fence;
+    uint64_t ttl_ms; /* 0: ends with the session */
+    bool shared;
+    int64_t ends_ms;               /* surely held until then */
+    int64_t renew_ms;              /* the server is to be asked then */
+    struct conclave_leader leader; /* of an observed election: the one told last */
+    char name[];
+};
+
+/* An event that the program has not taken yet. */
+struct cv_client_event {
+    struct cv_client_event *next;
+    struct conclave_event event;
+};
+
+struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name);
+struct cv_client_interest *cv_client_find(const struct conclave *session, const char *name, uint64_t fence);
+void cv_client_forget(struct conclave *session, struct cv_client_interest *interest);
+
+/* The interest is held until so much after the moment the server was asked; -1: it does not run out. */
+void cv_client_extend(struct cv_client_interest *interest, int64_t asked_ms, int64_t left_ms);
+/* Adds to a RENEW what lets any server answer it; `ttl` is the interest's time to live. */
+void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
+                           struct cv_client_words *words);
+
+/* The connection has ended. */
+void cv_client_disconnected(struct conclave *session);
+void cv_client_pushed(struct conclave *session, struct cv_text push);
+/* The answer to a question that was asked without waiting. */
+void cv_client_answered(struct conclave *session, const struct cv_client_question *question, struct cv_text answer);
+
+/* Reads a leader as LEADER and OBSERVE tell it. */
+int cv_client_read_leader(struct conclave *session, struct cv_text answer, struct conclave_leader *leader);
+
+#endif

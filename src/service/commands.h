@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* The commands that clients may send, in one table at the foot of commands.c. */
+#ifndef CONCLAVE_SERVICE_COMMANDS_H
+#define CONCLAVE_SERVICE_COMMANDS_H
+
+#include "service/session.h"
+
+void command_run(struct session *session, const struct cv_resp_command *command);
+
+/* The hold of that fence that this node keeps, or NULL. `kinds`: enum hold_kinds. */
+struct lock_hold *command_find(const struct cv_service *service, struct cv_text name, uint64_t fence, uint64_t kinds);
+/* Ends the hold, which may be NULL. What to tell the client; below 0: there was nothing to end. */
+int64_t command_end(struct lock_hold *hold);
+/* Renews the hold, which may be NULL. How many milliseconds it surely lasts; below 0: there was nothing to renew. */
+int64_t command_renew(struct lock_hold *hold);
+/* In a time of grace: claims a hold that was promised before everybody forgot it. */
+void command_claim(struct session *session, struct cv_text name, const struct peer_request_order *order);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+/* What the node shows of itself: VIEW, INFO, an item of LOCKS, and who leads. */
+#ifndef CONCLAVE_SERVICE_INFO_H
+#define CONCLAVE_SERVICE_INFO_H
+
+#include "service/session.h"
+
+/* An item of LOCKS. */
+void info_write_lock(struct cv_resp_writer *out, const struct lock *lock);
+/* The name, fence and node of the leader; nil if there is none. `lock` may be NULL. */
+void info_write_leader(struct session *session, const struct lock *lock);
+void info_run_view(struct session *session, const struct cv_resp_command *command);
+void info_run_info(struct session *session, const struct cv_resp_command *command);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* UNLOCK, RENEW and RESIGN by fence: of holds that this node keeps, or that another member does. */
+#ifndef CONCLAVE_SERVICE_PEER_REQUEST_H
+#define CONCLAVE_SERVICE_PEER_REQUEST_H
+
+#include "service/peer_notice.h"
+
+#define PEER_REQUEST_LISTS 1024u
+
+struct session;
+
+/* The kinds of holds. A client's rights for locks and for elections are not the same. */
+enum hold_kinds { HOLD_LOCK = 1, HOLD_LEADER = 2 };
+
+/* The command as the client gave it. */
+struct peer_request_order {
+    uint64_t fence;
+    uint64_t digest[2]; /* of the secret; 0: none is shown */
+    uint64_t kinds;     /* enum hold_kinds: what it may be about */
+    uint64_t ttl_ms;    /* not 0: with a secret, RENEW claims a hold that everybody has forgotten */
+    bool shared;
+    bool renews;
+};
+
+/*
+ * Such a command about a hold that is not here, or while this node cannot say: the client waits. All other members are
+ * asked; the first yes or the last no is the answer. They are asked again in a new view, and after a while. A yes is
+ * true whenever it was asked for. A no may be of a view that is over, and counts only as an answer to the last
+ * question.
+ */
+struct peer_request {
+    struct cv_alarm alarm;         /* asks again, or gives up */
+    struct peer_request *next;     /* in the same list of the service's */
+    struct peer_request *previous; /* in that list */
+    struct peer_request_order order;
+    char *name; /* NULL: there is no request */
+    size_t name_length;
+    uint64_t number;   /* of this request */
+    uint32_t attempt;  /* how often the others were asked */
+    uint64_t until_us; /* then it gives up */
+    cv_set awaited;    /* members that have yet to answer */
+    bool unasked;      /* a member that may know cannot be asked now */
+    bool unanswered;   /* a member that was asked to end the hold has not answered, and never will */
+};
+
+void peer_request_run(struct session *session, struct cv_text name, const struct peer_request_order *order);
+/* Tells the client what has become of it. */
+void peer_request_answer(struct session *session, bool renews, int64_t value);
+/* Asks again, or gives up. */
+void peer_request_retry(struct cv_alarm *alarm);
+/* This node can say again what it could not, or others can be asked. */
+void peer_request_resume(void *context);
+void peer_request_drop(struct session *session);
+
+/* Another member asks this one to end or renew a hold. */
+void peer_request_hear_question(struct cv_service *service, const struct peer_notice *notice);
+void peer_request_hear_answer(struct cv_service *service, const struct peer_notice *notice);
+
+#endif

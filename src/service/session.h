@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A client's connection. Its commands are answered in order; while one waits, the next ones stay in the buffer. What
+ * the session holds ends with it, unless that has a time to live.
+ */
+#ifndef CONCLAVE_SERVICE_SESSION_H
+#define CONCLAVE_SERVICE_SESSION_H
+
+#include "resp/resp_read.h"
+#include "resp/resp_write.h"
+#include "service/lock.h"
+#include "service/peer_request.h"
+#include "service/service.h"
+
+#define SESSION_INPUT_BYTES ((size_t)64 << 10) /* more than any command: the rest is for those after one that waits */
+#define SESSION_HIGH_WATER ((size_t)256 << 10)
+
+struct listing;
+
+/* What a session holds, though another member keeps it now. */
+struct hold_proof {
+    struct hold_proof *next;
+    uint64_t fence;
+    uint64_t digest[2];
+    size_t name_length;
+    char name[];
+};
+
+struct session {
+    struct cv_stream stream; /* first */
+    struct cv_service *service;
+    struct session *next, *previous;
+    struct cv_resp_writer out;
+    struct waiter wait;
+    struct peer_request request;
+    struct lock_hold *granting; /* enough members have yet to know it */
+    struct lock_hold *holds;
+    struct hold_proof *proofs;
+    struct observer *observers; /* of the elections that it observes */
+    uint64_t holding;           /* how many holds */
+    uint64_t observing;         /* how many observers */
+    struct listing *listing;    /* LOCKS that is being answered, or NULL */
+    struct cv_chore chore;      /* more commands have come than one turn of the loop has time for */
+    struct cv_alarm unfinished; /* a command has begun, and has to end by then */
+    uint64_t number;            /* in the order of connecting */
+    struct cv_visitor visitor;
+    char identity[CV_KEY_NAME_BYTES + 1];
+    const struct cv_acl *acl; /* what it may do; NULL: everything */
+    size_t read;              /* bytes of `in` that are dealt with */
+    struct cv_alarm stay;     /* in a reserved place, until then */
+    bool reserved;            /* it has a reserved place */
+    bool leaving;             /* closes once everything is written */
+    bool congested;           /* its output has to drain before the next command */
+};
+
+/* A client connects. */
+void session_accept(struct cv_listener *listener);
+
+/* The session acts under that name from now on; false if nobody may do anything under it. */
+bool session_become(struct session *session, const char *identity);
+
+/* The session has a hold; its client is told now or later. */
+void session_take(struct session *session, struct lock_hold *hold);
+/* Its client is told. */
+void session_granted(struct lock_hold *hold);
+/* Another member keeps the hold now. */
+void session_hand_over(struct lock_hold *hold);
+/* The hold is lost; its client is told. */
+void session_lost(struct lock_hold *hold);
+/* The hold is over: it leaves its session's list. */
+void session_drop_hold(struct lock_hold *hold);
+
+/* The client has waited long enough. */
+void session_timed_out(struct waiter *wait);
+/* It does not wait any more: there is nothing to wait for. */
+void session_no_quorum(struct waiter *wait);
+void session_no_memory(struct waiter *wait);
+
+/* Tells all observers who leads now. */
+void session_tell_observers(const struct lock *lock);
+void session_unobserve(struct observer *observer);
+
+#endif
