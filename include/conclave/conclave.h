@@ -10,14 +10,14 @@
  *     }
  *     conclave_close(session);
  *
- * What a session holds has a time to live, ten seconds unless you want another: the servers promise it for so long from
- * when it was asked for or renewed last, even if some of them die or all are restarted. conclave_next_event() renews
- * it, with another server if need be. **So call that, or conclave_renew(), every few seconds while you hold
- * something**; otherwise it ends when its time is over, and conclave_unlock() tells (CONCLAVE_LOST). What is wanted to
- * end with the session (`ends_with_session`) needs no renewal, and is lost with its server.
+ * What a session holds has a time to live, ten seconds unless you ask for another. The servers promise it for that
+ * long, counted from when it was asked for or last renewed, even if some of them die or all are restarted.
+ * conclave_next_event() renews it, with another server if need be. **So call that, or conclave_renew(), every few
+ * seconds while you hold something.** Otherwise the hold ends when its time is over, and conclave_unlock() returns
+ * CONCLAVE_LOST. A hold that ends with the session (`ends_with_session`) needs no renewal, and is lost with its server.
  *
  * Functions return 0 or one of the errors below. A session belongs to one thread at a time. No function uses signals,
- * threads or global state. libconclave(3) tells all of it.
+ * threads or global state. libconclave(3) has the details.
  */
 #ifndef CONCLAVE_CONCLAVE_H
 #define CONCLAVE_CONCLAVE_H
@@ -32,8 +32,8 @@ extern "C" {
 
 #define CONCLAVE_API __attribute__((visibility("default")))
 
-#define CONCLAVE_NAME_BYTES 512 /* of a lock's or an election's name, at most */
-#define CONCLAVE_TTL_MS 10000   /* the time to live of a lock or a leadership, unless another is wanted */
+#define CONCLAVE_NAME_BYTES 512 /* the longest name of a lock or an election */
+#define CONCLAVE_TTL_MS 10000   /* the time to live of a lock or a leadership, unless you ask for another */
 
 #define CONCLAVE_ERRORS(X)                                                                                             \
     X(CONCLAVE_TIMEOUT, -1, "waited too long")                                                                         \
@@ -62,63 +62,71 @@ struct conclave;
 /*
  * Opens a session with the first server that answers within `timeout_ms`. `servers` is a list, separated by commas or
  * spaces, of host:port, [address]:port and paths of Unix sockets; NULL means $CONCLAVE_SERVER, or 127.0.0.1:7700.
- * After a failure *session is not NULL (unless out of memory): conclave_explain() tells more, and it must be closed.
+ * After a failure *session is not NULL (unless out of memory): conclave_explain() says why, and it must be closed.
  */
 CONCLAVE_API int conclave_open(struct conclave **session, const char *servers, int timeout_ms);
 
-/* How to find a server and what to prove oneself with: files. NULL means what the environment has: $CONCLAVE_KEY, and
-   so on. With any of them, servers are spoken to by TLS, and by nothing else unless it is a Unix socket. */
+/*
+ * The servers, and the files that prove who you are. NULL means the environment's: $CONCLAVE_KEY, and so on. With any
+ * of these files the session speaks TLS with every server, except over a Unix socket.
+ */
 struct conclave_options {
-    const char *servers; /* as above; tls:// before one insists on TLS */
+    const char *servers; /* as above; tls:// before an address insists on TLS */
     int timeout_ms;
-    const char *key;                                        /* made by conclave keygen: $CONCLAVE_KEY */
-    const char *tls_ca, *tls_certificate, *tls_private_key; /* PEM: $CONCLAVE_TLS_CA, _CERTIFICATE, _PRIVATE_KEY */
+    const char *key;             /* made by conclave keygen; else $CONCLAVE_KEY */
+    const char *tls_ca;          /* PEM; else $CONCLAVE_TLS_CA */
+    const char *tls_certificate; /* PEM; else $CONCLAVE_TLS_CERTIFICATE */
+    const char *tls_private_key; /* PEM; else $CONCLAVE_TLS_PRIVATE_KEY */
 };
 CONCLAVE_API int conclave_open_with(struct conclave **session, const struct conclave_options *options);
 
-/* Ends the session and gives up all that it holds. NULL is allowed. */
+/* Ends the session and gives back all that it holds. NULL is allowed. */
 CONCLAVE_API void conclave_close(struct conclave *session);
 
 /* One line about the last failure. */
 CONCLAVE_API const char *conclave_explain(const struct conclave *session);
 
-/* Makes the function that waits now, or the next one that would, return CONCLAVE_INTERRUPTED. Safe in a signal handler
-   and from another thread. A wait for a lock is given up. */
+/*
+ * Makes the function that waits now, or the next one that would wait, return CONCLAVE_INTERRUPTED. A wait for a lock
+ * ends. Safe in a signal handler and from another thread.
+ */
 CONCLAVE_API void conclave_interrupt(struct conclave *session);
 
 /* ---- locks ---- */
 
 struct conclave_want {
-    uint64_t wait_ms;       /* give up after so long; 0: wait for as long as it takes */
-    uint64_t ttl_ms;        /* it lasts so long unless it is renewed; 0: CONCLAVE_TTL_MS */
+    uint64_t wait_ms;       /* wait no longer than that; 0: wait for as long as it takes */
+    uint64_t ttl_ms;        /* the lock lasts that long unless it is renewed; 0: CONCLAVE_TTL_MS */
     bool try_once;          /* do not wait at all */
-    bool shared;            /* beside other shared holders */
-    bool ends_with_session; /* or with its server: it has no time to live */
+    bool shared;            /* hold it together with others that share */
+    bool ends_with_session; /* it has no time to live, and ends with the session or its server */
 };
 
-/* Waits for the lock. `want` may be NULL: exclusive, for as long as it takes. The fence is above every earlier one. */
+/* Waits for the lock. `want` may be NULL: exclusive, for as long as it takes. The fence is higher than all before. */
 CONCLAVE_API int conclave_lock(struct conclave *session, const char *name, const struct conclave_want *want,
                                uint64_t *fence);
 CONCLAVE_API int conclave_try_lock(struct conclave *session, const char *name, uint64_t *fence);
 CONCLAVE_API int conclave_timed_lock(struct conclave *session, const char *name, uint64_t wait_ms, uint64_t *fence);
 
-/* CONCLAVE_LOST if that fence no longer holds the lock; a later holder's lock is left alone. */
+/* CONCLAVE_LOST if that fence does not hold the lock any more; the lock of a later holder stays as it is. */
 CONCLAVE_API int conclave_unlock(struct conclave *session, const char *name, uint64_t fence);
 
 /* Asks for more time now. *left_ms is what is left, -1 if it does not run out; NULL is allowed. */
 CONCLAVE_API int conclave_renew(struct conclave *session, const char *name, uint64_t fence, int64_t *left_ms);
 
-/* By this process's own clock: how long the lock or the leadership surely lasts, without asking. -1: as far as known it
-   does not run out. 0: it is lost, or may be. */
+/*
+ * How long the lock or the leadership surely lasts, by this process's own clock, without asking a server. -1: as far as
+ * known it does not run out. 0: it is lost, or may be.
+ */
 CONCLAVE_API int64_t conclave_left_ms(const struct conclave *session, const char *name);
 
 /* ---- elections ---- */
 
 struct conclave_candidate {
-    uint64_t wait_ms;  /* give up after so long; 0: wait for as long as it takes */
+    uint64_t wait_ms;  /* wait no longer than that; 0: wait for as long as it takes */
     uint32_t priority; /* the highest of the candidates is preferred */
     bool try_once;     /* do not wait at all */
-    uint64_t ttl_ms;   /* as of a lock */
+    uint64_t ttl_ms;   /* as in struct conclave_want */
     bool ends_with_session;
 };
 
@@ -133,7 +141,7 @@ CONCLAVE_API int conclave_campaign(struct conclave *session, const char *name,
 CONCLAVE_API int conclave_resign(struct conclave *session, const char *name);
 CONCLAVE_API int conclave_who_leads(struct conclave *session, const char *name, struct conclave_leader *leader);
 
-/* From now on conclave_next_event() tells every change of leader. *leader is the one of now. */
+/* From now on conclave_next_event() tells every change of leader. *leader is the present one. */
 CONCLAVE_API int conclave_observe(struct conclave *session, const char *name, struct conclave_leader *leader);
 
 /* ---- events ---- */
@@ -152,14 +160,15 @@ struct conclave_event {
 
 /*
  * Waits up to `timeout_ms` (-1: for ever, 0: not at all) for an event. 1: *event is one; 0: there was none. Meanwhile
- * it renews what runs out. If the server is lost, or has no majority, another is sought: what has a time to live is
- * renewed there, elections are observed there, and what should end with the session is lost.
+ * this function renews what runs out. If the server is lost, or has no majority, the session moves to another one:
+ * holds with a time to live are renewed there, elections are observed there, and holds that end with the session are
+ * lost.
  */
 CONCLAVE_API int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms);
 
 /*
- * For a loop of one's own: call conclave_next_event() with a timeout of 0 when conclave_fd() is readable, and after
- * conclave_next_ms() at the latest (-1: no need). The descriptor may be another one after conclave_next_event(), or -1.
+ * For your own event loop: call conclave_next_event() with a timeout of 0 when conclave_fd() is readable, and after
+ * conclave_next_ms() at the latest (-1: no need). conclave_next_event() may change the descriptor, also to -1.
  */
 CONCLAVE_API int conclave_fd(const struct conclave *session);
 CONCLAVE_API int conclave_next_ms(const struct conclave *session);

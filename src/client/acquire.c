@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE_MS 5000 /* for other servers, when the one that was asked is lost during a wait */
-#define PAUSE_MS 50      /* before each */
+#define PATIENCE_MS 5000 /* so long other servers are tried when the one that was asked is lost during a wait */
+#define PAUSE_MS 50      /* before each of them */
 
 int cv_client_check_name(struct conclave *session, const char *name)
 {
@@ -23,7 +23,7 @@ static int read_number(struct conclave *session, struct cv_text answer, int64_t 
 {
     struct cv_resp_item item;
     if (!cv_resp_next(&answer, &item) || (item.kind != CV_RESP_INTEGER && item.kind != CV_RESP_NIL))
-        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer that is no number");
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer is not a number");
     *number = item.number;
     return item.kind == CV_RESP_NIL ? CONCLAVE_TIMEOUT : 0;
 }
@@ -35,7 +35,7 @@ static int64_t soon(const struct conclave *session)
 
 /* ---- waiting ---- */
 
-/* The wait that is left goes into the words, as the last of them. */
+/* Asks one server. The time that is left to wait goes into the command, as its last words. */
 static int ask_once(struct conclave *session, const struct cv_client_words *words, int64_t until_ms, int64_t *fence,
                     int64_t *asked_ms)
 {
@@ -71,12 +71,12 @@ int cv_client_acquire(struct conclave *session, const struct cv_client_words *wo
         const int error = ask_once(session, words, until_ms, &granted, asked_ms);
         const int64_t now_ms = cv_client_now_ms();
         if (!error && granted <= 0)
-            return cv_client_fail(session, CONCLAVE_PROTOCOL, "a fence that is not positive");
+            return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server gave a fence that is not positive");
         *fence = (uint64_t)granted;
         if (error != CONCLAVE_NO_SERVER && !(lost_ms >= 0 && error == CONCLAVE_NO_QUORUM))
             return error;
         if (lost_ms < 0 && !connected)
-            return error; /* there was none in the first place */
+            return error; /* there was no connection in the first place */
         lost_ms = connected && error == CONCLAVE_NO_SERVER ? now_ms : lost_ms;
         if (now_ms >= until_ms || now_ms >= lost_ms + PATIENCE_MS)
             return error;
@@ -103,7 +103,7 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
     struct cv_client_interest *held = cv_client_remember(session, kind, name);
     int error = 0;
     if (!held) {
-        if (ttl_ms) /* it would outlive the session; there may be memory for that */
+        if (ttl_ms) /* it would outlive the session; there may be enough memory to give it back */
             cv_client_end(session, kind == CV_CLIENT_LED ? "RESIGN" : "UNLOCK", name, fence, true);
         cv_client_disconnect(session);
         return cv_client_no_memory(session);
@@ -111,10 +111,10 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
     held->fence = fence;
     held->ttl_ms = ttl_ms;
     held->shared = shared;
-    held->renew_ms = 0; /* whether and when a session's own lock runs out has yet to be asked */
+    held->renew_ms = 0; /* the server has yet to be asked whether and when a hold of the session runs out */
     if (!ttl_ms)
         return 0;
-    /* Its time began when it was granted, and that is only known to be after it was asked for. */
+    /* Its time began when it was granted. All that is known is that this was after it was asked for. */
     const int64_t took_ms = cv_client_now_ms() - asked_ms;
     cv_client_extend(held, asked_ms, (int64_t)ttl_ms);
     if (took_ms > (int64_t)ttl_ms / 10)
@@ -142,7 +142,8 @@ int conclave_lock(struct conclave *session, const char *name, const struct concl
     const uint64_t wait_ms = want->try_once ? 0 : want->wait_ms ? want->wait_ms : UINT64_MAX;
     error = cv_client_acquire(session, &words, wait_ms, fence, &asked_ms);
     if (error == CONCLAVE_INTERRUPTED && *fence && ttl_ms) {
-        cv_client_end(session, "UNLOCK", name, *fence, true); /* granted at that moment, it would outlive the session */
+        cv_client_end(session, "UNLOCK", name, *fence,
+                      true); /* it was granted at that moment, and would outlive the session */
         return cv_client_fail(session, error, "interrupted");
     }
     return error ? error : cv_client_begin(session, CV_CLIENT_HELD, name, *fence, ttl_ms, want->shared, asked_ms);
@@ -158,7 +159,7 @@ int conclave_timed_lock(struct conclave *session, const char *name, uint64_t wai
     return conclave_lock(session, name, &(struct conclave_want){.wait_ms = wait_ms, .try_once = !wait_ms}, fence);
 }
 
-/* If it is not held when it is asked for again, the server that was lost has ended it before. */
+/* If another server says that it is not held, the server that was lost has ended it before. */
 int cv_client_end(struct conclave *session, const char *command, const char *name, uint64_t fence, bool secret)
 {
     char digits[24];

@@ -54,7 +54,7 @@ int conclave_resign(struct conclave *session, const char *name)
     if (error)
         return error;
     if (!cv_resp_next(&answer, &item) || item.kind != CV_RESP_INTEGER)
-        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer that is no number");
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer is not a number");
     return item.number ? 0 : cv_client_fail(session, CONCLAVE_LOST, "it did not lead any more");
 }
 

@@ -23,11 +23,11 @@
 #define MOST_TO_RECEIVE ((size_t)1 << 26)
 #define FIRST_TO_RECEIVE ((size_t)4096)
 #define LAST_WORDS_MS 500
-#define PROBE_MS 3000 /* after so long a wait, and again, one looks whether the server hangs */
+#define PROBE_MS 3000 /* during a wait, a second connection tests so often whether the server hangs */
 
 int64_t cv_client_now_ms(void)
 {
-    /* A machine that slept has not stopped its rivals' clocks. */
+    /* While a machine sleeps, the clocks of its rivals go on. */
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -139,7 +139,7 @@ static int make_room(struct conclave *session)
     const size_t capacity = session->in_capacity ? 2 * session->in_capacity : FIRST_TO_RECEIVE;
     char *in = capacity <= MOST_TO_RECEIVE ? realloc(session->in, capacity) : NULL;
     if (!in)
-        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "an answer of over %zu bytes", session->in_capacity);
+        return cv_client_fail(session, CONCLAVE_NO_MEMORY, "an answer of more than %zu bytes", session->in_capacity);
     session->in = in;
     session->in_capacity = capacity;
     return 0;
@@ -166,7 +166,7 @@ static int receive_some(struct conclave *session)
     }
 }
 
-/* Drops the answer given out last. */
+/* Drops the answer that was given out last. */
 static void discard_used(struct conclave *session)
 {
     session->in_length -= session->in_used;
@@ -175,7 +175,9 @@ static void discard_used(struct conclave *session)
     session->in_used = 0;
 }
 
-/* Takes the replies that are all there up to the one the caller waits for: 1 and the answer, 0, or an error. */
+/*
+ * Takes complete replies, up to the one that the caller waits for: 1 and the answer, 0 if it is not there, or an error.
+ */
 static int take_replies(struct conclave *session, struct cv_text *answer)
 {
     for (;;) {
@@ -233,7 +235,7 @@ int cv_client_exchange(struct conclave *session)
     int error = send_some(session);
     if (!error)
         error = receive_some(session);
-    /* What came before the connection broke still counts. */
+    /* Replies that came before the connection broke still count. */
     const int taken = take_replies(session, &none);
     assert(taken <= 0);
     if (!error)
@@ -260,7 +262,7 @@ int cv_client_wait(struct conclave *session, int64_t until_ms)
     return 0;
 }
 
-/* False if there is no randomness, which is a broken system's. */
+/* False if the system has no randomness, which should not happen. */
 static bool choose_secret(char secret[33])
 {
     unsigned char bytes[16];
@@ -271,13 +273,13 @@ static bool choose_secret(char secret[33])
     return true;
 }
 
-/* A session without a connection. */
+/* Makes a session without a connection. */
 static int begin(struct conclave **session_out, const char *servers, int timeout_ms)
 {
     struct conclave *session = calloc(1, sizeof *session);
     if (session)
         session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *session_out = session; /* from now on it may be interrupted */
+    *session_out = session; /* from now on another thread may interrupt it */
     if (!session)
         return CONCLAVE_NO_MEMORY;
     session->fd = -1;
@@ -293,7 +295,7 @@ static int begin(struct conclave **session_out, const char *servers, int timeout
     return 0;
 }
 
-/* A server that keeps one waiting for a lock may do so rightly, or hang: does it still answer others? */
+/* A server that lets a client wait for a lock may be right, or may hang. Does it still answer others? */
 static bool still_answers(const struct conclave *session)
 {
     const struct cv_text server = cv_client_server(session->servers, session->turn);
@@ -304,7 +306,7 @@ static bool still_answers(const struct conclave *session)
         probe->credentials = session->credentials;
     const bool answers = begun && cv_client_connect(probe) == 0;
     if (probe)
-        probe->credentials = NULL; /* they are the session's own */
+        probe->credentials = NULL; /* the session owns them */
     conclave_close(probe);
     free(alone);
     return answers;
@@ -351,11 +353,11 @@ static int understand_error(struct conclave *session, struct cv_text text)
         if (cv_text_is(word, errors[i].word))
             error = errors[i].error;
     char shown[sizeof session->why];
-    cv_show_line(shown, sizeof shown, text); /* whoever prints it need not trust the server */
+    cv_show_line(shown, sizeof shown, text); /* a program that prints it need not trust the server */
     return cv_client_fail(session, error, "%s", shown);
 }
 
-/* Says that nothing more will come, and reads to the end: an answer that was on its way is not lost. */
+/* Tells the server that nothing more will come, and reads to the end: an answer that was on its way is not lost. */
 static void hear_last_words(struct conclave *session, struct cv_text *answer)
 {
     const int64_t until_ms = cv_client_now_ms() + LAST_WORDS_MS;
@@ -390,7 +392,7 @@ int cv_client_ask(struct conclave *session, const struct cv_client_words *words,
     return item.kind == CV_RESP_ERROR ? understand_error(session, item.text) : 0;
 }
 
-/* Says hello: a process that hangs accepts connections, but does not answer. */
+/* Sends HELLO and waits for the answer: a process that hangs accepts connections, but does not answer. */
 static int greet(struct conclave *session)
 {
     static const struct cv_client_words hello = {2, {"HELLO", "3"}};
@@ -405,7 +407,7 @@ static int greet(struct conclave *session)
         if (item.kind == CV_RESP_ERROR)
             error = understand_error(session, item.text);
         else if (item.kind != CV_RESP_MAP)
-            error = cv_client_fail(session, CONCLAVE_PROTOCOL, "no answer to HELLO 3 as it should be");
+            error = cv_client_fail(session, CONCLAVE_PROTOCOL, "an unexpected answer to HELLO 3");
     }
     return error;
 }
@@ -461,7 +463,10 @@ int conclave_open_with(struct conclave **session, const struct conclave_options 
     return error ? error : cv_client_connect(*session);
 }
 
-/* What has a time to live does not end with the connection. If the server does not answer at once, its time ends it. */
+/*
+ * A hold with a time to live does not end with the connection, so it is ended here. If the server does not answer at
+ * once, it ends when its time is over.
+ */
 static void give_up_all(struct conclave *session)
 {
     int error = 0;

@@ -105,7 +105,7 @@ static int dial_path(struct conclave *session, struct cv_text path)
     return dial_address(session, (const struct sockaddr *)&address, sizeof address);
 }
 
-/* A machine that vanished says nothing: its silence is noticed after about ten seconds. */
+/* A machine that has vanished does not close its connections. The kernel finds out after about ten seconds. */
 static void prepare_tcp(int fd)
 {
     static const struct {
@@ -118,7 +118,7 @@ static void prepare_tcp(int fd)
         setsockopt(fd, options[i].level, options[i].option, &options[i].value, sizeof options[i].value);
 }
 
-/* Splits host:port, [address]:port, host. Texts too long to be either fail. */
+/* Splits host:port, [address]:port or host. False if it is none of them, or too long. */
 static bool split_place(struct cv_text place, char host[256], char port[16])
 {
     struct cv_text name = place, service = {DEFAULT_PORT, strlen(DEFAULT_PORT)};
@@ -144,7 +144,7 @@ static bool split_place(struct cv_text place, char host[256], char port[16])
 /* 0, an errno, or one of getaddrinfo's own (negative) errors. */
 static int dial_host(struct conclave *session, const char *host, const char *port)
 {
-    /* A number needs no resolver, which would be the slowest part of the whole. */
+    /* A numeric address needs no resolver, which would be the slowest part of all. */
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found = NULL;
     int error = getaddrinfo(host, port, &hints, &found);
     if (error == EAI_NONAME) {
@@ -162,7 +162,7 @@ static int dial_host(struct conclave *session, const char *host, const char *por
     return error;
 }
 
-/* Proves who this is, and finds out whether that is the right server. */
+/* The TLS handshake: the client proves its identity, and checks the server's. */
 static int secure(struct conclave *session, const char *host)
 {
     session->tls = cv_tls_new(session->credentials, host, false);

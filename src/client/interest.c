@@ -8,8 +8,9 @@
 
 #include "client/connect.h"
 
-#define RETRY_MS 50        /* between looks for another server */
-#define LOOK_AGAIN_MS 2000 /* an observed election is asked for anew: a server that hangs pushes nothing */
+#define RETRY_MS 50 /* before another server is tried */
+#define LOOK_AGAIN_MS                                                                                                  \
+    2000 /* after so long the leader of an observed election is asked for again: a server that hangs pushes nothing */
 
 struct cv_client_interest *cv_client_remember(struct conclave *session, enum cv_client_kind kind, const char *name)
 {
@@ -63,7 +64,7 @@ static void copy_text(char *to, size_t size, struct cv_text text)
     to[length] = '\0';
 }
 
-/* A lack of memory shows as a missing event and as the session's error; there is nobody else to tell. */
+/* Without memory the event is missing, and the session has an error; there is nobody else to tell. */
 static void tell(struct conclave *session, enum conclave_event_kind kind, const char *name, uint64_t fence,
                  const char *leader)
 {
@@ -109,7 +110,7 @@ void cv_client_disconnected(struct conclave *session)
     session->retry_ms = 0;
 }
 
-/* `lost name fence` and `leader name leader|nil fence`. Other pushes are for programs that know them. */
+/* Reads `lost name fence` and `leader name leader|nil fence`. Other pushes are ignored. */
 void cv_client_pushed(struct conclave *session, struct cv_text push)
 {
     struct cv_resp_item head, kind, name, leader = {0}, fence;
@@ -138,12 +139,12 @@ int cv_client_read_leader(struct conclave *session, struct cv_text answer, struc
     struct cv_resp_item head, name, fence;
     *leader = (struct conclave_leader){0};
     if (!cv_resp_next(&answer, &head))
-        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer without a leader");
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer has no leader");
     if (head.kind == CV_RESP_NIL)
         return 0;
     if (head.kind != CV_RESP_ARRAY || head.number < 2 || !cv_resp_next(&answer, &name) ||
         !cv_resp_next(&answer, &fence) || fence.kind != CV_RESP_INTEGER)
-        return cv_client_fail(session, CONCLAVE_PROTOCOL, "an answer without a leader");
+        return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server's answer has no leader");
     copy_text(leader->leader, sizeof leader->leader, name.text);
     leader->fence = (uint64_t)fence.number;
     return 0;
@@ -157,7 +158,7 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
     struct cv_text rest = answer;
     if (!about || !cv_resp_next(&rest, &item))
         return;
-    if (item.kind == CV_RESP_ERROR) { /* a server in trouble may be better when it is asked again, or another is */
+    if (item.kind == CV_RESP_ERROR) { /* the server may recover until it is asked again, or another one may answer */
         session->forsaken = about->ttl_ms && cv_client_servers(session->servers) > 1;
         return;
     }
@@ -173,7 +174,7 @@ void cv_client_answered(struct conclave *session, const struct cv_client_questio
 
 /* ---- what is due ---- */
 
-/* By any server, even after all have forgotten it. */
+/* With these words any server can renew it, even after all servers have forgotten it. */
 void cv_client_show_secret(const struct conclave *session, const struct cv_client_interest *interest, const char *ttl,
                            struct cv_client_words *words)
 {
@@ -196,15 +197,17 @@ static int ask_again(struct conclave *session, struct cv_client_interest *intere
         cv_client_show_secret(session, interest, ttl, &renew);
     const struct cv_client_words look = {2, {interest->renew_ms ? "LEADER" : "OBSERVE", interest->name}};
     const bool observed = interest->kind == CV_CLIENT_OBSERVED, endless = interest->ends_ms == CV_CLIENT_NEVER;
-    /* If no answer comes, ask again before it is too late. */
+    /* If no answer comes, the server is asked again before it is too late. */
     interest->renew_ms = observed  ? now_ms + LOOK_AGAIN_MS
                          : endless ? CV_CLIENT_NEVER
                                    : now_ms + (interest->ends_ms - now_ms) / 3 + 1;
     return cv_client_mention(session, observed ? &look : &renew, interest);
 }
 
-/* Does a question stay unanswered for too long? That is said only if another server could do better: what ends with the
-   session would be lost with this one. */
+/*
+ * Has a question been unanswered for too long? Only if another server could do better: holds that end with the session
+ * would be lost with this server.
+ */
 static bool server_hangs(const struct conclave *session, int64_t now_ms)
 {
     const struct cv_client_question *oldest = session->first_question;
@@ -286,7 +289,7 @@ int conclave_next_event(struct conclave *session, struct conclave_event *event, 
     for (bool last = false;;) {
         int error = do_what_is_due(session);
         if (!error && session->fd >= 0)
-            cv_client_exchange(session); /* if that fails, something is due */
+            cv_client_exchange(session); /* if that fails, something is due and is done in the next round */
         if (take_event(session, event))
             return 1;
         if (error)

@@ -43,7 +43,7 @@ bool cv_line_unsent(const struct cv_tls *tls)
     return tls && cv_tls_unsent(tls).length;
 }
 
-/* 0 once everything is out, -1 and errno. */
+/* Sends what TLS has written. 0 once everything is sent, or -1 and errno. */
 static int send_cipher(int fd, struct cv_tls *tls)
 {
     for (struct cv_text left; (left = cv_tls_unsent(tls)).length;) {
@@ -57,7 +57,7 @@ static int send_cipher(int fd, struct cv_tls *tls)
     return 0;
 }
 
-/* 1: some have come; 0: there will be no more; -1 and errno. */
+/* Receives bytes for TLS. 1: some have come; 0: no more will come; -1 and errno. */
 static int receive_cipher(int fd, struct cv_tls *tls)
 {
     char bytes[16384];
@@ -136,7 +136,7 @@ ssize_t cv_line_receive(int fd, struct cv_tls *tls, void *bytes, size_t room)
         }
         const int came = count == CV_TLS_BROKEN ? 0 : receive_cipher(fd, tls);
         if (came <= 0)
-            return got ? (ssize_t)got : came; /* the end is met again the next time */
+            return got ? (ssize_t)got : came; /* the next call meets the end again */
     }
     return (ssize_t)got;
 }

@@ -4,7 +4,7 @@
 
 #include "resp/resp_read.h"
 
-/* A line's text, without its CR LF. Returns its length with them, or CV_RESP_MORE. */
+/* Reads a line's text, without its CR LF. Returns its length with them, or CV_RESP_MORE. */
 static long read_line(const char *bytes, size_t length, struct cv_text *line)
 {
     const char *end = memchr(bytes, '\n', length);
@@ -17,8 +17,8 @@ static long read_line(const char *bytes, size_t length, struct cv_text *line)
 }
 
 /*
- * The number in a line such as `:12\r\n`, whose first byte says the kind. A number that goes on for ever is broken as
- * soon as it is too long, and so is one that is not written the one way numbers are written.
+ * Reads the number in a line such as `:12\r\n`, whose first byte says the kind. A number is broken as soon as it is too
+ * long, or if it is not written in the one way numbers are written.
  */
 static long read_number(const char *bytes, size_t length, int64_t *number)
 {
@@ -50,7 +50,7 @@ static long broken(struct cv_resp_command *command, const char *wrong)
     return CV_RESP_BROKEN;
 }
 
-/* Words typed by hand: what lies between spaces. */
+/* Reads words typed by hand, separated by spaces. */
 static long read_inline(const char *bytes, size_t length, struct cv_resp_command *command)
 {
     struct cv_text line;
@@ -70,7 +70,7 @@ static long read_inline(const char *bytes, size_t length, struct cv_resp_command
     return taken;
 }
 
-/* One `$length\r\nbytes\r\n` of a command. */
+/* Reads one `$length\r\nbytes\r\n` of a command. */
 static long read_word(const char *bytes, size_t length, struct cv_resp_command *command, struct cv_text *word)
 {
     int64_t size;
@@ -218,7 +218,7 @@ long cv_resp_read_item(const char *bytes, size_t length, struct cv_resp_item *it
     return CV_RESP_BROKEN;
 }
 
-/* So many items belong to this one. */
+/* How many items belong to this one. */
 static uint64_t items_within(const struct cv_resp_item *item)
 {
     switch (item->kind) {

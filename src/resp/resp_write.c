@@ -8,8 +8,8 @@
 #include "resp/resp_write.h"
 
 #define FIRST_CAPACITY 1024u
-#define KEPT_CAPACITY 16384u /* by those who have nothing to say */
-#define NUMBER_BYTES 24u     /* of a kind, a sign, nineteen digits, CR and LF */
+#define KEPT_CAPACITY 16384u /* by writers that are empty */
+#define NUMBER_BYTES 24u     /* a kind, a sign, nineteen digits, CR and LF */
 
 bool cv_resp_pool_take(struct cv_resp_pool *pool, size_t bytes)
 {
@@ -74,7 +74,7 @@ static bool grow(struct cv_resp_writer *writer, size_t wanted)
     return true;
 }
 
-/* Room for so many bytes, which the caller fills and counts; NULL if there is none. */
+/* Makes room for so many bytes, which the caller fills and counts; NULL if there is none. */
 static char *room_for(struct cv_resp_writer *writer, size_t count)
 {
     if (writer->full)
@@ -94,7 +94,7 @@ static char *put_line_end(char *at)
     return at;
 }
 
-/* A kind and a number in a line. Returns where the line ends. */
+/* Writes a line of a kind and a number. Returns where the line ends. */
 static char *put_number(char *at, char kind, int64_t number)
 {
     char digits[NUMBER_BYTES];
@@ -136,7 +136,7 @@ void cv_resp_status(struct cv_resp_writer *writer, const char *text)
 
 void cv_resp_error(struct cv_resp_writer *writer, const char *format, ...)
 {
-    char text[1024]; /* what is longer is cut off: a name may be, and is told only to be recognised */
+    char text[1024]; /* a longer text is cut off; a name may be longer, and is shown only to be recognised */
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(text, sizeof text, format, arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What clients may say. */
+/* What clients may say: each command reads its words, and the table at the foot names them all. */
 #include "service/commands.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static bool is_fence(struct session *session, struct cv_text text, uint64_t *fen
     return false;
 }
 
-/* The higher the better; those who do not say have 0. */
+/* The highest priority is preferred; a client that names none has 0. */
 static bool is_priority(struct session *session, struct cv_text text, int64_t *priority)
 {
     const bool negative = text.length && text.start[0] == '-';
@@ -88,7 +88,7 @@ static bool is_ttl(struct session *session, struct cv_text text, uint64_t *ttl_m
     return *ttl_ms;
 }
 
-/* Only its digest is kept, and told to other members: nobody can ask for that. */
+/* Only the digest of a secret is kept and told to other members: nobody can find out the secret from it. */
 static bool is_secret(struct session *session, struct cv_text text, uint64_t digest[2])
 {
     if (text.length < 1 || text.length > SECRET_BYTES) {
@@ -102,7 +102,7 @@ static bool is_secret(struct session *session, struct cv_text text, uint64_t dig
     return true;
 }
 
-/* Options stand behind the name in any order. */
+/* Options follow the name, in any order. */
 static bool read_options(struct session *session, words command, bool leads, struct lock_options *options)
 {
     *options = (struct lock_options){.waits_for_ever = true};
@@ -146,7 +146,10 @@ static bool holds_already(const struct session *session, const struct lock *lock
     return false;
 }
 
-/* A try gives the other members the time to answer, where there are others, and nobody here knows better. */
+/*
+ * A try waits until the other members have had time to answer, if there are others and this node does not know the
+ * answer.
+ */
 static void limit_wait(struct session *session, const struct lock_options *options)
 {
     struct cv_service *service = session->service;
@@ -176,12 +179,12 @@ static void queue_up(struct session *session, words command, enum cv_subject sub
         return;
     }
     if (session->holding >= service->limits->held_each) {
-        cv_resp_error(&session->out, "BUSY this connection holds %llu already, expected no more",
+        cv_resp_error(&session->out, "BUSY this connection holds %llu locks and leaderships, expected no more",
                       (unsigned long long)session->holding);
         return;
     }
     if (holds_already(session, lock)) {
-        cv_resp_error(&session->out, "HELD this connection has it already");
+        cv_resp_error(&session->out, "HELD this connection holds it already");
         return;
     }
     const bool tries = !options.waits_for_ever && !options.wait_ms;
@@ -234,8 +237,10 @@ int64_t command_end(struct lock_hold *hold)
     return 1;
 }
 
-/* How long it surely lasts: its time to live, which begins anew; otherwise as this node's lease does, where it has one.
- * Without either it has no end: INT64_MAX milliseconds. */
+/*
+ * A hold with a time to live surely lasts that long, from now on. Another one lasts as long as this node's lease.
+ * Without a lease it has no end: INT64_MAX milliseconds.
+ */
 int64_t command_renew(struct lock_hold *hold)
 {
     if (!hold)
@@ -261,13 +266,13 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
     struct lock *lock = lock_open(service, subject, name);
     peer_request_drop(session);
     if (!lock || order->fence >= service->host->view.base) {
-        peer_request_answer(session, true, -1); /* of a view that has yet to begin */
+        peer_request_answer(session, true, -1); /* the fence is of a view that has yet to begin */
         return;
     }
     *wait = (struct waiter){.alarm = wait->alarm,
                             .session = session,
                             .ttl_ms = order->ttl_ms,
-                            .priority = INT64_MAX, /* before those who claim nothing */
+                            .priority = INT64_MAX, /* before clients that claim nothing */
                             .digest = {order->digest[0], order->digest[1]},
                             .claimed = order->fence,
                             .shared = order->shared};
@@ -276,7 +281,10 @@ void command_claim(struct session *session, struct cv_text name, const struct pe
         cv_alarm_set(service->alarms, &wait->alarm, service->member->grace_until_us);
 }
 
-/* The granting session may end or renew it by its fence alone, everybody else who shows the secret, by any member. */
+/*
+ * The session that was granted a hold may end or renew it by its fence alone. Another one has to show the secret, to
+ * any member.
+ */
 static bool read_order(struct session *session, words command, struct peer_request_order *order)
 {
     if (!is_name(session, command->word[1]) || !is_fence(session, command->word[2], &order->fence))
@@ -369,11 +377,9 @@ static void run_observe(struct session *session, words command)
         return;
     }
     if (session->observing >= service->limits->observed_each || service->observing >= service->limits->observed) {
-        cv_resp_error(&session->out, "BUSY %s already, expected no more",
-                      session->observing >= service->limits->observed_each
-                          ? "this connection observes as many names as "
-                            "it may"
-                          : "clients observe as many names as they may");
+        cv_resp_error(&session->out, "BUSY %s observe%s as many names as allowed, expected no more",
+                      session->observing >= service->limits->observed_each ? "this connection" : "all clients together",
+                      session->observing >= service->limits->observed_each ? "s" : "");
         return;
     }
     struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, command->word[1]);
@@ -411,14 +417,14 @@ static void run_unobserve(struct session *session, words command)
 
 /* ---- STEPDOWN ---- */
 
-/* [id]: asks for another coordinator. Whether it comes to that VIEW tells. */
+/* [id]: asks for another coordinator. VIEW shows whether there is one. */
 static void run_step_down(struct session *session, words command)
 {
     struct cv_member *member = session->service->member;
     const struct cv_roster *roster = &member->roster;
     cv_node to = CV_NOBODY;
     if (!cv_member_agrees(member)) {
-        cv_resp_error(&session->out, "ERR STEPDOWN: the group's election decides where the views are not agreed");
+        cv_resp_error(&session->out, "ERR STEPDOWN: expected group raft; in this group the election decides");
         return;
     }
     if (command->count > 1) {
@@ -435,7 +441,7 @@ static void run_step_down(struct session *session, words command)
     if (cv_member_step_down(member, to))
         cv_resp_status(&session->out, "OK");
     else
-        cv_resp_error(&session->out, "NOQUORUM nobody can take over now");
+        cv_resp_error(&session->out, "NOQUORUM no other member can take over now");
 }
 
 /* ---- the connection itself ---- */
@@ -504,7 +510,7 @@ static void run_quit(struct session *session, words command)
     session->leaving = true;
 }
 
-/* Clients of Redis ask this when they connect. */
+/* Clients of Redis send this when they connect. */
 static void run_command(struct session *session, words command)
 {
     (void)command;
@@ -527,9 +533,9 @@ static const struct {
     const char *name;
     uint32_t least, most; /* words, its own included */
     void (*run)(struct session *session, words command);
-    bool while_observing; /* a RESP2 connection that observes can say nothing else */
-    enum cv_right needs;  /* for the name that is its first argument */
-    bool by_hand;         /* may be a line of words: it changes nothing, whoever was made to send it */
+    bool while_observing; /* a RESP2 connection that observes can send nothing else */
+    enum cv_right needs;  /* the right to the name that is its first argument */
+    bool by_hand;         /* may be a line of words: it changes nothing, so a browser may be made to send it */
 } commands[] = {
     {"LOCK", 2, 10, run_lock, false, CV_MAY_LOCK, false},
     {"UNLOCK", 3, 5, run_unlock, false, CV_MAY_LOCK, false},

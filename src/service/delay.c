@@ -20,7 +20,7 @@ static void over(struct cv_alarm *alarm)
     }
 }
 
-/* Somebody looks again then; without memory for that, at the next occasion. */
+/* The names are looked at again then. Without memory for the alarm they are looked at when something else happens. */
 static void look_again(struct cv_service *service, uint64_t due_us)
 {
     if (service->delay_due_us && service->delay_due_us <= due_us)

@@ -36,9 +36,9 @@ static const char *trouble_of(const struct cv_member *member, const struct cv_me
         return status ? "the node has just started, and listens for the length of a lease first"
                       : "the node has just started, and waits for the others";
     if (status && status->witness && status->leader < 0)
-        return "nothing is agreed yet: the first view is on its way";
+        return "nothing is agreed yet: the first view is being made";
     if (status && status->leader < 0)
-        return "nobody is known to lead the log: an election is on its way";
+        return "no leader of the log is known: an election is under way";
     if (!member->host.view.epoch)
         return status ? "not in a view yet: the leader of the log has to take this node in"
                       : "not in a view yet: a coordinator is being elected";

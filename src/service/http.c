@@ -23,8 +23,8 @@ struct visit {
     struct cv_http *http;
     char *answer;
     size_t length;
-    size_t seen;   /* bytes of the request in which its end was looked for */
-    bool answered; /* what comes after that is not listened to */
+    size_t seen;   /* bytes of the request that were searched for its end */
+    bool answered; /* later bytes are not read */
 };
 
 static struct visit *visit_of(struct cv_stream *stream)
@@ -115,7 +115,7 @@ static void send_reply(struct visit *visit, struct reply *reply, bool head_only)
 
 /* ---- requests ---- */
 
-/* "GET /metrics HTTP/1.1"; all other lines are passed over. */
+/* Reads "GET /metrics HTTP/1.1"; all other lines are ignored. */
 static void answer(struct visit *visit, struct cv_text line)
 {
     struct cv_text method, path, version;
@@ -132,7 +132,7 @@ static void answer(struct visit *visit, struct cv_text line)
     send_reply(visit, &reply, head_only);
 }
 
-/* The request ends with an empty line. It is looked for in what is new alone, however the bytes drop in. */
+/* The request ends with an empty line. Only new bytes are searched for it, so that single bytes cost no more. */
 static bool is_complete(struct visit *visit)
 {
     const struct cv_stream *stream = &visit->stream;
@@ -180,7 +180,7 @@ static void closed(struct cv_stream *stream)
     free(visit);
 }
 
-/* TLS has found out who it is: whoever may do anything at all may look. */
+/* TLS has found out the client's identity. An identity that may do anything at all may read these pages. */
 static bool admitted(struct cv_stream *stream)
 {
     const struct cv_member *member = visit_of(stream)->http->service->member;
@@ -207,7 +207,7 @@ static void knock(struct cv_listener *listener)
         cv_door_enter(&http->door, &visit->visitor, &visit->stream);
 }
 
-/* A key of Conclave's own is nothing that a browser or Prometheus could speak. */
+/* Neither a browser nor Prometheus can use a key of Conclave's own. */
 static int guard(struct cv_listener *listener, const struct cv_security *security,
                  const struct cv_operations_settings *settings, struct cv_complaint *complaint)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * /metrics and /healthz, for those who watch over a node. Just so much of HTTP/1.1: GET and HEAD, one request for each
- * connection, which stands at a door all its life. So there are never more than a few of them, none stays for longer
- * than a few seconds, and none is listened to for more than 8 KB, whatever it does.
+ * /metrics and /healthz, for tools that watch over a node. They need a small part of HTTP/1.1: GET and HEAD, one
+ * request for each connection. A connection stands at a door all its life, so there are never more than a few of them,
+ * none stays for longer than a few seconds, and none may send more than 8 KB.
  */
 #ifndef CONCLAVE_SERVICE_HTTP_H
 #define CONCLAVE_SERVICE_HTTP_H
@@ -16,8 +16,10 @@ struct cv_http {
     struct cv_listener listener;
 };
 
-/* Listens, if the settings say where. On loopback and on a socket in plaintext; elsewhere by TLS with certificates, or
- * in plaintext if that was asked for. CV_EINPUT with a complaint. */
+/*
+ * Listens, if the settings say where: on loopback and on a Unix socket in plaintext; elsewhere by TLS with
+ * certificates, or in plaintext if the settings ask for it. CV_EINPUT with a complaint.
+ */
 int cv_http_open(struct cv_http *http, struct cv_service *service, const struct cv_settings *settings,
                  struct cv_complaint *complaint);
 

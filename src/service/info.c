@@ -78,7 +78,7 @@ static const char *state_of(const struct cv_member *member, cv_node node)
     const struct cv_peer *peer = peer_of(member, node);
     if (!peer || cv_set_has(member->peers.suspected, node))
         return "suspected";
-    return peer->greeted ? "alive" : "expected"; /* not connected, but not for long yet */
+    return peer->greeted ? "alive" : "expected"; /* not connected, but that has not lasted for long */
 }
 
 static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
@@ -106,7 +106,7 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
         cv_resp_word(out, "directory");
         cv_resp_integer(out, roster->known[node].directory);
     }
-    cv_resp_word(out, "process"); /* two that come in turns with one id are told apart by it */
+    cv_resp_word(out, "process"); /* tells apart two processes that take turns with one id */
     cv_resp_integer(out, (int64_t)(node == roster->me ? member->peers.incarnation : peer ? peer->process : 0));
     cv_resp_word(out, "at");
     cv_resp_word(out, peer ? cv_peer_at(peer) : "");
@@ -205,7 +205,7 @@ static void write_clients(const struct page *page)
     write_numbers(page, "clients");
 }
 
-/* What clients can make this node keep, at most. */
+/* The limits of what clients can make this node keep. */
 static void write_limits(const struct page *page)
 {
     const struct cv_service *service = page->service;
@@ -218,7 +218,7 @@ static void write_limits(const struct page *page)
     }
 }
 
-/* What another member, or whoever made it join, has said: it stays in its line. */
+/* A text that came from another member, or from the client that made it join. It cannot leave its line. */
 static void write_foreign(FILE *file, const char *key, cv_id id, const char *text)
 {
     char shown[4 * CV_ADDRESS_BYTES];
@@ -276,7 +276,7 @@ static void write_locks(const struct page *page)
     write_numbers(page, "locks");
 }
 
-/* Messages by algorithm and kind, as the texts count them: none to oneself. */
+/* Messages by algorithm and kind. As in the texts, those to oneself are not counted. */
 static void write_messages(const struct page *page)
 {
     const struct cv_algorithm_host *host = page->service->host;
@@ -304,7 +304,7 @@ static void write_detector(const struct page *page)
                     (number)peers->list[node]->round_trip_us);
 }
 
-/* What all members should have alike; the doctor compares it line by line. */
+/* The settings that should be the same on all members; the doctor compares them line by line. */
 static void write_configuration(const struct page *page)
 {
     const struct cv_member *member = page->service->member;

@@ -61,7 +61,7 @@ void leader_hear_known(struct cv_service *service, const struct peer_notice *not
         lock_serve(lock);
 }
 
-/* Members that are new here have not heard who leads. And what was on its way when the last view ended may be lost. */
+/* New members have not heard who leads. And a notice that was on its way when the last view ended may be lost. */
 void leader_resume(struct lock *lock)
 {
     struct leader *leader = &lock->leader;

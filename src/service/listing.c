@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * LOCKS: an answer that may have a hundred thousand items. It is put together as a chore of the loop, a part in each
- * turn, and sent when it is whole, since it begins with the number of its items. Names come and go meanwhile. The host
- * keeps them in an array and puts the last one into the place of one that goes; so if that place has been looked at and
- * the last one has not, it is looked at right then. Each name that is there all the time is told exactly once.
+ * LOCKS: an answer that may have a hundred thousand items. A chore of the loop makes it, a part in each turn, and sends
+ * it when it is complete, since it begins with the number of its items. Names come and go meanwhile. The host keeps
+ * them in an array and moves the last one into the place of one that goes. If that place has been looked at and the
+ * last one has not, the last one is looked at right then. So each name that is there all the time is listed exactly
+ * once.
  *
  *     host->all   | looked at         | not yet              |
  *                          ^ goes      ^ cursor             ^ takes its place
@@ -21,9 +22,9 @@
 #define PART_BYTES ((size_t)64 << 10)
 #define PARTS_EACH_TURN 4u
 #define STARTED 4u          /* at the same time */
-#define NAMES_EACH_TIME 16u /* between two looks at the clock */
+#define NAMES_EACH_TIME 16u /* that are looked at between two readings of the clock */
 
-/* A piece of the answer, in pages of its own: the heap would give all of them back at once, which takes long. */
+/* A piece of the answer, in pages of its own. The heap would give all pages back at once, which takes long. */
 struct listing_part {
     struct listing_part *next;
     size_t length;
@@ -33,17 +34,17 @@ struct listing_part {
 struct listing {
     struct cv_chore chore;
     struct session *session;
-    struct listing *next, *previous; /* of all that are being made or sent */
+    struct listing *next, *previous; /* in the list of all that are being made or sent */
     size_t cursor;                   /* names before it have been looked at */
     uint64_t count;                  /* items so far */
     size_t bytes;                    /* of all parts */
     struct cv_resp_writer out;       /* the newest part */
     struct listing_part *first, **end;
-    bool started;                     /* to look at names; until then others come first */
-    bool whole;                       /* and may be sent */
-    bool begun;                       /* to be sent */
-    bool failed;                      /* too long, or too many others are */
-    struct cv_glob_prepared *pattern; /* only names that fit it; NULL: all */
+    bool started;                     /* it has begun to look at names; until then others come first */
+    bool whole;                       /* all names have been looked at: it may be sent */
+    bool begun;                       /* some of it has been sent */
+    bool failed;                      /* it is too long, or too many answers are being made */
+    struct cv_glob_prepared *pattern; /* only names that match; NULL: all names */
 };
 
 /* ---- parts ---- */
@@ -81,7 +82,7 @@ static void drop_part(struct cv_service *service, struct listing_part **first)
     munmap(part, sizeof *part + part->length);
 }
 
-/* Of an answer that nobody wants any more: to give all of it back at once would take too long as well. */
+/* The answer is not wanted any more. To free all of it at once would take too long as well. */
 static void discard(struct listing *listing)
 {
     struct cv_service *service = listing->session->service;
@@ -104,7 +105,7 @@ void listing_discard(struct cv_chore *chore)
         cv_loop_defer(service->loop, chore);
 }
 
-/* What has been written becomes a part of its own. */
+/* Makes a part of what has been written. */
 static void end_part(struct listing *listing)
 {
     if (listing->out.length && !listing->failed)
@@ -114,8 +115,10 @@ static void end_part(struct listing *listing)
 
 /* ---- names ---- */
 
-/* What is held or waited for here, but for what the session has nothing to do with. Its rights are asked first, so that
- * nobody works through a pattern for names that it may not even see. */
+/*
+ * Lists a name that is held or waited for here, if the session may observe it. The rights are asked first, so that no
+ * pattern is matched against names that the session may not even see.
+ */
 static void look_at(struct listing *listing, const struct cv_instance *instance)
 {
     const struct lock *lock = instance->user;
@@ -134,7 +137,7 @@ static void look_at(struct listing *listing, const struct cv_instance *instance)
 void listing_moved(struct cv_service *service, const struct cv_instance *gone)
 {
     const struct cv_algorithm_host *host = service->host;
-    const size_t last = host->count; /* where the one that has taken its place was */
+    const size_t last = host->count; /* the former place of the one that has taken its place */
     for (struct listing *it = service->listings; it; it = it->next) {
         if (it->whole || gone->place >= it->cursor)
             continue;
@@ -147,7 +150,7 @@ void listing_moved(struct cv_service *service, const struct cv_instance *gone)
 
 /* ---- its life ---- */
 
-/* Only a few at a time are put together, so that each of them has the memory to come to its end. */
+/* Only a few answers are made at a time, so that there is enough memory to complete each. */
 static void start_next(struct cv_service *service)
 {
     struct listing *oldest = NULL;
@@ -187,8 +190,8 @@ static void finish(struct listing *listing)
     if (listing->failed) {
         listing_end(session);
         session->service->refused_output++;
-        cv_resp_error(&session->out, "BUSY too long an answer, or too many of them at once: expected a pattern of "
-                                     "fewer names, or another moment");
+        cv_resp_error(&session->out, "BUSY the answer is too long, or too many answers are being made: expected a "
+                                     "pattern that matches fewer names, or another try later");
     }
     cv_stream_mark(&session->stream);
 }
@@ -197,7 +200,7 @@ static void work(struct cv_chore *chore)
 {
     struct listing *listing = (struct listing *)(void *)chore;
     const struct cv_algorithm_host *host = listing->session->service->host;
-    if (listing->whole) { /* there is more of it than one turn may send */
+    if (listing->whole) { /* it is longer than one turn may send */
         cv_stream_mark(&listing->session->stream);
         return;
     }
@@ -225,7 +228,7 @@ void listing_begin(struct session *session, const struct cv_resp_command *comman
         listing->pattern = malloc(sizeof *listing->pattern);
     if (!listing || (command->count > 1 && !listing->pattern)) {
         free(listing);
-        cv_resp_error(&session->out, "BUSY too many LOCKS at once: expected another moment");
+        cv_resp_error(&session->out, "BUSY too many LOCKS at once: expected another try later");
         return;
     }
     listing->chore.run = work;
@@ -242,7 +245,7 @@ void listing_begin(struct session *session, const struct cv_resp_command *comman
     service->listing_count++;
     session->listing = listing;
     start_next(service);
-    if (listing->started) { /* of few names there is nothing to wait for */
+    if (listing->started) { /* a few names are listed at once */
         cv_loop_call_off(service->loop, &listing->chore);
         work(&listing->chore);
     }
@@ -264,7 +267,7 @@ void listing_send(struct session *session)
     listing->begun = true;
     for (uint32_t sent = 0; listing->first && sent < PARTS_EACH_TURN; sent++) {
         if (!cv_stream_write(&session->stream, listing->first->bytes, listing->first->length))
-            return; /* what is on its way comes back when it has arrived; or the connection is gone */
+            return; /* flush() comes back when what is on its way has arrived; or the connection is gone */
         drop_part(session->service, &listing->first);
     }
     if (!listing->first)

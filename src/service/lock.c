@@ -11,7 +11,7 @@
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
-#define GRANTS_EACH_TIME 64u /* readers may wait by the thousand, and are all let in together */
+#define GRANTS_EACH_TIME 64u /* thousands of readers may wait, and all are let in together */
 
 #define ENTRY_MASK ((1ull << 40) - 1) /* of an algorithm's fence: the count in its view */
 
@@ -103,7 +103,7 @@ static void expired(struct cv_alarm *alarm)
 {
     struct lock_hold *hold = cv_alarm_owner(alarm, struct lock_hold, alarm);
     if (hold->confirming) {
-        lock_extend(hold); /* its time begins when enough members know it */
+        lock_extend(hold); /* its time begins when enough members know of it */
         return;
     }
     session_lost(hold);
@@ -169,7 +169,7 @@ void lock_ended(void *context, struct cv_instance *instance)
 
 /* ---- letting in ---- */
 
-/* Its client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
+/* The client counts the time to live by a clock of its own, which may be as slow as this node's is fast. */
 void lock_extend(struct lock_hold *hold)
 {
     const struct cv_service *service = hold->lock->service;
@@ -218,7 +218,7 @@ void lock_confirm(struct lock_hold *hold)
     leader_announce(hold->lock, hold, true);
 }
 
-/* Who shows no secret has one all the same, which its own node knows. */
+/* A client that shows no secret has one all the same, which its own node knows. */
 static void choose_digest(struct cv_service *service, const struct waiter *wait, uint64_t digest[2])
 {
     struct cv_random *random = &service->host->random;
@@ -248,13 +248,13 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
         lock_confirm(hold);
 }
 
-/* Does this node have to stay inside though nobody holds anything, and may let nobody in? */
+/* Must this node stay inside although nobody holds anything, and let nobody in? */
 static bool must_stay_inside(const struct lock *lock)
 {
     return lock->unaware || lock->spent || delay_rests(lock);
 }
 
-/* Whether anything may be granted is asked of the clock each time: a node that was stopped does not know it. */
+/* The clock is read each time before anything is granted: a node that was stopped does not know that. */
 static struct sharing_queue queue_of(const struct lock *lock)
 {
     const bool stays = must_stay_inside(lock);
@@ -272,7 +272,7 @@ static struct sharing_queue queue_of(const struct lock *lock)
                                   .handoffs = lock->elects ? 1 : HANDOFFS};
 }
 
-/* What is to be reported when the view ends. */
+/* Notes what this node reports when the view ends. */
 static void note_sharing(struct lock *lock)
 {
     const struct sharing *sharing = &lock->sharing;
@@ -325,8 +325,8 @@ static void serve_on(struct cv_chore *chore)
 }
 
 /*
- * The count is the algorithm's, and may come from a member that lies. A node's own entries rise whatever it is told.
- * One that the view has no fences for lets nobody in: the next view has some.
+ * The count is the algorithm's, and may come from a member that lies; a node's own entries rise whatever it is told. If
+ * the view has no fences left for an entry, the node lets nobody in: the next view has some.
  */
 void lock_entered(struct cv_instance *instance)
 {
@@ -402,7 +402,7 @@ static void lose(struct lock *lock, struct lock_hold *hold)
     forget(hold);
 }
 
-/* What has a time to live does not depend on this node's lease. */
+/* A hold with a time to live does not depend on this node's lease. */
 static void lose_unpromised(struct lock *lock)
 {
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
@@ -413,8 +413,8 @@ static void lose_unpromised(struct lock *lock)
 }
 
 /*
- * What this node is inside of it leaves, once all to whom it lends are gone, and it returns what it has borrowed. Its
- * place in a view that is over is nothing to report.
+ * This node leaves the section as soon as all its borrowers are gone, and returns what it has borrowed. If the view is
+ * over, the node does not report that it is inside.
  */
 void lock_lease_lost(struct lock *lock)
 {
@@ -447,7 +447,7 @@ void lock_refuse_waiting(struct lock *lock)
     }
 }
 
-/* Its client has not been told, and another member may keep it: it waits again, from the beginning. */
+/* The client has not been told, and another member may keep the hold: the client waits again, from the beginning. */
 static void withdraw(struct lock *lock, struct lock_hold *hold)
 {
     struct waiter *wait = &hold->session->wait;
@@ -457,7 +457,7 @@ static void withdraw(struct lock *lock, struct lock_hold *hold)
         enqueue(lock, wait);
 }
 
-/* A holder that the new view does not know of has lost what it held; what another member keeps is not lost. */
+/* A hold that the new view does not know of is lost. A hold that another member keeps is not. */
 static void find_losses(struct lock *lock)
 {
     const struct cv_instance *instance = lock->instance;
@@ -480,7 +480,7 @@ static void find_losses(struct lock *lock)
     }
 }
 
-/* Names that this node was only told of have no lock yet. */
+/* A name that this node was only told of has no lock yet. */
 static struct lock *lock_of_promises(struct cv_instance *instance)
 {
     const struct cv_member *member = instance->host->calls.context;

@@ -29,7 +29,7 @@ static void ask_for(struct session *session, const struct cv_petition *petition)
         cv_resp_status(&session->out, "OK");
 }
 
-/* One for each network, separated by commas. */
+/* Reads addresses, one for each network, separated by commas. */
 static bool take_addresses(struct cv_text word, char place[CV_ADDRESS_BYTES])
 {
     struct cv_text rest = word, one;
@@ -42,14 +42,16 @@ static bool take_addresses(struct cv_text word, char place[CV_ADDRESS_BYTES])
         char *text = place + used + (count > 0);
         used += (size_t)snprintf(place + used, CV_ADDRESS_BYTES - used, "%s%.*s", count ? " " : "", (int)one.length,
                                  one.start);
-        bool known; /* a name is looked up later, by every member for itself */
+        bool known; /* every member looks up a name for itself, later */
         if (count == CV_MOST_ADDRESSES || cv_address_read(text, &address, &known, "JOIN", &complaint))
             return false;
     }
     return true;
 }
 
-/* An address for clients is a host and port or a path: nothing that a line, a list or a terminal would take amiss. */
+/*
+ * An address for clients is a host and port, or a path. It has no byte that would break a line, a list or a terminal.
+ */
 static bool is_plain(struct cv_text address)
 {
     for (size_t i = 0; i < address.length; i++)
@@ -119,17 +121,17 @@ void membership_leave(struct session *session, const struct cv_resp_command *com
         cv_resp_error(&session->out, "ERR LEAVE '%s': expected the id of a member",
                       cv_brief_text(command->word[1]).text);
     else if (!cv_seating_apply(&seating, &petition.change))
-        cv_resp_error(&session->out, "ERR LEAVE: nobody who may vote would be left");
+        cv_resp_error(&session->out, "ERR LEAVE: no voter would be left");
     else if (!cv_majority(seating.present & ~session->service->member->peers.suspected,
                           seating.voters & seating.present))
-        cv_resp_error(&session->out, "ERR LEAVE: of the others who vote no majority is there; start them first");
+        cv_resp_error(&session->out, "ERR LEAVE: no majority of the other voters answers; start them first");
     else
         ask_for(session, &petition);
 }
 
 /* ---- REPLACE ---- */
 
-/* Whoever is there has its directory, and is not to be replaced by mistake. */
+/* A member that is there has its directory, and must not be replaced by mistake. */
 void membership_replace(struct session *session, const struct cv_resp_command *command)
 {
     struct cv_member *member = session->service->member;
@@ -146,7 +148,7 @@ void membership_replace(struct session *session, const struct cv_resp_command *c
                       cv_brief_text(command->word[1]).text);
     else if (node == roster->me || !cv_set_has(member->peers.suspected, node))
         cv_resp_error(&session->out,
-                      "ERR REPLACE: node %llu is there, with the directory it had; there is nothing to "
+                      "ERR REPLACE: node %llu answers, with the directory it had: there is nothing to "
                       "replace",
                       (unsigned long long)id);
     else if (!cv_member_leased(member))
@@ -159,7 +161,7 @@ void membership_replace(struct session *session, const struct cv_resp_command *c
 
 /* ---- TERMS ---- */
 
-/* While a view is beginning not all go by them yet. */
+/* While a view begins, not all members use them yet. */
 static void tell_terms(struct session *session, const struct cv_member_status *status)
 {
     cv_resp_map(&session->out, CV_TERMS);

@@ -5,7 +5,7 @@
 #include "service/lock.h"
 #include "service/service.h"
 
-/* The lowest priority is 1: 0 has who does not stand. */
+/* The lowest priority is 1; 0 means that the node does not stand. */
 static uint32_t attribute_of(const struct lock *lock)
 {
     return lock->first ? (uint32_t)(lock->first->priority + ((int64_t)1 << 31)) : 0;

@@ -8,7 +8,7 @@
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
-#define AGAIN_US 250000u /* somebody who is asked may be unable to say at the moment */
+#define AGAIN_US 250000u /* a member that is asked may be unable to say at the moment */
 #define ATTEMPT_BITS 16u
 
 static uint64_t ticket_of(const struct peer_request *request)
@@ -53,7 +53,7 @@ void peer_request_drop(struct session *session)
 
 /* ---- this node's own holds ---- */
 
-/* A hold with a time to live is the group's as long as this node's lease does not tell otherwise. */
+/* Another member may keep a hold with a time to live by now, unless this node has its lease. */
 static bool can_say(const struct cv_service *service, const struct lock_hold *hold)
 {
     return !hold->ttl_ms || cv_member_serves(service->member);
@@ -64,7 +64,7 @@ static int64_t carry_out(struct lock_hold *hold, bool renews)
     return renews ? command_renew(hold) : command_end(hold);
 }
 
-/* Was it this session's before another member came to keep it? */
+/* If the hold was this session's before another member came to keep it, this node shows the secret for it. */
 static void show_own_secret(const struct session *session, struct cv_text name, struct peer_request_order *order)
 {
     const struct hold_proof *proof = session->proofs;
@@ -79,7 +79,7 @@ static void show_own_secret(const struct session *session, struct cv_text name, 
 
 /* ---- asking the others ---- */
 
-/* Somebody was not asked, or has not answered: neither yes nor no would be true. */
+/* A member was not asked, or has not answered: neither yes nor no would be true. */
 static void nobody_knows(struct session *session)
 {
     peer_request_drop(session);
@@ -91,7 +91,7 @@ static void conclude(struct session *session, int64_t value)
 {
     const struct peer_request_order order = session->request.order;
     if (value < 0 && session->request.unasked)
-        return; /* until everybody can be asked: in a new view, perhaps */
+        return; /* it waits until all members can be asked, perhaps in a new view */
     if (value < 0 && order.renews && order.ttl_ms && ttl_promise_in_grace(session->service)) {
         command_claim(session, name_of(&session->request), &order);
         return;
@@ -104,7 +104,7 @@ static void conclude(struct session *session, int64_t value)
     peer_request_answer(session, order.renews, value);
 }
 
-/* Everybody else in the view, if there is anybody. */
+/* Asks all other members of the view, if there are any. */
 static void ask(struct session *session)
 {
     struct cv_service *service = session->service;
@@ -118,14 +118,14 @@ static void ask(struct session *session)
                                          .ticket = ticket_of(request),
                                          .hold_kinds = order->kinds,
                                          .digest = {order->digest[0], order->digest[1]}};
-    request->unanswered |= request->awaited != 0 && !order->renews; /* it may have been done there */
+    request->unanswered |= request->awaited != 0 && !order->renews; /* that member may have ended it */
     request->awaited = peer_notice_send(service, CV_NOBODY, &question);
     request->unasked = (service->host->view.members & ~cv_set_of(service->host->roster->me)) != request->awaited;
     if (!request->awaited)
         conclude(session, -1);
 }
 
-/* Does what can be done now. */
+/* Ends or renews the hold if it is here; asks the others if it is not. */
 static void try(struct session *session)
 {
     struct cv_service *service = session->service;
@@ -158,7 +158,7 @@ void peer_request_run(struct session *session, struct cv_text name, const struct
     struct lock_hold *hold = command_find(service, name, order->fence, order->kinds);
     if (hold && hold_authorizes(hold, session, order->digest) && can_say(service, hold)) {
         peer_request_answer(session, order->renews, carry_out(hold, order->renews));
-        return; /* as nearly always */
+        return; /* the usual case */
     }
     request->name = malloc(name.length + 1);
     if (!request->name) {

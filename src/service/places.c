@@ -5,7 +5,7 @@
 #include "live/process/event_log.h"
 
 #define RESERVED_PLACES 16u
-#define RESERVED_FOR_LOCALS 8u /* of these */
+#define RESERVED_FOR_LOCALS 8u /* of those, by a Unix socket */
 #define STAY_US 10000000u
 
 enum place places_find(const struct cv_service *service, bool local)
@@ -26,7 +26,7 @@ static void note(struct cv_service *service, struct session *session)
            {"why", .text = "all places are taken"}, {"clients", .number = service->most_sessions});
 }
 
-/* Whoever expects TLS would not understand it. */
+/* A client that expects TLS would not understand the line. */
 void places_refuse(struct cv_service *service, struct session *session)
 {
     static const char line[] = "-" TOO_MANY_CLIENTS "\r\n";
@@ -64,7 +64,7 @@ bool places_allow(struct session *session, bool harmless)
     struct cv_service *service = session->service;
     if (!session->reserved || harmless)
         return true;
-    if (places_find(service, true) == PLACE_FREE) { /* somebody has left meanwhile */
+    if (places_find(service, true) == PLACE_FREE) { /* a place has become free meanwhile */
         places_leave(session);
         return true;
     }

@@ -14,7 +14,7 @@
 #include "service/session.h"
 #include "service/ttl_promise.h"
 
-/* Whoever has just been let in, before the lease ran out, may have been told to enough members since. */
+/* A hold that was granted before the lease ran out, and that too few members knew of, is told to them again. */
 static void serve_again(struct lock *lock)
 {
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
@@ -25,7 +25,7 @@ static void serve_again(struct lock *lock)
     lock_serve(lock);
 }
 
-/* The lease has come, or has run out; then what clients have is over before anything else happens. */
+/* The lease has come or run out. When it runs out, what clients have ends before anything else happens. */
 static void leased(void *context, bool leased)
 {
     const struct cv_service *service = context;
@@ -122,7 +122,7 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     return cv_listen(listener, service->loop, what, address, complaint);
 }
 
-/* What it waits for must not come if it may not have it any more. */
+/* If a session may not have any more what it waits for, it must not get it. */
 static void reconsider_wait(struct session *session)
 {
     const struct cv_instance *instance = session->wait.lock ? session->wait.lock->instance : NULL;
@@ -133,7 +133,7 @@ static void reconsider_wait(struct session *session)
     cv_stream_mark(&session->stream);
 }
 
-/* All ACLs are exchanged before anything is granted by them. */
+/* All sessions have their new ACLs before anything is granted. */
 void cv_service_reconsider(struct cv_service *service)
 {
     for (struct session *session = service->sessions; session; session = session->next)
@@ -145,7 +145,7 @@ void cv_service_reconsider(struct cv_service *service)
             reconsider_wait(session);
 }
 
-/* What has a time to live the others keep. */
+/* Does a client hold anything without a time to live? Other members keep the rest. */
 static bool anybody_relies_on_lease(const struct cv_service *service)
 {
     for (size_t i = 0; i < service->host->count; i++) {
@@ -158,12 +158,13 @@ static bool anybody_relies_on_lease(const struct cv_service *service)
 }
 
 /*
- * What the clients hold is given back while there is still somebody to tell. Who was promised something without a time
- * to live may go on until the node's lease is over, so that is given up only if nobody was.
+ * What the clients hold is given back while there is still a member to tell. A client that holds something without a
+ * time to live may go on until the node's lease is over, so the lease is given up early only if there is none.
  */
 void cv_service_close(struct cv_service *service)
 {
-    for (uint32_t i = 0; i < service->listener_count; i++) /* whoever is let go goes elsewhere */
+    for (uint32_t i = 0; i < service->listener_count;
+         i++) /* first, so that clients that are disconnected connect with another node */
         cv_listener_close(&service->listeners[i]);
     for (struct session *session = service->sessions; session; session = session->next)
         cv_stream_close(&session->stream);

@@ -16,7 +16,7 @@
 #include "service/listing.h"
 #include "service/places.h"
 
-#define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a place that is kept, its half command */
+#define ALARMS_EACH 5u /* its wait, its request, its time at the door and in a reserved place, its half command */
 #define HOLDS_EACH_TIME 64u
 #define NEWS_BYTES 2048u /* of what an observer is told, at most */
 
@@ -32,7 +32,7 @@ static struct session *session_of_chore(struct cv_chore *chore)
 
 /* ---- input ---- */
 
-/* Does a command of it wait for something? */
+/* Does a command of the session wait for something? */
 static bool is_busy(const struct session *session)
 {
     return session->wait.lock || session->granting || session->request.name;
@@ -48,14 +48,14 @@ static void took_too_long(struct cv_alarm *alarm)
 {
     struct session *session = cv_alarm_owner(alarm, struct session, unfinished);
     session->service->dropped_unfinished++;
-    cv_resp_error(&session->out, "ERR Protocol error: a command that does not end within %llu ms",
+    cv_resp_error(&session->out, "ERR Protocol error: the command did not end within %llu ms",
                   (unsigned long long)session->service->limits->command_ms);
     session->leaving = true;
     cv_stream_pause(&session->stream);
     cv_stream_mark(&session->stream);
 }
 
-/* Whoever has begun a command has to come to its end: half a command must not take somebody's place for ever. */
+/* A command that has begun must end: half a command must not take up a place for ever. */
 static void expect_end(struct session *session, bool half, bool progress)
 {
     struct cv_service *service = session->service;
@@ -66,7 +66,9 @@ static void expect_end(struct session *session, bool half, bool progress)
                      service->host->calls.now() + service->limits->command_ms * 1000);
 }
 
-/* As Redis does: a page in somebody's browser, or a service that fetches what it is told to, speaks with the node. */
+/*
+ * As Redis does: a web page in a browser, or a service that fetches any address, can be made to send a request here.
+ */
 static void refuse_http(struct session *session)
 {
     char name[CV_VISITOR_NAME_BYTES];
@@ -77,7 +79,7 @@ static void refuse_http(struct session *session)
     session->leaving = true;
 }
 
-/* The next command, if all of it is there. Its length, or what the reader says. */
+/* Runs the next command, if all of it is there. Its length, or what the reader says. */
 static long run_next(struct session *session)
 {
     const struct cv_stream *stream = &session->stream;
@@ -115,7 +117,7 @@ static void listen_to(struct session *session)
         session->read = 0;
     }
     if (is_busy(session) && stream->in_used == SESSION_INPUT_BYTES) {
-        cv_resp_error(&session->out, "BUSY too much behind a command that waits");
+        cv_resp_error(&session->out, "BUSY too many bytes after a command that waits");
         session->leaving = true;
     }
     if (session->congested || session->leaving)
@@ -136,7 +138,7 @@ static void catch_up(struct cv_chore *chore)
     listen_on(session_of_chore(chore));
 }
 
-/* Very many may speak at the same moment: some of them now, the others in turns of their own. */
+/* Very many clients may send at the same moment: some are answered now, the others in later turns of the loop. */
 static void received(struct cv_stream *stream)
 {
     struct session *session = session_of(stream);
@@ -150,7 +152,7 @@ static void received(struct cv_stream *stream)
 
 /* ---- output ---- */
 
-/* An answer to LOCKS goes out in one piece: what is pushed meanwhile waits in `out`. */
+/* Nothing may come into the middle of an answer to LOCKS: what is pushed meanwhile waits in `out`. */
 static void write_out(struct session *session)
 {
     struct cv_stream *stream = &session->stream;
@@ -180,7 +182,7 @@ static void flush(struct cv_stream *stream)
     } else if (session->congested && !out->length && !stream->writing) {
         session->congested = false;
         cv_stream_resume(stream);
-        cv_stream_mark(stream); /* what it said meanwhile lies in the buffer */
+        cv_stream_mark(stream); /* commands that came meanwhile lie in the buffer */
     }
 }
 
@@ -195,7 +197,7 @@ void session_take(struct session *session, struct lock_hold *hold)
     session->granting = hold;
 }
 
-/* How long it surely lasts from when LOCK came, and so from when it was sent. */
+/* Tells how long the hold surely lasts, counted from when LOCK came, and so from when it was sent. */
 static void tell_deadline(struct session *session, struct lock_hold *hold)
 {
     const struct cv_service *service = session->service;
@@ -225,7 +227,10 @@ void session_granted(struct lock_hold *hold)
     cv_stream_mark(&session->stream);
 }
 
-/* Its client may go on renewing it here: this node shows the secret for it. Without memory it has to show its own. */
+/*
+ * The client may go on renewing the hold here: this node shows the secret for it. Without memory for that, the client
+ * has to show its own.
+ */
 void session_hand_over(struct lock_hold *hold)
 {
     struct session *session = hold->session;
@@ -249,7 +254,7 @@ void session_lost(struct lock_hold *hold)
     if (!session)
         return;
     if (session->out.protocol < 3) {
-        cv_stream_close(&session->stream); /* there is no other way to tell it */
+        cv_stream_close(&session->stream); /* RESP2 has no other way to tell it */
         return;
     }
     cv_resp_push(&session->out, 3);
@@ -289,7 +294,7 @@ static void write_news(struct cv_resp_writer *out, const struct lock *lock)
     cv_resp_integer(out, (int64_t)lock->leader.fence);
 }
 
-/* There may be ten thousand of them, so the words are put together once for each protocol. */
+/* There may be ten thousand observers, so the push is written once for each protocol. */
 void session_tell_observers(const struct lock *lock)
 {
     struct cv_resp_writer news[2];
@@ -304,7 +309,7 @@ void session_tell_observers(const struct lock *lock)
         if (session->stream.closing)
             continue;
         if (session->out.length > SESSION_HIGH_WATER || its->full) {
-            session->service->dropped_observers++; /* it has not read for long, and is to know that it missed some */
+            session->service->dropped_observers++; /* it has not read for long, and must learn that it missed some */
             cv_stream_close(&session->stream);
             continue;
         }
@@ -355,7 +360,7 @@ void session_timed_out(struct waiter *wait)
 
 /* ---- coming and going ---- */
 
-/* The session is gone, and the hold lives on without it. */
+/* The session is gone, and the hold goes on without it. */
 static void orphan(struct lock_hold *hold)
 {
     struct session *session = hold->session;
@@ -367,8 +372,8 @@ static void orphan(struct lock_hold *hold)
 }
 
 /*
- * With a time to live a lock outlasts its session. So does one whose client was promised a time: that its connection is
- * gone does not mean that it knows. A session may hold very many, so some of them at a time.
+ * A hold with a time to live outlasts its session. So does a hold whose client was promised a time: the client may not
+ * know that its connection is gone. A session may have very many holds, so some of them end at a time.
  */
 static void let_go_some(struct session *session)
 {
@@ -404,7 +409,7 @@ static void let_go(struct session *session)
     session->observers = NULL;
 }
 
-/* It is gone before anybody knew who it was. */
+/* The connection ended before its identity was known. */
 static void refuse(struct session *session)
 {
     const char *wrong = session->stream.tls ? cv_tls_wrong(session->stream.tls) : "";
@@ -435,7 +440,7 @@ static void closed(struct cv_stream *stream)
     leave(&session->chore);
 }
 
-/* What it held has to end first, a part in each turn of the loop. */
+/* The session's holds end first, some of them in each turn of the loop. */
 static void leave(struct cv_chore *chore)
 {
     struct session *session = session_of_chore(chore);
@@ -462,7 +467,7 @@ bool session_become(struct session *session, const char *identity)
     return *identity && cv_acls_find(&security->acls, identity, &session->acl);
 }
 
-/* TLS has found out who it is. */
+/* TLS has found out the client's identity. */
 static bool admitted(struct cv_stream *stream)
 {
     struct session *session = session_of(stream);
@@ -482,8 +487,10 @@ static void refused(struct cv_stream *stream)
 
 static const struct cv_stream_calls refusal = {.closed = refused};
 
-/* A machine that has vanished says nothing, not even that it is gone. The kernel asks it, and ends the connection if no
- * answer comes, or if it does not take what it is told. */
+/*
+ * A machine that has vanished does not close its connections. The kernel probes it, and ends the connection if no
+ * answer comes, or if the machine does not acknowledge what it is sent.
+ */
 static void limit_silence(struct session *session, uint64_t timeout_ms)
 {
     const int timeout_s = (int)(timeout_ms / 1000);

@@ -39,7 +39,7 @@ static void ask(struct sharing *sharing)
     sharing->asked = true;
 }
 
-/* Nothing is returned before the answer is there: a loan that crosses its return would be nobody's. */
+/* Nothing is returned before the answer is there: a loan that crosses its return would belong to nobody. */
 static void give_back(struct sharing *sharing, const struct sharing_queue *queue)
 {
     if (queue->holding || sharing->asked)
@@ -48,7 +48,7 @@ static void give_back(struct sharing *sharing, const struct sharing_queue *queue
     sharing->borrows = false;
 }
 
-/* The lender lets no more readers in, and whoever waits here asks the algorithm. */
+/* The lender lets no more readers in, and clients that wait here ask the algorithm. */
 static void warn(struct sharing *sharing)
 {
     if (!sharing->told)
@@ -94,14 +94,14 @@ void sharing_enter(struct sharing *sharing, uint64_t first, uint64_t entry)
 
 /* ---- what others say ---- */
 
-/* News of different nodes come in any order: of an earlier generation there is nothing to be had. */
+/* Messages of different nodes come in any order. An earlier generation has nothing left to lend. */
 static void on_shares(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
 {
     if (queue->inside || sharing->borrows || generation <= sharing->generation)
         return;
     sharing->lender = from;
     sharing->generation = generation;
-    sharing->asked = sharing->closed = sharing->told = false; /* who was asked before has left */
+    sharing->asked = sharing->closed = sharing->told = false; /* the node that was asked before has left */
 }
 
 static void on_borrow(struct sharing *sharing, const struct sharing_queue *queue, cv_node from, uint64_t generation)
@@ -171,8 +171,8 @@ void sharing_forget(struct sharing *sharing)
 }
 
 /*
- * The generation goes on under the holder, whoever lent before, and stays closed if it was. Who borrows has no fences
- * left and asks for new ones.
+ * The generation goes on under the holder, whichever node lent before, and stays closed if it was. A borrower has no
+ * fences left and asks for new ones.
  */
 void sharing_resume(struct sharing *sharing, const struct sharing_queue *queue, cv_node holder, cv_set sharers,
                     uint64_t first, uint64_t entry)

@@ -33,7 +33,7 @@ static void note_aware(struct lock_hold *hold, cv_node node)
         lock_confirm(hold);
 }
 
-/* Without memory nobody is told, and the client goes on waiting until it gives up. */
+/* Without memory nobody is told of it, and the client goes on waiting until it gives up. */
 void ttl_promise_make(struct lock_hold *hold)
 {
     struct lock *lock = hold->lock;
@@ -154,7 +154,7 @@ void ttl_promise_inherit(struct lock *lock)
             lock_inherit(lock, it);
 }
 
-/* It may have reached others, in a view that this node is not in: they are asked to end it. */
+/* The promise may have reached others, in a view that this node is not in: they are asked to end it. */
 void ttl_promise_withdraw(struct lock_hold *hold)
 {
     tell(hold->lock, CV_NOBODY,

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-# A shell has what it runs in the background ignore these, or nohup does, and all children would.
+# A shell makes its background jobs ignore these signals, as nohup does, and all children would ignore them, too.
 for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     signal.signal(ignored, signal.SIG_DFL)
 

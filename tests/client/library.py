@@ -293,7 +293,7 @@ def check_ttl():
 
 
 def check_defaults():
-    """Without a word about it, locks and leaderships have a time to live and a secret, and closing gives them up."""
+    """By default, locks and leaderships have a time to live and a secret, and conclave_close() gives them back."""
     with Fake() as server:
         with Session(server.address) as one:
             expect("lock", one.lock_by_default(), 1)
@@ -309,7 +309,7 @@ def check_defaults():
 
 
 def check_waiting_through_a_failure():
-    """The server dies while one waits: the wait goes on with another server."""
+    """The server dies while the session waits: the wait goes on with another server."""
     with Fake() as first, Fake() as second:
         second.locks = first.locks
         with Session(first.address) as holder, Session(f"{first.address},{second.address}") as waiter:

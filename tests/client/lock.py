@@ -178,7 +178,7 @@ def check_waiting(server):
 
 
 def check_connecting(_):
-    """Ctrl-C while a server does not take the call, nor refuse it."""
+    """Ctrl-C while a server neither accepts nor refuses the connection."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, contextlib.ExitStack() as callers:
         for _ in range(3):
             caller = callers.enter_context(socket.socket())
@@ -292,7 +292,7 @@ def check_signals(server):
 
 
 def check_ignored(server):
-    """What was ignored before stays ignored, as nohup wants it."""
+    """A signal that was ignored before stays ignored, as nohup wants it."""
     process = lock(server, "--", "sh", "-c", "echo ready; cat", stdin=subprocess.PIPE,
                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     process.stdout.readline()
@@ -316,7 +316,7 @@ def check_any_moment(server):
 
 
 def check_killed(server):
-    """kill -9 of conclave ends the command and all it started; the lock is free only with that."""
+    """kill -9 of conclave ends the command and all it started; only then is the lock free."""
     with tempfile.TemporaryDirectory() as directory:
         family = Family(directory)
         process = lock(server, "--ttl", "0", *family.command)  # nothing else ends it
@@ -356,7 +356,7 @@ def check_killed(server):
 
 
 def check_leftovers(server):
-    """What a command leaves behind ends before the lock is free."""
+    """Processes that a command leaves running end before the lock is free."""
     with tempfile.TemporaryDirectory() as directory:
         family = Family(directory)
         script = f"sh {family.script} & while ! test -e {directory}/apart || ! test -e {directory}/away || " \
@@ -438,7 +438,7 @@ LEASE = 2.0
 
 
 def run_out(how):
-    """Nothing is renewed any more; when was the command's last sign of life?"""
+    """Nothing is renewed any more. When did the command last do something?"""
     with Fake(lease=int(LEASE * 1000)) as server, tempfile.NamedTemporaryFile() as beats:
         ttl = ["--ttl", str(LEASE) if how != "server hangs" else "0"]
         process = lock(server, *ttl, "--", "sh", "-c", BEAT, stdout=beats)

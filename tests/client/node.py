@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`conclave lock` and `conclave elect` with real nodes: no update is lost, whoever is killed; the next holder begins only
+"""`conclave lock` and `conclave elect` with real nodes: no update is lost, whichever process is killed; the next holder begins only
 when all of the last one's processes have ended; observers see every leader in order."""
 
 import os
@@ -113,7 +113,7 @@ def a_killed_node_ends_the_command_and_frees_the_lock():
 
 
 def a_new_coordinator_drops_no_lock():
-    """consul#1162: an election among the servers costs everybody's locks."""
+    """consul#1162: an election among the servers costs all locks."""
     with Cluster(3, record=False) as cluster:
         _, coordinator = cluster.await_view([1, 2, 3])
         others = [node for node in (1, 2, 3) if node != coordinator]

@@ -96,7 +96,7 @@ def check_reading_nested(shell, *_):
 
 
 def check_waiting(shell, server, _):
-    """Somebody who waits is told, after a while, and only on a terminal."""
+    """A person at a terminal is told after a while that the command waits; a script is not."""
     holder = lock(server, "--", "cat", stdin=subprocess.PIPE)
     until(lambda: server.holders("a"))
     shell.run(f"{LOCK} -- echo begun")
