@@ -310,6 +310,18 @@ def check_excerpts(path, page):
             yield path, block.start + 1, f"does not stand like this in {block.rest}"
 
 
+# What a line of a block may be, where no command prints it: a setting, or a command.
+LINES = {"ini": re.compile(r"(\[[^]]+\]|[\w.-]+ = [^;]*)?\s*(;.*)?"),
+         "sh": re.compile(r"([A-Z_]+=\S+ )?(conclave|redis-cli|make|sudo|touch|dd|torment/run) .*|\s*")}
+
+
+def check_lines(path, page):
+    for block in blocks(page):
+        for number in range(block.start, block.end):
+            if block.language in LINES and not LINES[block.language].fullmatch(page[number]):
+                yield path, number + 1, f"{page[number]}: no line of a block `{block.language}`"
+
+
 def prose(page):
     """(line number, line) outside fenced blocks."""
     fenced = {n for block in blocks(page) for n in range(block.start - 1, block.end + 1)}
@@ -462,7 +474,8 @@ def main():
             path.write_text("\n".join(written), encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: {len(found)} sessions, pictures and tables rewritten")
             found, page = [], written
-        wrong += [*found, *check_figures(path, page), *check_excerpts(path, page), *check_links(path, page)]
+        wrong += [*found, *check_figures(path, page), *check_excerpts(path, page), *check_lines(path, page),
+                  *check_links(path, page)]
     if not pages:
         wrong += [*check_interface(), *check_named_tests(), *check_words(), *check_manual()]
     for path, line, what in wrong:

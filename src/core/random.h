@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The seeded source of all chance in a simulated run: xoshiro256** (Blackman, Vigna), seeded by splitmix64.
+ * The seeded source of all randomness in a simulated run: xoshiro256** (Blackman, Vigna), seeded by splitmix64.
  * Integers only, so that a seed means the same run on every machine.
  */
 #ifndef CONCLAVE_CORE_RANDOM_H

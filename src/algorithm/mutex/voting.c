@@ -3,8 +3,9 @@
  * S. Lin, Q. Lian, M. Chen, Z. Zhang: A practical distributed mutual exclusion protocol in dynamic peer-to-peer
  * systems. IPTPS 2004; "decentralized" in A. S. Tanenbaum, M. van Steen: Distributed Systems.
  *
- * Everybody has one vote. Who wants to enter asks m of them, more than half. A voter answers at once: its vote, or
- * no if it is given away. Who does not get all m gives back what it got, waits a random while and tries again.
+ * Everybody has one vote. A node that wants to enter asks m voters, more than half. A voter answers at once: its
+ * vote, or no if it is given away. A candidate that does not get all m gives back what it got, waits a random while
+ * and tries again.
  *
  * Safety    two majorities share a voter. A voter that crashes and comes back has forgotten its vote: if 2m − n of
  *           them do, two may be inside; in a new view it cannot happen, for everybody begins anew
@@ -48,7 +49,7 @@ static uint32_t votes_needed(const struct cv_self *me)
     return wanted && wanted < all ? wanted : wanted ? all : all / 2 + 1;
 }
 
-/* The i-th of those a node asks: itself and those behind it in node order. */
+/* The i-th of those a node asks: itself and those after it in node order. */
 static cv_node asked(const struct cv_self *me, cv_node candidate, uint32_t i)
 {
     const struct cv_group *group = me->group;
