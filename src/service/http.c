@@ -222,7 +222,7 @@ static int guard(struct cv_listener *listener, const struct cv_security *securit
     if (!security->settings->certificate)
         return cv_complain(complaint,
                            "[node] http %s: expected certificates for an address off loopback: [security] ca, "
-                           "certificate and private-key; or else the word plaintext behind it",
+                           "certificate and private-key; or the word plaintext after it",
                            cv_brief(settings->http).text);
     listener->tls = security->clients;
     return 0;

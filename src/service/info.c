@@ -15,7 +15,7 @@
 
 typedef unsigned long long number; /* as printf wants it */
 
-static void write_session(struct cv_resp_writer *out, cv_id node, uint64_t session)
+void info_write_session(struct cv_resp_writer *out, cv_id node, uint64_t session)
 {
     char name[48];
     snprintf(name, sizeof name, "%u/%llu", node, (number)session);
@@ -30,7 +30,7 @@ void info_write_leader(struct session *session, const struct lock *lock)
         return;
     }
     cv_resp_array(out, 3);
-    write_session(out, lock->leader.id, lock->leader.session);
+    info_write_session(out, lock->leader.id, lock->leader.session);
     cv_resp_integer(out, (int64_t)lock->leader.fence);
     cv_resp_integer(out, lock->leader.id);
 }
@@ -50,7 +50,7 @@ void info_write_lock(struct cv_resp_writer *out, const struct lock *lock)
     cv_resp_word(out, (lock->elects && lock->election ? lock->election : instance)->policy->algorithm->name);
     cv_resp_word(out, "holder");
     if (hold)
-        write_session(out, hold->origin, hold->owner);
+        info_write_session(out, hold->origin, hold->owner);
     else
         cv_resp_nil(out);
     cv_resp_word(out, "fence");

@@ -5,6 +5,8 @@
 
 #include "service/session.h"
 
+/* A session as clients see it: "node/session". */
+void info_write_session(struct cv_resp_writer *out, cv_id node, uint64_t session);
 /* An item of LOCKS. */
 void info_write_lock(struct cv_resp_writer *out, const struct lock *lock);
 /* The name, fence and node of the leader; nil if there is none. `lock` may be NULL. */

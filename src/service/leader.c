@@ -16,23 +16,24 @@ static cv_set tell_all(const struct lock *lock, const struct leader *leader)
                                                   .origin = leader->id});
 }
 
-void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads)
-{
-    const struct leader leader = {.id = hold->origin, .leads = leads, .session = hold->owner, .fence = hold->fence};
-    if (lock->instance->subject != CV_SUBJECT_LEADER || hold->confirming)
-        return;
-    leader_learn(lock, &leader);
-    const cv_set told = tell_all(lock, &leader);
-    lock->unaware = leads ? 0 : told;
-}
-
-void leader_learn(struct lock *lock, const struct leader *leader)
+/* Takes over the news if it is later than what is known: its fence tells. */
+static void learn(struct lock *lock, const struct leader *leader)
 {
     const struct leader *known = &lock->leader;
     if (leader->fence < known->fence || (leader->fence == known->fence && leader->leads >= known->leads))
         return;
     lock->leader = *leader;
     session_tell_observers(lock);
+}
+
+void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads)
+{
+    const struct leader leader = {.id = hold->origin, .leads = leads, .session = hold->owner, .fence = hold->fence};
+    if (lock->instance->subject != CV_SUBJECT_LEADER || hold->confirming)
+        return;
+    learn(lock, &leader);
+    const cv_set told = tell_all(lock, &leader);
+    lock->unaware = leads ? 0 : told;
 }
 
 void leader_hear_change(struct cv_service *service, const struct peer_notice *notice)
@@ -43,7 +44,7 @@ void leader_hear_change(struct cv_service *service, const struct peer_notice *no
                                   .fence = notice->fence};
     struct lock *lock = lock_open(service, CV_SUBJECT_LEADER, notice->name);
     if (lock)
-        leader_learn(lock, &leader);
+        learn(lock, &leader);
     if (!leader.leads)
         peer_notice_send(
             service, notice->from,
@@ -74,7 +75,7 @@ void leader_resume(struct lock *lock)
     if (lock->holds)
         leader_announce(lock, lock->holds, true);
     else if (leader->leads && !inside && !ttl_promise_find(lock, leader->fence))
-        leader_learn(lock, &(struct leader){.id = leader->id, .fence = leader->fence});
+        learn(lock, &(struct leader){.id = leader->id, .fence = leader->fence});
     else if (mine && untold)
         lock->unaware = tell_all(lock, leader);
 }

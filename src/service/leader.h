@@ -23,12 +23,10 @@ struct leader {
 
 /* A client of this node leads from now on, or does not any more. */
 void leader_announce(struct lock *lock, const struct lock_hold *hold, bool leads);
-/* Takes over the news if it is later than what is known: its fence tells. */
-void leader_learn(struct lock *lock, const struct leader *leader);
 /* A view has begun. */
 void leader_resume(struct lock *lock);
 
-/* Another member tells that somebody leads, or leads no more. */
+/* A client of another member leads, or leads no more. */
 void leader_hear_change(struct cv_service *service, const struct peer_notice *notice);
 /* Another member knows that the leader of that fence has ended. */
 void leader_hear_known(struct cv_service *service, const struct peer_notice *notice);

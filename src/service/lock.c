@@ -69,17 +69,17 @@ bool lock_keep(const struct cv_instance *instance)
     return lock && (lock->first || lock->holds || lock->observers || lock->leader.leads);
 }
 
-/* ---- who waits ---- */
+/* ---- waiting ---- */
 
 static void enqueue(struct lock *lock, struct waiter *wait)
 {
-    struct waiter *behind = lock->last;
-    while (behind && behind->priority < wait->priority)
-        behind = behind->previous;
+    struct waiter *ahead = lock->last;
+    while (ahead && ahead->priority < wait->priority)
+        ahead = ahead->previous;
     wait->lock = lock;
-    wait->previous = behind;
-    wait->next = behind ? behind->next : lock->first;
-    *(behind ? &behind->next : &lock->first) = wait;
+    wait->previous = ahead;
+    wait->next = ahead ? ahead->next : lock->first;
+    *(ahead ? &ahead->next : &lock->first) = wait;
     *(wait->next ? &wait->next->previous : &lock->last) = wait;
     lock->waiting++;
     lock->service->statistics.waiting++;
@@ -97,7 +97,7 @@ static void dequeue(struct waiter *wait)
     cv_alarm_cancel(lock->service->alarms, &wait->alarm);
 }
 
-/* ---- who holds ---- */
+/* ---- holds ---- */
 
 static void expired(struct cv_alarm *alarm)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The named things clients ask for, on this node: who waits, who holds. A lock and the leadership of an election are
- * the same here: a critical section, entered by the node through the name's algorithm and then given to its own clients
- * one after the other.
+ * The named things that clients ask for, on this node: the clients that wait, and those that hold. A lock and the
+ * leadership of an election are the same here: a critical section, entered by the node through the name's algorithm and
+ * then given to its own clients one after the other.
  *
  * Once inside, the node serves up to HANDOFFS clients before it leaves and queues up again after the other nodes: a
  * name that one node's clients fight over costs one entry for many of them, and nobody elsewhere waits for ever. Where

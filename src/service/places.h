@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How many clients may be connected. There are `clients` places for everybody, and a few reserved places for those who
- * want to know what is going on: a session there may ask and administer, but holds nothing, waits for nothing and has
- * to be quick. So an operator gets in when all places are taken, above all by a Unix socket, and every other client is
- * told why it does not.
+ * How many clients may be connected. There are `clients` places for all, and a few reserved places for operators and
+ * tools that want to know what is going on: a session there may ask and administer, but holds nothing, waits for
+ * nothing and has to be quick. So an operator gets in when all places are taken, above all by a Unix socket, and every
+ * other client is told why it does not.
  */
 #ifndef CONCLAVE_SERVICE_PLACES_H
 #define CONCLAVE_SERVICE_PLACES_H

@@ -13,6 +13,7 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings_security.h"
 #include "service/commands.h"
+#include "service/info.h"
 #include "service/listing.h"
 #include "service/places.h"
 
@@ -282,13 +283,11 @@ void session_drop_hold(struct lock_hold *hold)
 
 static void write_news(struct cv_resp_writer *out, const struct lock *lock)
 {
-    char name[48];
-    snprintf(name, sizeof name, "%u/%llu", lock->leader.id, (unsigned long long)lock->leader.session);
     cv_resp_push(out, 4);
     cv_resp_word(out, "leader");
     cv_resp_bulk(out, cv_instance_name(lock->instance));
     if (lock->leader.leads)
-        cv_resp_word(out, name);
+        info_write_session(out, lock->leader.id, lock->leader.session);
     else
         cv_resp_nil(out);
     cv_resp_integer(out, (int64_t)lock->leader.fence);
