@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "fuzz/members.h"
+#include "resp/resp_read.h"
 
 #define CLIENTS 4u
 #define GRANTS 64u
