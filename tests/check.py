@@ -586,7 +586,7 @@ def check_refused(directory):
         text + "start 1\n": "that node cannot call now",
         text + "deliver 2 from 1 place 3\n": "no such message",
         text + "leave 1\n": "not inside",
-        text + "loop\n": "expected decisions behind it",
+        text + "loop\n": "expected decisions after it",
         text + "crash 1\ncrash 2\ncrash 3\n": "nobody would be left",
         text + "crash 1\nstart 1\n": "that node is dead",
         text + "timeout 1 timer 7\n": "that timer is not armed",

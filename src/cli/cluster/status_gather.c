@@ -69,7 +69,7 @@ static bool add_lock(struct status *status, struct cv_text lock)
     return true;
 }
 
-/* Each node knows its own clients: one line for all that is said of a name. */
+/* Each node knows only its own clients. Adds up what all nodes say of a name. */
 static void merge_locks(struct status *status)
 {
     size_t kept = 0;

@@ -112,7 +112,7 @@ static bool read_type(const char *name, enum cv_decision_type *type)
     return false;
 }
 
-/* One word behind the node, and its number. */
+/* One word after the node, and its number. */
 static bool read_part(char **rest, const struct cv_index *index, const char *word, struct cv_decision *decision)
 {
     uint32_t number;
@@ -175,7 +175,7 @@ static int read_trail(struct lines *lines, char *line, const struct cv_index *in
             return error;
         trail->count++;
     }
-    return trail->loop != CV_NEVER && trail->loop >= trail->count ? refuse(lines, "loop", "decisions behind it") : 0;
+    return trail->loop != CV_NEVER && trail->loop >= trail->count ? refuse(lines, "loop", "decisions after it") : 0;
 }
 
 /* The words that describe the check, up to the first line that is none. */

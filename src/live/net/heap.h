@@ -7,7 +7,7 @@
 #ifndef CONCLAVE_LIVE_NET_HEAP_H
 #define CONCLAVE_LIVE_NET_HEAP_H
 
-/* heap.c: libuv and OpenSSL get their memory from there from now on. Without it the process ends with this code. */
+/* From now on libuv and OpenSSL allocate through this file. Without memory the process exits with `code`. */
 int cv_heap_begin(int code);
 
 #endif
