@@ -137,7 +137,7 @@ static void put_record(struct input *input, struct cv_buffer *file, uint64_t *ne
     } else {
         cv_put_64(&body, input_number(input, *next));
     }
-    cv_journal_frame(file, file->length, kind, body.bytes, body.length);
+    journal_frame(file, file->length, kind, body.bytes, body.length);
     free(body.bytes);
 }
 
@@ -149,19 +149,19 @@ static void read_and_write(const unsigned char *bytes, size_t length)
     struct cv_complaint complaint = {{0}};
     size_t sound = 0, all = 0;
     unsigned char *copy = fuzz_copy(bytes, length);
-    const int error = cv_journal_read(&journal, copy, length, &sound, &complaint);
+    const int error = journal_read(&journal, copy, length, &sound, &complaint);
     assert(sound <= length && (error != CV_EINPUT || complaint.text[0] != '\0'));
     if (error == 0) {
         struct cv_buffer file = {0};
-        cv_journal_write(&file, &journal);
-        assert(!file.broken && cv_journal_read(&again, file.bytes, file.length, &all, &complaint) == 0);
+        journal_write(&file, &journal);
+        assert(!file.broken && journal_read(&again, file.bytes, file.length, &all, &complaint) == 0);
         assert(all == file.length && again.count == journal.count && again.term == journal.term &&
                again.vote == journal.vote && again.snapshot_index == journal.snapshot_index &&
-               cv_journal_next(&again) == cv_journal_next(&journal));
+               journal_next(&again) == journal_next(&journal));
         free(file.bytes);
     }
-    cv_journal_free(&journal);
-    cv_journal_free(&again);
+    journal_free(&journal);
+    journal_free(&again);
     free(copy);
 }
 

@@ -94,7 +94,7 @@ static void begin_view(struct input *input)
     for (size_t i = 0; i < host.count; i++)
         host.all[i]->holder = holder < NODES && cv_set_has(members, holder) ? holder : CV_NOBODY;
     assert(cv_host_begin(&host, &view, keep) == 0);
-    if (instance && cv_instance_is_section(instance) && wanted && !(instance->flags & CV_INSIDE))
+    if (instance && instance_is_section(instance) && wanted && !(instance->flags & CV_INSIDE))
         cv_host_request(&host, instance);
 }
 
@@ -212,7 +212,7 @@ static void hear(struct input *input)
 
 static void act(struct input *input)
 {
-    const bool section = cv_instance_is_section(instance);
+    const bool section = instance_is_section(instance);
     if (!section)
         cv_host_call(&host, instance, input_byte(input) % 2);
     else if (instance->flags & CV_INSIDE)
@@ -252,13 +252,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             pass_time(&input);
             break;
         case 3:
-            if (!cv_instance_is_section(instance))
+            if (!instance_is_section(instance))
                 suspect(&input);
             break;
         case 4:
-            if (cv_instance_is_section(instance) && input_byte(&input) % 8 == 0)
+            if (instance_is_section(instance) && input_byte(&input) % 8 == 0)
                 begin_view(&input);
-            else if (!cv_instance_is_section(instance) && input_byte(&input) % 8 == 0)
+            else if (!instance_is_section(instance) && input_byte(&input) % 8 == 0)
                 cv_host_restart(&host, instance, instance->round + 1);
             break;
         default:

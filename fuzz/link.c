@@ -27,7 +27,7 @@ static void write_frame(struct pair *pair, struct input *input)
 {
     unsigned char body[256];
     memset(body, (int)(pair->written & 0xff), sizeof body);
-    struct cv_frame frame = {.type = CV_FRAME_LETTER,
+    struct cv_frame frame = {.type = CV_FRAME_MESSAGE,
                              .words = input_below(input, sizeof body / 4),
                              .round = pair->written + 1,
                              .body = body,

@@ -211,7 +211,7 @@ static bool accept_members(uint32_t door)
 }
 
 /* Somebody who says that it is the insider, or another. */
-static void knock(void)
+static void incoming(void)
 {
     static unsigned char body[CV_FRAME_BYTES];
     const uint8_t way = input_byte(input);
@@ -238,10 +238,10 @@ static void knock(void)
     }
     frame.sequence = stranger->sequence;
     if (way % 8) {
-        frame.type = CV_FRAME_LETTER; /* one with a number */
+        frame.type = CV_FRAME_MESSAGE; /* one with a number */
         exchange(&frame);
     }
-    if (frame.type == CV_FRAME_LETTER && !frame.body)
+    if (frame.type == CV_FRAME_MESSAGE && !frame.body)
         return;
     distort(&frame, body);
     stranger->sequence += cv_frame_numbered(frame.type);

@@ -362,7 +362,7 @@ static void step(void)
         break;
     case 11:
         if (node_count > 1)
-            knock();
+            incoming();
         break;
     case 12:
         if (input_byte(input) % 4 == 0)

@@ -159,10 +159,10 @@ static void put_entry(struct input *input, struct cv_buffer *bytes, uint64_t ter
 static void put_append(struct input *input, struct cv_buffer *bytes, uint64_t term)
 {
     const struct cv_journal *log = &agreement->mirror;
-    const uint64_t last = cv_journal_next(log) - 1;
+    const uint64_t last = journal_next(log) - 1;
     const uint64_t prev =
         input_byte(input) % 8 ? last - (last > 3 ? input_below(input, 4) : 0) : input_number(input, last);
-    uint64_t prev_term = prev >= log->first && prev < cv_journal_next(log) && log->count
+    uint64_t prev_term = prev >= log->first && prev < journal_next(log) && log->count
                              ? log->entries[prev - log->first].term
                          : prev == log->snapshot_index ? log->snapshot_term
                                                        : 1;
@@ -180,7 +180,7 @@ static void put_append(struct input *input, struct cv_buffer *bytes, uint64_t te
 static void put_snapshot(struct input *input, struct cv_buffer *bytes, uint64_t term)
 {
     struct cv_buffer part = {0};
-    const uint64_t last = input_number(input, cv_journal_next(&agreement->mirror) + 1);
+    const uint64_t last = input_number(input, journal_next(&agreement->mirror) + 1);
     cv_put_64(bytes, last);
     cv_put_64(bytes, input_byte(input) % 4 ? term : input_number(input, term));
     cv_put_64(bytes, input_number(input, last));
@@ -209,7 +209,7 @@ static void tell(uint64_t from, const unsigned char *bytes, size_t length)
     struct raft_message message;
     fprintf(stderr, "state %d term %llu commit %llu stored %llu log %llu..%llu snapshot %llu; ", raft->state,
             raft->current_term, raft->commit_index, raft->last_stored, (unsigned long long)agreement->mirror.first,
-            (unsigned long long)cv_journal_next(&agreement->mirror) - 1,
+            (unsigned long long)journal_next(&agreement->mirror) - 1,
             (unsigned long long)agreement->mirror.snapshot_index);
     if (cv_raft_decode(bytes + sizeof(struct envelope), length - sizeof(struct envelope), &message) != 0) {
         fprintf(stderr, "%llu says nothing\n", (unsigned long long)from);
@@ -252,7 +252,7 @@ static void hear(struct input *input)
                              RAFT_IO_TIMEOUT_NOW,
                              0};
     const uint8_t chosen = type < 7 ? types[type] : RAFT_IO_APPEND_ENTRIES;
-    const uint64_t last = cv_journal_next(&agreement->mirror) - 1;
+    const uint64_t last = journal_next(&agreement->mirror) - 1;
     cv_put_8(&bytes, chosen);
     cv_put_64(&bytes, term);
     switch (chosen) {

@@ -91,8 +91,8 @@ ssize_t getrandom(void *bytes, size_t length, unsigned flags)
 
 static bool work(struct node *node);
 
-int __real_cv_disk_open(struct cv_disk **, const struct cv_disk_options *, struct cv_journal *, struct cv_complaint *);
-int __wrap_cv_disk_open(struct cv_disk **, const struct cv_disk_options *, struct cv_journal *, struct cv_complaint *);
+int __real_cv_disk_open(struct cv_disk **, const struct disk_options *, struct journal *, struct cv_complaint *);
+int __wrap_cv_disk_open(struct cv_disk **, const struct disk_options *, struct journal *, struct cv_complaint *);
 void __real_cv_disk_close(struct cv_disk *);
 void __wrap_cv_disk_close(struct cv_disk *);
 int __real_uv_run(uv_loop_t *, uv_run_mode);
@@ -101,10 +101,10 @@ int __wrap_uv_queue_work(uv_loop_t *, uv_work_t *, uv_work_cb, uv_after_work_cb)
 int __wrap_uv_getaddrinfo(uv_loop_t *, uv_getaddrinfo_t *, uv_getaddrinfo_cb, const char *, const char *,
                           const struct addrinfo *);
 
-int __wrap_cv_disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
+int __wrap_cv_disk_open(struct cv_disk **disk, const struct disk_options *options, struct journal *found,
                         struct cv_complaint *complaint)
 {
-    struct cv_disk_options slow = *options;
+    struct disk_options slow = *options;
     slow.threaded = false;
     const int error = __real_cv_disk_open(disk, &slow, found, complaint);
     if (!error) {
@@ -157,7 +157,7 @@ static bool work(struct node *node)
 {
     bool any = false;
     current = node;
-    while (node->disk && cv_disk_work(node->disk)) {
+    while (node->disk && disk_work(node->disk)) {
         node->wake(node->wake_data);
         any = true;
     }

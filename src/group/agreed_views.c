@@ -196,7 +196,7 @@ static void conclude(struct cv_agreed_views *agreed_views, uint64_t now_us)
     for (cv_node node = 0; node < agreed_views->roster->count; node++)
         if (node != agreed_views->roster->me && cv_set_has(members, node)) {
             calls->tell(calls->context, node, agreed_views->epoch);
-            calls->send(calls->context, node, CV_MOTION_INSTALL, agreed_views->epoch, 0);
+            calls->send(calls->context, node, CV_VIEW_INSTALL, agreed_views->epoch, 0);
             agreed_views->silences[node] = 0;
         }
     begin(agreed_views);
@@ -226,7 +226,7 @@ static void prepare(struct cv_agreed_views *agreed_views, uint64_t now_us)
     agreed_views->until_us = now_us + agreed_views->times.patience_us;
     for (cv_node node = 0; node < agreed_views->roster->count; node++)
         if (node != agreed_views->roster->me && cv_set_has(agreed_views->agreed.members, node))
-            agreed_views->calls.send(agreed_views->calls.context, node, CV_MOTION_PREPARE, agreed_views->epoch, 0);
+            agreed_views->calls.send(agreed_views->calls.context, node, CV_VIEW_PREPARE, agreed_views->epoch, 0);
     on_report(agreed_views, agreed_views->roster->me, left_us(agreed_views, now_us), now_us);
 }
 
@@ -374,7 +374,7 @@ static void report(struct cv_agreed_views *agreed_views, uint64_t now_us)
         !is_in(agreed_views->roster->me, agreed_views->agreed.members))
         return;
     calls->report(calls->context, to, agreed_views->epoch);
-    calls->send(calls->context, to, CV_MOTION_REPORT, agreed_views->epoch, left_us(agreed_views, now_us));
+    calls->send(calls->context, to, CV_VIEW_REPORT, agreed_views->epoch, left_us(agreed_views, now_us));
 }
 
 void cv_agreed_views_agreed(struct cv_agreed_views *agreed_views, uint64_t epoch, const struct cv_proposal *proposal,
@@ -409,28 +409,28 @@ void cv_agreed_views_agreed(struct cv_agreed_views *agreed_views, uint64_t epoch
     consider(agreed_views, now_us);
 }
 
-bool cv_agreed_views_awaits(const struct cv_agreed_views *agreed_views, enum cv_motion motion, cv_node from,
+bool cv_agreed_views_awaits(const struct cv_agreed_views *agreed_views, enum cv_view_message kind, cv_node from,
                             uint64_t epoch)
 {
     if (epoch != agreed_views->epoch || !agreed_views->frozen || agreed_views->away)
         return false;
-    if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_REPORT)
+    if (kind == CV_VIEW_HOLDING || kind == CV_VIEW_REPORT)
         return agreed_views->preparing && cv_set_has(agreed_views->agreed.members & ~agreed_views->reported, from);
     return from == agreed_views->agreed.proposer && cv_set_has(agreed_views->agreed.members, agreed_views->roster->me);
 }
 
-void cv_agreed_views_hear(struct cv_agreed_views *agreed_views, cv_node from, enum cv_motion motion, uint64_t epoch,
+void cv_agreed_views_hear(struct cv_agreed_views *agreed_views, cv_node from, enum cv_view_message kind, uint64_t epoch,
                           uint64_t number, uint64_t now_us)
 {
-    if (motion == CV_MOTION_PREPARE && epoch > agreed_views->asked) {
+    if (kind == CV_VIEW_PREPARE && epoch > agreed_views->asked) {
         agreed_views->asked = epoch;
         report(agreed_views, now_us);
         return;
     }
-    if (!cv_agreed_views_awaits(agreed_views, motion, from, epoch))
+    if (!cv_agreed_views_awaits(agreed_views, kind, from, epoch))
         return;
-    if (motion == CV_MOTION_REPORT)
+    if (kind == CV_VIEW_REPORT)
         on_report(agreed_views, from, number, now_us);
-    else if (motion == CV_MOTION_INSTALL)
+    else if (kind == CV_VIEW_INSTALL)
         begin(agreed_views);
 }

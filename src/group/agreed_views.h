@@ -34,7 +34,7 @@ struct cv_cursor;
 struct cv_agreed_views_calls {
     /* False: it cannot be proposed now. Otherwise cv_agreed_views_agreed() or cv_agreed_views_refused() answers. */
     bool (*propose)(void *context, const struct cv_proposal *proposal);
-    void (*send)(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number);
+    void (*send)(void *context, cv_node to, enum cv_view_message kind, uint64_t epoch, uint64_t number);
     void (*freeze)(void *context, bool prepares);              /* the view is over; does this node prepare the next? */
     void (*report)(void *context, cv_node to, uint64_t epoch); /* HOLDING, HOLDING, ... */
     void (*tell)(void *context, cv_node to, uint64_t epoch);   /* HELD, HELD, ... */
@@ -100,10 +100,10 @@ void cv_agreed_views_agreed(struct cv_agreed_views *agreed_views, uint64_t epoch
 /* What this node has proposed will not be agreed, or nobody knows. */
 void cv_agreed_views_refused(struct cv_agreed_views *agreed_views);
 /* Is that an epoch whose HOLDING or HELD matter? */
-bool cv_agreed_views_awaits(const struct cv_agreed_views *agreed_views, enum cv_motion motion, cv_node from,
+bool cv_agreed_views_awaits(const struct cv_agreed_views *agreed_views, enum cv_view_message kind, cv_node from,
                             uint64_t epoch);
 /* PREPARE, REPORT and INSTALL. */
-void cv_agreed_views_hear(struct cv_agreed_views *agreed_views, cv_node from, enum cv_motion motion, uint64_t epoch,
+void cv_agreed_views_hear(struct cv_agreed_views *agreed_views, cv_node from, enum cv_view_message kind, uint64_t epoch,
                           uint64_t number, uint64_t now_us);
 /* Somebody else is to coordinate: that node, or CV_NOBODY for the next best. False if this node does not lead, or there
  * is none. */

@@ -56,7 +56,7 @@ static bool take_places(struct cv_cursor *bytes, struct cv_seating *seating)
         seating->present |= cv_set_of(place);
         seating->ids[place] = id;
         seating->attributes[place] = attribute;
-        seating->known[place] = (struct cv_attendance){directory, starts, kept};
+        seating->known[place] = (struct cv_known_directory){directory, starts, kept};
     }
     return !bytes->broken;
 }

@@ -17,7 +17,7 @@ void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster,
         const bool present = node < roster->count && roster->ids[node] != CV_NO_ID;
         seating->ids[node] = present ? roster->ids[node] : CV_NO_ID;
         seating->attributes[node] = present ? roster->attributes[node] : 0;
-        seating->known[node] = present ? roster->known[node] : (struct cv_attendance){0};
+        seating->known[node] = present ? roster->known[node] : (struct cv_known_directory){0};
         seating->present |= present ? cv_set_of(node) : 0;
     }
 }
@@ -76,7 +76,7 @@ static bool leave(struct cv_seating *seating, cv_node place)
     seating->standbys &= rest;
     seating->ids[place] = CV_NO_ID;
     seating->attributes[place] = 0;
-    seating->known[place] = (struct cv_attendance){0};
+    seating->known[place] = (struct cv_known_directory){0};
     return true;
 }
 

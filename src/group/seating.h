@@ -28,7 +28,7 @@ struct cv_seating {
     cv_set voters, former;
     cv_id ids[CV_MAX_MEMBERS]; /* CV_NO_ID where nobody is */
     uint32_t attributes[CV_MAX_MEMBERS];
-    struct cv_attendance known[CV_MAX_MEMBERS];
+    struct cv_known_directory known[CV_MAX_MEMBERS];
     struct cv_terms terms;
     struct cv_lease_terms former_lease;
 };

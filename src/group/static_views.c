@@ -30,7 +30,7 @@ static void conclude(struct cv_static_views *static_views)
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         if (node != static_views->me && cv_set_has(view.members, node)) {
             static_views->calls.tell(static_views->calls.context, node, view.epoch);
-            static_views->calls.send(static_views->calls.context, node, CV_MOTION_INSTALL, &view);
+            static_views->calls.send(static_views->calls.context, node, CV_VIEW_INSTALL, &view);
         }
     begin(static_views, &view);
 }
@@ -56,7 +56,7 @@ static void prepare(struct cv_static_views *static_views)
     const struct cv_view proposal = static_views->next;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(static_views->awaited, node))
-            static_views->calls.send(static_views->calls.context, node, CV_MOTION_PREPARE, &proposal);
+            static_views->calls.send(static_views->calls.context, node, CV_VIEW_PREPARE, &proposal);
     if (!static_views->awaited)
         conclude(static_views);
 }
@@ -97,10 +97,10 @@ void cv_static_views_renew(struct cv_static_views *static_views)
 
 /* ---- everybody's part ---- */
 
-bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_motion motion, cv_node from,
+bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_view_message kind, cv_node from,
                             uint64_t epoch)
 {
-    if (motion == CV_MOTION_HOLDING)
+    if (kind == CV_VIEW_HOLDING)
         return static_views->next.epoch == epoch && cv_set_has(static_views->awaited, from);
     return static_views->frozen && static_views->promised == epoch && static_views->promised_to == from;
 }
@@ -109,7 +109,7 @@ static void on_prepare(struct cv_static_views *static_views, cv_node from, const
 {
     if (view->epoch <= static_views->promised) {
         const struct cv_view mine = {.epoch = static_views->promised};
-        static_views->calls.send(static_views->calls.context, from, CV_MOTION_REFUSE, &mine);
+        static_views->calls.send(static_views->calls.context, from, CV_VIEW_REFUSE, &mine);
         return;
     }
     static_views->promised = view->epoch;
@@ -118,28 +118,27 @@ static void on_prepare(struct cv_static_views *static_views, cv_node from, const
     stop(static_views);
     static_views->calls.report(static_views->calls.context, from, view->epoch);
     const struct cv_view mine = {.epoch = view->epoch, .base = static_views->base};
-    static_views->calls.send(static_views->calls.context, from, CV_MOTION_REPORT, &mine);
+    static_views->calls.send(static_views->calls.context, from, CV_VIEW_REPORT, &mine);
 }
 
-bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_motion motion,
+bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_view_message kind,
                           const struct cv_view *view)
 {
     if (view->epoch > static_views->highest)
         static_views->highest = view->epoch;
-    if (motion == CV_MOTION_PREPARE) {
+    if (kind == CV_VIEW_PREPARE) {
         on_prepare(static_views, from, view);
-    } else if (motion == CV_MOTION_REFUSE && static_views->next.epoch && view->epoch >= static_views->next.epoch) {
+    } else if (kind == CV_VIEW_REFUSE && static_views->next.epoch && view->epoch >= static_views->next.epoch) {
         static_views->next.epoch = 0;
-    } else if (motion == CV_MOTION_REPORT &&
-               cv_static_views_awaits(static_views, CV_MOTION_HOLDING, from, view->epoch)) {
+    } else if (kind == CV_VIEW_REPORT && cv_static_views_awaits(static_views, CV_VIEW_HOLDING, from, view->epoch)) {
         static_views->awaited &= ~cv_set_of(from);
         if (view->base > static_views->base)
             static_views->base = view->base;
         if (!static_views->awaited)
             conclude(static_views);
-    } else if (motion == CV_MOTION_RENEW && view->epoch == static_views->view.epoch) {
+    } else if (kind == CV_VIEW_RENEW && view->epoch == static_views->view.epoch) {
         static_views->stale = true;
-    } else if (motion == CV_MOTION_INSTALL && cv_static_views_awaits(static_views, CV_MOTION_HELD, from, view->epoch)) {
+    } else if (kind == CV_VIEW_INSTALL && cv_static_views_awaits(static_views, CV_VIEW_HELD, from, view->epoch)) {
         begin(static_views, view);
     }
     return is_called_for(static_views);

@@ -20,23 +20,23 @@
 
 #include "group/view.h"
 
-enum cv_motion {
-    CV_MOTION_PREPARE,
-    CV_MOTION_HOLDING,
-    CV_MOTION_REPORT,
-    CV_MOTION_REFUSE,
-    CV_MOTION_HELD,
-    CV_MOTION_INSTALL,
-    CV_MOTION_RENEW,
-    CV_MOTION_STEP_DOWN, /* `group raft`: to the leader; somebody else is to coordinate */
-    CV_MOTION_LEAVE,     /* the same: I go, nobody holds anything here, and my lease is nobody's concern */
-    CV_MOTION_CHANGE,    /* the same: somebody is to join the group, or to leave it for good */
-    CV_MOTION_FOUND,     /* a group is founded, with these members */
-    CV_MOTION_WELCOME    /* who belongs to the group, for somebody who has no log yet */
+enum cv_view_message {
+    CV_VIEW_PREPARE,
+    CV_VIEW_HOLDING,
+    CV_VIEW_REPORT,
+    CV_VIEW_REFUSE,
+    CV_VIEW_HELD,
+    CV_VIEW_INSTALL,
+    CV_VIEW_RENEW,
+    CV_VIEW_STEP_DOWN, /* `group raft`: to the leader; somebody else is to coordinate */
+    CV_VIEW_LEAVE,     /* the same: I go, nobody holds anything here, and my lease is nobody's concern */
+    CV_VIEW_CHANGE,    /* the same: somebody is to join the group, or to leave it for good */
+    CV_VIEW_FOUND,     /* a group is founded, with these members */
+    CV_VIEW_WELCOME    /* who belongs to the group, for somebody who has no log yet */
 };
 
 struct cv_static_views_calls {
-    void (*send)(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view);
+    void (*send)(void *context, cv_node to, enum cv_view_message kind, const struct cv_view *view);
     void (*freeze)(void *context);                             /* the view is over */
     void (*report)(void *context, cv_node to, uint64_t epoch); /* HOLDING, HOLDING, ... */
     void (*tell)(void *context, cv_node to, uint64_t epoch);   /* HELD, HELD, ... */
@@ -74,10 +74,10 @@ void cv_static_views_renew(struct cv_static_views *static_views);
 void cv_static_views_consider(struct cv_static_views *static_views);
 
 /* Is that an epoch whose HOLDING or HELD matter? */
-bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_motion motion, cv_node from,
+bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_view_message kind, cv_node from,
                             uint64_t epoch);
 /* True: to be considered in a while. */
-bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_motion motion,
+bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_view_message kind,
                           const struct cv_view *view);
 
 #endif

@@ -35,7 +35,7 @@ static inline uint32_t cv_set_count(cv_set set)
 #define CV_NO_ID UINT32_MAX /* of a place where nobody is */
 
 /* What a group remembers of a member's directory, so that it notices another one, or an old copy. */
-struct cv_attendance {
+struct cv_known_directory {
     uint32_t directory; /* its number; 0: it was never there */
     uint32_t starts;    /* how often a node was started with it, when it was last taken into a view */
     uint32_t kept;      /* the last entry that it was known to have on disk then */
@@ -57,10 +57,10 @@ struct cv_roster {
     uint32_t generation; /* how often it has changed */
     cv_id ids[CV_MAX_MEMBERS];
     uint32_t attributes[CV_MAX_MEMBERS];
-    const char *addresses[CV_MAX_MEMBERS];      /* where peers connect; NULL in a group of one */
-    const char *clients[CV_MAX_MEMBERS];        /* where clients do, or NULL: not told */
-    cv_set voters, standbys;                    /* `group raft`: who votes, and who never shall */
-    struct cv_attendance known[CV_MAX_MEMBERS]; /* the same: what is remembered of them */
+    const char *addresses[CV_MAX_MEMBERS];           /* where peers connect; NULL in a group of one */
+    const char *clients[CV_MAX_MEMBERS];             /* where clients do, or NULL: not told */
+    cv_set voters, standbys;                         /* `group raft`: who votes, and who never shall */
+    struct cv_known_directory known[CV_MAX_MEMBERS]; /* the same: what is remembered of them */
 };
 
 /*

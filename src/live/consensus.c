@@ -16,7 +16,7 @@
 
 /* ---- the lease ---- */
 
-static void lapse(struct cv_consensus *consensus)
+static void lapse(struct consensus *consensus)
 {
     consensus->leased = false;
     consensus->patience_us = cv_loop_boot() + consensus->lease.terms.length_us;
@@ -27,31 +27,31 @@ static void lapse(struct cv_consensus *consensus)
     consensus->member->user.leased(consensus->member->user.context, false);
 }
 
-void cv_consensus_look(struct cv_consensus *consensus)
+void consensus_look(struct consensus *consensus)
 {
-    if (consensus->leased && !cv_consensus_leased(consensus))
+    if (consensus->leased && !consensus_leased(consensus))
         lapse(consensus);
 }
 
 static void lease_ends(struct cv_alarm *alarm)
 {
-    cv_consensus_look(cv_alarm_owner(alarm, struct cv_consensus, end));
+    consensus_look(cv_alarm_owner(alarm, struct consensus, end));
 }
 
-uint64_t cv_consensus_left_us(const struct cv_consensus *consensus)
+uint64_t consensus_left_us(const struct consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
     return consensus->usable_us > now ? consensus->usable_us - now : 0;
 }
 
 /* A client's clock may be as slow as this node's is fast. */
-int64_t cv_consensus_left_ms(const struct cv_consensus *consensus)
+int64_t consensus_left_ms(const struct consensus *consensus)
 {
     const struct cv_lease_terms *terms = &consensus->lease.terms;
-    return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, cv_consensus_left_us(consensus))) / 1000);
+    return (int64_t)(cv_lease_short(terms, cv_lease_short(terms, consensus_left_us(consensus))) / 1000);
 }
 
-static void count_lease(struct cv_consensus *consensus)
+static void count_lease(struct consensus *consensus)
 {
     const uint64_t end = cv_lease_end(&consensus->lease);
     if (consensus->wider_us && end > cv_loop_boot() + cv_lease_wide_enough_us(consensus->wider_us)) {
@@ -61,10 +61,10 @@ static void count_lease(struct cv_consensus *consensus)
     consensus->usable_us = end > consensus->margin_us ? end - consensus->margin_us : 0;
 }
 
-static void granted(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)
+static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
     const uint64_t now = cv_loop_boot();
-    cv_consensus_look(consensus); /* what comes too late does not undo that it is over */
+    consensus_look(consensus); /* what comes too late does not undo that it is over */
     if (asked_us > now || length_us > consensus->longest_us || consensus->gone)
         return;
     cv_lease_granted(&consensus->lease, voter, asked_us, length_us);
@@ -81,13 +81,13 @@ static void granted(struct cv_consensus *consensus, cv_node voter, uint64_t aske
 }
 
 /* Also if it has no vote: it may have one in the next view, which begins with what was granted before. */
-static bool grants(struct cv_consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
+static bool grants(struct consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
 {
     return consensus->protocol->remembers(consensus) &&
            cv_grants_ask(&consensus->agreed_views.grants, member, epoch, asked, cv_loop_boot());
 }
 
-void cv_consensus_renew(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us)
+void consensus_renew(struct consensus *consensus, cv_node voter, uint64_t asked_us)
 {
     const struct cv_member *member = consensus->member;
     if (member->begun && consensus->protocol->allows(consensus, consensus->lease.terms) &&
@@ -97,13 +97,13 @@ void cv_consensus_renew(struct cv_consensus *consensus, cv_node voter, uint64_t 
 
 /* ---- messages ---- */
 
-void cv_consensus_frame(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
+void consensus_frame(struct consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
     if (frame->type == CV_FRAME_GRANT) {
         const uint64_t now = cv_loop_boot();
         struct cv_peer *peer = consensus->member->peers.list[from];
         if (peer && frame->sent_at <= now)
-            cv_peer_note_round_trip(peer, now - frame->sent_at);
+            peer_note_round_trip(peer, now - frame->sent_at);
         granted(consensus, from, frame->sent_at, (uint64_t)frame->lease_ms * 1000);
     } else {
         consensus->protocol->hear(consensus, from, frame);
@@ -112,52 +112,52 @@ void cv_consensus_frame(struct cv_consensus *consensus, cv_node from, const stru
 }
 
 /* What is sent to somebody who is suspected at this moment is lost from the beginning. */
-void cv_consensus_began(struct cv_consensus *consensus)
+void consensus_began(struct consensus *consensus)
 {
     consensus->torn = consensus->member->peers.suspected;
     consensus->lease.voters = consensus->agreed_views.agreed.seating.voters;
-    cv_consensus_adopt_terms(consensus);
+    consensus_adopt_terms(consensus);
     if (consensus->gone)
         return;
     count_lease(consensus);
-    cv_consensus_look(consensus);
+    consensus_look(consensus);
 }
 
 /* Those two can talk again, but the leader of the log may never have noticed that they could not. */
-static void mend(struct cv_consensus *consensus, cv_node node)
+static void mend(struct consensus *consensus, cv_node node)
 {
     const struct cv_algorithm_host *host = &consensus->member->host;
     if (!cv_set_has(consensus->torn, node) || !cv_host_ready(host) || !cv_set_has(host->view.members, node) ||
         cv_loop_now() < consensus->refresh_us)
         return;
     consensus->refresh_us = cv_loop_now() + consensus->lease.terms.length_us;
-    cv_consensus_refresh(consensus);
+    consensus_refresh(consensus);
 }
 
-void cv_consensus_refresh(struct cv_consensus *consensus)
+void consensus_refresh(struct consensus *consensus)
 {
-    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    const cv_node leader = consensus_node(consensus, consensus->leader);
     if (leader == consensus->member->roster.me)
         cv_agreed_views_renew(&consensus->agreed_views, cv_loop_boot());
     else if (leader != CV_NOBODY)
-        cv_views_ask(consensus->member, leader, CV_MOTION_RENEW, 0);
+        views_ask(consensus->member, leader, CV_VIEW_RENEW, 0);
 }
 
-void cv_consensus_beat(struct cv_consensus *consensus, cv_node from, const struct cv_frame *beat)
+void consensus_beat(struct consensus *consensus, cv_node from, const struct cv_frame *beat)
 {
     const bool was_ready = cv_set_has(consensus->ready, from);
-    cv_founding_accepted(consensus, from);
+    founding_accepted(consensus, from);
     cv_agreed_views_beat(&consensus->agreed_views, from, beat->epoch);
     const struct cv_lease_terms asked = {(uint64_t)beat->lease_ms * 1000, beat->drift_ppm};
     const bool allowed = consensus->protocol->allows(consensus, asked);
     if (beat->epoch && allowed && grants(consensus, from, beat->epoch, asked)) {
         const struct cv_frame answer = {
             .type = CV_FRAME_GRANT, .epoch = beat->epoch, .sent_at = beat->sent_at, .lease_ms = beat->lease_ms};
-        cv_peers_say(&consensus->member->peers, from, &answer);
+        peers_say(&consensus->member->peers, from, &answer);
     }
     consensus->ready = beat->term ? consensus->ready | cv_set_of(from) : consensus->ready & ~cv_set_of(from);
     if (cv_set_has(consensus->ready, from) != was_ready)
-        cv_consensus_update(consensus);
+        consensus_update(consensus);
     if (cv_set_has(consensus->renewed, from)) {
         consensus->renewed &= ~cv_set_of(from);
         cv_agreed_views_renew(&consensus->agreed_views, cv_loop_boot());
@@ -167,14 +167,14 @@ void cv_consensus_beat(struct cv_consensus *consensus, cv_node from, const struc
 
 /* ---- what the member tells ---- */
 
-void cv_consensus_gone(struct cv_consensus *consensus, cv_node node)
+void consensus_gone(struct consensus *consensus, cv_node node)
 {
     consensus->ready &= ~cv_set_of(node);
     consensus->renewed &= ~cv_set_of(node);
     consensus->torn |= cv_set_of(node);
 }
 
-void cv_consensus_update(struct cv_consensus *consensus)
+void consensus_update(struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
     if (!member->begun || !consensus->is_open)
@@ -183,30 +183,30 @@ void cv_consensus_update(struct cv_consensus *consensus)
     consensus->agreed_views.away = false;
     cv_agreed_views_update(&consensus->agreed_views,
                            (consensus->ready & ~member->peers.suspected) | cv_set_of(member->roster.me),
-                           cv_member_leader(member), cv_loop_boot());
+                           member_leader(member), cv_loop_boot());
     if (leads != consensus->agreed_views.leads)
         cv_agreed_views_lead(&consensus->agreed_views, leads, cv_loop_boot());
 }
 
-void cv_consensus_renewed(struct cv_consensus *consensus, cv_node node)
+void consensus_renewed(struct consensus *consensus, cv_node node)
 {
     consensus->renewed |= cv_set_of(node);
     consensus->torn |= cv_set_of(node);
 }
 
-bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to)
+bool consensus_step_down(struct consensus *consensus, cv_node to)
 {
     const struct cv_member *member = consensus->member;
-    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    const cv_node leader = consensus_node(consensus, consensus->leader);
     if (leader == member->roster.me)
         return cv_agreed_views_step_down(&consensus->agreed_views, to, cv_loop_boot());
     if (leader == CV_NOBODY || cv_set_has(member->peers.suspected, leader))
         return false;
-    cv_views_ask(consensus->member, leader, CV_MOTION_STEP_DOWN, to == CV_NOBODY ? CV_NO_ID : member->roster.ids[to]);
+    views_ask(consensus->member, leader, CV_VIEW_STEP_DOWN, to == CV_NOBODY ? CV_NO_ID : member->roster.ids[to]);
     return true;
 }
 
-void cv_consensus_leave(struct cv_consensus *consensus)
+void consensus_leave(struct consensus *consensus)
 {
     struct cv_member *member = consensus->member;
     consensus->gone = true;
@@ -215,45 +215,45 @@ void cv_consensus_leave(struct cv_consensus *consensus)
     member->peers.term = 0; /* as if it had not begun */
     for (cv_node node = 0; node < member->roster.count; node++)
         if (node != member->roster.me)
-            cv_views_ask(member, node, CV_MOTION_LEAVE, 0);
+            views_ask(member, node, CV_VIEW_LEAVE, 0);
     consensus->protocol->leave(consensus);
 }
 
-void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node)
+void consensus_forget_peer(struct consensus *consensus, cv_node node)
 {
     cv_grants_forget(&consensus->agreed_views.grants, node);
-    cv_consensus_gone(consensus, node);
-    cv_consensus_update(consensus);
+    consensus_gone(consensus, node);
+    consensus_update(consensus);
 }
 
 /* ---- opening ---- */
 
 /* Raft's ids are not 0. */
-uint64_t cv_consensus_seat(const struct cv_consensus *consensus, cv_node node)
+uint64_t consensus_seat(const struct consensus *consensus, cv_node node)
 {
     return (uint64_t)consensus->member->roster.ids[node] + 1;
 }
 
-cv_node cv_consensus_node(const struct cv_consensus *consensus, uint64_t seat)
+cv_node consensus_node(const struct consensus *consensus, uint64_t seat)
 {
     for (cv_node node = 0; node < consensus->member->roster.count; node++)
-        if (cv_consensus_seat(consensus, node) == seat)
+        if (consensus_seat(consensus, node) == seat)
             return node;
     return CV_NOBODY;
 }
 
 static bool propose(void *context, const struct cv_proposal *proposal)
 {
-    struct cv_consensus *consensus = ((struct cv_member *)context)->consensus;
+    struct consensus *consensus = ((struct cv_member *)context)->consensus;
     return consensus->protocol->propose(consensus, proposal);
 }
 
-static void init(struct cv_consensus *consensus, struct cv_member *member, const struct cv_settings *settings)
+static void init(struct consensus *consensus, struct cv_member *member, const struct cv_settings *settings)
 {
     const struct cv_terms terms = cv_settings_terms(settings);
     const struct cv_lease_terms lease = cv_terms_lease(&terms);
     const uint64_t now = cv_loop_boot();
-    struct cv_agreed_views_calls calls = cv_views_assembly_calls;
+    struct cv_agreed_views_calls calls = views_agreed_calls;
     const struct consensus_protocol *protocol = settings->tie_breaker ? &tie_breaker_protocol : &raft_protocol;
     const bool witnessed = protocol->witness != CV_NOBODY;
     calls.propose = propose;
@@ -270,24 +270,24 @@ static void init(struct cv_consensus *consensus, struct cv_member *member, const
     cv_grants_init(&consensus->agreed_views.grants, &lease);
     consensus->settings = settings;
     consensus->agreed_views.away = true;
-    cv_consensus_adopt_terms(consensus);
+    consensus_adopt_terms(consensus);
     consensus->patience_us = now + settings->longest_timeout_ms * 1000;
     consensus->end.ring = lease_ends;
 }
 
 /* Whoever returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
-static void come_back(const struct cv_consensus *consensus, uint64_t *away_us)
+static void come_back(const struct consensus *consensus, uint64_t *away_us)
 {
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
     *away_us = consensus->protocol->has_granted(consensus) ? cv_lease_long(longest, longest->length_us) : 0;
 }
 
-int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, const struct cv_settings *settings,
-                      uint64_t *away_us, struct cv_complaint *complaint)
+int consensus_open(struct consensus **opening, struct cv_member *member, const struct cv_settings *settings,
+                   uint64_t *away_us, struct cv_complaint *complaint)
 {
     if (!settings->consensus)
         return 0;
-    struct cv_consensus *consensus = calloc(1, sizeof *consensus);
+    struct consensus *consensus = calloc(1, sizeof *consensus);
     *opening = consensus;
     if (!consensus || cv_alarms_reserve(&member->loop.alarms, 2))
         return CV_ENOMEM;
@@ -296,16 +296,16 @@ int cv_consensus_open(struct cv_consensus **opening, struct cv_member *member, c
     if (error)
         return error;
     consensus->is_open = true;
-    cv_roster_recall(consensus);
+    roster_recall(consensus);
     come_back(consensus, away_us);
-    cv_roster_compare(consensus);
+    roster_compare(consensus);
     consensus->protocol->take_entries(consensus);
-    cv_founding_consider(consensus); /* one alone need not wait */
-    cv_consensus_begin_time(consensus);
+    founding_consider(consensus); /* one alone need not wait */
+    consensus_begin_time(consensus);
     return 0;
 }
 
-void cv_consensus_close(struct cv_consensus *consensus)
+void consensus_close(struct consensus *consensus)
 {
     if (!consensus)
         return;
@@ -314,7 +314,7 @@ void cv_consensus_close(struct cv_consensus *consensus)
     consensus->is_open = false;
 }
 
-void cv_consensus_free(struct cv_consensus *consensus)
+void consensus_free(struct consensus *consensus)
 {
     if (!consensus)
         return;

@@ -16,7 +16,7 @@ struct cv_member;
 struct cv_settings;
 struct cv_frame;
 
-struct cv_consensus {
+struct consensus {
     struct cv_member *member;
     const struct consensus_protocol *protocol;
     void *state;  /* the protocol's; freed with this */
@@ -58,60 +58,60 @@ struct cv_consensus {
     uint64_t recalled;                  /* up to this index the log is what it was at the start */
     uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
-    struct cv_petition granted; /* the last that this node has proposed: where a newcomer is found */
-    struct cv_petition petitions[CV_MAX_MEMBERS];
-    uint32_t petition_count;
+    struct cv_change_request granted; /* the last that this node has proposed: where a newcomer is found */
+    struct cv_change_request requests[CV_MAX_MEMBERS];
+    uint32_t request_count;
     uint64_t ask_us; /* they are put forward again then */
 };
 
 /* NULL with 0: the settings want none. For `away_us` from now on the member must not begin. */
-int cv_consensus_open(struct cv_consensus **consensus, struct cv_member *member, const struct cv_settings *settings,
-                      uint64_t *away_us, struct cv_complaint *complaint);
-void cv_consensus_close(struct cv_consensus *consensus); /* before the loop */
-void cv_consensus_free(struct cv_consensus *consensus);  /* after it */
+int consensus_open(struct consensus **consensus, struct cv_member *member, const struct cv_settings *settings,
+                   uint64_t *away_us, struct cv_complaint *complaint);
+void consensus_close(struct consensus *consensus); /* before the loop */
+void consensus_free(struct consensus *consensus);  /* after it */
 
 /* ---- what the member tells ---- */
 
 /* Who is alive, who is elected, whether this node has begun. */
-void cv_consensus_update(struct cv_consensus *consensus);
-void cv_consensus_renewed(struct cv_consensus *consensus, cv_node node);
-void cv_consensus_gone(struct cv_consensus *consensus, cv_node node);
-void cv_consensus_beat(struct cv_consensus *consensus, cv_node from, const struct cv_frame *beat);
+void consensus_update(struct consensus *consensus);
+void consensus_renewed(struct consensus *consensus, cv_node node);
+void consensus_gone(struct consensus *consensus, cv_node node);
+void consensus_beat(struct consensus *consensus, cv_node from, const struct cv_frame *beat);
 /* AGREEMENT, GRANT. */
-void cv_consensus_frame(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame);
+void consensus_frame(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
 
 /* This node goes, in order, and nobody holds anything here: the others need not wait for its lease. */
-void cv_consensus_leave(struct cv_consensus *consensus);
+void consensus_leave(struct consensus *consensus);
 /* A peer has done so. */
-void cv_consensus_forget_peer(struct cv_consensus *consensus, cv_node node);
+void consensus_forget_peer(struct consensus *consensus, cv_node node);
 
 /* ---- the lease ---- */
 
 /* Does it last at this very moment? */
-static inline bool cv_consensus_leased(const struct cv_consensus *consensus)
+static inline bool consensus_leased(const struct consensus *consensus)
 {
     return cv_loop_boot() < consensus->usable_us;
 }
 
 /* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
-void cv_consensus_look(struct cv_consensus *consensus);
+void consensus_look(struct consensus *consensus);
 /* That voter has granted what was asked for then, if this node was never left out since the view it is in. */
-void cv_consensus_renew(struct cv_consensus *consensus, cv_node voter, uint64_t asked_us);
+void consensus_renew(struct consensus *consensus, cv_node voter, uint64_t asked_us);
 /* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
-uint64_t cv_consensus_left_us(const struct cv_consensus *consensus);
-int64_t cv_consensus_left_ms(const struct cv_consensus *consensus);
+uint64_t consensus_left_us(const struct consensus *consensus);
+int64_t consensus_left_ms(const struct consensus *consensus);
 
 /* A new view with the same members, please. */
-void cv_consensus_refresh(struct cv_consensus *consensus);
+void consensus_refresh(struct consensus *consensus);
 /* A view has begun. */
-void cv_consensus_began(struct cv_consensus *consensus);
+void consensus_began(struct consensus *consensus);
 /* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
-bool cv_consensus_step_down(struct cv_consensus *consensus, cv_node to);
+bool consensus_step_down(struct consensus *consensus, cv_node to);
 
 /* ---- names ---- */
 
 /* The number by which a protocol knows a member, never 0; and the member of that number, or CV_NOBODY. */
-uint64_t cv_consensus_seat(const struct cv_consensus *consensus, cv_node node);
-cv_node cv_consensus_node(const struct cv_consensus *consensus, uint64_t seat);
+uint64_t consensus_seat(const struct consensus *consensus, cv_node node);
+cv_node consensus_node(const struct consensus *consensus, uint64_t seat);
 
 #endif

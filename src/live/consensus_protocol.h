@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "group/lease.h"
 
-struct cv_consensus;
+struct consensus;
 struct cv_founder;
 struct cv_frame;
 struct cv_member_status;
@@ -26,51 +26,51 @@ struct consensus_protocol {
     cv_node witness;   /* a voter that is no member and remembers no promises; CV_NOBODY: there is none */
 
     /* Allocates consensus->state, and sets consensus->tick_us. */
-    int (*open)(struct cv_consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint);
-    void (*close)(struct cv_consensus *consensus); /* before the loop closes; the state is freed after that */
+    int (*open)(struct consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint);
+    void (*close)(struct consensus *consensus); /* before the loop closes; the state is freed after that */
 
     /* Proposes the next entry. False if it cannot be now; agreed_views.c asks again. */
-    bool (*propose)(struct cv_consensus *consensus, const struct cv_proposal *proposal);
-    void (*hear)(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame);
-    void (*tick)(struct cv_consensus *consensus); /* time has passed */
+    bool (*propose)(struct consensus *consensus, const struct cv_proposal *proposal);
+    void (*hear)(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
+    void (*tick)(struct consensus *consensus); /* time has passed */
     /* Tells agreed_views.c of entries that are agreed and have not been told. */
-    void (*take_entries)(struct cv_consensus *consensus);
-    bool (*leads)(const struct cv_consensus *consensus); /* may this node propose the next entry? */
+    void (*take_entries)(struct consensus *consensus);
+    bool (*leads)(const struct consensus *consensus); /* may this node propose the next entry? */
     /* Is nothing under way, so that the next tick may wait until `due_us` by cv_loop_now()? */
-    bool (*rests)(const struct cv_consensus *consensus, uint64_t *due_us);
-    void (*pace)(struct cv_consensus *consensus, const struct cv_terms *terms); /* these terms count from now on */
+    bool (*rests)(const struct consensus *consensus, uint64_t *due_us);
+    void (*pace)(struct consensus *consensus, const struct cv_terms *terms); /* these terms count from now on */
 
     /* ---- leases ---- */
 
     /* May this node have granted a lease, or had one, before this start? */
-    bool (*has_granted)(const struct cv_consensus *consensus);
+    bool (*has_granted)(const struct consensus *consensus);
     /* Does it know every entry that it knew before this start? It grants nothing before. */
-    bool (*remembers)(struct cv_consensus *consensus);
+    bool (*remembers)(struct consensus *consensus);
     /* May a member count by these terms? */
-    bool (*allows)(struct cv_consensus *consensus, struct cv_lease_terms asked);
+    bool (*allows)(struct consensus *consensus, struct cv_lease_terms asked);
     /* Does this node know its place, so that it can take part in a view? */
-    bool (*may_begin)(const struct cv_consensus *consensus);
+    bool (*may_begin)(const struct consensus *consensus);
 
     /* ---- going ---- */
 
-    void (*hand_over)(struct cv_consensus *consensus); /* lets another lead, if this node does */
-    void (*leave)(struct cv_consensus *consensus);     /* the same at the end, and waits for it */
+    void (*hand_over)(struct consensus *consensus); /* lets another lead, if this node does */
+    void (*leave)(struct consensus *consensus);     /* the same at the end, and waits for it */
 
     /* ---- only if it reconfigures ---- */
 
     /* Begins the entries of a new group, with the members of the roster. `founders`: their directories, or NULL. */
-    int (*found)(struct cv_consensus *consensus, const struct cv_founder *founders);
-    void (*join)(struct cv_consensus *consensus, uint64_t group);     /* this node's directory belongs to that group */
-    bool (*has_seat)(const struct cv_consensus *consensus, cv_id id); /* may a node of that id still vote? */
+    int (*found)(struct consensus *consensus, const struct cv_founder *founders);
+    void (*join)(struct consensus *consensus, uint64_t group);     /* this node's directory belongs to that group */
+    bool (*has_seat)(const struct consensus *consensus, cv_id id); /* may a node of that id still vote? */
 
     /* The last entry that this node has stored, agreed or not, and its index; NULL: there is none. */
-    const void *(*last)(const struct cv_consensus *consensus, size_t *length, uint64_t *index);
+    const void *(*last)(const struct consensus *consensus, size_t *length, uint64_t *index);
     /*
-     * Stores that promises of this length may be made; cv_ttl_ceiling_found() tells when that is done. NULL: this
+     * Stores that promises of this length may be made; ttl_ceiling_found() tells when that is done. NULL: this
      * node's directory stores it.
      */
-    void (*note_ttl)(struct cv_consensus *consensus, uint64_t ms);
-    void (*status)(const struct cv_consensus *consensus, struct cv_member_status *status);
+    void (*note_ttl)(struct consensus *consensus, uint64_t ms);
+    void (*status)(const struct consensus *consensus, struct cv_member_status *status);
 };
 
 extern const struct consensus_protocol raft_protocol;

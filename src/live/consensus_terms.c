@@ -9,7 +9,7 @@
 #include "live/settings/settings.h"
 
 /* Whoever has a file that says otherwise is told, once for each setting and each value that counts instead. */
-static void tell_differences(struct cv_consensus *consensus, const struct cv_terms *terms)
+static void tell_differences(struct consensus *consensus, const struct cv_terms *terms)
 {
     const struct cv_terms own = cv_settings_terms(consensus->settings);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
@@ -28,7 +28,7 @@ static void tell_differences(struct cv_consensus *consensus, const struct cv_ter
 }
 
 /* Safety rests on them, and one operator's HUP may have changed them for all: every node says so. */
-static void tell_changes(struct cv_consensus *consensus, const struct cv_terms *terms)
+static void tell_changes(struct consensus *consensus, const struct cv_terms *terms)
 {
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
         const uint32_t value = terms->values[key], before = consensus->went_by.values[key];
@@ -41,7 +41,7 @@ static void tell_changes(struct cv_consensus *consensus, const struct cv_terms *
 }
 
 /* From now on leases are asked for and counted by these, and all else that depends on them follows. */
-static void go_by(struct cv_consensus *consensus, const struct cv_terms *terms)
+static void go_by(struct consensus *consensus, const struct cv_terms *terms)
 {
     struct cv_member *member = consensus->member;
     const struct cv_lease_terms lease = cv_terms_lease(terms);
@@ -67,7 +67,7 @@ static void go_by(struct cv_consensus *consensus, const struct cv_terms *terms)
         consensus->protocol->pace(consensus, terms);
 }
 
-void cv_consensus_adopt_terms(struct cv_consensus *consensus)
+void consensus_adopt_terms(struct consensus *consensus)
 {
     const struct cv_terms *terms = &consensus->agreed_views.agreed.seating.terms;
     go_by(consensus, terms);
@@ -77,7 +77,7 @@ void cv_consensus_adopt_terms(struct cv_consensus *consensus)
     tell_differences(consensus, terms);
 }
 
-void cv_consensus_recall_terms(struct cv_consensus *consensus, const struct cv_seating *seating)
+void consensus_recall_terms(struct consensus *consensus, const struct cv_seating *seating)
 {
     consensus->agreed_views.agreed.seating.terms = seating->terms;
     consensus->agreed_views.agreed.seating.former_lease = seating->former_lease;

@@ -3,12 +3,12 @@
 #ifndef CONCLAVE_LIVE_CONSENSUS_TERMS_H
 #define CONCLAVE_LIVE_CONSENSUS_TERMS_H
 
-struct cv_consensus;
+struct consensus;
 struct cv_seating;
 
 /* A view begins: this node goes by the terms of its entry. */
-void cv_consensus_adopt_terms(struct cv_consensus *consensus);
+void consensus_adopt_terms(struct consensus *consensus);
 /* The same at the start, with the last entry on disk. */
-void cv_consensus_recall_terms(struct cv_consensus *consensus, const struct cv_seating *seating);
+void consensus_recall_terms(struct consensus *consensus, const struct cv_seating *seating);
 
 #endif

@@ -7,7 +7,7 @@
 #include "live/roster.h"
 
 /* Is everybody there who should be, and nothing to be decided? Then the protocol has to be called at `due_us`. */
-static bool is_settled(const struct cv_consensus *consensus, uint64_t *due_us)
+static bool is_settled(const struct consensus *consensus, uint64_t *due_us)
 {
     const struct cv_agreed_views *agreed_views = &consensus->agreed_views;
     const bool views =
@@ -17,7 +17,7 @@ static bool is_settled(const struct cv_consensus *consensus, uint64_t *due_us)
                                 agreed_views->alive != agreed_views->agreed.members ||
                                 agreed_views->elected != agreed_views->agreed.coordinator ||
                                 agreed_views->wish != CV_NOBODY || agreed_views->change.kind != CV_CHANGE_NONE);
-    return consensus->leased && !consensus->petition_count && views && !leads &&
+    return consensus->leased && !consensus->request_count && views && !leads &&
            consensus->protocol->rests(consensus, due_us);
 }
 
@@ -27,7 +27,7 @@ static uint64_t until_us(uint64_t due, uint64_t now)
 }
 
 /* When to look again. */
-static uint64_t rest_us(const struct cv_consensus *consensus)
+static uint64_t rest_us(const struct consensus *consensus)
 {
     const struct cv_peers *peers = &consensus->member->peers;
     const uint64_t now = cv_loop_now();
@@ -40,19 +40,19 @@ static uint64_t rest_us(const struct cv_consensus *consensus)
     return rest < consensus->tick_us / 4 ? consensus->tick_us / 4 : rest;
 }
 
-void cv_consensus_pass_time(struct cv_consensus *consensus)
+void consensus_pass_time(struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
     if (consensus->passing || !consensus->is_open)
         return; /* what time brings about may tell the others of it */
     consensus->passing = true;
-    cv_consensus_look(consensus);
+    consensus_look(consensus);
     consensus->protocol->tick(consensus);
     consensus->protocol->take_entries(consensus);
-    cv_consensus_renew(consensus, member->roster.me, cv_loop_boot());
+    consensus_renew(consensus, member->roster.me, cv_loop_boot());
     cv_agreed_views_tick(&consensus->agreed_views, cv_loop_boot());
-    cv_roster_pursue(consensus);
-    cv_founding_consider(consensus);
+    roster_pursue(consensus);
+    founding_consider(consensus);
     if (!consensus->leased && !consensus->without && cv_loop_boot() >= consensus->patience_us) {
         consensus->without = true;
         member->user.hopeless(member->user.context);
@@ -62,15 +62,15 @@ void cv_consensus_pass_time(struct cv_consensus *consensus)
 
 static void time_passes(struct cv_alarm *alarm)
 {
-    struct cv_consensus *consensus = cv_alarm_owner(alarm, struct cv_consensus, tick);
-    cv_consensus_pass_time(consensus);
+    struct consensus *consensus = cv_alarm_owner(alarm, struct consensus, tick);
+    consensus_pass_time(consensus);
     cv_loop_set(&consensus->member->loop, alarm, rest_us(consensus));
 }
 
 /* A turn of the loop is over. If it has begun something, that is not left until the next heartbeat. */
 static void turn_ends(uv_prepare_t *handle)
 {
-    struct cv_consensus *consensus = handle->data;
+    struct consensus *consensus = handle->data;
     const uint64_t soon = cv_loop_now() + consensus->tick_us;
     uint64_t due_us;
     if (consensus->tick.place && consensus->tick.due > soon && !is_settled(consensus, &due_us))
@@ -78,7 +78,7 @@ static void turn_ends(uv_prepare_t *handle)
 }
 
 /* libuv calls whoever came last first: the alarm is set before the loop looks when the next is due. */
-void cv_consensus_begin_time(struct cv_consensus *consensus)
+void consensus_begin_time(struct consensus *consensus)
 {
     struct cv_loop *loop = &consensus->member->loop;
     consensus->tick.ring = time_passes;

@@ -7,10 +7,10 @@
 #ifndef CONCLAVE_LIVE_CONSENSUS_TIME_H
 #define CONCLAVE_LIVE_CONSENSUS_TIME_H
 
-struct cv_consensus;
+struct consensus;
 
-void cv_consensus_begin_time(struct cv_consensus *consensus);
+void consensus_begin_time(struct consensus *consensus);
 /* Looks at all that depends on the clock; also with every heartbeat. */
-void cv_consensus_pass_time(struct cv_consensus *consensus);
+void consensus_pass_time(struct consensus *consensus);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- out ---- */
 
-void cv_dispatch_lost(struct cv_member *member, cv_node to)
+void dispatch_lost(struct cv_member *member, cv_node to)
 {
     if (!member->consensus && cv_set_has(member->host.view.members, to)) /* Raft's views are asked for by name */
         member->peers.epoch = 0;
@@ -22,18 +22,18 @@ void cv_dispatch_lost(struct cv_member *member, cv_node to)
 
 static uint64_t send_within_view(struct cv_member *member, cv_node to, struct cv_frame *frame)
 {
-    const uint64_t number = cv_peers_send(&member->peers, to, frame);
+    const uint64_t number = peers_send(&member->peers, to, frame);
     if (!number)
-        cv_dispatch_lost(member, to);
+        dispatch_lost(member, to);
     return number;
 }
 
-uint64_t cv_dispatch_send(void *context, const struct cv_parcel *parcel)
+uint64_t dispatch_send(void *context, const struct cv_parcel *parcel)
 {
     struct cv_member *member = context;
     const struct cv_instance *instance = parcel->instance;
     const struct cv_message *message = parcel->message;
-    struct cv_frame frame = {.type = CV_FRAME_LETTER,
+    struct cv_frame frame = {.type = CV_FRAME_MESSAGE,
                              .round = instance->round,
                              .clock = message->clock,
                              .subject = instance->subject,
@@ -43,7 +43,7 @@ uint64_t cv_dispatch_send(void *context, const struct cv_parcel *parcel)
                              .words = message->words,
                              .name = cv_instance_name(instance),
                              .body = cv_body(message)};
-    return instance->subject == CV_SUBJECT_GROUP ? cv_peers_send(&member->peers, message->to, &frame)
+    return instance->subject == CV_SUBJECT_GROUP ? peers_send(&member->peers, message->to, &frame)
                                                  : send_within_view(member, message->to, &frame);
 }
 
@@ -57,7 +57,7 @@ static cv_set tell_members(struct cv_member *member, struct cv_frame *frame)
     return told;
 }
 
-void cv_dispatch_opened(void *context, struct cv_instance *instance)
+void dispatch_opened(void *context, struct cv_instance *instance)
 {
     struct cv_frame frame = {.type = CV_FRAME_OPEN,
                              .round = instance->round,
@@ -115,7 +115,7 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
     if (!message)
         return;
     const struct cv_parcel parcel = {.instance = instance,
-                                     .number = cv_peers_number(&member->peers, from, frame),
+                                     .number = peers_number(&member->peers, from, frame),
                                      .hops = frame->hops,
                                      .message = message};
     const char *why = "a message of no known kind";
@@ -130,7 +130,7 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
 }
 
 /* Messages of a view that is over are of no use to anybody; those of one that has yet to begin here wait. */
-void cv_dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+void dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const size_t size = cv_frame_size(frame);
     struct cv_early *early = member->early_bytes + size <= EARLY_BYTES ? malloc(sizeof *early + size) : NULL;
@@ -175,7 +175,7 @@ static void on_vote(struct cv_member *member, cv_node from, const struct cv_fram
         deliver(member, from, ballot, frame);
 }
 
-static void on_letter(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_message(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_algorithm_host *host = &member->host;
     struct cv_instance *instance = cv_host_open(host, frame->subject, frame->name);
@@ -183,7 +183,7 @@ static void on_letter(struct cv_member *member, cv_node from, const struct cv_fr
         return;
     if (instance->policy->fingerprint != frame->fingerprint)
         member->disagreements++;
-    else if (frame->type == CV_FRAME_LETTER)
+    else if (frame->type == CV_FRAME_MESSAGE)
         deliver(member, from, instance, frame);
     else
         cv_host_start(host, instance);
@@ -196,41 +196,41 @@ static void about_name(struct cv_member *member, cv_node from, const struct cv_f
     const uint64_t epoch = frame->subject == CV_SUBJECT_ELECTION ? frame->round >> CV_TERM_BITS : frame->round;
     const bool now = epoch == host->view.epoch && cv_host_ready(host) && cv_set_has(host->view.members, from);
     if (epoch > host->view.epoch)
-        cv_dispatch_keep(member, from, frame);
+        dispatch_keep(member, from, frame);
     else if (frame->type == CV_FRAME_NOTICE)
         on_notice(member, from, frame, now);
     else if (now && frame->subject == CV_SUBJECT_ELECTION)
         on_vote(member, from, frame);
     else if (now)
-        on_letter(member, from, frame);
+        on_message(member, from, frame);
 }
 
 static void on_raft(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     if (member->consensus)
-        cv_consensus_frame(member->consensus, from, frame);
+        consensus_frame(member->consensus, from, frame);
     else
         member->disagreements++;
 }
 
-void cv_dispatch_frame(void *context, cv_node from, const struct cv_frame *frame)
+void dispatch_frame(void *context, cv_node from, const struct cv_frame *frame)
 {
     struct cv_member *member = context;
     if (member->consensus)
-        cv_consensus_look(member->consensus); /* it may have been stopped, and this may be from before */
-    if (frame->type == CV_FRAME_STATIC_VIEW)
-        cv_views_frame(member, from, frame);
+        consensus_look(member->consensus); /* it may have been stopped, and this may be from before */
+    if (frame->type == CV_FRAME_VIEW)
+        views_frame(member, from, frame);
     else if (frame->type == CV_FRAME_AGREEMENT || frame->type == CV_FRAME_GRANT)
         on_raft(member, from, frame);
-    else if (frame->type == CV_FRAME_LETTER && frame->subject == CV_SUBJECT_GROUP)
-        cv_member_ballot(member, from, frame);
+    else if (frame->type == CV_FRAME_MESSAGE && frame->subject == CV_SUBJECT_GROUP)
+        member_ballot(member, from, frame);
     else if (has_name(frame))
         about_name(member, from, frame);
     else
         member->disagreements++;
 }
 
-void cv_dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+void dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     if (member->election->policy->fingerprint == frame->fingerprint)
         deliver(member, from, member->election, frame);
@@ -238,7 +238,7 @@ void cv_dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_
         member->disagreements++;
 }
 
-void cv_dispatch_catch_up(struct cv_member *member)
+void dispatch_catch_up(struct cv_member *member)
 {
     struct cv_early *early = member->early;
     member->early = NULL;
@@ -248,15 +248,15 @@ void cv_dispatch_catch_up(struct cv_member *member)
         struct cv_early *next = early->next;
         struct cv_frame frame;
         const char *wrong;
-        if (!cv_peers_is_cut_off(&member->peers, early->from) &&
+        if (!peers_is_cut_off(&member->peers, early->from) &&
             cv_frame_read(early->bytes, early->size, &frame, &wrong) > 0)
-            cv_dispatch_frame(member, early->from, &frame);
+            dispatch_frame(member, early->from, &frame);
         free(early);
         early = next;
     }
 }
 
-void cv_dispatch_forget(struct cv_member *member, cv_set nodes)
+void dispatch_forget(struct cv_member *member, cv_set nodes)
 {
     struct cv_early **at = &member->early;
     while (*at) {
@@ -272,7 +272,7 @@ void cv_dispatch_forget(struct cv_member *member, cv_set nodes)
     member->early_end = at;
 }
 
-void cv_dispatch_free(struct cv_member *member)
+void dispatch_free(struct cv_member *member)
 {
     for (struct cv_early *early = member->early, *next; early; early = next) {
         next = early->next;

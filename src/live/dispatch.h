@@ -19,22 +19,22 @@ struct cv_early {
 
 /* Tells another member, or everybody in the view (CV_NOBODY); who that was. */
 cv_set cv_member_notify(struct cv_member *member, cv_node to, const struct cv_notice *notice);
-uint64_t cv_dispatch_send(void *context, const struct cv_parcel *parcel);
+uint64_t dispatch_send(void *context, const struct cv_parcel *parcel);
 /*
  * Something for that member was lost, which breaks what a view promises: channels that lose nothing. By its heartbeats
  * this node is in no view from now on, and the leader makes another.
  */
-void cv_dispatch_lost(struct cv_member *member, cv_node to);
-void cv_dispatch_opened(void *context, struct cv_instance *instance);
-void cv_dispatch_frame(void *context, cv_node from, const struct cv_frame *frame);
+void dispatch_lost(struct cv_member *member, cv_node to);
+void dispatch_opened(void *context, struct cv_instance *instance);
+void dispatch_frame(void *context, cv_node from, const struct cv_frame *frame);
 /* A letter of the group's election, of this term. */
-void cv_dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* It has come too early. */
-void cv_dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* What came early may have its time now. */
-void cv_dispatch_catch_up(struct cv_member *member);
+void dispatch_catch_up(struct cv_member *member);
 /* Others stand at these places now. */
-void cv_dispatch_forget(struct cv_member *member, cv_set nodes);
-void cv_dispatch_free(struct cv_member *member);
+void dispatch_forget(struct cv_member *member, cv_set nodes);
+void dispatch_free(struct cv_member *member);
 
 #endif

@@ -23,14 +23,14 @@ static uint64_t draw(void)
     return number;
 }
 
-uint32_t cv_founding_draw(void)
+uint32_t founding_draw(void)
 {
     return (uint32_t)draw() | 1;
 }
 
 /* ---- belonging ---- */
 
-static void belong(struct cv_consensus *consensus, uint64_t group)
+static void belong(struct consensus *consensus, uint64_t group)
 {
     consensus->member->roster.group = group;
     consensus->founding = false;
@@ -38,7 +38,7 @@ static void belong(struct cv_consensus *consensus, uint64_t group)
 }
 
 /* These of the configuration's members are the group. */
-static void take_seats(struct cv_consensus *consensus, cv_set seats)
+static void take_seats(struct consensus *consensus, cv_set seats)
 {
     struct cv_roster *roster = &consensus->member->roster;
     const struct cv_terms terms = cv_settings_terms(consensus->settings);
@@ -56,11 +56,11 @@ static void take_seats(struct cv_consensus *consensus, cv_set seats)
     roster->voters = voters;
     cv_seating_init(&consensus->agreed_views.agreed.seating, roster, voters, &terms);
     consensus->lease.voters = voters;
-    cv_peers_follow(&consensus->member->peers);
+    peers_follow(&consensus->member->peers);
     consensus->joining = false;
 }
 
-static void begin_soon(struct cv_consensus *consensus)
+static void begin_soon(struct consensus *consensus)
 {
     struct cv_member *member = consensus->member;
     consensus->agreed_views.times.begin_us = cv_loop_boot() + 2 * consensus->settings->timeout_ms * 1000;
@@ -69,13 +69,13 @@ static void begin_soon(struct cv_consensus *consensus)
 
 /* ---- founding ---- */
 
-static cv_set listed(const struct cv_consensus *consensus)
+static cv_set listed(const struct consensus *consensus)
 {
     return cv_set_first(consensus->member->roster.count);
 }
 
 /* Those who are there and, like this node, belong to nothing. */
-static cv_set heard(const struct cv_consensus *consensus)
+static cv_set heard(const struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
     cv_set set = cv_set_of(member->roster.me);
@@ -87,7 +87,7 @@ static cv_set heard(const struct cv_consensus *consensus)
     return set;
 }
 
-static cv_set founding_nodes(const struct cv_consensus *consensus, cv_set set)
+static cv_set founding_nodes(const struct consensus *consensus, cv_set set)
 {
     const struct cv_member *member = consensus->member;
     cv_set founding = consensus->settings->founds ? cv_set_of(member->roster.me) : 0;
@@ -97,23 +97,23 @@ static cv_set founding_nodes(const struct cv_consensus *consensus, cv_set set)
     return founding & set;
 }
 
-static void send_found(const struct cv_consensus *consensus, cv_node to)
+static void send_found(const struct consensus *consensus, cv_node to)
 {
     struct cv_member *member = consensus->member;
     const uint64_t body[3] = {member->roster.group, consensus->founded};
-    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW, .kind = CV_MOTION_FOUND, .words = 6, .body = body};
-    cv_peers_send(&member->peers, to, &frame);
+    struct cv_frame frame = {.type = CV_FRAME_VIEW, .kind = CV_VIEW_FOUND, .words = 6, .body = body};
+    peers_send(&member->peers, to, &frame);
 }
 
 /* Whoever is listed and has not come is asked to join. */
-static void invite(struct cv_consensus *consensus, cv_set missing)
+static void invite(struct consensus *consensus, cv_set missing)
 {
     for (cv_node node = 0; node < consensus->settings->member_count; node++)
         if (cv_set_has(missing, node))
-            cv_roster_invite(consensus, &consensus->settings->members[node]);
+            roster_invite(consensus, &consensus->settings->members[node]);
 }
 
-static void found(struct cv_consensus *consensus, cv_set set)
+static void found(struct consensus *consensus, cv_set set)
 {
     struct cv_member *member = consensus->member;
     struct cv_roster *roster = &member->roster;
@@ -132,7 +132,7 @@ static void found(struct cv_consensus *consensus, cv_set set)
     roster->vouches = true;
     consensus->founded = set;
     if (consensus->protocol->found(consensus, founders))
-        cv_member_end(member, "[members]: a group cannot be founded with them");
+        member_end(member, "[members]: a group cannot be founded with them");
     for (cv_node node = 0; node < roster->count; node++)
         if (node != roster->me && cv_set_has(set, node))
             send_found(consensus, node);
@@ -141,7 +141,7 @@ static void found(struct cv_consensus *consensus, cv_set set)
 }
 
 /* Once for each set of members that are waited for. */
-static void tell_missing(struct cv_consensus *consensus, cv_set missing)
+static void tell_missing(struct consensus *consensus, cv_set missing)
 {
     char ids[CV_LOG_IDS_BYTES];
     if (missing == consensus->told_missing || cv_loop_boot() < consensus->tell_us)
@@ -156,7 +156,7 @@ static void tell_missing(struct cv_consensus *consensus, cv_set missing)
                ids);
 }
 
-void cv_founding_consider(struct cv_consensus *consensus)
+void founding_consider(struct consensus *consensus)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     if (!consensus->founding || *consensus->refused)
@@ -173,7 +173,7 @@ void cv_founding_consider(struct cv_consensus *consensus)
 
 /* ---- what others say ---- */
 
-void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
+void founding_hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
     const uint64_t group = cv_frame_number(frame, 0);
     const cv_set seats = cv_frame_number(frame, 1);
@@ -193,7 +193,7 @@ void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct
 }
 
 /* A newcomer may know no more than one member; whom else to speak with the last entry tells it. */
-static void send_welcome(const struct cv_consensus *consensus, cv_node to)
+static void send_welcome(const struct consensus *consensus, cv_node to)
 {
     unsigned char body[CV_AGREEMENT_ENTRY_BYTES];
     size_t length = 0;
@@ -203,15 +203,15 @@ static void send_welcome(const struct cv_consensus *consensus, cv_node to)
         return;
     memset(body, 0, sizeof body);
     memcpy(body, bytes, length);
-    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW,
-                             .kind = CV_MOTION_WELCOME,
+    struct cv_frame frame = {.type = CV_FRAME_VIEW,
+                             .kind = CV_VIEW_WELCOME,
                              .clock = length,
                              .words = (uint32_t)((length + 3) / 4),
                              .body = body};
-    cv_peers_send(&consensus->member->peers, to, &frame);
+    peers_send(&consensus->member->peers, to, &frame);
 }
 
-void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *frame)
+void founding_welcome(struct consensus *consensus, const struct cv_frame *frame)
 {
     struct cv_proposal proposal;
     if (!consensus->is_open || consensus->agreed_views.epoch || consensus->seated || !consensus->joining ||
@@ -219,21 +219,21 @@ void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *
         return;
     struct cv_cursor cursor = cv_cursor(frame->body, frame->clock);
     if (cv_proposal_read(&cursor, &proposal) && proposal.seating.group == consensus->member->roster.group)
-        cv_roster_follow(consensus, 0, &proposal.seating, &cursor);
+        roster_follow(consensus, 0, &proposal.seating, &cursor);
 }
 
-void cv_founding_greeted(struct cv_consensus *consensus, cv_node node)
+void founding_greeted(struct consensus *consensus, cv_node node)
 {
     const struct cv_peer *peer = consensus->member->peers.list[node];
     if (consensus->agreed_views.epoch && peer && !peer->told.stored)
         send_welcome(consensus, node);
     if (consensus->founded && !consensus->agreed_views.epoch && cv_set_has(consensus->founded, node))
         send_found(consensus, node);
-    cv_founding_consider(consensus);
+    founding_consider(consensus);
 }
 
 /* A member speaks with this node, so this node may belong to its group: it joins it. */
-void cv_founding_accepted(struct cv_consensus *consensus, cv_node node)
+void founding_accepted(struct consensus *consensus, cv_node node)
 {
     struct cv_member *member = consensus->member;
     const struct cv_peer *peer = member->peers.list[node];
@@ -248,7 +248,7 @@ void cv_founding_accepted(struct cv_consensus *consensus, cv_node node)
         member->earliest_us = rested_us; /* whoever had this id before may have granted leases */
 }
 
-void cv_founding_refused(struct cv_consensus *consensus, cv_id by)
+void founding_refused(struct consensus *consensus, cv_id by)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     const cv_id me = roster->ids[roster->me];
@@ -264,21 +264,21 @@ void cv_founding_refused(struct cv_consensus *consensus, cv_id by)
 
 /* ---- the start ---- */
 
-int cv_founding_open(struct cv_consensus *consensus, const struct cv_identity *identity, struct cv_complaint *complaint)
+int founding_open(struct consensus *consensus, const struct cv_identity *identity, struct cv_complaint *complaint)
 {
     struct cv_member *member = consensus->member;
     struct cv_roster *roster = &member->roster;
-    member->peers.self = (struct cv_stranger){.members = cv_roster_fingerprint(roster),
-                                              .directory = identity->directory,
-                                              .starts = identity->starts,
-                                              .founds = consensus->settings->founds};
+    member->peers.self = (struct cv_peer_claim){.members = roster_fingerprint(roster),
+                                                .directory = identity->directory,
+                                                .starts = identity->starts,
+                                                .founds = consensus->settings->founds};
     roster->group = identity->group;
     roster->former = identity->former;
     consensus->founding = !identity->group && !consensus->settings->joins;
     consensus->joining = !consensus->founding;
     consensus->tell_us = cv_loop_boot() + 2 * consensus->settings->timeout_ms * 1000;
     for (uint32_t i = 0; i < identity->founder_count; i++) {
-        const cv_node node = cv_consensus_node(consensus, (uint64_t)identity->founders[i].id + 1);
+        const cv_node node = consensus_node(consensus, (uint64_t)identity->founders[i].id + 1);
         if (node == CV_NOBODY)
             return cv_complain(complaint, "[members]: node %u has founded the group, and is not listed",
                                identity->founders[i].id);

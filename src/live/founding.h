@@ -17,24 +17,23 @@
 #include "core/error.h"
 #include "group/view.h"
 
-struct cv_consensus;
+struct consensus;
 struct cv_frame;
 struct cv_identity;
 
 /* A number for a directory that is new. */
-uint32_t cv_founding_draw(void);
+uint32_t founding_draw(void);
 /* What the directory says of the group. */
-int cv_founding_open(struct cv_consensus *consensus, const struct cv_identity *identity,
-                     struct cv_complaint *complaint);
+int founding_open(struct consensus *consensus, const struct cv_identity *identity, struct cv_complaint *complaint);
 /* Founds a group, if it is time to. */
-void cv_founding_consider(struct cv_consensus *consensus);
-void cv_founding_greeted(struct cv_consensus *consensus, cv_node node);
+void founding_consider(struct consensus *consensus);
+void founding_greeted(struct consensus *consensus, cv_node node);
 /* That member speaks with this node, knowing who it is. */
-void cv_founding_accepted(struct cv_consensus *consensus, cv_node node);
+void founding_accepted(struct consensus *consensus, cv_node node);
 /* That member does not, since this node's directory is empty. */
-void cv_founding_refused(struct cv_consensus *consensus, cv_id by);
+void founding_refused(struct consensus *consensus, cv_id by);
 /* Somebody tells who belongs to the group. */
-void cv_founding_welcome(struct cv_consensus *consensus, const struct cv_frame *frame);
-void cv_founding_hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame);
+void founding_welcome(struct consensus *consensus, const struct cv_frame *frame);
+void founding_hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
 
 #endif

@@ -31,11 +31,11 @@
 #include "live/views.h"
 
 #define TICK_US 1000u
-#define DISMISSED_US 10000000u
+#define REMOVED_US 10000000u
 #define FEWEST_DESCRIPTORS 16
 #define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
 
-cv_node cv_member_leader(const struct cv_member *member)
+cv_node member_leader(const struct cv_member *member)
 {
     const struct cv_instance *election = member->election;
     for (cv_node node = 0; election && election->flags & CV_KNOWS && node < member->roster.count; node++)
@@ -51,13 +51,13 @@ static void update_group(struct cv_member *member)
     if (!member->begun)
         return;
     if (member->consensus)
-        cv_consensus_update(member->consensus);
-    else if (cv_static_views_update(&member->static_views, cv_member_leader(member), alive))
-        cv_member_reconsider(member);
+        consensus_update(member->consensus);
+    else if (cv_static_views_update(&member->static_views, member_leader(member), alive))
+        member_reconsider(member);
 }
 
 /* Not at a fixed time: of two who get in each other's way one shall be first. */
-void cv_member_reconsider(struct cv_member *member)
+void member_reconsider(struct cv_member *member)
 {
     if (!member->reconsider.place)
         cv_loop_set(&member->loop, &member->reconsider,
@@ -101,11 +101,11 @@ static bool is_of_now(const struct cv_member *member, uint64_t term)
     return term >> CV_TERM_BITS == member->roster.generation;
 }
 
-void cv_member_rearranged(struct cv_member *member, cv_set changed)
+void member_rearranged(struct cv_member *member, cv_set changed)
 {
-    member->met &= ~changed;
-    member->astray &= ~changed;
-    cv_dispatch_forget(member, changed);
+    member->heard_from &= ~changed;
+    member->in_other_view &= ~changed;
+    dispatch_forget(member, changed);
     cv_host_freeze(&member->host);
     cv_host_resize(&member->host);
     cv_host_suspect(&member->host, member->peers.suspected);
@@ -151,14 +151,14 @@ static void begin_election(struct cv_alarm *alarm)
     cv_host_call(&member->host, member->election, recovers);
     cv_loop_set(&member->loop, &member->watchdog, patience_us(member));
     update_group(member);
-    cv_dispatch_catch_up(member);
+    dispatch_catch_up(member);
 }
 
 /* Ballots that come before this node has begun wait: it may not know everybody yet. */
-void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     if (!member->begun || frame->round >> CV_TERM_BITS > member->roster.generation) {
-        cv_dispatch_keep(member, from, frame);
+        dispatch_keep(member, from, frame);
         return;
     }
     if (frame->round > member->term) {
@@ -168,7 +168,7 @@ void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_fr
             cv_host_call(&member->host, member->election, false);
     }
     if (frame->round == member->term)
-        cv_dispatch_ballot(member, from, frame);
+        dispatch_ballot(member, from, frame);
 }
 
 /* Is there a leader, a view under it, and everybody in it? Views that are agreed look after themselves. */
@@ -179,14 +179,14 @@ static bool all_is_well(const struct cv_member *member, cv_node leader)
         return leader != CV_NOBODY;
     if (leader == CV_NOBODY || member->static_views.frozen || view->coordinator != leader)
         return false;
-    return leader != member->roster.me || !(member->astray & view->members & ~member->peers.suspected);
+    return leader != member->roster.me || !(member->in_other_view & view->members & ~member->peers.suspected);
 }
 
 /* Twice in a row something was wrong: whatever it is, a new view or another election mends it. */
 static void look_after(struct cv_alarm *alarm)
 {
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, watchdog);
-    const cv_node leader = cv_member_leader(member);
+    const cv_node leader = member_leader(member);
     const bool content = all_is_well(member, leader);
     if (!content && !member->content) {
         if (leader == member->roster.me)
@@ -214,11 +214,11 @@ static void peer_changed(void *context, cv_node node, bool gone)
     struct cv_member *member = context;
     cv_host_suspect(&member->host, member->peers.suspected);
     if (member->consensus && cv_set_has(member->peers.suspected, node))
-        cv_consensus_gone(member->consensus, node);
+        consensus_gone(member->consensus, node);
     if (gone)
-        cv_dispatch_lost(member, node); /* what was on its way */
+        dispatch_lost(member, node); /* what was on its way */
     else
-        member->dismissers &= ~cv_set_of(node);
+        member->removed_by &= ~cv_set_of(node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
         new_term(member);
     else if (member->begun)
@@ -226,7 +226,7 @@ static void peer_changed(void *context, cv_node node, bool gone)
     update_group(member);
 }
 
-void cv_member_trust(struct cv_member *member, cv_set nodes)
+void member_trust(struct cv_member *member, cv_set nodes)
 {
     for (cv_node node = 0; node < member->roster.count; node++)
         if (cv_set_has(nodes, node))
@@ -237,7 +237,7 @@ static void peer_renewed(void *context, cv_node node)
 {
     struct cv_member *member = context;
     if (member->consensus)
-        cv_consensus_renewed(member->consensus, node);
+        consensus_renewed(member->consensus, node);
     else
         cv_static_views_renew(&member->static_views);
     peer_changed(member, node, true);
@@ -248,7 +248,7 @@ static void peer_greeted(void *context, cv_node node)
 {
     struct cv_member *member = context;
     if (member->consensus)
-        cv_founding_greeted(member->consensus, node);
+        founding_greeted(member->consensus, node);
 }
 
 static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
@@ -258,13 +258,13 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     for (cv_node other = 0; other < member->roster.count; other++)
         if (member->peers.list[other])
             others |= cv_set_of(other);
-    member->met |= cv_set_of(node);
+    member->heard_from |= cv_set_of(node);
     if (member->consensus)
-        cv_consensus_beat(member->consensus, node, beat);
+        consensus_beat(member->consensus, node, beat);
     if (beat->epoch == member->static_views.view.epoch)
-        member->astray &= ~cv_set_of(node);
+        member->in_other_view &= ~cv_set_of(node);
     else
-        member->astray |= cv_set_of(node);
+        member->in_other_view |= cv_set_of(node);
     if (beat->term > member->term && is_of_now(member, beat->term) && member->begun) {
         join_term(member, beat->term);
         cv_host_call(&member->host, member->election, true);
@@ -273,13 +273,13 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
     }
     if (beat->epoch > member->static_views.highest)
         member->static_views.highest = beat->epoch;
-    if (!member->begun && member->met == others)
+    if (!member->begun && member->heard_from == others)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
 /* ---- who is refused ---- */
 
-void cv_member_end(struct cv_member *member, const char *format, ...)
+void member_end(struct cv_member *member, const char *format, ...)
 {
     va_list arguments;
     if (*member->outside)
@@ -299,22 +299,22 @@ static const char *mode_text(uint32_t mode)
 static void other_mode(struct cv_member *member, const struct cv_frame *hello)
 {
     if (member->roster.mode == CV_MODE_STATIC && hello->mode != CV_MODE_STATIC && hello->group)
-        cv_member_end(member, "[group] mode = static: node %u belongs to a group %s, and so should this node",
-                      hello->from, mode_text(hello->mode));
+        member_end(member, "[group] mode = static: node %u belongs to a group %s, and so should this node", hello->from,
+                   mode_text(hello->mode));
 }
 
 static void beats(void *context)
 {
     const struct cv_member *member = context;
     if (member->consensus)
-        cv_consensus_pass_time(member->consensus);
+        consensus_pass_time(member->consensus);
 }
 
 /*
  * One member alone is not believed: it may be mistaken, or lie. Nobody who speaks with this node as ever may be left,
  * and either two say so or for long nobody says otherwise.
  */
-static bool is_dismissed(struct cv_member *member, const struct cv_frame *hello)
+static bool is_removed(struct cv_member *member, const struct cv_frame *hello)
 {
     const struct cv_roster *roster = &member->roster;
     cv_set others = 0, speaking = 0;
@@ -324,13 +324,13 @@ static bool is_dismissed(struct cv_member *member, const struct cv_frame *hello)
         speaking |= peer && peer->greeted && peer->id != hello->from ? cv_set_of(node) : 0;
         if (!peer || peer->id != hello->from)
             continue;
-        if (!member->dismissers)
-            member->dismissed_us = cv_loop_now();
-        member->dismissers |= cv_set_of(node);
+        if (!member->removed_by)
+            member->removed_us = cv_loop_now();
+        member->removed_by |= cv_set_of(node);
     }
     const uint32_t enough = cv_set_count(others) < 2 ? cv_set_count(others) : 2;
-    return !(speaking & ~member->dismissers) &&
-           (cv_set_count(member->dismissers) >= enough || cv_loop_now() - member->dismissed_us >= DISMISSED_US);
+    return !(speaking & ~member->removed_by) &&
+           (cv_set_count(member->removed_by) >= enough || cv_loop_now() - member->removed_us >= REMOVED_US);
 }
 
 static const char *refusal_of_self(uint32_t refusal)
@@ -348,7 +348,7 @@ static const char *refusal_of_self(uint32_t refusal)
 /* Also if one alone is not believed: once for each who says so. */
 static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
 {
-    struct cv_peer *peer = cv_peers_of(&member->peers, hello->from);
+    struct cv_peer *peer = peers_of(&member->peers, hello->from);
     if (!peer || peer->refusal == hello->refusal)
         return;
     peer->refusal = hello->refusal;
@@ -364,25 +364,25 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
     if (hello->refusal == CV_REFUSAL_MODE)
         other_mode(member, hello);
     if (hello->refusal == CV_REFUSAL_EMPTY && member->consensus)
-        cv_founding_refused(member->consensus, hello->from);
+        founding_refused(member->consensus, hello->from);
     const bool final = hello->refusal == CV_REFUSAL_DIRECTORY || hello->refusal == CV_REFUSAL_RESTORED ||
                        hello->refusal == CV_REFUSAL_RECOVERED || hello->refusal == CV_REFUSAL_DUPLICATE;
     if (final)
         note_refusal(member, hello);
-    if (final && is_dismissed(member, hello))
-        cv_member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
-                      refusal_of_self(hello->refusal), roster->ids[roster->me]);
-    if (hello->refusal == CV_REFUSAL_DISMISSED && member->consensus && hello->group && hello->group == roster->group &&
-        cv_roster_believes(member->consensus, hello->stream - 1, was_known) && is_dismissed(member, hello))
-        cv_member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
+    if (final && is_removed(member, hello))
+        member_end(member, "node %u refuses node %u: %s %u", hello->from, roster->ids[roster->me],
+                   refusal_of_self(hello->refusal), roster->ids[roster->me]);
+    if (hello->refusal == CV_REFUSAL_REMOVED && member->consensus && hello->group && hello->group == roster->group &&
+        roster_believes(member->consensus, hello->stream - 1, was_known) && is_removed(member, hello))
+        member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
 }
 
 /* This node cannot take somebody else for what it says it is. */
 static void objected(void *context, const struct cv_frame *hello, enum cv_refusal why)
 {
     struct cv_member *member = context;
-    struct cv_peer *peer = cv_peers_of(&member->peers, hello->from);
-    if (!peer || why == CV_REFUSAL_DISMISSED)
+    struct cv_peer *peer = peers_of(&member->peers, hello->from);
+    if (!peer || why == CV_REFUSAL_REMOVED)
         return;
     peer->objected_us = cv_loop_now();
     if (why == peer->objection)
@@ -390,7 +390,7 @@ static void objected(void *context, const struct cv_frame *hello, enum cv_refusa
     peer->objection = why;
     if (why == CV_REFUSAL_UNDECIDED || why == CV_REFUSAL_OCCUPIED)
         return;
-    cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = cv_refusal_text(why)});
+    cv_log(CV_LOG_PEER_REFUSED, {"peer", .number = hello->from}, {"why", .text = refusal_text(why)});
     if (why == CV_REFUSAL_MODE)
         other_mode(member, hello);
 }
@@ -439,12 +439,12 @@ static int open_host(struct cv_member *member, const struct cv_settings *setting
 {
     struct cv_algorithm_host *host = &member->host;
     uint64_t seed = 0;
-    host->calls = (struct cv_host_calls){.send = cv_dispatch_send,
+    host->calls = (struct cv_host_calls){.send = dispatch_send,
                                          .entered = entered,
                                          .elected = elected,
-                                         .opened = cv_dispatch_opened,
+                                         .opened = dispatch_opened,
                                          .ended = ended,
-                                         .crowded = cv_views_crowded,
+                                         .crowded = views_crowded,
                                          .event = member->recorder.event ? record : NULL,
                                          .now = cv_loop_now,
                                          .context = member};
@@ -470,7 +470,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
                                            .greeted = peer_greeted,
                                            .beat = peer_beat,
                                            .beats = beats,
-                                           .frame = cv_dispatch_frame,
+                                           .frame = dispatch_frame,
                                            .refused = refused,
                                            .objected = objected,
                                            .context = member};
@@ -482,7 +482,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     peers->most_us = settings->longest_timeout_ms * 1000;
     if (member->roster.count < 2 && !(settings->consensus && settings->peers))
         return 0;
-    const int error = cv_peers_open(peers, settings->peers, complaint);
+    const int error = peers_open(peers, settings->peers, complaint);
     cv_host_suspect(&member->host, peers->suspected);
     return error;
 }
@@ -508,7 +508,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->bound_us = settings->bound_ms * 1000;
     member->try_us = 2 * member->bound_us;
     member->started_us = cv_loop_now();
-    cv_roster_draw(&member->roster, settings);
+    roster_draw(&member->roster, settings);
     int error = cv_security_open(&member->security, &settings->security, complaint);
     if (!error)
         error = cv_loop_open(&member->loop);
@@ -518,22 +518,22 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
         error = open_host(member, settings, complaint);
     if (error)
         return error;
-    struct cv_static_views_calls calls = cv_views_calls;
+    struct cv_static_views_calls calls = views_static_calls;
     calls.context = member;
     cv_static_views_init(&member->static_views, member->roster.me, &calls);
     member->begin.ring = begin_election;
     member->reconsider.ring = reconsider;
     member->watchdog.ring = look_after;
-    member->renew.ring = cv_views_try_again;
-    member->free_ended.run = cv_views_free_ended;
+    member->renew.ring = views_try_again;
+    member->free_ended.run = views_free_ended;
     error = open_peers(member, settings, complaint);
     /* Alone, a member need not wait for the others. */
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
     if (!error)
-        error = cv_consensus_open(&member->consensus, member, settings, &away_us, complaint);
+        error = consensus_open(&member->consensus, member, settings, &away_us, complaint);
     if (!error)
-        error = cv_ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
-                                    complaint);
+        error = ttl_ceiling_open(&member->ceiling, member, member->consensus ? member->consensus->directory : NULL,
+                                 complaint);
     member->earliest_us = cv_loop_now() + away_us;
     cv_loop_set(&member->loop, &member->begin, away_us > begin_us ? away_us : begin_us);
     return error;
@@ -548,7 +548,7 @@ void cv_member_fail(struct cv_member *member, enum cv_log_event event, const cha
 
 void cv_member_close(struct cv_member *member)
 {
-    cv_consensus_close(member->consensus);
+    consensus_close(member->consensus);
     cv_loop_close(&member->loop);
     if (member->host.policies)
         cv_host_free(&member->host);
@@ -556,9 +556,9 @@ void cv_member_close(struct cv_member *member)
     for (uint32_t i = 0; member->host.policies && i < member->host.policy_count; i++)
         free(member->host.policies[i].parameters);
     free(member->host.policies);
-    cv_peers_free(&member->peers);
+    peers_free(&member->peers);
     cv_security_close(&member->security);
-    cv_dispatch_free(member);
-    cv_ttl_ceiling_close(&member->ceiling);
-    cv_consensus_free(member->consensus);
+    dispatch_free(member);
+    ttl_ceiling_close(&member->ceiling);
+    consensus_free(member->consensus);
 }

@@ -63,7 +63,7 @@ struct cv_member {
     struct cv_security security;
     struct cv_peers peers;
     struct cv_static_views static_views; /* `group static` */
-    struct cv_consensus *consensus;      /* `group raft`, or NULL */
+    struct consensus *consensus;         /* `group raft`, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
@@ -75,13 +75,13 @@ struct cv_member {
     struct cv_alarm renew;      /* a view could not begin here: another is asked for */
     struct cv_chore free_ended; /* names of earlier views */
     bool begun;
-    bool failed;           /* it cannot go on */
-    char outside[256];     /* why it takes no part in the group, in one line, and ends; empty otherwise */
-    bool content;          /* the last time the watchdog looked */
-    cv_set met;            /* peers whose first heartbeat has come */
-    cv_set dismissers;     /* peers who say that this node does not belong to the group, */
-    uint64_t dismissed_us; /* and since when */
-    cv_set astray;         /* peers that are in another view, by their last heartbeat */
+    bool failed;          /* it cannot go on */
+    char outside[256];    /* why it takes no part in the group, in one line, and ends; empty otherwise */
+    bool content;         /* the last time the watchdog looked */
+    cv_set heard_from;    /* peers whose first heartbeat has come */
+    cv_set removed_by;    /* peers who say that this node does not belong to the group, */
+    uint64_t removed_us;  /* and since when */
+    cv_set in_other_view; /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
     uint64_t disagreements; /* letters of another algorithm than ours */
@@ -92,8 +92,8 @@ struct cv_member {
     uint64_t started_us, began_us; /* when the process started, when the last view began */
     uint64_t lost_us; /* when the last view began of which somebody is missing who may have held anything */
     cv_set anew;      /* while a view begins: members who do not know what they held */
-    struct cv_recollection recollection;
-    struct cv_ttl_ceiling ceiling;
+    struct view_promises reported;
+    struct ttl_ceiling ceiling;
     uint64_t grace_until_us; /* what nobody is known to hold is given only to who claims it */
     uint64_t lapses;         /* of this node's lease, when the last view began */
 };
@@ -117,20 +117,20 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
 /* They are not suspected any more. */
-void cv_member_trust(struct cv_member *member, cv_set nodes);
+void member_trust(struct cv_member *member, cv_set nodes);
 
 /* Whom this node takes for the coordinator, or CV_NOBODY. */
-cv_node cv_member_leader(const struct cv_member *member);
+cv_node member_leader(const struct cv_member *member);
 
 /* ---- for the other files of the member ---- */
 
 /* This node takes no part in the group, and ends; that line says why. The first one counts. */
-void cv_member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The roster has changed, and somebody else stands at these places. */
-void cv_member_rearranged(struct cv_member *member, cv_set changed);
+void member_rearranged(struct cv_member *member, cv_set changed);
 /* Views are thought over again in a while. */
-void cv_member_reconsider(struct cv_member *member);
+void member_reconsider(struct cv_member *member);
 /* A letter of the group's election. */
-void cv_member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 
 #endif

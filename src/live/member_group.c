@@ -36,7 +36,7 @@ uint64_t cv_member_views(const struct cv_member *member)
     return member->consensus ? member->consensus->agreed_views.changes : member->static_views.changes;
 }
 
-static const char *trouble_of(const struct cv_consensus *consensus)
+static const char *trouble_of(const struct consensus *consensus)
 {
     if (*consensus->refused)
         return consensus->refused;
@@ -45,7 +45,7 @@ static const char *trouble_of(const struct cv_consensus *consensus)
 
 void cv_member_status(const struct cv_member *member, struct cv_member_status *status)
 {
-    const struct cv_consensus *consensus = member->consensus;
+    const struct consensus *consensus = member->consensus;
     const struct cv_agreed_views *views = &consensus->agreed_views;
     *status = (struct cv_member_status){
         .trouble = trouble_of(consensus),
@@ -53,7 +53,7 @@ void cv_member_status(const struct cv_member *member, struct cv_member_status *s
         .leader = (int64_t)consensus->leader - 1,
         .term = consensus->term,
         .lapses = consensus->lapses,
-        .grace_ms = cv_recollection_grace_ms(member),
+        .grace_ms = view_promises_grace_ms(member),
         .hold_off_ms = views->times.hold_off_us / 1000,
         .heartbeat_ms = consensus->settings->heartbeat_ms,
         .lease = consensus->lease.terms,
@@ -70,33 +70,33 @@ void cv_member_status(const struct cv_member *member, struct cv_member_status *s
 void cv_member_look(struct cv_member *member)
 {
     if (member->consensus)
-        cv_consensus_look(member->consensus);
+        consensus_look(member->consensus);
 }
 
 bool cv_member_leased(const struct cv_member *member)
 {
-    return member->consensus && cv_consensus_leased(member->consensus);
+    return member->consensus && consensus_leased(member->consensus);
 }
 
 bool cv_member_serves(const struct cv_member *member)
 {
-    return cv_host_ready(&member->host) && (!member->consensus || cv_consensus_leased(member->consensus));
+    return cv_host_ready(&member->host) && (!member->consensus || consensus_leased(member->consensus));
 }
 
 bool cv_member_is_hopeless(const struct cv_member *member, bool tries)
 {
-    const struct cv_consensus *consensus = member->consensus;
-    return consensus && (consensus->without || (tries && consensus->lapses && !cv_consensus_leased(consensus)));
+    const struct consensus *consensus = member->consensus;
+    return consensus && (consensus->without || (tries && consensus->lapses && !consensus_leased(consensus)));
 }
 
 uint64_t cv_member_lease_left_us(const struct cv_member *member)
 {
-    return cv_consensus_left_us(member->consensus);
+    return consensus_left_us(member->consensus);
 }
 
 int64_t cv_member_lease_left_ms(const struct cv_member *member)
 {
-    return cv_consensus_left_ms(member->consensus);
+    return consensus_left_ms(member->consensus);
 }
 
 /* A client's clock may be as slow as this node's is fast. */
@@ -109,7 +109,7 @@ uint64_t cv_member_outlast_us(const struct cv_member *member, uint64_t us)
 /* A witness remembers no promises, so with one all members have to. */
 bool cv_member_is_enough(const struct cv_member *member, cv_set aware)
 {
-    const struct cv_consensus *consensus = member->consensus;
+    const struct consensus *consensus = member->consensus;
     if (consensus && consensus->protocol->witness != CV_NOBODY)
         return !(member->host.view.members & ~aware);
     return !consensus || cv_majority(aware, consensus->lease.voters);
@@ -120,34 +120,34 @@ bool cv_member_is_enough(const struct cv_member *member, cv_set aware)
 void cv_member_leave(struct cv_member *member)
 {
     if (member->consensus && member->consensus->is_open)
-        cv_consensus_leave(member->consensus);
+        consensus_leave(member->consensus);
 }
 
 bool cv_member_step_down(struct cv_member *member, cv_node to)
 {
-    return cv_consensus_step_down(member->consensus, to);
+    return consensus_step_down(member->consensus, to);
 }
 
-bool cv_member_petition(struct cv_member *member, const struct cv_petition *petition)
+bool cv_member_request(struct cv_member *member, const struct cv_change_request *request)
 {
-    return cv_roster_petition(member->consensus, petition, false);
+    return roster_request(member->consensus, request, false);
 }
 
 bool cv_member_replace(struct cv_member *member, cv_node node)
 {
-    return cv_roster_replace(member->consensus, node);
+    return roster_replace(member->consensus, node);
 }
 
 int cv_member_check(const struct cv_member *member, const struct cv_settings *before, const struct cv_settings *after,
                     struct cv_complaint *complaint)
 {
-    return member->consensus ? cv_roster_check(member->consensus, before, after, complaint) : 0;
+    return member->consensus ? roster_check(member->consensus, before, after, complaint) : 0;
 }
 
 void cv_member_reconfigure(struct cv_member *member, const struct cv_settings *before, const struct cv_settings *after)
 {
     if (!member->consensus)
         return;
-    cv_roster_reconfigure(member->consensus, before, after);
-    cv_roster_remember(member->consensus);
+    roster_reconfigure(member->consensus, before, after);
+    roster_remember(member->consensus);
 }

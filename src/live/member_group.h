@@ -11,7 +11,7 @@
 #include "group/seating.h"
 
 struct cv_member;
-struct cv_petition;
+struct cv_change_request;
 struct cv_settings;
 
 /* How a member of a group that agrees on its views stands. */
@@ -76,7 +76,7 @@ void cv_member_leave(struct cv_member *member);
 /* Has another coordinate; to CV_NOBODY: the next one. False if that cannot be asked of anybody now. */
 bool cv_member_step_down(struct cv_member *member, cv_node to);
 /* Asks for a change until it has come true, or a while has passed. False if there are too many. */
-bool cv_member_petition(struct cv_member *member, const struct cv_petition *petition);
+bool cv_member_request(struct cv_member *member, const struct cv_change_request *request);
 /* A new member is to take the place of that one, of which the directory is lost. */
 bool cv_member_replace(struct cv_member *member, cv_node node);
 /* May the one configuration follow on the other while this node runs? */

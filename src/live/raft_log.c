@@ -41,25 +41,25 @@ struct raft_log {
     struct unstored backlog[MOST_UNSTORED];
 };
 
-static struct raft_log *log_of(const struct cv_consensus *consensus)
+static struct raft_log *log_of(const struct consensus *consensus)
 {
     return consensus->state;
 }
 
-static struct cv_agreement *agreement_of(const struct cv_consensus *consensus)
+static struct cv_agreement *agreement_of(const struct consensus *consensus)
 {
     return log_of(consensus)->agreement;
 }
 
 /* ---- entries ---- */
 
-static void fail(struct cv_consensus *consensus, const char *why)
+static void fail(struct consensus *consensus, const char *why)
 {
     cv_member_fail(consensus->member, CV_LOG_DISK_FAILED, why);
 }
 
 /* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */
-static void take_entries(struct cv_consensus *consensus)
+static void take_entries(struct consensus *consensus)
 {
     struct raft_log *log = log_of(consensus);
     uint32_t done = 0;
@@ -76,12 +76,12 @@ static void take_entries(struct cv_consensus *consensus)
         }
         const bool news = entry->epoch > consensus->agreed_views.epoch;
         struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
-        cv_consensus_look(consensus);
-        if (news && !cv_roster_follow(consensus, entry->epoch, &entry->proposal.seating, &rest))
+        consensus_look(consensus);
+        if (news && !roster_follow(consensus, entry->epoch, &entry->proposal.seating, &rest))
             entry->proposal.members &= ~cv_set_of(consensus->member->roster.me); /* somebody else stands there */
         cv_agreed_views_agreed(&consensus->agreed_views, entry->epoch, &entry->proposal, cv_loop_boot());
         cv_agreement_keep(log->agreement, entry->epoch);
-        cv_roster_notice(consensus);
+        roster_notice(consensus);
     }
     log->backlog_count -= done;
     memmove(log->backlog, log->backlog + done, log->backlog_count * sizeof *log->backlog);
@@ -91,12 +91,12 @@ static void take_entries(struct cv_consensus *consensus)
 /* Is it all of a proposal of this group, and the addresses of who is in it? */
 static bool fits(void *context, const void *bytes, size_t length)
 {
-    const struct cv_consensus *consensus = context;
+    const struct consensus *consensus = context;
     const uint64_t group = consensus->member->roster.group; /* 0: it is not known yet */
     struct cv_cursor cursor = cv_cursor(bytes, length);
     struct cv_proposal proposal;
     return cv_proposal_read(&cursor, &proposal) && (!group || proposal.seating.group == group) &&
-           cv_roster_addresses_fit(cursor);
+           roster_addresses_fit(cursor);
 }
 
 static void warn(void *context, const char *line)
@@ -108,7 +108,7 @@ static void warn(void *context, const char *line)
 /* Every entry is the whole of what is agreed: when there are too many the last one counts. */
 static void committed(void *context, uint64_t index, const void *bytes, size_t length)
 {
-    const struct cv_consensus *consensus = context;
+    const struct consensus *consensus = context;
     struct raft_log *log = log_of(consensus);
     struct cv_proposal proposal;
     struct cv_cursor cursor = cv_cursor(bytes, length);
@@ -124,17 +124,17 @@ static void committed(void *context, uint64_t index, const void *bytes, size_t l
 
 static void leader_changed(void *context, uint64_t leader, uint64_t term)
 {
-    struct cv_consensus *consensus = context;
+    struct consensus *consensus = context;
     consensus->leader = leader;
     consensus->term = term;
     if (agreement_of(consensus))
         take_entries(consensus); /* a leader must know the entry that it follows on */
-    cv_consensus_update(consensus);
+    consensus_update(consensus);
 }
 
 static void decided(void *context, uint64_t number, bool done)
 {
-    struct cv_consensus *consensus = context;
+    struct consensus *consensus = context;
     if (number == log_of(consensus)->change)
         log_of(consensus)->change = 0;
     else if (!done)
@@ -148,13 +148,13 @@ static void failed(void *context, const char *why)
 
 static void wake(void *context)
 {
-    const struct cv_consensus *consensus = context;
+    const struct consensus *consensus = context;
     uv_async_send(&log_of(consensus)->wake);
 }
 
 static void woken(uv_async_t *handle)
 {
-    struct cv_consensus *consensus = handle->data;
+    struct consensus *consensus = handle->data;
     cv_agreement_settle(agreement_of(consensus));
     take_entries(consensus);
 }
@@ -169,27 +169,27 @@ static uint64_t now_ms(void *context)
 
 static void send_agreement(void *context, uint64_t to, const void *bytes, size_t length)
 {
-    const struct cv_consensus *consensus = context;
+    const struct consensus *consensus = context;
     unsigned char body[CV_FRAME_BYTES - 64];
-    const cv_node node = cv_consensus_node(consensus, to);
+    const cv_node node = consensus_node(consensus, to);
     if (node == CV_NOBODY || length > sizeof body)
         return;
     memcpy(body, bytes, length);
     memset(body + length, 0, -length % 4);
     struct cv_frame frame = {
         .type = CV_FRAME_AGREEMENT, .clock = length, .words = (uint32_t)((length + 3) / 4), .body = body};
-    cv_peers_send(&consensus->member->peers, node, &frame);
+    peers_send(&consensus->member->peers, node, &frame);
 }
 
 /* ---- seats ---- */
 
-static void hand_over(struct cv_consensus *consensus)
+static void hand_over(struct consensus *consensus)
 {
     uint64_t number;
     cv_agreement_transfer(agreement_of(consensus), 0, &number);
 }
 
-static size_t list_seats(const struct cv_consensus *consensus, struct cv_seat seats[CV_MAX_MEMBERS])
+static size_t list_seats(const struct consensus *consensus, struct cv_seat seats[CV_MAX_MEMBERS])
 {
     const size_t count = cv_agreement_seats(agreement_of(consensus), seats, CV_MAX_MEMBERS);
     return count < CV_MAX_MEMBERS ? count : CV_MAX_MEMBERS;
@@ -204,9 +204,9 @@ static const struct cv_seat *find_seat(const struct cv_seat *seats, size_t count
 }
 
 /* Gives that node the seat it should have. */
-static void give_seat(struct cv_consensus *consensus, cv_node node, const struct cv_seat *seat)
+static void give_seat(struct consensus *consensus, cv_node node, const struct cv_seat *seat)
 {
-    const uint64_t id = cv_consensus_seat(consensus, node);
+    const uint64_t id = consensus_seat(consensus, node);
     const bool votes = cv_set_has(consensus->agreed_views.agreed.seating.voters, node);
     const enum cv_seat_role role = votes ? CV_SEAT_VOTER : CV_SEAT_STANDBY;
     struct raft_log *log = log_of(consensus);
@@ -222,7 +222,7 @@ static void give_seat(struct cv_consensus *consensus, cv_node node, const struct
 }
 
 /* The log's seats follow the entries: its leader takes and gives them, one at a time. */
-static void arrange_seats(struct cv_consensus *consensus)
+static void arrange_seats(struct consensus *consensus)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     struct raft_log *log = log_of(consensus);
@@ -231,28 +231,28 @@ static void arrange_seats(struct cv_consensus *consensus)
     if (!consensus->agreed_views.epoch)
         return;
     for (size_t i = 0; i < count && !log->change; i++)
-        if (cv_consensus_node(consensus, seats[i].id) == CV_NOBODY)
+        if (consensus_node(consensus, seats[i].id) == CV_NOBODY)
             cv_agreement_remove(log->agreement, seats[i].id, &log->change);
     for (cv_node node = 0; node < roster->count && !log->change; node++)
         if (roster->ids[node] != CV_NO_ID)
-            give_seat(consensus, node, find_seat(seats, count, cv_consensus_seat(consensus, node)));
+            give_seat(consensus, node, find_seat(seats, count, consensus_seat(consensus, node)));
 }
 
 /* The members that vote in the log. */
-static cv_set voters_of(const struct cv_consensus *consensus)
+static cv_set voters_of(const struct consensus *consensus)
 {
     struct cv_seat seats[CV_MAX_MEMBERS];
     const size_t count = list_seats(consensus, seats);
     cv_set voters = 0;
     for (size_t i = 0; i < count; i++) {
-        const cv_node node = cv_consensus_node(consensus, seats[i].id);
+        const cv_node node = consensus_node(consensus, seats[i].id);
         if (node != CV_NOBODY && seats[i].role == CV_SEAT_VOTER)
             voters |= cv_set_of(node);
     }
     return voters;
 }
 
-static bool has_seat(const struct cv_consensus *consensus, cv_id id)
+static bool has_seat(const struct consensus *consensus, cv_id id)
 {
     struct cv_seat seats[CV_MAX_MEMBERS];
     return find_seat(seats, list_seats(consensus, seats), (uint64_t)id + 1);
@@ -261,14 +261,14 @@ static bool has_seat(const struct cv_consensus *consensus, cv_id id)
 /* ---- proposing ---- */
 
 /* What is remembered of each: the directory, of those in the next view, and which entry it surely keeps there. */
-static void attend(const struct cv_consensus *consensus, struct cv_proposal *proposal)
+static void attend(const struct consensus *consensus, struct cv_proposal *proposal)
 {
     const struct cv_member *member = consensus->member;
     const struct cv_roster *roster = &member->roster;
     for (cv_node node = 0; node < roster->count; node++) {
-        struct cv_attendance *known = &proposal->seating.known[node];
+        struct cv_known_directory *known = &proposal->seating.known[node];
         const struct cv_peer *peer = member->peers.list ? member->peers.list[node] : NULL;
-        const struct cv_stranger *told = node == roster->me ? &member->peers.self : peer ? &peer->told : NULL;
+        const struct cv_peer_claim *told = node == roster->me ? &member->peers.self : peer ? &peer->told : NULL;
         const uint64_t epoch = consensus->agreed_views.epoch,
                        kept = node == roster->me ? epoch : consensus->agreed_views.begun[node];
         if (!told || proposal->seating.ids[node] != roster->ids[node])
@@ -282,7 +282,7 @@ static void attend(const struct cv_consensus *consensus, struct cv_proposal *pro
     }
 }
 
-static bool propose(struct cv_consensus *consensus, const struct cv_proposal *proposal)
+static bool propose(struct consensus *consensus, const struct cv_proposal *proposal)
 {
     struct cv_proposal attended = *proposal;
     struct cv_buffer bytes = {0};
@@ -291,29 +291,29 @@ static bool propose(struct cv_consensus *consensus, const struct cv_proposal *pr
         return false; /* there is a later entry than the one this follows on */
     attend(consensus, &attended);
     cv_proposal_write(&attended, &bytes);
-    cv_roster_write_addresses(consensus, &attended.seating, &bytes);
+    roster_write_addresses(consensus, &attended.seating, &bytes);
     const bool done =
         !bytes.broken && cv_agreement_propose(agreement_of(consensus), bytes.bytes, bytes.length, &number) == 0;
     free(bytes.bytes);
     return done;
 }
 
-static void hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
+static void hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
     if (frame->clock > (uint64_t)frame->words * 4 ||
-        cv_agreement_hear(agreement_of(consensus), cv_consensus_seat(consensus, from), frame->body, frame->clock) ==
+        cv_agreement_hear(agreement_of(consensus), consensus_seat(consensus, from), frame->body, frame->clock) ==
             CV_EINPUT)
         cv_peers_cut_off(&consensus->member->peers, from, "a message of Raft's that no member sends");
 }
 
-static bool leads(const struct cv_consensus *consensus)
+static bool leads(const struct consensus *consensus)
 {
     return cv_agreement_status(agreement_of(consensus)).leads;
 }
 
 /* ---- time ---- */
 
-static void tick(struct cv_consensus *consensus)
+static void tick(struct consensus *consensus)
 {
     struct raft_log *log = log_of(consensus);
     if (consensus->agreed_views.leads && !log->change && cv_loop_boot() >= log->check_us) {
@@ -323,7 +323,7 @@ static void tick(struct cv_consensus *consensus)
     cv_agreement_tick(log->agreement);
 }
 
-static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
+static bool rests(const struct consensus *consensus, uint64_t *due_us)
 {
     const struct raft_log *log = log_of(consensus);
     if (log->change || log->backlog_count)
@@ -332,14 +332,14 @@ static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
     return true;
 }
 
-static void pace(struct cv_consensus *consensus, const struct cv_terms *terms)
+static void pace(struct consensus *consensus, const struct cv_terms *terms)
 {
     const uint32_t lease_ms = terms->values[CV_TERM_LEASE];
     cv_agreement_pace(agreement_of(consensus), cv_lease_election_ms(lease_ms), cv_lease_log_heartbeat_ms(lease_ms));
     consensus->tick_us = cv_lease_log_tick_us(lease_ms);
 }
 
-static void leave(struct cv_consensus *consensus)
+static void leave(struct consensus *consensus)
 {
     const uint64_t until = cv_loop_now() + cv_lease_hand_over_us(consensus->lease.terms.length_us);
     uint64_t number;
@@ -351,7 +351,7 @@ static void leave(struct cv_consensus *consensus)
 
 /* ---- what a restart forgets ---- */
 
-static bool has_granted(const struct cv_consensus *consensus)
+static bool has_granted(const struct consensus *consensus)
 {
     const struct cv_agreement_status status = cv_agreement_status(agreement_of(consensus));
     return status.stored > 1 || status.term > 1 || consensus->joining;
@@ -361,7 +361,7 @@ static bool has_granted(const struct cv_consensus *consensus)
  * After a restart a voter may have forgotten entries; it grants nothing before all that lay on its disk is agreed
  * again, or given up.
  */
-static bool remembers(struct cv_consensus *consensus)
+static bool remembers(struct consensus *consensus)
 {
     struct raft_log *log = log_of(consensus);
     if (log->remembers)
@@ -373,13 +373,13 @@ static bool remembers(struct cv_consensus *consensus)
 }
 
 /* No member of a view counts by longer terms than the last entry tells. */
-static bool allows(struct cv_consensus *consensus, struct cv_lease_terms asked)
+static bool allows(struct consensus *consensus, struct cv_lease_terms asked)
 {
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
     return asked.length_us <= longest->length_us && asked.drift_ppm <= longest->drift_ppm;
 }
 
-static const void *last(const struct cv_consensus *consensus, size_t *length, uint64_t *index)
+static const void *last(const struct consensus *consensus, size_t *length, uint64_t *index)
 {
     *index = cv_agreement_status(agreement_of(consensus)).stored;
     return cv_agreement_last(agreement_of(consensus), length);
@@ -387,24 +387,24 @@ static const void *last(const struct cv_consensus *consensus, size_t *length, ui
 
 /* ---- the group ---- */
 
-static int found(struct cv_consensus *consensus, const struct cv_founder *founders)
+static int found(struct consensus *consensus, const struct cv_founder *founders)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     struct cv_seat seats[CV_MAX_MEMBERS];
     size_t count = 0;
     for (cv_node node = 0; node < roster->count; node++)
         if (roster->ids[node] != CV_NO_ID)
-            seats[count++] = (struct cv_seat){cv_consensus_seat(consensus, node),
+            seats[count++] = (struct cv_seat){consensus_seat(consensus, node),
                                               cv_set_has(roster->voters, node) ? CV_SEAT_VOTER : CV_SEAT_STANDBY};
     return cv_agreement_found(agreement_of(consensus), roster->group, founders, seats, count);
 }
 
-static void join(struct cv_consensus *consensus, uint64_t group)
+static void join(struct consensus *consensus, uint64_t group)
 {
     cv_agreement_belong(agreement_of(consensus), group);
 }
 
-static void status(const struct cv_consensus *consensus, struct cv_member_status *status)
+static void status(const struct consensus *consensus, struct cv_member_status *status)
 {
     const struct cv_agreement_status log = cv_agreement_status(agreement_of(consensus));
     status->committed = log.committed;
@@ -418,7 +418,7 @@ static void status(const struct cv_consensus *consensus, struct cv_member_status
 
 /* ---- opening ---- */
 
-static int open_log(struct cv_consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
+static int open_log(struct consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     const uint32_t lease_ms = consensus->agreed_views.agreed.seating.terms.values[CV_TERM_LEASE];
@@ -428,10 +428,10 @@ static int open_log(struct cv_consensus *consensus, const struct cv_settings *se
     if (!log || !consensus->directory)
         return CV_ENOMEM;
     const struct cv_agreement_options options = {
-        .id = cv_consensus_seat(consensus, roster->me),
+        .id = consensus_seat(consensus, roster->me),
         .directory = consensus->directory,
         .threaded = true,
-        .fresh = cv_founding_draw(),
+        .fresh = founding_draw(),
         .election_ms = cv_lease_election_ms(lease_ms),
         .heartbeat_ms = cv_lease_log_heartbeat_ms(lease_ms),
         .seed = cv_random_next(&consensus->member->host.random),
@@ -454,10 +454,10 @@ static int open_log(struct cv_consensus *consensus, const struct cv_settings *se
     if (error)
         return error;
     log->floor = cv_agreement_status(log->agreement).stored;
-    return cv_founding_open(consensus, cv_agreement_identity(log->agreement), complaint);
+    return founding_open(consensus, cv_agreement_identity(log->agreement), complaint);
 }
 
-static void close_log(struct cv_consensus *consensus)
+static void close_log(struct consensus *consensus)
 {
     struct raft_log *log = log_of(consensus);
     if (log->agreement)
@@ -481,7 +481,7 @@ const struct consensus_protocol raft_protocol = {
     .has_granted = has_granted,
     .remembers = remembers,
     .allows = allows,
-    .may_begin = cv_roster_is_seated,
+    .may_begin = roster_is_seated,
     .hand_over = hand_over,
     .leave = leave,
     .found = found,

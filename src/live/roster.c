@@ -19,14 +19,14 @@
 #include "live/settings/settings.h"
 #include "live/settings/settings_file.h"
 
-#define PETITION_US 10000000u /* of a person; a configuration does not give up */
+#define REQUEST_US 10000000u /* of a person; a configuration does not give up */
 #define RETRY_US 200000u
 #define MEMBERS "members"
 #define NEW_MEMBERS MEMBERS ".new"
 
 /* ---- addresses ---- */
 
-static const struct cv_member_setting *configured(const struct cv_consensus *consensus, cv_id id)
+static const struct cv_member_setting *configured(const struct consensus *consensus, cv_id id)
 {
     for (uint32_t i = 0; i < consensus->settings->member_count; i++)
         if (consensus->settings->members[i].id == id)
@@ -46,8 +46,8 @@ static void copy(char place[CV_ADDRESS_BYTES], const char *text)
     snprintf(place, CV_ADDRESS_BYTES, "%s", text ? text : "");
 }
 
-void cv_roster_write_addresses(const struct cv_consensus *consensus, const struct cv_seating *seating,
-                               struct cv_buffer *bytes)
+void roster_write_addresses(const struct consensus *consensus, const struct cv_seating *seating,
+                            struct cv_buffer *bytes)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++) {
@@ -73,7 +73,7 @@ static void take_text(struct cv_cursor *bytes, char place[CV_ADDRESS_BYTES])
         snprintf(place, CV_ADDRESS_BYTES, "%.*s", (int)length, (const char *)text);
 }
 
-bool cv_roster_addresses_fit(struct cv_cursor bytes)
+bool roster_addresses_fit(struct cv_cursor bytes)
 {
     bool fit = true;
     while (bytes.left && !bytes.broken) {
@@ -98,14 +98,14 @@ static void read_addresses(struct cv_cursor *bytes, struct cv_addresses addresse
 
 /* ---- the roster ---- */
 
-uint64_t cv_roster_fingerprint(const struct cv_roster *roster)
+uint64_t roster_fingerprint(const struct cv_roster *roster)
 {
     uint64_t hash = XXH3_64bits_withSeed(roster->ids, roster->count * sizeof *roster->ids, roster->mode == CV_MODE_TIE);
     hash = XXH3_64bits_withSeed(roster->attributes, roster->count * sizeof *roster->attributes, hash);
     return hash ? hash : 1;
 }
 
-void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings)
+void roster_draw(struct cv_roster *roster, const struct cv_settings *settings)
 {
     roster->mode = settings->tie_breaker ? CV_MODE_TIE : settings->consensus ? CV_MODE_RAFT : CV_MODE_STATIC;
     roster->count = settings->member_count;
@@ -120,7 +120,7 @@ void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings
         if (roster->ids[i] == settings->id)
             roster->me = i;
     }
-    roster->group = roster->mode == CV_MODE_RAFT ? 0 : cv_roster_fingerprint(roster);
+    roster->group = roster->mode == CV_MODE_RAFT ? 0 : roster_fingerprint(roster);
 }
 
 static void point_at(struct cv_roster *roster, cv_node node, const struct cv_addresses *known)
@@ -129,7 +129,7 @@ static void point_at(struct cv_roster *roster, cv_node node, const struct cv_add
     roster->clients[node] = *known->clients ? known->clients : NULL;
 }
 
-static void take_addresses(struct cv_consensus *consensus, const struct cv_seating *seating, struct cv_cursor *bytes)
+static void take_addresses(struct consensus *consensus, const struct cv_seating *seating, struct cv_cursor *bytes)
 {
     struct cv_roster *roster = &consensus->member->roster;
     struct cv_addresses told[CV_MAX_MEMBERS];
@@ -172,8 +172,8 @@ static bool is_same(const struct cv_roster *roster, const struct cv_seating *sea
            memcmp(seating->attributes, roster->attributes, sizeof seating->attributes) == 0;
 }
 
-bool cv_roster_follow(struct cv_consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
-                      struct cv_cursor *rest)
+bool roster_follow(struct consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
+                   struct cv_cursor *rest)
 {
     struct cv_member *member = consensus->member;
     struct cv_roster *roster = &member->roster;
@@ -198,12 +198,12 @@ bool cv_roster_follow(struct cv_consensus *consensus, uint64_t epoch, const stru
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(changed, node))
             cv_lease_forget(&consensus->lease, node);
-    cv_peers_follow(&member->peers);
-    cv_member_rearranged(member, changed);
+    peers_follow(&member->peers);
+    member_rearranged(member, changed);
     return true;
 }
 
-void cv_roster_recall(struct cv_consensus *consensus)
+void roster_recall(struct consensus *consensus)
 {
     struct cv_roster *roster = &consensus->member->roster;
     struct cv_proposal proposal;
@@ -221,44 +221,44 @@ void cv_roster_recall(struct cv_consensus *consensus)
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
         return;
     consensus->recalls = true;
-    cv_consensus_recall_terms(consensus, &proposal.seating);
+    consensus_recall_terms(consensus, &proposal.seating);
     consensus->recalled = index;
-    if (!cv_roster_follow(consensus, 0, &proposal.seating, &cursor)) {
+    if (!roster_follow(consensus, 0, &proposal.seating, &cursor)) {
         consensus->expelled = (uint64_t)proposal.seating.generation + 1;
         roster->group = proposal.seating.group;
     }
 }
 
-bool cv_roster_is_seated(const struct cv_consensus *consensus)
+bool roster_is_seated(const struct consensus *consensus)
 {
     return consensus->agreed_views.epoch ? consensus->seated
                                          : !consensus->joining && !consensus->recalls && !consensus->founding;
 }
 
-bool cv_roster_believes(const struct cv_consensus *consensus, uint64_t generation, bool was_known)
+bool roster_believes(const struct consensus *consensus, uint64_t generation, bool was_known)
 {
     if (!consensus->seated && consensus->joining) /* or it is only not known yet */
         return was_known || (consensus->expelled && generation + 1 >= consensus->expelled);
     return generation > consensus->member->roster.generation;
 }
 
-/* ---- petitions ---- */
+/* ---- requests ---- */
 
-static void forget_petition(struct cv_consensus *consensus, uint32_t place)
+static void forget_request(struct consensus *consensus, uint32_t place)
 {
-    consensus->petitions[place] = consensus->petitions[--consensus->petition_count];
+    consensus->requests[place] = consensus->requests[--consensus->request_count];
 }
 
-bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition *petition, bool patient)
+bool roster_request(struct consensus *consensus, const struct cv_change_request *request, bool patient)
 {
-    for (uint32_t i = 0; i < consensus->petition_count; i++)
-        if (consensus->petitions[i].change.id == petition->change.id &&
-            (consensus->petitions[i].change.kind == CV_CHANGE_TERM) == (petition->change.kind == CV_CHANGE_TERM))
-            forget_petition(consensus, i--);
-    if (consensus->petition_count == CV_MAX_MEMBERS)
+    for (uint32_t i = 0; i < consensus->request_count; i++)
+        if (consensus->requests[i].change.id == request->change.id &&
+            (consensus->requests[i].change.kind == CV_CHANGE_TERM) == (request->change.kind == CV_CHANGE_TERM))
+            forget_request(consensus, i--);
+    if (consensus->request_count == CV_MAX_MEMBERS)
         return false;
-    consensus->petitions[consensus->petition_count] = *petition;
-    consensus->petitions[consensus->petition_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + PETITION_US;
+    consensus->requests[consensus->request_count] = *request;
+    consensus->requests[consensus->request_count++].until_us = patient ? UINT64_MAX : cv_loop_boot() + REQUEST_US;
     consensus->ask_us = 0;
     return true;
 }
@@ -267,7 +267,7 @@ bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition
  * Somebody of that id has left, and its seat in the log is not yet taken away. Whoever comes under its id may know
  * nothing of what it has sworn there.
  */
-static bool seat_is_warm(const struct cv_consensus *consensus, const struct cv_change *change)
+static bool seat_is_warm(const struct consensus *consensus, const struct cv_change *change)
 {
     return change->kind == CV_CHANGE_JOIN &&
            cv_seating_place(&consensus->agreed_views.agreed.seating, change->id) == CV_NOBODY &&
@@ -275,78 +275,78 @@ static bool seat_is_warm(const struct cv_consensus *consensus, const struct cv_c
 }
 
 /* Whoever leads the log cannot leave before another does. */
-static void grant(struct cv_consensus *consensus, const struct cv_petition *petition)
+static void grant(struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    if (seat_is_warm(consensus, &petition->change))
+    if (seat_is_warm(consensus, &request->change))
         return; /* it is asked for again */
-    if (petition->change.kind == CV_CHANGE_LEAVE && petition->change.id == roster->ids[roster->me]) {
+    if (request->change.kind == CV_CHANGE_LEAVE && request->change.id == roster->ids[roster->me]) {
         consensus->protocol->hand_over(consensus);
     } else if (!consensus->agreed_views.change.kind) {
-        consensus->granted = *petition;
-        cv_agreed_views_change(&consensus->agreed_views, &petition->change, cv_loop_boot());
+        consensus->granted = *request;
+        cv_agreed_views_change(&consensus->agreed_views, &request->change, cv_loop_boot());
     }
 }
 
 /* Whose directory is to be replaced, and still belongs to the group. */
-static bool is_occupied(const struct cv_consensus *consensus, const struct cv_petition *petition)
+static bool is_occupied(const struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_seating *seating = &consensus->agreed_views.agreed.seating;
-    const cv_node place = cv_seating_place(seating, petition->change.id);
-    return petition->replaces && place != CV_NOBODY && petition->directory &&
-           seating->known[place].directory == petition->directory;
+    const cv_node place = cv_seating_place(seating, request->change.id);
+    return request->replaces && place != CV_NOBODY && request->directory &&
+           seating->known[place].directory == request->directory;
 }
 
-static bool is_due(const struct cv_consensus *consensus, const struct cv_petition *petition)
+static bool is_due(const struct consensus *consensus, const struct cv_change_request *request)
 {
-    return is_occupied(consensus, petition) ||
-           cv_seating_needs(&consensus->agreed_views.agreed.seating, &petition->change);
+    return is_occupied(consensus, request) ||
+           cv_seating_needs(&consensus->agreed_views.agreed.seating, &request->change);
 }
 
-bool cv_roster_replace(struct cv_consensus *consensus, cv_node node)
+bool roster_replace(struct consensus *consensus, cv_node node)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    const struct cv_petition petition = {.change = {.kind = CV_CHANGE_JOIN,
-                                                    .id = roster->ids[node],
-                                                    .attribute = roster->attributes[node],
-                                                    .standby = cv_set_has(roster->standbys, node)},
-                                         .addresses = consensus->addresses[node],
-                                         .replaces = true,
-                                         .directory = roster->known[node].directory};
-    return cv_roster_petition(consensus, &petition, false);
+    const struct cv_change_request request = {.change = {.kind = CV_CHANGE_JOIN,
+                                                         .id = roster->ids[node],
+                                                         .attribute = roster->attributes[node],
+                                                         .standby = cv_set_has(roster->standbys, node)},
+                                              .addresses = consensus->addresses[node],
+                                              .replaces = true,
+                                              .directory = roster->known[node].directory};
+    return roster_request(consensus, &request, false);
 }
 
-static void put_forward(struct cv_consensus *consensus, const struct cv_petition *wanted)
+static void put_forward(struct consensus *consensus, const struct cv_change_request *wanted)
 {
-    struct cv_petition step = *wanted, *petition = &step;
+    struct cv_change_request step = *wanted, *request = &step;
     if (is_occupied(consensus, wanted))
         step.change.kind = CV_CHANGE_LEAVE;
     struct cv_member *member = consensus->member;
-    const cv_node leader = cv_consensus_node(consensus, consensus->leader);
+    const cv_node leader = consensus_node(consensus, consensus->leader);
     char text[2 * CV_ADDRESS_BYTES];
     if (leader == member->roster.me) {
-        grant(consensus, petition);
+        grant(consensus, request);
         return;
     }
     if (leader == CV_NOBODY)
         return;
-    snprintf(text, sizeof text, "%.255s\n%.255s", petition->addresses.peers, petition->addresses.clients);
-    const uint64_t body[3] = {petition->change.id, petition->change.attribute,
-                              (uint64_t)petition->change.kind << 1 | petition->change.standby};
-    struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW,
-                             .kind = CV_MOTION_CHANGE,
+    snprintf(text, sizeof text, "%.255s\n%.255s", request->addresses.peers, request->addresses.clients);
+    const uint64_t body[3] = {request->change.id, request->change.attribute,
+                              (uint64_t)request->change.kind << 1 | request->change.standby};
+    struct cv_frame frame = {.type = CV_FRAME_VIEW,
+                             .kind = CV_VIEW_CHANGE,
                              .round = member->roster.generation,
                              .words = 6,
                              .name = cv_text(text),
                              .body = body};
-    cv_peers_send(&member->peers, leader, &frame);
+    peers_send(&member->peers, leader, &frame);
 }
 
 /* Who does not know of the last change may want something that has come true, and been undone since. */
-void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame)
+void roster_hear(struct consensus *consensus, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
-    struct cv_petition petition = {
+    struct cv_change_request request = {
         .change = {.kind = kind >> 1 < CV_CHANGE_KINDS ? (enum cv_change_kind)(kind >> 1) : CV_CHANGE_NONE,
                    .id = (cv_id)id,
                    .attribute = (uint32_t)cv_frame_number(frame, 1),
@@ -355,33 +355,33 @@ void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame
     if (id >= CV_NO_ID || !cv_text_split(frame->name, '\n', &peers, &clients) || peers.length >= CV_ADDRESS_BYTES ||
         clients.length >= CV_ADDRESS_BYTES)
         return;
-    snprintf(petition.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
-    snprintf(petition.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
+    snprintf(request.addresses.peers, CV_ADDRESS_BYTES, "%.*s", (int)peers.length, peers.start);
+    snprintf(request.addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)clients.length, clients.start);
     if (consensus->is_open && consensus->protocol->reconfigures && consensus->agreed_views.leads &&
         frame->round == consensus->member->roster.generation)
-        grant(consensus, &petition);
+        grant(consensus, &request);
 }
 
-void cv_roster_notice(struct cv_consensus *consensus)
+void roster_notice(struct consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
-    for (uint32_t i = 0; i < consensus->petition_count; i++) {
-        const struct cv_petition *petition = &consensus->petitions[i];
-        if (now >= petition->until_us || !is_due(consensus, petition))
-            forget_petition(consensus, i--);
+    for (uint32_t i = 0; i < consensus->request_count; i++) {
+        const struct cv_change_request *request = &consensus->requests[i];
+        if (now >= request->until_us || !is_due(consensus, request))
+            forget_request(consensus, i--);
     }
 }
 
-void cv_roster_pursue(struct cv_consensus *consensus)
+void roster_pursue(struct consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
     if (!consensus->agreed_views.epoch || now < consensus->ask_us)
         return;
     consensus->ask_us = now + RETRY_US;
-    cv_roster_notice(consensus);
-    for (uint32_t i = 0; i < consensus->petition_count; i++) {
-        const struct cv_petition petition = consensus->petitions[i];
-        put_forward(consensus, &petition);
+    roster_notice(consensus);
+    for (uint32_t i = 0; i < consensus->request_count; i++) {
+        const struct cv_change_request request = consensus->requests[i];
+        put_forward(consensus, &request);
     }
 }
 
@@ -395,36 +395,35 @@ static const struct cv_member_setting *find(const struct cv_settings *settings, 
     return NULL;
 }
 
-static void petition_for(struct cv_consensus *consensus, const struct cv_member_setting *setting,
-                         enum cv_change_kind kind)
+static void request_for(struct consensus *consensus, const struct cv_member_setting *setting, enum cv_change_kind kind)
 {
-    struct cv_petition petition = {
+    struct cv_change_request request = {
         .change = {.kind = kind, .id = setting->id, .attribute = setting->attribute, .standby = setting->standby}};
-    copy(petition.addresses.peers, setting->address);
-    copy(petition.addresses.clients, setting->client);
-    cv_roster_petition(consensus, &petition, true);
+    copy(request.addresses.peers, setting->address);
+    copy(request.addresses.clients, setting->client);
+    roster_request(consensus, &request, true);
 }
 
-void cv_roster_invite(struct cv_consensus *consensus, const struct cv_member_setting *setting)
+void roster_invite(struct consensus *consensus, const struct cv_member_setting *setting)
 {
-    petition_for(consensus, setting, CV_CHANGE_JOIN);
+    request_for(consensus, setting, CV_CHANGE_JOIN);
 }
 
 /* Where it is found is each node's own affair. */
-static void move(struct cv_consensus *consensus, const struct cv_member_setting *setting)
+static void move(struct consensus *consensus, const struct cv_member_setting *setting)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    const cv_node node = cv_consensus_node(consensus, (uint64_t)setting->id + 1);
+    const cv_node node = consensus_node(consensus, (uint64_t)setting->id + 1);
     if (node == CV_NOBODY || node == roster->me || roster->addresses[node] != consensus->addresses[node].peers)
         return;
     copy(consensus->addresses[node].peers, setting->address);
     copy(consensus->addresses[node].clients, setting->client);
-    cv_peers_move(&consensus->member->peers, node);
+    peers_move(&consensus->member->peers, node);
 }
 
 /* Two with a tie-breaker are the same two for as long as they run. */
-int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settings *before,
-                    const struct cv_settings *after, struct cv_complaint *complaint)
+int roster_check(const struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after,
+                 struct cv_complaint *complaint)
 {
     bool same = before->member_count == after->member_count;
     for (uint32_t i = 0; same && i < before->member_count; i++) {
@@ -443,20 +442,20 @@ int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settin
 }
 
 /* The file has another value than before: the group is asked for it. */
-static void petition_for_terms(struct cv_consensus *consensus, const struct cv_settings *before,
-                               const struct cv_settings *after)
+static void request_terms(struct consensus *consensus, const struct cv_settings *before,
+                          const struct cv_settings *after)
 {
     const struct cv_terms old = cv_settings_terms(before), new = cv_settings_terms(after);
     for (enum cv_term_key key = 0; key < CV_TERMS; key++)
         if (after->terms_given >> key & 1 && old.values[key] != new.values[key])
-            cv_roster_petition(consensus,
-                               &(const struct cv_petition){
-                                   .change = {.kind = CV_CHANGE_TERM, .id = (cv_id)key, .attribute = new.values[key]}},
-                               true);
+            roster_request(consensus,
+                           &(const struct cv_change_request){
+                               .change = {.kind = CV_CHANGE_TERM, .id = (cv_id)key, .attribute = new.values[key]}},
+                           true);
 }
 
 /* Half a file must not dissolve a group: whoever is to leave is taken out by a command, one at a time. */
-static void tell_missing(const struct cv_consensus *consensus, const struct cv_settings *settings)
+static void tell_missing(const struct consensus *consensus, const struct cv_settings *settings)
 {
     const struct cv_roster *roster = &consensus->member->roster;
     for (cv_node node = 0; consensus->seated && !settings->joins && node < roster->count; node++)
@@ -467,25 +466,24 @@ static void tell_missing(const struct cv_consensus *consensus, const struct cv_s
                        roster->ids[node], roster->ids[node]);
 }
 
-static void petition_for_members(struct cv_consensus *consensus, const struct cv_settings *before,
-                                 const struct cv_settings *after)
+static void request_members(struct consensus *consensus, const struct cv_settings *before,
+                            const struct cv_settings *after)
 {
     for (uint32_t i = 0; i < after->member_count; i++) {
         const struct cv_member_setting *new = &after->members[i], *old = find(before, new->id);
         if (!old || old->attribute != new->attribute || old->standby != new->standby)
-            petition_for(consensus, new, CV_CHANGE_JOIN);
+            request_for(consensus, new, CV_CHANGE_JOIN);
         if (old && old->address && new->address &&strcmp(old->address, new->address) != 0)
             move(consensus, new);
     }
     tell_missing(consensus, after);
 }
 
-void cv_roster_reconfigure(struct cv_consensus *consensus, const struct cv_settings *before,
-                           const struct cv_settings *after)
+void roster_reconfigure(struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after)
 {
     consensus->settings = after;
-    petition_for_terms(consensus, before, after);
-    petition_for_members(consensus, before, after);
+    request_terms(consensus, before, after);
+    request_members(consensus, before, after);
 }
 
 /* ---- what the configuration was ---- */
@@ -509,7 +507,7 @@ static bool write_configuration(int file_number, const struct cv_settings *setti
     return fclose(file) == 0;
 }
 
-void cv_roster_remember(struct cv_consensus *consensus)
+void roster_remember(struct consensus *consensus)
 {
     if (!consensus->directory)
         return;
@@ -531,7 +529,7 @@ static const struct cv_algorithm *find_none(const char *name)
     return NULL;
 }
 
-void cv_roster_compare(struct cv_consensus *consensus)
+void roster_compare(struct consensus *consensus)
 {
     struct cv_settings before;
     struct cv_complaint complaint;
@@ -541,7 +539,7 @@ void cv_roster_compare(struct cv_consensus *consensus)
     snprintf(path, sizeof path, "%s/" MEMBERS, consensus->directory);
     cv_settings_init(&before, find_none);
     if (consensus->seated && !consensus->settings->joins && cv_settings_read(&before, path, find_none, &complaint) == 0)
-        petition_for_members(consensus, &before, consensus->settings);
+        request_members(consensus, &before, consensus->settings);
     cv_settings_free(&before);
-    cv_roster_remember(consensus);
+    roster_remember(consensus);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Who belongs to the group: first as the configuration has it, then as the log does. What a person or a changed
- * configuration asks for is a petition; it is put to whoever leads the log until it has come true.
+ * configuration asks for is a request; it is put to whoever leads the log until it has come true.
  *
  * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
  * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
@@ -14,7 +14,7 @@
 #include "live/settings/settings.h"
 
 struct cv_buffer;
-struct cv_consensus;
+struct consensus;
 struct cv_cursor;
 struct cv_frame;
 struct cv_member_setting;
@@ -25,7 +25,7 @@ struct cv_addresses {
 };
 
 /* A change of who belongs to the group, that this node has been asked for. */
-struct cv_petition {
+struct cv_change_request {
     struct cv_change change;
     struct cv_addresses addresses; /* of who joins */
     bool replaces;                 /* JOIN: whoever has that id, with this directory, leaves first */
@@ -34,42 +34,41 @@ struct cv_petition {
 };
 
 /* What every member of a group that is being founded can tell from its configuration. */
-uint64_t cv_roster_fingerprint(const struct cv_roster *roster);
+uint64_t roster_fingerprint(const struct cv_roster *roster);
 /* Asks that somebody whom the configuration lists joins. */
-void cv_roster_invite(struct cv_consensus *consensus, const struct cv_member_setting *setting);
-void cv_roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
-void cv_roster_write_addresses(const struct cv_consensus *consensus, const struct cv_seating *seating,
-                               struct cv_buffer *bytes);
+void roster_invite(struct consensus *consensus, const struct cv_member_setting *setting);
+void roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
+void roster_write_addresses(const struct consensus *consensus, const struct cv_seating *seating,
+                            struct cv_buffer *bytes);
 /* Are these addresses of members, all of them whole? */
-bool cv_roster_addresses_fit(struct cv_cursor bytes);
+bool roster_addresses_fit(struct cv_cursor bytes);
 /*
  * The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
  */
-bool cv_roster_follow(struct cv_consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
-                      struct cv_cursor *rest);
+bool roster_follow(struct consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
+                   struct cv_cursor *rest);
 /* The roster as the last entry on disk has it. */
-void cv_roster_recall(struct cv_consensus *consensus);
+void roster_recall(struct consensus *consensus);
 /* Does it know its place? Only the log can tell, if there is one already. */
-bool cv_roster_is_seated(const struct cv_consensus *consensus);
+bool roster_is_seated(const struct consensus *consensus);
 /* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
-bool cv_roster_believes(const struct cv_consensus *consensus, uint64_t generation, bool was_known);
-/* Asks for a change, until it has come true; a patient petition for ever. False if there are too many. */
-bool cv_roster_petition(struct cv_consensus *consensus, const struct cv_petition *petition, bool patient);
+bool roster_believes(const struct consensus *consensus, uint64_t generation, bool was_known);
+/* Asks for a change, until it has come true; a patient request for ever. False if there are too many. */
+bool roster_request(struct consensus *consensus, const struct cv_change_request *request, bool patient);
 /* A new member is to take the place of that one, of which the directory is lost. */
-bool cv_roster_replace(struct cv_consensus *consensus, cv_node node);
-void cv_roster_hear(struct cv_consensus *consensus, const struct cv_frame *frame);
+bool roster_replace(struct consensus *consensus, cv_node node);
+void roster_hear(struct consensus *consensus, const struct cv_frame *frame);
 /* An entry is agreed: some of what was asked for may have come true. */
-void cv_roster_notice(struct cv_consensus *consensus);
+void roster_notice(struct consensus *consensus);
 /* Time has passed. */
-void cv_roster_pursue(struct cv_consensus *consensus);
+void roster_pursue(struct consensus *consensus);
 /* May the one follow on the other, while this node runs? */
-int cv_roster_check(const struct cv_consensus *consensus, const struct cv_settings *before,
-                    const struct cv_settings *after, struct cv_complaint *complaint);
+int roster_check(const struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after,
+                 struct cv_complaint *complaint);
 /* The difference between these configurations is petitioned for. */
-void cv_roster_reconfigure(struct cv_consensus *consensus, const struct cv_settings *before,
-                           const struct cv_settings *after);
+void roster_reconfigure(struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after);
 /* Keeps the configuration's members on disk, to compare with those after a restart. */
-void cv_roster_remember(struct cv_consensus *consensus);
-void cv_roster_compare(struct cv_consensus *consensus);
+void roster_remember(struct consensus *consensus);
+void roster_compare(struct consensus *consensus);
 
 #endif

@@ -14,7 +14,7 @@
 #include "live/settings/settings.h"
 
 struct tie_breaker {
-    struct cv_consensus *consensus;
+    struct consensus *consensus;
     struct cv_disk_paxos paxos;
     struct cv_disk_paxos_file *file;
     struct cv_disk_paxos_answer answer;
@@ -28,7 +28,7 @@ struct tie_breaker {
     char path[];
 };
 
-static struct tie_breaker *tie_breaker_of(const struct cv_consensus *consensus)
+static struct tie_breaker *tie_breaker_of(const struct consensus *consensus)
 {
     return consensus->state;
 }
@@ -56,7 +56,7 @@ static void wake(void *data)
 }
 
 /* Any terms are: each goes by its own, and waits for the longer of both. The operator is told of it once. */
-static bool allows(struct cv_consensus *consensus, struct cv_lease_terms asked)
+static bool allows(struct consensus *consensus, struct cv_lease_terms asked)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     const struct cv_lease_terms own = consensus->lease.terms;
@@ -69,7 +69,7 @@ static bool allows(struct cv_consensus *consensus, struct cv_lease_terms asked)
 }
 
 /* Has the file told what may have been granted before this start, and is that over? */
-static bool may_begin(const struct cv_consensus *consensus)
+static bool may_begin(const struct consensus *consensus)
 {
     const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     return tie_breaker->paxos.known &&
@@ -85,11 +85,11 @@ static void learn_ttl(struct tie_breaker *tie_breaker, const struct cv_disk_paxo
     if (!paxos->known)
         tie_breaker->ttl_ms = own_ms;
     paxos->noting = tie_breaker->ttl_ms != own_ms;
-    cv_ttl_ceiling_found(&tie_breaker->consensus->member->ceiling, own_ms,
-                         (uint64_t)blocks[paxos->other].longest_ttl_s * 1000);
+    ttl_ceiling_found(&tie_breaker->consensus->member->ceiling, own_ms,
+                      (uint64_t)blocks[paxos->other].longest_ttl_s * 1000);
 }
 
-static void note_ttl(struct cv_consensus *consensus, uint64_t ms)
+static void note_ttl(struct consensus *consensus, uint64_t ms)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     tie_breaker->ttl_ms = ms;
@@ -108,7 +108,7 @@ static void woken(uv_async_t *handle)
         trouble = cv_disk_paxos_read(tie_breaker->answer.records[node], roster, node, &blocks[node]);
     for (cv_node node = 0; !trouble && node < CV_DISK_PAXOS_MEMBERS; node++)
         tie_breaker->longest = cv_lease_longer(tie_breaker->longest, blocks[node].lease);
-    cv_consensus_look(tie_breaker->consensus); /* it may have taken long */
+    consensus_look(tie_breaker->consensus); /* it may have taken long */
     if (!trouble)
         learn_ttl(tie_breaker, blocks);
     cv_disk_paxos_done(&tie_breaker->paxos, trouble ? NULL : blocks, trouble, cv_loop_boot());
@@ -141,19 +141,19 @@ static void tell_other(const struct tie_breaker *tie_breaker, uint64_t epoch, co
     struct cv_member *member = tie_breaker->consensus->member;
     const uint32_t body = htole32(cv_disk_paxos_pack(proposal));
     struct cv_frame frame = {.type = CV_FRAME_AGREEMENT, .round = epoch, .words = 1, .body = &body};
-    cv_peers_send(&member->peers, tie_breaker->paxos.other, &frame);
+    peers_send(&member->peers, tie_breaker->paxos.other, &frame);
 }
 
 static void agreed(void *context, uint64_t epoch, const struct cv_proposal *proposal)
 {
     struct tie_breaker *tie_breaker = context;
-    struct cv_consensus *consensus = tie_breaker->consensus;
+    struct consensus *consensus = tie_breaker->consensus;
     const cv_node me = consensus->member->roster.me;
-    consensus->leader = cv_consensus_seat(consensus, proposal->proposer);
+    consensus->leader = consensus_seat(consensus, proposal->proposer);
     consensus->term = epoch;
     if (proposal->proposer == me && proposal->members == cv_set_first(CV_DISK_PAXOS_MEMBERS))
         tell_other(tie_breaker, epoch, proposal);
-    cv_consensus_look(consensus);
+    consensus_look(consensus);
     cv_agreed_views_agreed(&consensus->agreed_views, epoch, proposal, cv_loop_boot());
 }
 
@@ -163,7 +163,7 @@ static void refused(void *context)
     cv_agreed_views_refused(&tie_breaker->consensus->agreed_views);
 }
 
-static void stirred(void *context)
+static void other_wrote(void *context)
 {
     const struct tie_breaker *tie_breaker = context;
     cv_grants_lend(&tie_breaker->consensus->agreed_views.grants, tie_breaker->paxos.other,
@@ -173,11 +173,11 @@ static void stirred(void *context)
 static void renewed(void *context, uint64_t asked_us)
 {
     const struct tie_breaker *tie_breaker = context;
-    cv_consensus_renew(tie_breaker->consensus, CV_DISK_PAXOS_VOTER, asked_us);
+    consensus_renew(tie_breaker->consensus, CV_DISK_PAXOS_VOTER, asked_us);
 }
 
 /* The other node tells of an entry. */
-static void hear(struct cv_consensus *consensus, cv_node from, const struct cv_frame *frame)
+static void hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame)
 {
     struct cv_member *member = consensus->member;
     struct cv_proposal proposal;
@@ -192,7 +192,7 @@ static void hear(struct cv_consensus *consensus, cv_node from, const struct cv_f
 }
 
 /* agreed() has told of all. */
-static void take_entries(struct cv_consensus *consensus)
+static void take_entries(struct consensus *consensus)
 {
     (void)consensus;
 }
@@ -205,20 +205,20 @@ static bool is_free(const struct tie_breaker *tie_breaker)
                            cv_loop_boot());
 }
 
-static bool leads(const struct cv_consensus *consensus)
+static bool leads(const struct consensus *consensus)
 {
     const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     const cv_set alive = consensus->ready & ~consensus->member->peers.suspected;
     return cv_disk_paxos_leads(&tie_breaker->paxos, cv_set_has(alive, tie_breaker->paxos.other), is_free(tie_breaker));
 }
 
-static bool propose(struct cv_consensus *consensus, const struct cv_proposal *proposal)
+static bool propose(struct consensus *consensus, const struct cv_proposal *proposal)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     return cv_disk_paxos_propose(&tie_breaker->paxos, proposal, is_free(tie_breaker), cv_loop_boot());
 }
 
-static void tick(struct cv_consensus *consensus)
+static void tick(struct consensus *consensus)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     const struct cv_lease *lease = &consensus->lease;
@@ -227,42 +227,42 @@ static void tick(struct cv_consensus *consensus)
     if (!consensus->gone)
         cv_disk_paxos_tick(&tie_breaker->paxos, consensus->leased && unheard, now);
     tell_trouble(tie_breaker);
-    cv_consensus_update(consensus);
+    consensus_update(consensus);
 }
 
 /* The file cannot tell of news by itself: it is read at every tick. */
-static bool rests(const struct cv_consensus *consensus, uint64_t *due_us)
+static bool rests(const struct consensus *consensus, uint64_t *due_us)
 {
     (void)consensus;
     *due_us = 0;
     return false;
 }
 
-static void pace(struct cv_consensus *consensus, const struct cv_terms *terms)
+static void pace(struct consensus *consensus, const struct cv_terms *terms)
 {
     consensus->tick_us = cv_lease_file_tick_us(cv_terms_lease(terms).length_us);
 }
 
 /* The file may hold what this node wrote before, or the other node was granted. */
-static bool has_granted(const struct cv_consensus *consensus)
+static bool has_granted(const struct consensus *consensus)
 {
     (void)consensus;
     return true;
 }
 
-static bool remembers(struct cv_consensus *consensus)
+static bool remembers(struct consensus *consensus)
 {
     return tie_breaker_of(consensus)->paxos.known;
 }
 
 /* Each of the two proposes when the other is gone: there is nothing to hand over. */
-static void hand_over(struct cv_consensus *consensus)
+static void hand_over(struct consensus *consensus)
 {
     (void)consensus;
 }
 
 /* Its blocks are no entry: nothing in them tells members or addresses. */
-static const void *last(const struct cv_consensus *consensus, size_t *length, uint64_t *index)
+static const void *last(const struct consensus *consensus, size_t *length, uint64_t *index)
 {
     (void)consensus;
     *length = 0;
@@ -270,7 +270,7 @@ static const void *last(const struct cv_consensus *consensus, size_t *length, ui
     return NULL;
 }
 
-static void status(const struct cv_consensus *consensus, struct cv_member_status *status)
+static void status(const struct consensus *consensus, struct cv_member_status *status)
 {
     const struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     if (!tie_breaker)
@@ -281,7 +281,7 @@ static void status(const struct cv_consensus *consensus, struct cv_member_status
 
 /* ---- opening ---- */
 
-static int open_file(struct cv_consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
+static int open_file(struct consensus *consensus, const struct cv_settings *settings, struct cv_complaint *complaint)
 {
     (void)complaint;
     struct cv_member *member = consensus->member;
@@ -293,7 +293,7 @@ static int open_file(struct cv_consensus *consensus, const struct cv_settings *s
     const struct cv_disk_paxos_calls calls = {.start = start,
                                               .agreed = agreed,
                                               .refused = refused,
-                                              .stirred = stirred,
+                                              .other_wrote = other_wrote,
                                               .renewed = renewed,
                                               .context = tie_breaker};
     consensus->state = tie_breaker;
@@ -312,7 +312,7 @@ static int open_file(struct cv_consensus *consensus, const struct cv_settings *s
     return tie_breaker->file ? 0 : CV_ENOMEM;
 }
 
-static void close_file(struct cv_consensus *consensus)
+static void close_file(struct consensus *consensus)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
     if (tie_breaker->file)

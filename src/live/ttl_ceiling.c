@@ -67,11 +67,11 @@ static bool read_line(const char *line, uint64_t *ms)
     return end && cv_parse_number((struct cv_text){number, (size_t)(end - number)}, MOST_MS * 10, ms);
 }
 
-int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
-                        struct cv_complaint *complaint)
+int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
+                     struct cv_complaint *complaint)
 {
     char line[64] = "", path[4096];
-    *ceiling = (struct cv_ttl_ceiling){.member = member};
+    *ceiling = (struct ttl_ceiling){.member = member};
     if (!directory)
         return 0;
     if (!(ceiling->directory = strdup(directory)))
@@ -87,7 +87,7 @@ int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member
     return 0;
 }
 
-void cv_ttl_ceiling_close(struct cv_ttl_ceiling *ceiling)
+void ttl_ceiling_close(struct ttl_ceiling *ceiling)
 {
     free(ceiling->directory);
     ceiling->directory = NULL;
@@ -97,16 +97,16 @@ void cv_ttl_ceiling_close(struct cv_ttl_ceiling *ceiling)
 
 static void work(uv_work_t *request)
 {
-    struct cv_ttl_ceiling *ceiling = request->data;
+    struct ttl_ceiling *ceiling = request->data;
     ceiling->error = replace(ceiling->directory, ceiling->writing_ms);
 }
 
-static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms);
-static void written(struct cv_ttl_ceiling *ceiling);
+static void begin_writing(struct ttl_ceiling *ceiling, uint64_t ms);
+static void written(struct ttl_ceiling *ceiling);
 
 static void done(uv_work_t *request, int status)
 {
-    struct cv_ttl_ceiling *ceiling = request->data;
+    struct ttl_ceiling *ceiling = request->data;
     if (status) {
         ceiling->writing = false;
         return;
@@ -122,13 +122,13 @@ static void done(uv_work_t *request, int status)
 }
 
 /* Does the protocol store it, and not this node's directory? */
-static bool is_protocols(const struct cv_ttl_ceiling *ceiling)
+static bool is_protocols(const struct ttl_ceiling *ceiling)
 {
-    const struct cv_consensus *consensus = ceiling->member->consensus;
+    const struct consensus *consensus = ceiling->member->consensus;
     return consensus && consensus->protocol->note_ttl;
 }
 
-static void written(struct cv_ttl_ceiling *ceiling)
+static void written(struct ttl_ceiling *ceiling)
 {
     const struct cv_member *member = ceiling->member;
     ceiling->writing = false;
@@ -139,12 +139,12 @@ static void written(struct cv_ttl_ceiling *ceiling)
         member->user.covered(member->user.context);
 }
 
-static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms)
+static void begin_writing(struct ttl_ceiling *ceiling, uint64_t ms)
 {
     ceiling->work.data = ceiling;
     ceiling->writing_ms = ms;
     if (is_protocols(ceiling)) {
-        struct cv_consensus *consensus = ceiling->member->consensus;
+        struct consensus *consensus = ceiling->member->consensus;
         ceiling->writing = true;
         consensus->protocol->note_ttl(consensus, ms);
         return;
@@ -152,7 +152,7 @@ static void begin_writing(struct cv_ttl_ceiling *ceiling, uint64_t ms)
     ceiling->writing = uv_queue_work(&ceiling->member->loop.uv, &ceiling->work, work, done) == 0;
 }
 
-void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms)
+void ttl_ceiling_found(struct ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms)
 {
     ceiling->other_ms = other_ms;
     if (!ceiling->writing)
@@ -162,7 +162,7 @@ void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint6
 }
 
 /* While a lower one is being written nothing above it is covered. */
-bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
+bool cv_ttl_ceiling_covers(struct ttl_ceiling *ceiling, uint64_t ttl_ms)
 {
     const uint64_t safe_ms = ceiling->writing && ceiling->writing_ms < ceiling->ms ? ceiling->writing_ms : ceiling->ms;
     if (!ceiling->directory && !is_protocols(ceiling))
@@ -178,7 +178,7 @@ bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms)
     return false;
 }
 
-void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms)
+void ttl_ceiling_settle(struct ttl_ceiling *ceiling, uint64_t longest_ms)
 {
     if ((!ceiling->directory && !is_protocols(ceiling)) || cv_ttl_ceiling_covers(ceiling, longest_ms) == false ||
         ceiling->writing)

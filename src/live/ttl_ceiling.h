@@ -16,7 +16,7 @@
 
 struct cv_member;
 
-struct cv_ttl_ceiling {
+struct ttl_ceiling {
     struct cv_member *member;
     char *directory;     /* NULL: nothing outlasts the process, but for what a tie-breaker's file holds */
     uint64_t ms;         /* on disk */
@@ -29,19 +29,19 @@ struct cv_ttl_ceiling {
     uv_work_t work;
 };
 
-int cv_ttl_ceiling_open(struct cv_ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
-                        struct cv_complaint *complaint);
-void cv_ttl_ceiling_close(struct cv_ttl_ceiling *ceiling); /* after the loop */
+int ttl_ceiling_open(struct ttl_ceiling *ceiling, struct cv_member *member, const char *directory,
+                     struct cv_complaint *complaint);
+void ttl_ceiling_close(struct ttl_ceiling *ceiling); /* after the loop */
 
 /* May a promise of that length be made, or be confirmed to another? If not, the member's `covered` tells when. */
-bool cv_ttl_ceiling_covers(struct cv_ttl_ceiling *ceiling, uint64_t ttl_ms);
+bool cv_ttl_ceiling_covers(struct ttl_ceiling *ceiling, uint64_t ttl_ms);
 /* These are all promises there are, the longest of them; the ceiling may come down to it. */
-void cv_ttl_ceiling_settle(struct cv_ttl_ceiling *ceiling, uint64_t longest_ms);
+void ttl_ceiling_settle(struct ttl_ceiling *ceiling, uint64_t longest_ms);
 
 /* That is what a tie-breaker's file says now, of this node and of the other. */
-void cv_ttl_ceiling_found(struct cv_ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms);
+void ttl_ceiling_found(struct ttl_ceiling *ceiling, uint64_t own_ms, uint64_t other_ms);
 
-static inline uint64_t cv_ttl_ceiling_found_ms(const struct cv_ttl_ceiling *ceiling)
+static inline uint64_t ttl_ceiling_found_ms(const struct ttl_ceiling *ceiling)
 {
     return ceiling->ms > ceiling->other_ms ? ceiling->ms : ceiling->other_ms;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which promises outlive a view, and who keeps them in the next: struct cv_recollection. */
+/* Which promises outlive a view, and who keeps them in the next: struct view_promises. */
 #include "live/view_promises.h"
 
 #include "live/consensus.h"
@@ -10,27 +10,26 @@ static cv_set next_members(const struct cv_member *member)
     return member->consensus ? member->consensus->agreed_views.agreed.members : member->static_views.next.members;
 }
 
-uint64_t cv_recollection_grace_ms(const struct cv_member *member)
+uint64_t view_promises_grace_ms(const struct cv_member *member)
 {
     const uint64_t now = cv_loop_now();
     return member->grace_until_us > now ? (member->grace_until_us - now + 999) / 1000 : 0;
 }
 
-void cv_recollection_begin(struct cv_member *member, bool prepares)
+void view_promises_begin(struct cv_member *member, bool prepares)
 {
-    struct cv_recollection *it = &member->recollection;
+    struct view_promises *it = &member->reported;
     const uint64_t entry = member->consensus ? member->consensus->agreed_views.epoch : 0;
     const uint64_t prior = entry == it->entry ? it->prior : it->entry;
-    *it = (struct cv_recollection){.prepares = prepares, .entry = entry, .prior = prior};
+    *it = (struct view_promises){.prepares = prepares, .entry = entry, .prior = prior};
     if (prepares)
-        cv_recollection_hear(member, member->roster.me, member->host.view.epoch,
-                             cv_ttl_ceiling_found_ms(&member->ceiling), cv_recollection_grace_ms(member));
+        view_promises_hear(member, member->roster.me, member->host.view.epoch, ttl_ceiling_found_ms(&member->ceiling),
+                           view_promises_grace_ms(member));
 }
 
-void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
-                          uint64_t grace_ms)
+void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms, uint64_t grace_ms)
 {
-    struct cv_recollection *it = &member->recollection;
+    struct view_promises *it = &member->reported;
     it->heard |= cv_set_of(from);
     it->epoch[from] = epoch;
     it->ceiling_ms = ceiling_ms > it->ceiling_ms ? ceiling_ms : it->ceiling_ms;
@@ -38,10 +37,10 @@ void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch
 }
 
 /* Who keeps it, those know best who were in the latest view. */
-void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
-                         const struct cv_promise *promise)
+void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                       const struct cv_promise *promise)
 {
-    const uint64_t epoch = member->recollection.epoch[from];
+    const uint64_t epoch = member->reported.epoch[from];
     const struct cv_promise *known = cv_promise_find(instance->told, promise->fence);
     struct cv_promise merged = known && known->known_in > epoch ? *known : *promise;
     merged.known_by = (known ? known->known_by : 0) | cv_set_of(from);
@@ -53,7 +52,7 @@ void cv_recollection_add(const struct cv_member *member, struct cv_instance *ins
 /* ---- who remembers ---- */
 
 /* Members that were in that view, or in any if it is 0, and have forgotten nothing since. */
-static cv_set who_remembers(const struct cv_recollection *it, uint64_t epoch)
+static cv_set who_remembers(const struct view_promises *it, uint64_t epoch)
 {
     cv_set who = 0;
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
@@ -73,7 +72,7 @@ static bool meets_every_majority(cv_set who, cv_set voters)
  */
 static bool is_enough(const struct cv_member *member, cv_set who)
 {
-    const struct cv_recollection *it = &member->recollection;
+    const struct view_promises *it = &member->reported;
     if (!member->consensus)
         return true;
     const struct cv_seating *seating = &member->consensus->agreed_views.agreed.seating;
@@ -145,9 +144,9 @@ static void find_keeper(struct cv_instance *instance, struct cv_promise *promise
     instance->sharers = promise->generation ? cv_set_of(promise->keeper) : 0;
 }
 
-void cv_recollection_settle(struct cv_member *member)
+void view_promises_settle(struct cv_member *member)
 {
-    struct cv_recollection *it = &member->recollection;
+    struct view_promises *it = &member->reported;
     uint64_t last = 0;
     if (!it->prepares || it->settled)
         return;
@@ -168,9 +167,9 @@ void cv_recollection_settle(struct cv_member *member)
 }
 
 /* Readers who are still inside go on together, in a generation of the new view's: cv_sharing_resume(). */
-void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
+void view_promises_end(struct cv_member *member, const struct cv_view *view)
 {
-    struct cv_recollection *it = &member->recollection;
+    struct view_promises *it = &member->reported;
     const uint64_t grace_us = it->grace_ms * 1000;
     uint64_t longest_ms = 0;
     for (size_t i = 0; i < member->host.count; i++) {
@@ -184,7 +183,7 @@ void cv_recollection_end(struct cv_member *member, const struct cv_view *view)
         }
     }
     if (!grace_us)
-        cv_ttl_ceiling_settle(&member->ceiling, longest_ms);
+        ttl_ceiling_settle(&member->ceiling, longest_ms);
     member->grace_until_us = 0;
     if (grace_us && member->consensus)
         member->grace_until_us = cv_loop_now() + cv_member_outlast_us(member, grace_us);

@@ -15,7 +15,7 @@ struct cv_promise;
  * by somebody. Otherwise there is a time of grace: as long as the longest promise that any disk knows of, names are
  * given only to those who claim what they were promised.
  */
-struct cv_recollection {
+struct view_promises {
     uint64_t epoch[CV_MAX_MEMBERS]; /* the last view that each was in; 0: it has just started */
     cv_set heard;
     uint64_t ceiling_ms; /* the highest of their disks' */
@@ -25,18 +25,17 @@ struct cv_recollection {
 };
 
 /* A view is over; does this node prepare the next? */
-void cv_recollection_begin(struct cv_member *member, bool prepares);
+void view_promises_begin(struct cv_member *member, bool prepares);
 /* A member remembers what happened since that view; its disk's ceiling, and what is left of a grace. */
-void cv_recollection_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms,
-                          uint64_t grace_ms);
+void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms, uint64_t grace_ms);
 /* A member knows of this promise. */
-void cv_recollection_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
-                         const struct cv_promise *promise);
+void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
+                       const struct cv_promise *promise);
 /* All have reported: which promises live on, who keeps each, and is there a grace? */
-void cv_recollection_settle(struct cv_member *member);
+void view_promises_settle(struct cv_member *member);
 /* The view begins with what was told. */
-void cv_recollection_end(struct cv_member *member, const struct cv_view *view);
+void view_promises_end(struct cv_member *member, const struct cv_view *view);
 /* What is left of the grace. */
-uint64_t cv_recollection_grace_ms(const struct cv_member *member);
+uint64_t view_promises_grace_ms(const struct cv_member *member);
 
 #endif

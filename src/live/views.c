@@ -16,40 +16,39 @@
 #define FREED_EACH_TURN 256u
 #define RENEW_US 200000u /* until another view is asked for, after one that could not begin */
 
-static void send_numbers(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+static void send_numbers(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
                          const struct cv_instance *instance, const uint64_t *body, uint32_t count)
 {
-    struct cv_frame frame = {
-        .type = CV_FRAME_STATIC_VIEW, .kind = motion, .round = epoch, .words = 2 * count, .body = body};
+    struct cv_frame frame = {.type = CV_FRAME_VIEW, .kind = kind, .round = epoch, .words = 2 * count, .body = body};
     if (instance) {
         frame.subject = instance->subject;
         frame.fingerprint = instance->policy->fingerprint;
         frame.name = cv_instance_name(instance);
     }
-    cv_peers_send(&member->peers, to, &frame);
+    peers_send(&member->peers, to, &frame);
 }
 
-static void send_motion(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
-                        const struct cv_instance *instance, const uint64_t body[3])
+static void send_view_message(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
+                              const struct cv_instance *instance, const uint64_t body[3])
 {
-    send_numbers(member, to, motion, epoch, instance, body, 3);
+    send_numbers(member, to, kind, epoch, instance, body, 3);
 }
 
-static void put_forward(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view)
+static void put_forward(void *context, cv_node to, enum cv_view_message kind, const struct cv_view *view)
 {
     const uint64_t body[3] = {view->members, view->base, view->coordinator};
-    send_motion(context, to, motion, view->epoch, NULL, body);
+    send_view_message(context, to, kind, view->epoch, NULL, body);
 }
 
-static void put_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+static void send_number(void *context, cv_node to, enum cv_view_message kind, uint64_t epoch, uint64_t number)
 {
     const uint64_t body[3] = {number};
-    send_motion(context, to, motion, epoch, NULL, body);
+    send_view_message(context, to, kind, epoch, NULL, body);
 }
 
-void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number)
+void views_ask(struct cv_member *member, cv_node leader, enum cv_view_message kind, uint64_t number)
 {
-    put_motion(member, leader, motion, member->host.view.epoch, number);
+    send_number(member, leader, kind, member->host.view.epoch, number);
 }
 
 /* Has it just started, or lost what it held before it could report it? */
@@ -87,7 +86,7 @@ static void end_view(void *context, bool prepares)
     const cv_node me = member->roster.me;
     cv_host_freeze(&member->host);
     member->anew = prepares && is_anew(member) ? cv_set_of(me) : 0;
-    cv_recollection_begin(member, prepares);
+    view_promises_begin(member, prepares);
     for (size_t i = 0; i < member->host.count; i++) {
         struct cv_instance *instance = member->host.all[i];
         const bool holds = prepares && instance->flags & (CV_INSIDE | CV_BORROWS);
@@ -96,7 +95,7 @@ static void end_view(void *context, bool prepares)
         instance->sharers = instance->generation ? cv_set_of(me) : 0;
         cv_promise_drop_all(&instance->told);
         for (const struct cv_promise *it = prepares ? instance->promises : NULL; it; it = it->next)
-            cv_recollection_add(member, instance, me, it);
+            view_promises_add(member, instance, me, it);
     }
 }
 
@@ -107,7 +106,7 @@ static void freeze(void *context)
 }
 
 /* HOLDING or HELD. */
-static void send_promise(struct cv_member *member, cv_node to, enum cv_motion motion, uint64_t epoch,
+static void send_promise(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
                          const struct cv_instance *instance, const struct cv_promise *promise)
 {
     const uint64_t body[] = {PROMISED + (uint64_t)promise->keeper,
@@ -119,7 +118,7 @@ static void send_promise(struct cv_member *member, cv_node to, enum cv_motion mo
                              promise->digest[1],
                              promise->origin,
                              promise->owner};
-    send_numbers(member, to, motion, epoch, instance, body, sizeof body / sizeof *body);
+    send_numbers(member, to, kind, epoch, instance, body, sizeof body / sizeof *body);
 }
 
 static struct cv_promise read_promise(const struct cv_frame *frame)
@@ -137,33 +136,33 @@ static struct cv_promise read_promise(const struct cv_frame *frame)
 static void report(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
-    const uint64_t memory[] = {is_anew(member), member->host.view.epoch, cv_ttl_ceiling_found_ms(&member->ceiling),
-                               cv_recollection_grace_ms(member)};
-    send_numbers(member, to, CV_MOTION_HOLDING, epoch, NULL, memory, sizeof memory / sizeof *memory);
+    const uint64_t memory[] = {is_anew(member), member->host.view.epoch, ttl_ceiling_found_ms(&member->ceiling),
+                               view_promises_grace_ms(member)};
+    send_numbers(member, to, CV_VIEW_HOLDING, epoch, NULL, memory, sizeof memory / sizeof *memory);
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t how = instance->flags & CV_INSIDE ? INSIDE : BORROWED;
         const uint64_t body[3] = {how, instance->fence, instance->sharing};
-        if (cv_instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
-            send_motion(member, to, CV_MOTION_HOLDING, epoch, instance, body);
+        if (instance_is_section(instance) && instance->flags & (CV_INSIDE | CV_BORROWS))
+            send_view_message(member, to, CV_VIEW_HOLDING, epoch, instance, body);
         for (const struct cv_promise *it = instance->promises; it; it = it->next)
-            send_promise(member, to, CV_MOTION_HOLDING, epoch, instance, it);
+            send_promise(member, to, CV_VIEW_HOLDING, epoch, instance, it);
     }
 }
 
 static void tell(void *context, cv_node to, uint64_t epoch)
 {
     struct cv_member *member = context;
-    cv_recollection_settle(member);
-    const uint64_t memory[3] = {member->anew, member->recollection.grace_ms};
-    send_motion(member, to, CV_MOTION_HELD, epoch, NULL, memory);
+    view_promises_settle(member);
+    const uint64_t memory[3] = {member->anew, member->reported.grace_ms};
+    send_view_message(member, to, CV_VIEW_HELD, epoch, NULL, memory);
     for (size_t i = 0; i < member->host.count; i++) {
         const struct cv_instance *instance = member->host.all[i];
         const uint64_t body[3] = {instance->holder, instance->fence, instance->sharers};
         if (instance->holder != CV_NOBODY)
-            send_motion(member, to, CV_MOTION_HELD, epoch, instance, body);
+            send_view_message(member, to, CV_VIEW_HELD, epoch, instance, body);
         for (const struct cv_promise *it = instance->told; it; it = it->next)
-            send_promise(member, to, CV_MOTION_HELD, epoch, instance, it);
+            send_promise(member, to, CV_VIEW_HELD, epoch, instance, it);
     }
 }
 
@@ -175,7 +174,7 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
     if (how <= INSIDE)
         find_holder(instance, from, how, cv_frame_number(frame, 1), cv_frame_number(frame, 2));
     else if (how >= PROMISED && how - PROMISED < member->roster.count)
-        cv_recollection_add(member, instance, from, &promise);
+        view_promises_add(member, instance, from, &promise);
 }
 
 /* The same as it was found by whoever prepared the view. */
@@ -194,14 +193,14 @@ static void on_held(const struct cv_member *member, struct cv_instance *instance
 
 static void on_memory(struct cv_member *member, const struct cv_frame *frame, cv_node from)
 {
-    if (frame->kind == CV_MOTION_HELD) {
+    if (frame->kind == CV_VIEW_HELD) {
         member->anew = cv_frame_number(frame, 0);
-        member->recollection.grace_ms = cv_frame_number(frame, 1);
+        member->reported.grace_ms = cv_frame_number(frame, 1);
         return;
     }
     if (cv_frame_number(frame, 0))
         member->anew |= cv_set_of(from);
-    cv_recollection_hear(member, from, cv_frame_number(frame, 1), cv_frame_number(frame, 2), cv_frame_number(frame, 3));
+    view_promises_hear(member, from, cv_frame_number(frame, 1), cv_frame_number(frame, 2), cv_frame_number(frame, 3));
 }
 
 static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)
@@ -211,7 +210,7 @@ static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv
     if (!frame->name.length || (frame->subject != CV_SUBJECT_LOCK && frame->subject != CV_SUBJECT_LEADER))
         return;
     struct cv_instance *instance = cv_host_open(&member->host, frame->subject, frame->name);
-    if (instance && frame->kind == CV_MOTION_HOLDING)
+    if (instance && frame->kind == CV_VIEW_HOLDING)
         on_holding(member, instance, from, frame);
     else if (instance)
         on_held(member, instance, frame);
@@ -223,10 +222,10 @@ static void install(void *context, const struct cv_view *view)
     struct cv_algorithm_host *host = &member->host;
     const cv_set missing = host->view.members & (~view->members | member->anew);
     const bool lost = missing || is_anew(member);
-    cv_recollection_settle(member);
-    cv_recollection_end(member, view);
+    view_promises_settle(member);
+    view_promises_end(member, view);
     /* Whoever prepared the view has met them all, this node perhaps not yet. */
-    const cv_set expected = cv_peers_expect(&member->peers, view->members);
+    const cv_set expected = peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
     if (cv_host_begin(host, view, member->user.keep)) {
         cv_loop_set(&member->loop, &member->renew, RENEW_US); /* out of memory: it stays outside until the next view */
@@ -235,7 +234,7 @@ static void install(void *context, const struct cv_view *view)
     cv_loop_defer(&member->loop, &member->free_ended);
     member->peers.epoch = view->epoch;
     if (member->consensus)
-        cv_consensus_began(member->consensus);
+        consensus_began(member->consensus);
     member->began_us = cv_loop_now();
     member->lost_us = lost ? member->began_us : member->lost_us;
     member->lapses = member->consensus ? member->consensus->lapses : 0;
@@ -245,7 +244,7 @@ static void install(void *context, const struct cv_view *view)
     cv_log(CV_LOG_VIEW_BEGUN, {"epoch", .number = view->epoch},
            {"members", .text = cv_log_ids(&member->roster, view->members, ids)},
            {"coordinator", .number = member->roster.ids[view->coordinator]});
-    const uint64_t grace_ms = cv_recollection_grace_ms(member);
+    const uint64_t grace_ms = view_promises_grace_ms(member);
     if (grace_ms)
         cv_log(CV_LOG_GRACE, {"left_ms", .number = grace_ms},
                {"message", .text =
@@ -255,19 +254,19 @@ static void install(void *context, const struct cv_view *view)
         if (host->all[i]->flags & CV_HEIR)
             cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);
     for (size_t i = 0; i < host->count; i++)
-        if (cv_instance_is_section(host->all[i]))
+        if (instance_is_section(host->all[i]))
             member->user.resume(host->all[i]);
     for (size_t i = 0; i < host->count; i++)
-        if (cv_instance_is_section(host->all[i]))
+        if (instance_is_section(host->all[i]))
             cv_host_start(host, host->all[i]);
-    cv_dispatch_catch_up(member);
+    dispatch_catch_up(member);
     if (member->user.began)
         member->user.began(member->user.context);
-    cv_member_trust(member, expected);
-    cv_peers_beat(&member->peers);
+    member_trust(member, expected);
+    peers_beat(&member->peers);
 }
 
-void cv_views_try_again(struct cv_alarm *alarm)
+void views_try_again(struct cv_alarm *alarm)
 {
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, renew);
     if (!cv_host_ready(&member->host))
@@ -275,7 +274,7 @@ void cv_views_try_again(struct cv_alarm *alarm)
 }
 
 /* Very many names may have ended with a view: to free them all at once would keep the loop too long. */
-void cv_views_free_ended(struct cv_chore *chore)
+void views_free_ended(struct cv_chore *chore)
 {
     struct cv_member *member = (void *)((char *)chore - offsetof(struct cv_member, free_ended));
     if (cv_host_free_ended(&member->host, FREED_EACH_TURN))
@@ -283,7 +282,7 @@ void cv_views_free_ended(struct cv_chore *chore)
 }
 
 /* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
-void cv_views_crowded(void *context)
+void views_crowded(void *context)
 {
     struct cv_member *member = context;
     if (!cv_host_ready(&member->host))
@@ -299,15 +298,15 @@ void cv_views_renew(struct cv_member *member)
 {
     const struct cv_view *view = &member->host.view;
     if (member->consensus) {
-        cv_consensus_refresh(member->consensus);
+        consensus_refresh(member->consensus);
         return;
     }
     if (view->coordinator != member->roster.me) {
-        put_forward(member, view->coordinator, CV_MOTION_RENEW, view);
+        put_forward(member, view->coordinator, CV_VIEW_RENEW, view);
         return;
     }
     cv_static_views_renew(&member->static_views);
-    cv_member_reconsider(member);
+    member_reconsider(member);
 }
 
 static uint64_t unix_ms(void)
@@ -317,53 +316,52 @@ static uint64_t unix_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-const struct cv_static_views_calls cv_views_calls = {
+const struct cv_static_views_calls views_static_calls = {
     .send = put_forward, .freeze = freeze, .report = report, .tell = tell, .install = install, .unix_ms = unix_ms};
 
-const struct cv_agreed_views_calls cv_views_assembly_calls = {
-    .send = put_motion, .freeze = end_view, .report = report, .tell = tell, .install = install};
+const struct cv_agreed_views_calls views_agreed_calls = {
+    .send = send_number, .freeze = end_view, .report = report, .tell = tell, .install = install};
 
-static void on_assembly(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+static void on_agreed_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_agreed_views *agreed_views = &member->consensus->agreed_views;
-    const enum cv_motion motion = frame->kind;
+    const enum cv_view_message kind = frame->kind;
     const uint64_t number = cv_frame_number(frame, 0);
-    if (motion == CV_MOTION_STEP_DOWN)
-        cv_agreed_views_step_down(agreed_views, cv_consensus_node(member->consensus, number + 1), cv_loop_boot());
-    else if (motion == CV_MOTION_WELCOME)
-        cv_founding_welcome(member->consensus, frame);
-    else if (motion == CV_MOTION_FOUND)
-        cv_founding_hear(member->consensus, from, frame);
-    else if (motion == CV_MOTION_CHANGE)
-        cv_roster_hear(member->consensus, frame);
-    else if (motion == CV_MOTION_LEAVE)
-        cv_consensus_forget_peer(member->consensus, from);
-    else if (motion == CV_MOTION_RENEW && frame->round == member->host.view.epoch)
+    if (kind == CV_VIEW_STEP_DOWN)
+        cv_agreed_views_step_down(agreed_views, consensus_node(member->consensus, number + 1), cv_loop_boot());
+    else if (kind == CV_VIEW_WELCOME)
+        founding_welcome(member->consensus, frame);
+    else if (kind == CV_VIEW_FOUND)
+        founding_hear(member->consensus, from, frame);
+    else if (kind == CV_VIEW_CHANGE)
+        roster_hear(member->consensus, frame);
+    else if (kind == CV_VIEW_LEAVE)
+        consensus_forget_peer(member->consensus, from);
+    else if (kind == CV_VIEW_RENEW && frame->round == member->host.view.epoch)
         cv_agreed_views_renew(agreed_views, cv_loop_boot());
-    else if (motion != CV_MOTION_HOLDING && motion != CV_MOTION_HELD)
-        cv_agreed_views_hear(agreed_views, from, motion, frame->round, number, cv_loop_boot());
-    else if (cv_agreed_views_awaits(agreed_views, motion, from, frame->round))
+    else if (kind != CV_VIEW_HOLDING && kind != CV_VIEW_HELD)
+        cv_agreed_views_hear(agreed_views, from, kind, frame->round, number, cv_loop_boot());
+    else if (cv_agreed_views_awaits(agreed_views, kind, from, frame->round))
         on_holder(member, frame, from);
 }
 
-void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
+void views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
-    const enum cv_motion motion = frame->kind;
+    const enum cv_view_message kind = frame->kind;
     if (member->consensus) {
-        on_assembly(member, from, frame);
+        on_agreed_frame(member, from, frame);
         return;
     }
     const struct cv_view view = {.epoch = frame->round,
                                  .members = cv_frame_number(frame, 0) & cv_set_first(member->roster.count),
                                  .base = cv_frame_number(frame, 1),
                                  .coordinator = (cv_node)cv_frame_number(frame, 2)};
-    if (motion == CV_MOTION_HOLDING || motion == CV_MOTION_HELD) {
-        if (cv_static_views_awaits(&member->static_views, motion, from, frame->round))
+    if (kind == CV_VIEW_HOLDING || kind == CV_VIEW_HELD) {
+        if (cv_static_views_awaits(&member->static_views, kind, from, frame->round))
             on_holder(member, frame, from);
-    } else if (motion <= CV_MOTION_RENEW &&
-               (motion != CV_MOTION_INSTALL ||
-                (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
-        if (cv_static_views_hear(&member->static_views, from, motion, &view))
-            cv_member_reconsider(member);
+    } else if (kind <= CV_VIEW_RENEW &&
+               (kind != CV_VIEW_INSTALL || (cv_set_has(view.members, member->roster.me) && view.coordinator == from))) {
+        if (cv_static_views_hear(&member->static_views, from, kind, &view))
+            member_reconsider(member);
     }
 }

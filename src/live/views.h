@@ -13,15 +13,15 @@
 struct cv_frame;
 struct cv_member;
 
-extern const struct cv_static_views_calls cv_views_calls;
-extern const struct cv_agreed_views_calls cv_views_assembly_calls; /* but for `propose` */
-void cv_views_crowded(void *context);
-void cv_views_free_ended(struct cv_chore *chore);
+extern const struct cv_static_views_calls views_static_calls;
+extern const struct cv_agreed_views_calls views_agreed_calls; /* but for `propose` */
+void views_crowded(void *context);
+void views_free_ended(struct cv_chore *chore);
 /* Asks whoever makes them for a new view. */
 void cv_views_renew(struct cv_member *member);
-void cv_views_try_again(struct cv_alarm *alarm);
-void cv_views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
+void views_try_again(struct cv_alarm *alarm);
+void views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* Asks the log's leader for something. */
-void cv_views_ask(struct cv_member *member, cv_node leader, enum cv_motion motion, uint64_t number);
+void views_ask(struct cv_member *member, cv_node leader, enum cv_view_message kind, uint64_t number);
 
 #endif

@@ -192,7 +192,7 @@ static bool admitted(struct cv_stream *stream)
 static const struct cv_stream_calls calls = {
     .received = received, .flush = flush, .closed = closed, .admitted = admitted};
 
-static void knock(struct cv_listener *listener)
+static void incoming(struct cv_listener *listener)
 {
     struct cv_http *http = listener->context;
     struct visit *visit = calloc(1, sizeof *visit);
@@ -237,7 +237,7 @@ int cv_http_open(struct cv_http *http, struct cv_service *service, const struct 
     http->service = service;
     http->door = (struct cv_door){
         .loop = service->loop, .most = MOST_VISITS, .most_each = MOST_VISITS_EACH, .patience_us = PATIENCE_US};
-    http->listener.knock = knock;
+    http->listener.incoming = incoming;
     http->listener.context = http;
     const int error = guard(&http->listener, &service->member->security, operations, complaint);
     return error ? error : cv_listen(&http->listener, service->loop, "[node] http", operations->http, complaint);

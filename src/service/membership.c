@@ -19,11 +19,11 @@ static bool is_changeable(struct session *session, const char *command)
     return false;
 }
 
-static void ask_for(struct session *session, const struct cv_petition *petition)
+static void ask_for(struct session *session, const struct cv_change_request *request)
 {
     if (!cv_member_leased(session->service->member))
         cv_resp_error(&session->out, "NOQUORUM a majority cannot be reached");
-    else if (!cv_member_petition(session->service->member, petition))
+    else if (!cv_member_request(session->service->member, request))
         cv_resp_error(&session->out, "BUSY too many changes at once");
     else
         cv_resp_status(&session->out, "OK");
@@ -61,20 +61,20 @@ static bool is_plain(struct cv_text address)
 }
 
 /* CLIENT address, ATTRIBUTE number, STANDBY. */
-static bool read_rest(const struct cv_resp_command *command, struct cv_petition *petition)
+static bool read_rest(const struct cv_resp_command *command, struct cv_change_request *request)
 {
     for (uint32_t i = 3; i < command->count; i++) {
         const struct cv_text word = command->word[i];
         uint64_t attribute;
         if (cv_resp_is(word, "STANDBY")) {
-            petition->change.standby = true;
+            request->change.standby = true;
         } else if (i + 1 == command->count) {
             return false;
         } else if (cv_resp_is(word, "ATTRIBUTE") && cv_parse_number(command->word[i + 1], UINT32_MAX, &attribute)) {
-            petition->change.attribute = (uint32_t)attribute;
+            request->change.attribute = (uint32_t)attribute;
             i++;
         } else if (cv_resp_is(word, "CLIENT") && is_plain(command->word[i + 1])) {
-            snprintf(petition->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
+            snprintf(request->addresses.clients, CV_ADDRESS_BYTES, "%.*s", (int)command->word[i + 1].length,
                      command->word[i + 1].start);
             i++;
         } else {
@@ -86,23 +86,23 @@ static bool read_rest(const struct cv_resp_command *command, struct cv_petition 
 
 void membership_join(struct session *session, const struct cv_resp_command *command)
 {
-    struct cv_petition petition = {.change.kind = CV_CHANGE_JOIN};
+    struct cv_change_request request = {.change.kind = CV_CHANGE_JOIN};
     uint64_t id = 0;
     if (!is_changeable(session, "JOIN"))
         return;
     if (!cv_parse_number(command->word[1], CV_NO_ID - 1, &id) ||
-        !take_addresses(command->word[2], petition.addresses.peers)) {
+        !take_addresses(command->word[2], request.addresses.peers)) {
         cv_resp_error(&session->out,
                       "ERR JOIN '%s' '%s': expected an id and where members reach it, up to four addresses",
                       cv_brief_text(command->word[1]).text, cv_brief_text(command->word[2]).text);
         return;
     }
-    petition.change.id = petition.change.attribute = (cv_id)id;
-    if (!read_rest(command, &petition)) {
+    request.change.id = request.change.attribute = (cv_id)id;
+    if (!read_rest(command, &request)) {
         cv_resp_error(&session->out, "ERR JOIN: expected CLIENT address, ATTRIBUTE number or STANDBY");
         return;
     }
-    ask_for(session, &petition);
+    ask_for(session, &request);
 }
 
 void membership_leave(struct session *session, const struct cv_resp_command *command)
@@ -114,19 +114,19 @@ void membership_leave(struct session *session, const struct cv_resp_command *com
         return;
     cv_member_status(session->service->member, &status);
     struct cv_seating seating = *status.seating;
-    struct cv_petition petition = {.change.kind = CV_CHANGE_LEAVE};
+    struct cv_change_request request = {.change.kind = CV_CHANGE_LEAVE};
     const bool known = command->count < 2 || cv_parse_number(command->word[1], CV_NO_ID - 1, &id);
-    petition.change.id = (cv_id)id;
-    if (!known || cv_seating_place(&seating, petition.change.id) == CV_NOBODY)
+    request.change.id = (cv_id)id;
+    if (!known || cv_seating_place(&seating, request.change.id) == CV_NOBODY)
         cv_resp_error(&session->out, "ERR LEAVE '%s': expected the id of a member",
                       cv_brief_text(command->word[1]).text);
-    else if (!cv_seating_apply(&seating, &petition.change))
+    else if (!cv_seating_apply(&seating, &request.change))
         cv_resp_error(&session->out, "ERR LEAVE: no voter would be left");
     else if (!cv_majority(seating.present & ~session->service->member->peers.suspected,
                           seating.voters & seating.present))
         cv_resp_error(&session->out, "ERR LEAVE: no majority of the other voters answers; start them first");
     else
-        ask_for(session, &petition);
+        ask_for(session, &request);
 }
 
 /* ---- REPLACE ---- */
@@ -180,7 +180,7 @@ static bool is_too_short(const struct cv_member_status *status, enum cv_term_key
 void membership_terms(struct session *session, const struct cv_resp_command *command)
 {
     const struct cv_member *member = session->service->member;
-    struct cv_petition petition = {.change.kind = CV_CHANGE_TERM};
+    struct cv_change_request request = {.change.kind = CV_CHANGE_TERM};
     struct cv_member_status status;
     struct cv_complaint complaint;
     char name[32], text[32];
@@ -201,13 +201,13 @@ void membership_terms(struct session *session, const struct cv_resp_command *com
                       cv_brief_text(command->word[1]).text);
         return;
     }
-    if (cv_term_parse(key, text, &petition.change.attribute, &complaint))
+    if (cv_term_parse(key, text, &request.change.attribute, &complaint))
         cv_resp_error(&session->out, "ERR TERMS: %s", complaint.text);
-    else if (is_too_short(&status, key, petition.change.attribute))
+    else if (is_too_short(&status, key, request.change.attribute))
         cv_resp_error(&session->out, "ERR TERMS: [group] lease = %s: expected at least three heartbeats, %llu", text,
                       CV_LEASE_HEARTBEATS * (unsigned long long)status.heartbeat_ms);
     else {
-        petition.change.id = (cv_id)key;
-        ask_for(session, &petition);
+        request.change.id = (cv_id)key;
+        ask_for(session, &request);
     }
 }

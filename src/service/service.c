@@ -116,7 +116,7 @@ int cv_service_listen(struct cv_service *service, const char *what, const char *
     if (!service->listener_count && cv_alarms_reserve(service->alarms, 1)) /* for the grace */
         return CV_ENOMEM;
     struct cv_listener *listener = &service->listeners[service->listener_count++];
-    listener->knock = session_accept;
+    listener->incoming = session_accept;
     listener->context = service;
     cv_security_guard(&service->member->security, listener, false);
     return cv_listen(listener, service->loop, what, address, complaint);

@@ -64,7 +64,7 @@ static void refused(void *context)
     cv_agreed_views_refused(&((struct node *)context)->views);
 }
 
-static void stirred(void *context)
+static void other_wrote(void *context)
 {
     struct node *node = context;
     if (node->world->sabotage != WRITING_UNSEEN)
@@ -85,7 +85,7 @@ void tie_start(struct node *node)
     const struct cv_disk_paxos_calls calls = {.start = begin_errand,
                                               .agreed = agreed,
                                               .refused = refused,
-                                              .stirred = stirred,
+                                              .other_wrote = other_wrote,
                                               .renewed = renewed,
                                               .context = node};
     cv_disk_paxos_init(&node->tie, &calls, node->roster.me, RENEW_US, LOOK_US, world_draw(node->world, 1u << 30));

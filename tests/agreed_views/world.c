@@ -163,15 +163,18 @@ static bool propose(void *context, const struct cv_proposal *proposal)
     return true;
 }
 
-static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+static void send_motion(void *context, cv_node to, enum cv_view_message message, uint64_t epoch, uint64_t number)
 {
     const struct node *node = context;
     if (!cv_set_has(node->suspected, to))
-        world_post(
-            node->world,
-            (struct letter){
-                .kind = MOTION, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = number},
-            true);
+        world_post(node->world,
+                   (struct letter){.kind = MOTION,
+                                   .from = node->roster.me,
+                                   .to = to,
+                                   .message = message,
+                                   .epoch = epoch,
+                                   .number = number},
+                   true);
 }
 
 static void freeze(void *context, bool prepares)
@@ -182,12 +185,12 @@ static void freeze(void *context, bool prepares)
     node->held_by = prepares && node->holds ? node->roster.me : CV_NOBODY;
 }
 
-static void send_held(const struct node *node, cv_node to, enum cv_motion motion, uint64_t epoch, cv_node holder)
+static void send_held(const struct node *node, cv_node to, enum cv_view_message message, uint64_t epoch, cv_node holder)
 {
     world_post(
         node->world,
         (struct letter){
-            .kind = HELD_BY, .from = node->roster.me, .to = to, .motion = motion, .epoch = epoch, .number = holder},
+            .kind = HELD_BY, .from = node->roster.me, .to = to, .message = message, .epoch = epoch, .number = holder},
         true);
 }
 
@@ -195,14 +198,14 @@ static void report(void *context, cv_node to, uint64_t epoch)
 {
     const struct node *node = context;
     if (node->holds)
-        send_held(node, to, CV_MOTION_HOLDING, epoch, node->roster.me);
+        send_held(node, to, CV_VIEW_HOLDING, epoch, node->roster.me);
 }
 
 static void tell(void *context, cv_node to, uint64_t epoch)
 {
     const struct node *node = context;
     if (node->held_by != CV_NOBODY)
-        send_held(node, to, CV_MOTION_HELD, epoch, node->held_by);
+        send_held(node, to, CV_VIEW_HELD, epoch, node->held_by);
 }
 
 static void install(void *context, const struct cv_view *view)
@@ -460,11 +463,11 @@ static void receive(struct node *node, const struct letter *letter)
         world_granted(node, letter->from, letter->number, letter->terms.length_us);
         break;
     case MOTION:
-        cv_agreed_views_hear(&node->views, letter->from, letter->motion, letter->epoch, letter->number,
+        cv_agreed_views_hear(&node->views, letter->from, letter->message, letter->epoch, letter->number,
                              world_clock_of(node));
         break;
     case HELD_BY:
-        if (cv_agreed_views_awaits(&node->views, letter->motion, letter->from, letter->epoch))
+        if (cv_agreed_views_awaits(&node->views, letter->message, letter->from, letter->epoch))
             node->held_by = (cv_node)letter->number;
     }
 }

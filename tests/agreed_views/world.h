@@ -58,7 +58,7 @@ struct letter {
     cv_node from, to;
     cv_id from_id, to_id; /* who stands there now */
     uint64_t due;
-    enum cv_motion motion;
+    enum cv_view_message message;
     uint64_t epoch, number;
     struct cv_lease_terms terms; /* of a lease that is asked for, or granted */
     uint32_t life;               /* of the receiver it is for */

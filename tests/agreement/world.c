@@ -61,8 +61,8 @@ static void check_leader(struct world *world, uint32_t leader, uint64_t term)
 static uint64_t term_at(const struct node *node, uint64_t index)
 {
     const struct cv_journal *log = &node->agreement->mirror;
-    return log->count > 0 && index >= log->first && index < cv_journal_next(log) ? log->entries[index - log->first].term
-                                                                                 : 0;
+    return log->count > 0 && index >= log->first && index < journal_next(log) ? log->entries[index - log->first].term
+                                                                              : 0;
 }
 
 /* Whoever tells a leader that it has all up to an index must have what the leader has. */

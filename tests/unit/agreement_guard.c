@@ -177,7 +177,7 @@ static int append(struct member *member, uint64_t from, uint64_t term, uint64_t 
 
 static uint64_t last_index(const struct member *member)
 {
-    return cv_journal_next(&member->agreement->mirror) - 1;
+    return journal_next(&member->agreement->mirror) - 1;
 }
 
 static void no_entry_is_stored_that_does_not_fit(void **state)

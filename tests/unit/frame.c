@@ -144,7 +144,8 @@ static void bytes_changed_do_no_harm(void **state)
 
 static void lengths_are_bounded(void **state)
 {
-    const unsigned char longest[] = {0xfc, 0xff, 0, 0, CV_FRAME_LETTER}, longer[] = {0xfd, 0xff, 0, 0, CV_FRAME_LETTER};
+    const unsigned char longest[] = {0xfc, 0xff, 0, 0, CV_FRAME_MESSAGE},
+                        longer[] = {0xfd, 0xff, 0, 0, CV_FRAME_MESSAGE};
     const unsigned char unknown[] = {9, 0, 0, 0, CV_FRAME_TYPES}, nothing[] = {9, 0, 0, 0, 0};
     struct cv_frame frame;
     const char *wrong;
@@ -158,7 +159,7 @@ static void lengths_are_bounded(void **state)
 static void numbers_of_a_body(void **state)
 {
     const uint64_t body[] = {7, UINT64_MAX};
-    const struct cv_frame frame = {.type = CV_FRAME_STATIC_VIEW, .words = 4, .body = body};
+    const struct cv_frame frame = {.type = CV_FRAME_VIEW, .words = 4, .body = body};
     (void)state;
     assert_int_equal(cv_frame_number(&frame, 0), 7);
     assert_true(cv_frame_number(&frame, 1) == UINT64_MAX);

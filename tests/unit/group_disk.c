@@ -31,7 +31,7 @@ static void assert_found(const struct cv_journal *found, const struct model *mod
     assert_true(found->snapshot_index == model->snapshot_index && found->snapshot_term == model->snapshot_term);
     if (model->snapshot_index > 0)
         assert_memory_equal(found->snapshot, &model->snapshot, sizeof model->snapshot);
-    assert_true(cv_journal_next(found) == model->next);
+    assert_true(journal_next(found) == model->next);
     assert_true(found->count == model->next - model->first);
     for (size_t i = 0; i < found->count; i++) {
         const uint64_t index = model->first + i;
@@ -43,7 +43,7 @@ static void assert_found(const struct cv_journal *found, const struct model *mod
 
 static bool is_found(const struct cv_journal *found, const struct model *model)
 {
-    return found->term == model->term && found->vote == model->vote && cv_journal_next(found) == model->next &&
+    return found->term == model->term && found->vote == model->vote && journal_next(found) == model->next &&
            found->snapshot_index == model->snapshot_index && found->count == model->next - model->first &&
            (found->count == 0 ||
             (found->entries[found->count - 1].term == model->terms[model->next - 1] &&
@@ -72,8 +72,8 @@ static void submit_vote(struct cv_disk *disk, struct model *model, struct cv_ran
     }
     if (below(random, 2))
         model->vote = 1 + below(random, 5);
-    cv_journal_put_vote(&body, model->term, model->vote);
-    cv_disk_submit(disk, CV_RECORD_VOTE, &body, NULL);
+    journal_put_vote(&body, model->term, model->vote);
+    disk_submit(disk, CV_RECORD_VOTE, &body, NULL);
 }
 
 static void submit_entries(struct cv_disk *disk, struct model *model, struct cv_random *random)
@@ -90,8 +90,8 @@ static void submit_entries(struct cv_disk *disk, struct model *model, struct cv_
         entries[i] = (struct cv_journal_entry){model->term + 1, 1, 4, (unsigned char *)&model->words[model->next]};
         model->next++;
     }
-    cv_journal_put_entries(&body, first, entries, count);
-    cv_disk_submit(disk, CV_RECORD_ENTRIES, &body, NULL);
+    journal_put_entries(&body, first, entries, count);
+    disk_submit(disk, CV_RECORD_ENTRIES, &body, NULL);
 }
 
 static void submit_cut(struct cv_disk *disk, struct model *model, struct cv_random *random)
@@ -101,8 +101,8 @@ static void submit_cut(struct cv_disk *disk, struct model *model, struct cv_rand
     if (model->next <= least)
         return;
     model->next = least + below(random, model->next - least);
-    cv_journal_put_cut(&body, model->next);
-    cv_disk_submit(disk, CV_RECORD_CUT, &body, NULL);
+    journal_put_cut(&body, model->next);
+    disk_submit(disk, CV_RECORD_CUT, &body, NULL);
     if (model->next == model->first)
         model->first = model->next = model->snapshot_index + 1;
 }
@@ -122,8 +122,8 @@ static void submit_snapshot(struct cv_disk *disk, struct model *model, struct cv
         model->first = model->next = index + 1;
     else if (index > trailing && index - trailing + 1 > model->first)
         model->first = index - trailing + 1;
-    cv_journal_put_snapshot(&body, index, model->snapshot_term, trailing, &model->snapshot, sizeof model->snapshot);
-    cv_disk_submit(disk, CV_RECORD_SNAPSHOT, &body, NULL);
+    journal_put_snapshot(&body, index, model->snapshot_term, trailing, &model->snapshot, sizeof model->snapshot);
+    disk_submit(disk, CV_RECORD_SNAPSHOT, &body, NULL);
 }
 
 static void submit_anything(struct cv_disk *disk, struct model *model, struct cv_random *random)
@@ -138,7 +138,7 @@ static struct cv_disk *open_fake(struct fake_files *fake, struct cv_journal *fou
     struct cv_disk *disk = NULL;
     struct cv_complaint complaint = {{0}};
     const struct cv_disk_options options = {.id = 7, .directory = "fake", .files = &fake->files};
-    if (cv_disk_open(&disk, &options, found, &complaint) != 0)
+    if (disk_open(&disk, &options, found, &complaint) != 0)
         fail_msg("%s", complaint.text);
     return disk;
 }
@@ -163,13 +163,13 @@ static void a_crash_loses_nothing_that_was_done(void **state)
                 done = model;
             assert_found(&found, &done);
             model = done;
-            cv_journal_free(&found);
+            journal_free(&found);
             const uint64_t works = below(&random, 12);
             for (uint64_t i = 0; i < works; i++) {
                 submit_anything(disk, &model, &random);
                 struct cv_disk_done taken;
-                while (cv_disk_work(disk)) {
-                    assert_true(cv_disk_take(disk, &taken));
+                while (disk_work(disk)) {
+                    assert_true(disk_take(disk, &taken));
                     assert_int_equal(taken.error, 0);
                 }
                 done = model;
@@ -177,9 +177,9 @@ static void a_crash_loses_nothing_that_was_done(void **state)
             fake.fail_in = 1 + (uint32_t)below(&random, 6);
             fake.failure = EIO;
             submit_anything(disk, &model, &random);
-            cv_disk_work(disk);
+            disk_work(disk);
             fake.dead = true;
-            cv_disk_close(disk);
+            disk_close(disk);
             fake_crash(&fake, &random);
         }
         torn += fake.torn_tail;
@@ -195,20 +195,20 @@ static void write_some(struct fake_files *fake, struct model *model, uint64_t se
     struct cv_journal found;
     cv_random_seed(&random, seed, 1);
     struct cv_disk *disk = open_fake(fake, &found);
-    cv_journal_free(&found);
+    journal_free(&found);
     for (uint32_t i = 0; i < 12; i++)
         submit_anything(disk, model, &random);
     submit_entries(disk, model, &random);
-    cv_disk_close(disk);
+    disk_close(disk);
 }
 
 static int try_open(struct fake_files *fake, struct cv_journal *found, struct cv_complaint *complaint)
 {
     struct cv_disk *disk;
     const struct cv_disk_options options = {.id = 7, .directory = "fake", .files = &fake->files};
-    const int error = cv_disk_open(&disk, &options, found, complaint);
+    const int error = disk_open(&disk, &options, found, complaint);
     if (error == 0)
-        cv_disk_close(disk);
+        disk_close(disk);
     return error;
 }
 
@@ -234,7 +234,7 @@ static void a_flipped_bit_is_noticed(void **state)
         struct cv_complaint complaint;
         assert_int_equal(try_open(&fake, &found, &complaint), 0);
         assert_found(&found, &model);
-        cv_journal_free(&found);
+        journal_free(&found);
         fake_free(&fake);
     }
 }
@@ -264,7 +264,7 @@ static void a_torn_tail_is_cut_off(void **state)
         last = inode->length;
         if (length == whole)
             assert_found(&found, &model);
-        cv_journal_free(&found);
+        journal_free(&found);
         /* The bytes are still there, beyond the end. */
         inode->length = whole;
     }
@@ -283,23 +283,23 @@ static void a_full_disk_is_told_and_is_the_end(void **state)
     cv_random_seed(&random, 1, 0);
     fake_init(&fake);
     struct cv_disk *disk = open_fake(&fake, &found);
-    cv_journal_free(&found);
+    journal_free(&found);
     submit_vote(disk, &model, &random);
     submit_entries(disk, &model, &random);
     submit_entries(disk, &model, &random);
-    assert_true(cv_disk_work(disk) && cv_disk_take(disk, &done));
+    assert_true(disk_work(disk) && disk_take(disk, &done));
     assert_true(done.error == 0 && done.ticket == 1);
     fake.fail_in = 1;
     fake.failure = ENOSPC;
-    assert_true(cv_disk_work(disk) && cv_disk_take(disk, &done));
+    assert_true(disk_work(disk) && disk_take(disk, &done));
     assert_true(done.error == CV_EFILE && done.ticket == 2);
-    assert_string_equal(cv_disk_complaint(disk), "fake/journal: No space left on device");
+    assert_string_equal(disk_complaint(disk), "fake/journal: No space left on device");
     /* There may be room again; but what was written in between nobody knows. */
     fake.fail_in = 0;
     const uint64_t changes = fake.changes;
-    assert_true(cv_disk_work(disk) && cv_disk_take(disk, &done));
+    assert_true(disk_work(disk) && disk_take(disk, &done));
     assert_true(done.error == CV_EFILE && done.ticket == 3 && fake.changes == changes);
-    cv_disk_close(disk);
+    disk_close(disk);
     fake_free(&fake);
 }
 
@@ -310,25 +310,25 @@ static void a_long_journal_is_written_anew(void **state)
     struct cv_journal found;
     fake_init(&fake);
     struct cv_disk *disk = open_fake(&fake, &found);
-    cv_journal_free(&found);
+    journal_free(&found);
     static unsigned char bytes[4096];
     const struct cv_journal_entry entry = {.term = 1, .type = 1, .size = sizeof bytes, .bytes = bytes};
     size_t longest = 0;
     for (uint32_t round = 0; round < 1000; round++) {
         struct cv_buffer entries = {0}, cut = {0};
-        cv_journal_put_entries(&entries, 1, &entry, 1);
-        cv_journal_put_cut(&cut, 1);
-        cv_disk_submit(disk, CV_RECORD_ENTRIES, &entries, NULL);
-        cv_disk_submit(disk, CV_RECORD_CUT, &cut, NULL);
-        while (cv_disk_work(disk))
+        journal_put_entries(&entries, 1, &entry, 1);
+        journal_put_cut(&cut, 1);
+        disk_submit(disk, CV_RECORD_ENTRIES, &entries, NULL);
+        disk_submit(disk, CV_RECORD_CUT, &cut, NULL);
+        while (disk_work(disk))
             longest = fake.names[0]->length > longest ? fake.names[0]->length : longest;
     }
     assert_in_range(longest, 1u << 20, (1u << 20) + 8192);
-    cv_disk_close(disk);
+    disk_close(disk);
     disk = open_fake(&fake, &found);
     assert_int_equal(found.count, 0);
-    cv_journal_free(&found);
-    cv_disk_close(disk);
+    journal_free(&found);
+    disk_close(disk);
     fake_free(&fake);
 }
 
@@ -374,9 +374,9 @@ static void a_thread_writes_in_order(void **state)
     struct cv_disk *disk;
     cv_random_seed(&random, 5, 0);
     for (uint32_t life = 0; life < 3; life++) {
-        assert_int_equal(cv_disk_open(&disk, &options, &found, &complaint), 0);
+        assert_int_equal(disk_open(&disk, &options, &found, &complaint), 0);
         assert_found(&found, &model);
-        cv_journal_free(&found);
+        journal_free(&found);
         struct cv_disk_done done;
         uint64_t expected = 1;
         uint32_t seen = wakes;
@@ -384,7 +384,7 @@ static void a_thread_writes_in_order(void **state)
             submit_anything(disk, &model, &random);
         while (expected < 40) {
 
-            if (!cv_disk_take(disk, &done)) {
+            if (!disk_take(disk, &done)) {
                 nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
                 continue;
             }
@@ -392,7 +392,7 @@ static void a_thread_writes_in_order(void **state)
             assert_true(done.ticket == expected++);
         }
         assert_true(__atomic_load_n(&wakes, __ATOMIC_SEQ_CST) > seen);
-        cv_disk_close(disk); /* and the rest is written all the same */
+        disk_close(disk); /* and the rest is written all the same */
     }
     remove_place(&place);
 }
@@ -406,14 +406,14 @@ static void a_directory_has_one_owner(void **state)
     struct cv_journal found;
     struct cv_disk *disk, *other;
     char expected[192];
-    assert_int_equal(cv_disk_open(&disk, &options, &found, &complaint), 0);
-    cv_journal_free(&found);
-    assert_int_equal(cv_disk_open(&other, &options, &found, &complaint), CV_EFILE);
+    assert_int_equal(disk_open(&disk, &options, &found, &complaint), 0);
+    journal_free(&found);
+    assert_int_equal(disk_open(&other, &options, &found, &complaint), CV_EFILE);
     snprintf(expected, sizeof expected, "%s: another process uses this directory", place.path);
     assert_string_equal(complaint.text, expected);
-    cv_disk_close(disk);
+    disk_close(disk);
     options.id = 8;
-    assert_int_equal(cv_disk_open(&other, &options, &found, &complaint), CV_EINPUT);
+    assert_int_equal(disk_open(&other, &options, &found, &complaint), CV_EINPUT);
     snprintf(expected, sizeof expected,
              "%s/journal: is that of node 6, and not of node 7, which this is: see [node] directory", place.path);
     assert_string_equal(complaint.text, expected);
@@ -430,7 +430,7 @@ static void a_directory_counts_its_starts(void **state)
     struct cv_disk *disk;
     for (uint32_t start = 1; start <= 3; start++) {
         const struct cv_disk_options options = {.id = 7, .directory = place.path, .fresh = 40 + start};
-        assert_int_equal(cv_disk_open(&disk, &options, &found, &complaint), 0);
+        assert_int_equal(disk_open(&disk, &options, &found, &complaint), 0);
         assert_int_equal(found.identity.directory, 41);
         assert_int_equal(found.identity.starts, start);
         assert_true(found.identity.group == (start > 1 ? 99 : 0) && found.identity.agreed == (start > 1 ? 5 : 0));
@@ -438,11 +438,11 @@ static void a_directory_counts_its_starts(void **state)
         struct cv_buffer body = {0};
         identity.group = 99;
         identity.agreed = 5;
-        cv_journal_put_identity(&body, &identity);
-        cv_disk_submit(disk, CV_RECORD_IDENTITY, &body, NULL);
-        assert_true(cv_disk_work(disk));
-        cv_disk_close(disk);
-        cv_journal_free(&found);
+        journal_put_identity(&body, &identity);
+        disk_submit(disk, CV_RECORD_IDENTITY, &body, NULL);
+        assert_true(disk_work(disk));
+        disk_close(disk);
+        journal_free(&found);
     }
     remove_place(&place);
 }
@@ -458,15 +458,15 @@ static void an_identity_does_not_change(void **state)
                                         {.group = 9, .directory = 3, .starts = 2, .agreed = 6}};
     struct cv_journal journal = {.id = 7};
     struct cv_buffer body = {0};
-    cv_journal_put_identity(&body, &first);
-    assert_int_equal(cv_journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), 0);
+    journal_put_identity(&body, &first);
+    assert_int_equal(journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         body.length = 0;
-        cv_journal_put_identity(&body, &wrong[i]);
-        assert_int_equal(cv_journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), CV_EINPUT);
+        journal_put_identity(&body, &wrong[i]);
+        assert_int_equal(journal_play(&journal, CV_RECORD_IDENTITY, body.bytes, body.length), CV_EINPUT);
     }
     free(body.bytes);
-    cv_journal_free(&journal);
+    journal_free(&journal);
 }
 
 static void what_is_wrong_with_a_path_is_told(void **state)
@@ -479,13 +479,13 @@ static void what_is_wrong_with_a_path_is_told(void **state)
     char path[96], expected[160];
     snprintf(path, sizeof path, "%s/no/such", place.path);
     const struct cv_disk_options missing = {.id = 7, .directory = path};
-    assert_int_equal(cv_disk_open(&disk, &missing, &found, &complaint), CV_EFILE);
+    assert_int_equal(disk_open(&disk, &missing, &found, &complaint), CV_EFILE);
     snprintf(expected, sizeof expected, "%s: No such file or directory", path);
     assert_string_equal(complaint.text, expected);
     snprintf(path, sizeof path, "%s/journal", place.path);
     assert_int_equal(mkdir(path, 0700), 0);
     const struct cv_disk_options blocked = {.id = 7, .directory = place.path};
-    assert_int_equal(cv_disk_open(&disk, &blocked, &found, &complaint), CV_EFILE);
+    assert_int_equal(disk_open(&disk, &blocked, &found, &complaint), CV_EFILE);
     snprintf(expected, sizeof expected, "%s: Is a directory", path);
     assert_string_equal(complaint.text, expected);
     assert_int_equal(rmdir(path), 0);

@@ -35,9 +35,9 @@ static bool propose(void *context, const struct cv_proposal *proposal)
     return true;
 }
 
-static void send_motion(void *context, cv_node to, enum cv_motion motion, uint64_t epoch, uint64_t number)
+static void send_view_message(void *context, cv_node to, enum cv_view_message kind, uint64_t epoch, uint64_t number)
 {
-    (void)context, (void)to, (void)motion, (void)epoch, (void)number;
+    (void)context, (void)to, (void)kind, (void)epoch, (void)number;
 }
 
 static void freeze(void *context, bool prepares)
@@ -58,7 +58,7 @@ static void install(void *context, const struct cv_view *view)
 static void begin(struct leader *leader, uint32_t count, uint32_t voters)
 {
     const struct cv_agreed_views_calls calls = {.propose = propose,
-                                                .send = send_motion,
+                                                .send = send_view_message,
                                                 .freeze = freeze,
                                                 .report = report,
                                                 .tell = report,
@@ -95,7 +95,7 @@ static void begin_view(struct leader *leader, cv_set begun)
 {
     for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(leader->last.members, node))
-            cv_agreed_views_hear(&leader->agreed_views, node, CV_MOTION_REPORT, leader->epoch, 0, leader->now);
+            cv_agreed_views_hear(&leader->agreed_views, node, CV_VIEW_REPORT, leader->epoch, 0, leader->now);
     for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
         if (cv_set_has(begun, node))
             cv_agreed_views_beat(&leader->agreed_views, node, leader->epoch);

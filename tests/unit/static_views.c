@@ -17,8 +17,8 @@
 #define NODES 5
 #define QUEUE 4096
 
-struct motion {
-    enum cv_motion motion;
+struct kind {
+    enum cv_view_message kind;
     struct cv_view view;
 };
 
@@ -29,7 +29,7 @@ struct node {
 };
 
 static struct node nodes[NODES];
-static struct motion queue[NODES][NODES][QUEUE]; /* from, to */
+static struct kind queue[NODES][NODES][QUEUE]; /* from, to */
 static uint32_t head[NODES][NODES], tail[NODES][NODES];
 static cv_set begun[100000]; /* by epoch: who has been in a view of that number */
 static struct cv_view views[NODES][100000];
@@ -40,11 +40,11 @@ static cv_node who(const void *context)
     return (cv_node)((const struct node *)context - nodes);
 }
 
-static void deliver_later(void *context, cv_node to, enum cv_motion motion, const struct cv_view *view)
+static void deliver_later(void *context, cv_node to, enum cv_view_message kind, const struct cv_view *view)
 {
     const cv_node from = who(context);
     assert_true(to < NODES && to != from);
-    queue[from][to][tail[from][to]++ % QUEUE] = (struct motion){motion, *view};
+    queue[from][to][tail[from][to]++ % QUEUE] = (struct kind){kind, *view};
     assert_true(tail[from][to] - head[from][to] < QUEUE);
 }
 
@@ -108,8 +108,8 @@ static bool deliver_one(struct cv_random *random)
         const cv_node from = (cv_node)((first + i) / NODES % NODES), to = (cv_node)((first + i) % NODES);
         if (head[from][to] == tail[from][to])
             continue;
-        const struct motion motion = queue[from][to][head[from][to]++ % QUEUE];
-        nodes[to].reconsiders |= cv_static_views_hear(&nodes[to].static_views, from, motion.motion, &motion.view);
+        const struct kind kind = queue[from][to][head[from][to]++ % QUEUE];
+        nodes[to].reconsiders |= cv_static_views_hear(&nodes[to].static_views, from, kind.kind, &kind.view);
         return true;
     }
     return false;

@@ -27,21 +27,21 @@
 #define CV_FRAME_VERSION 4u
 
 enum cv_frame_type {
-    CV_FRAME_HELLO = 1,   /* the first on every connection, in both directions */
-    CV_FRAME_BEAT,        /* I am alive; and which of your frames I expect next */
-    CV_FRAME_LETTER,      /* an algorithm's message */
-    CV_FRAME_OPEN,        /* a name is in use that everybody has to know of */
-    CV_FRAME_STATIC_VIEW, /* a new view is being made; `kind` says how far it is */
-    CV_FRAME_NOTICE,      /* what one service tells another; `kind` and the body are theirs */
-    CV_FRAME_AGREEMENT,   /* Raft's own; `clock` bytes of the body */
-    CV_FRAME_GRANT,       /* the answer to a heartbeat: so much longer the view is yours */
+    CV_FRAME_HELLO = 1, /* the first on every connection, in both directions */
+    CV_FRAME_BEAT,      /* I am alive; and which of your frames I expect next */
+    CV_FRAME_MESSAGE,   /* an algorithm's message */
+    CV_FRAME_OPEN,      /* a name is in use that everybody has to know of */
+    CV_FRAME_VIEW,      /* a new view is being made; `kind` says how far it is */
+    CV_FRAME_NOTICE,    /* what one service tells another; `kind` and the body are theirs */
+    CV_FRAME_AGREEMENT, /* Raft's own; `clock` bytes of the body */
+    CV_FRAME_GRANT,     /* the answer to a heartbeat: so much longer the view is yours */
     CV_FRAME_TYPES
 };
 
-/* Frames from CV_FRAME_LETTER on, but for grants, are numbered, and arrive once and in order. */
+/* Frames from CV_FRAME_MESSAGE on, but for grants, are numbered, and arrive once and in order. */
 static inline bool cv_frame_numbered(uint32_t type)
 {
-    return type >= CV_FRAME_LETTER && type != CV_FRAME_GRANT;
+    return type >= CV_FRAME_MESSAGE && type != CV_FRAME_GRANT;
 }
 
 struct cv_frame {

@@ -141,17 +141,17 @@ static const char *find_fault(const struct cv_disk_paxos *paxos,
 /* True: the other has written since the last time. */
 static bool take_in(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS])
 {
-    const bool stirred = !paxos->known || !same_block(&blocks[paxos->other], &paxos->theirs);
+    const bool other_wrote = !paxos->known || !same_block(&blocks[paxos->other], &paxos->theirs);
     const bool first = !paxos->known;
     paxos->theirs = blocks[paxos->other];
     paxos->known = true;
-    if (stirred)
-        paxos->calls.stirred(paxos->calls.context);
+    if (other_wrote)
+        paxos->calls.other_wrote(paxos->calls.context);
     if (first)
         paxos->mine = blocks[paxos->me];
     if (first && paxos->mine.epoch && paxos->mine.epoch >= paxos->theirs.epoch)
         paxos->calls.agreed(paxos->calls.context, paxos->mine.epoch, &paxos->mine.entry);
-    return stirred;
+    return other_wrote;
 }
 
 void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS],
@@ -166,7 +166,7 @@ void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_
         refuse(paxos);
         return;
     }
-    const bool stirred = take_in(paxos, blocks);
+    const bool other_wrote = take_in(paxos, blocks);
     const struct cv_disk_paxos_block *rival = paxos->theirs.epoch == paxos->mine.epoch ? &paxos->theirs : NULL;
     if (paxos->theirs.epoch > paxos->mine.epoch) {
         refuse(paxos);
@@ -175,7 +175,7 @@ void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_
         give_way(paxos, now_us);
     } else if (step == CV_DISK_PAXOS_ACCEPT) {
         on_accept(paxos);
-    } else if (step == CV_DISK_PAXOS_PROMISE && stirred && paxos->mine.epoch && !is_inside(paxos)) {
+    } else if (step == CV_DISK_PAXOS_PROMISE && other_wrote && paxos->mine.epoch && !is_inside(paxos)) {
         give_way(paxos, now_us); /* whoever is in the view lives, after all */
     } else if (step == CV_DISK_PAXOS_PROMISE) {
         on_promise(paxos, rival, now_us);

@@ -15,7 +15,7 @@
  * The file has a vote when leases are granted, as a third member would. Whoever is in a view
  * and hears nothing from the other renews its lease by making a new promise: what it reads afterwards shows that the
  * other has accepted nothing, and the other will read the promise before anything it accepts is agreed. Whoever reads
- * that the other has written takes that as a lease granted to it (`stirred`), and waits for it as for any other
+ * that the other has written takes that as a lease granted to it (`other_wrote`), and waits for it as for any other
  * (group/agreed_views.h). So:
  *   - a member of the last entry may propose at once when the other is gone;
  *   - who was left out may do so when the other has not written for the length of a lease, and was granted none.
@@ -34,8 +34,8 @@ struct cv_disk_paxos_calls {
     /* Writes this member's block, unless it is NULL, and then reads both; the answer is cv_disk_paxos_done(). */
     void (*start)(void *context, const struct cv_disk_paxos_block *block);
     void (*agreed)(void *context, uint64_t epoch, const struct cv_proposal *proposal);
-    void (*refused)(void *context); /* what was proposed */
-    void (*stirred)(void *context); /* the other has written */
+    void (*refused)(void *context);     /* what was proposed */
+    void (*other_wrote)(void *context); /* the other has written */
     /* The file's vote, which counts as any other: only for a view since which this member was never left out. */
     void (*renewed)(void *context, uint64_t asked_us);
     void *context;

@@ -19,7 +19,7 @@ static void tell(struct cv_agreement *agreement, struct agreement_event *event)
     agreement->events_end = &event->next;
 }
 
-bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length)
+bool agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length)
 {
     struct agreement_event *event = malloc(sizeof *event + length);
     if (!event)
@@ -31,11 +31,11 @@ bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, con
     return true;
 }
 
-void cv_agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done)
+void agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done)
 {
     struct agreement_event *event = malloc(sizeof *event);
     if (!event) {
-        cv_agreement_fail(agreement, cv_error_text(CV_ENOMEM));
+        agreement_fail(agreement, cv_error_text(CV_ENOMEM));
         return;
     }
     *event = (struct agreement_event){.number = number, .done = done};
@@ -82,7 +82,7 @@ static void tell_failure(struct cv_agreement *agreement)
     agreement->calls.failed(agreement->calls.context, agreement->complaint.text);
 }
 
-void cv_agreement_fail(struct cv_agreement *agreement, const char *why)
+void agreement_fail(struct cv_agreement *agreement, const char *why)
 {
     if (!agreement->failed)
         snprintf(agreement->complaint.text, sizeof agreement->complaint.text, "%s",
@@ -111,7 +111,7 @@ static int launch(struct cv_agreement *agreement)
     snprintf(address, sizeof address, "%llu", (unsigned long long)options->id);
     int error = raft_init(raft, &agreement->io, &agreement->fsm, options->id, address);
     if (error != 0) {
-        cv_agreement_fail(agreement, raft_strerror(error));
+        agreement_fail(agreement, raft_strerror(error));
         return CV_ENOMEM;
     }
     set_pace(agreement);
@@ -122,13 +122,13 @@ static int launch(struct cv_agreement *agreement)
     agreement->launched = error == 0;
     if (error == 0)
         return 0;
-    cv_agreement_fail(agreement, raft_strerror(error));
+    agreement_fail(agreement, raft_strerror(error));
     raft_close(raft, NULL);
     return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
 }
 
 /* What libraft takes for stored is still on its way to the disk, so nothing is said before it is there. */
-void cv_agreement_begin_anew(struct cv_agreement *agreement)
+void agreement_begin_anew(struct cv_agreement *agreement)
 {
     raft_close(&agreement->raft, NULL);
     agreement->launched = agreement->ready = false;
@@ -153,13 +153,13 @@ static void notice_leadership(struct cv_agreement *agreement)
 {
     struct raft *raft = &agreement->raft;
     if (raft_state(raft) == RAFT_UNAVAILABLE)
-        cv_agreement_fail(agreement, raft_errmsg(raft));
+        agreement_fail(agreement, raft_errmsg(raft));
     if (raft_state(raft) != RAFT_LEADER || raft->current_term == agreement->led_term)
         return;
     /* libraft lets the only voter lead without an election, again and again in the same term. */
     if (raft->current_term != agreement->stood_term) {
-        cv_agreement_io_stand(agreement);
-        cv_agreement_begin_anew(agreement);
+        agreement_io_stand(agreement);
+        agreement_begin_anew(agreement);
         agreement->more = true;
         return;
     }
@@ -171,12 +171,12 @@ static void notice_leadership(struct cv_agreement *agreement)
     agreement->opening.barrier.data = &agreement->opening;
     const int error = raft_barrier(raft, &agreement->opening.barrier, opened);
     if (error != 0)
-        cv_agreement_fail(agreement, raft_strerror(error));
+        agreement_fail(agreement, raft_strerror(error));
     agreement->opening_ticket = agreement->last_ticket;
 }
 
 /* What a call has brought about may bring about more, as the owner may call again while it is told. */
-void cv_agreement_finish(struct cv_agreement *agreement)
+void agreement_finish(struct cv_agreement *agreement)
 {
     agreement->more = true;
     if (agreement->telling)
@@ -186,8 +186,8 @@ void cv_agreement_finish(struct cv_agreement *agreement)
         agreement->more = false;
         notice_leadership(agreement);
         cv_agreement_yield(agreement);
-        agreement->more |= cv_agreement_io_answer(agreement);
-        cv_agreement_io_release(agreement);
+        agreement->more |= agreement_io_answer(agreement);
+        agreement_io_release(agreement);
         agreement->more |= tell_next(agreement);
         if (!agreement->more)
             tell_leader(agreement);
@@ -217,7 +217,7 @@ void cv_agreement_tick(struct cv_agreement *agreement)
     if (agreement->failed || agreement->installing)
         return;
     agreement->tick(&agreement->io);
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
 }
 
 /* A follower's heartbeats come in time as long as a leader sends two per election timeout, the shortest there is. */
@@ -239,7 +239,7 @@ uint64_t cv_agreement_due_ms(const struct cv_agreement *agreement)
     const struct raft *raft = &agreement->raft;
     if (agreement->failed || agreement->installing)
         return UINT64_MAX / 1000;
-    if (agreement->change_number || agreement->transfer_number || agreement->outstanding || agreement->letters)
+    if (agreement->change_number || agreement->transfer_number || agreement->outstanding || agreement->outgoing)
         return 0;
     switch (raft->state) {
     case RAFT_LEADER:
@@ -255,13 +255,13 @@ void cv_agreement_settle(struct cv_agreement *agreement)
 {
     if (agreement->failed)
         return;
-    cv_agreement_io_settle(agreement);
-    cv_agreement_finish(agreement);
+    agreement_io_settle(agreement);
+    agreement_finish(agreement);
 }
 
 bool cv_agreement_work(struct cv_agreement *agreement)
 {
-    return cv_disk_work(agreement->disk);
+    return disk_work(agreement->disk);
 }
 
 /* ---- whose directory it is ---- */
@@ -284,14 +284,14 @@ int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const str
         memcpy(identity.founders, founders, count * sizeof *founders);
     agreement->options.seats = seats;
     agreement->options.seat_count = count;
-    cv_agreement_io_identify(agreement, &identity);
-    const int error = cv_agreement_io_begin(agreement);
+    agreement_io_identify(agreement, &identity);
+    const int error = agreement_io_begin(agreement);
     agreement->options.seats = NULL;
     agreement->options.seat_count = 0;
     if (error == 0) {
-        cv_agreement_begin_anew(agreement);
+        agreement_begin_anew(agreement);
         agreement->quiet_until_ms = 0; /* there was nobody to promise silence to */
-        cv_agreement_finish(agreement);
+        agreement_finish(agreement);
     }
     return error;
 }
@@ -302,9 +302,9 @@ void cv_agreement_belong(struct cv_agreement *agreement, uint64_t group)
     if (agreement->failed || identity.group)
         return;
     identity.group = group;
-    cv_agreement_io_identify(agreement, &identity);
+    agreement_io_identify(agreement, &identity);
     agreement->vote_ticket = agreement->last_ticket;
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
 }
 
 void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index)
@@ -314,7 +314,7 @@ void cv_agreement_keep(struct cv_agreement *agreement, uint64_t index)
         return;
     identity.agreed = index;
     identity.founder_count = 0;
-    cv_agreement_io_identify(agreement, &identity);
+    agreement_io_identify(agreement, &identity);
 }
 
 /* ---- opening and closing ---- */
@@ -325,7 +325,7 @@ static bool is_readable(const struct cv_agreement *agreement, size_t i)
     const struct cv_journal_entry *entry = &mirror->entries[i];
     const uint64_t before = i > 0 ? entry[-1].term : 1;
     return entry->term >= before && entry->term <= mirror->term &&
-           cv_agreement_entry_fits(agreement, entry->type, entry->bytes, entry->size) &&
+           agreement_entry_fits(agreement, entry->type, entry->bytes, entry->size) &&
            (entry->type == RAFT_CHANGE || mirror->first + i != 1);
 }
 
@@ -342,7 +342,7 @@ static int cut_nonsense(struct cv_agreement *agreement, struct cv_complaint *com
     while (good < mirror->count && is_readable(agreement, good))
         good++;
     const uint64_t index = mirror->first + good;
-    if (!cv_agreement_io_snapshot_fits(agreement) || (good < mirror->count && index <= mirror->snapshot_index))
+    if (!agreement_io_snapshot_fits(agreement) || (good < mirror->count && index <= mirror->snapshot_index))
         return cv_complain(complaint,
                            "%.300s/journal: holds what was agreed on, and makes no sense; take the node out of the "
                            "group, empty the directory, and let it join again",
@@ -354,7 +354,7 @@ static int cut_nonsense(struct cv_agreement *agreement, struct cv_complaint *com
                 (unsigned long long)index, mirror->count - good - 1);
     if (agreement->calls.warn)
         agreement->calls.warn(agreement->calls.context, line.text);
-    cv_agreement_io_cut(agreement, index);
+    agreement_io_cut(agreement, index);
     return agreement->failed ? cv_complain(complaint, "%.300s/journal: cannot be cut", directory) : 0;
 }
 
@@ -371,7 +371,7 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
         .wake_data = agreement->calls.context,
     };
     struct cv_journal *mirror = &agreement->mirror;
-    const int error = cv_disk_open(&agreement->disk, &disk, mirror, complaint);
+    const int error = disk_open(&agreement->disk, &disk, mirror, complaint);
     if (error != 0)
         return error;
     mirror->id = options->id;
@@ -382,7 +382,7 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
     const bool new = mirror->count == 0 && mirror->snapshot_index == 0 && mirror->term <= 1 && mirror->vote == 0;
     if (!new)
         agreement->quiet_until_ms = agreement->calls.now_ms(agreement->calls.context) + options->election_ms;
-    else if (options->seat_count > 0 && cv_agreement_io_begin(agreement) != 0)
+    else if (options->seat_count > 0 && agreement_io_begin(agreement) != 0)
         return cv_complain(complaint, "the members of the group are not distinct, or one has id 0");
     return 0;
 }
@@ -390,12 +390,12 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
 static void forget(struct cv_agreement *agreement)
 {
     if (agreement->disk)
-        cv_disk_close(agreement->disk);
+        disk_close(agreement->disk);
     for (struct agreement_event *event; (event = agreement->events) != NULL;) {
         agreement->events = event->next;
         free(event);
     }
-    cv_journal_free(&agreement->mirror);
+    journal_free(&agreement->mirror);
     free(agreement->last.bytes);
     free(agreement);
 }
@@ -415,8 +415,8 @@ int cv_agreement_open(struct cv_agreement **opening, const struct cv_agreement_o
     if (options->heartbeat_ms == 0)
         agreement->options.heartbeat_ms = CV_AGREEMENT_HEARTBEAT_MS;
     cv_random_seed(&agreement->random, options->seed, options->id);
-    cv_agreement_io_init(agreement);
-    cv_agreement_state_init(agreement);
+    agreement_io_init(agreement);
+    agreement_state_init(agreement);
     int error = open_disk(agreement, complaint);
     if (error == 0 && (error = launch(agreement)) != 0)
         cv_complain(complaint, "%.300s/journal: %.100s", options->directory, agreement->complaint.text);
@@ -425,7 +425,7 @@ int cv_agreement_open(struct cv_agreement **opening, const struct cv_agreement_o
         return error;
     }
     *opening = agreement;
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- entries ---- */
 
-bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length)
+bool agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length)
 {
     const struct cv_agreement_calls *calls = &agreement->calls;
     switch (type) {
@@ -25,14 +25,13 @@ bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type
 }
 
 /* A snapshot is the last entry and its index, or nothing if there was none. */
-bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes,
-                             size_t length)
+bool agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes, size_t length)
 {
     struct cv_cursor cursor = cv_cursor(bytes, length);
     const uint64_t index = cv_take_64(&cursor);
     if (cursor.broken || index > last_index || (index == 0) != (cursor.left == 0))
         return false;
-    return index == 0 || cv_agreement_entry_fits(agreement, RAFT_COMMAND, cursor.at, cursor.left);
+    return index == 0 || agreement_entry_fits(agreement, RAFT_COMMAND, cursor.at, cursor.left);
 }
 
 /* libraft keeps some entries longer than the journal does. */
@@ -86,7 +85,7 @@ static enum agreement_guard judge_append(const struct cv_agreement *agreement, u
     const struct raft *raft = &agreement->raft;
     for (unsigned i = 0; i < append->n_entries; i++) {
         const struct raft_entry *entry = &append->entries[i];
-        if (!cv_agreement_entry_fits(agreement, entry->type, entry->buf.base, entry->buf.len))
+        if (!agreement_entry_fits(agreement, entry->type, entry->buf.base, entry->buf.len))
             return GUARD_FORGED;
     }
     if (append->term < raft->current_term)
@@ -105,7 +104,7 @@ static enum agreement_guard judge_append(const struct cv_agreement *agreement, u
         return GUARD_FORGED;
     /* libraft counts who uses an entry by its index and term. It must not forget one that is on its way to the disk,
      * and be told of it again. */
-    return conflict > 0 && agreement->flights ? GUARD_UNWELCOME : GUARD_WELCOME;
+    return conflict > 0 && agreement->writes ? GUARD_UNWELCOME : GUARD_WELCOME;
 }
 
 static enum agreement_guard judge_snapshot(const struct cv_agreement *agreement,
@@ -113,7 +112,7 @@ static enum agreement_guard judge_snapshot(const struct cv_agreement *agreement,
 {
     const struct raft *raft = &agreement->raft;
     const raft_term known = term_at(agreement, install->last_index);
-    if (!cv_agreement_state_fits(agreement, install->last_index, install->data.base, install->data.len))
+    if (!agreement_state_fits(agreement, install->last_index, install->data.base, install->data.len))
         return GUARD_FORGED;
     if (install->last_index <= agreed_index(agreement) && known != 0 && known != install->last_term)
         return GUARD_FORGED;
@@ -122,8 +121,8 @@ static enum agreement_guard judge_snapshot(const struct cv_agreement *agreement,
         known >= install->last_term)
         return GUARD_WELCOME;
     /* What is on its way to the disk may be a part of it. */
-    return agreement->flights || install->last_index <= agreement->mirror.snapshot_index ? GUARD_UNWELCOME
-                                                                                         : GUARD_WELCOME;
+    return agreement->writes || install->last_index <= agreement->mirror.snapshot_index ? GUARD_UNWELCOME
+                                                                                        : GUARD_WELCOME;
 }
 
 /*

@@ -18,8 +18,7 @@ enum agreement_guard {
 enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, uint64_t from,
                                         const struct envelope *envelope, const struct raft_message *message);
 /* Can that be an entry; can that be the state in a snapshot up to that index? */
-bool cv_agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length);
-bool cv_agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes,
-                             size_t length);
+bool agreement_entry_fits(const struct cv_agreement *agreement, unsigned type, const void *bytes, size_t length);
+bool agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_index, const void *bytes, size_t length);
 
 #endif

@@ -65,7 +65,7 @@ static raft_term term_at(const struct cv_journal *log, raft_index index)
 
 static bool changes_members(const struct cv_journal *log, raft_index from)
 {
-    for (raft_index index = from; index < cv_journal_next(log); index++) {
+    for (raft_index index = from; index < journal_next(log); index++) {
         if (log->entries[index - log->first].type == RAFT_CHANGE)
             return true;
     }
@@ -149,7 +149,7 @@ static raft_index hindrance(const struct cv_agreement *agreement, const struct r
     const uint64_t silent_ms = agreement->calls.now_ms(agreement->calls.context) - agreement->heard_ms;
     const bool stuck = raft->state == RAFT_FOLLOWER && change > 0 && !is_voter(raft) && vote->last_log_index < change &&
                        silent_ms >= 4 * (uint64_t)agreement->options.election_ms;
-    return stuck && !agreement->flights && change > raft->commit_index && change > agreement->mirror.identity.agreed
+    return stuck && !agreement->writes && change > raft->commit_index && change > agreement->mirror.identity.agreed
                ? change
                : 0;
 }
@@ -211,8 +211,8 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
         }
         const raft_index lost = undone_members(agreement, &message->append_entries);
         if (lost > 0) {
-            cv_agreement_io_cut(agreement, lost);
-            cv_agreement_begin_anew(agreement);
+            agreement_io_cut(agreement, lost);
+            agreement_begin_anew(agreement);
         }
         const struct raft_append_entries *append = &message->append_entries;
         limit_commit(raft, &message->append_entries);
@@ -230,8 +230,8 @@ static void receive(struct cv_agreement *agreement, struct peer *peer, const str
     }
     const raft_index forgotten = type == RAFT_IO_REQUEST_VOTE ? hindrance(agreement, &message->request_vote) : 0;
     if (forgotten > 0) {
-        cv_agreement_io_cut(agreement, forgotten);
-        cv_agreement_begin_anew(agreement);
+        agreement_io_cut(agreement, forgotten);
+        agreement_begin_anew(agreement);
         cv_raft_discard(message);
         return;
     }
@@ -282,6 +282,6 @@ int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void 
     message.server_id = from;
     message.server_address = address;
     receive(agreement, peer, &envelope, &message);
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
     return 0;
 }

@@ -41,7 +41,7 @@ static int read_snapshot(struct cv_cursor cursor, struct raft_snapshot *snapshot
     return 0;
 }
 
-bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement)
+bool agreement_io_snapshot_fits(const struct cv_agreement *agreement)
 {
     const struct cv_journal *mirror = &agreement->mirror;
     struct cv_cursor cursor = cv_cursor(mirror->snapshot, mirror->snapshot_size);
@@ -52,7 +52,7 @@ bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement)
     const unsigned char *members = cv_take_bytes(&cursor, length);
     return members && members_index > 0 && members_index <= mirror->snapshot_index &&
            mirror->snapshot_term <= mirror->term && cv_raft_configuration(members, length, NULL) == 0 &&
-           cv_agreement_state_fits(agreement, mirror->snapshot_index, cursor.at, cursor.left);
+           agreement_state_fits(agreement, mirror->snapshot_index, cursor.at, cursor.left);
 }
 
 static void write_snapshot(struct cv_buffer *body, const struct raft_snapshot *snapshot)
@@ -129,15 +129,15 @@ static int load(struct raft_io *io, raft_term *term, raft_id *vote, struct raft_
 
 static uint64_t submit(struct cv_agreement *agreement, enum cv_record kind, struct cv_buffer *body, void *tag)
 {
-    if (body->broken || cv_journal_play(&agreement->mirror, kind, body->bytes, body->length) != 0)
-        cv_agreement_fail(agreement, cv_error_text(CV_ENOMEM));
-    return agreement->last_ticket = cv_disk_submit(agreement->disk, kind, body, tag);
+    if (body->broken || journal_play(&agreement->mirror, kind, body->bytes, body->length) != 0)
+        agreement_fail(agreement, cv_error_text(CV_ENOMEM));
+    return agreement->last_ticket = disk_submit(agreement->disk, kind, body, tag);
 }
 
 static int put_vote(struct cv_agreement *agreement, raft_term term, raft_id vote)
 {
     struct cv_buffer body = {0};
-    cv_journal_put_vote(&body, term, vote);
+    journal_put_vote(&body, term, vote);
     if (vote == agreement->options.id)
         agreement->stood_term = term;
     agreement->vote_ticket = submit(agreement, CV_RECORD_VOTE, &body, NULL);
@@ -149,7 +149,7 @@ static int set_term(struct raft_io *io, raft_term term)
     return put_vote(agreement_of(io), term, 0);
 }
 
-void cv_agreement_io_stand(struct cv_agreement *agreement)
+void agreement_io_stand(struct cv_agreement *agreement)
 {
     put_vote(agreement, agreement->mirror.term + 1, agreement->options.id);
 }
@@ -161,15 +161,15 @@ static int set_vote(struct raft_io *io, raft_id vote)
     return put_vote(agreement, agreement->mirror.term, vote);
 }
 
-static struct flight *depart(struct cv_agreement *agreement)
+static struct disk_write *begin_write(struct cv_agreement *agreement)
 {
-    struct flight *flight = calloc(1, sizeof *flight);
-    if (flight) {
-        flight->term = agreement->mirror.term;
-        *agreement->flights_end = flight;
-        agreement->flights_end = &flight->next;
+    struct disk_write *write = calloc(1, sizeof *write);
+    if (write) {
+        write->term = agreement->mirror.term;
+        *agreement->writes_end = write;
+        agreement->writes_end = &write->next;
     }
-    return flight;
+    return write;
 }
 
 static int append(struct raft_io *io, struct raft_io_append *request, const struct raft_entry entries[], unsigned count,
@@ -177,15 +177,15 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
 {
     struct cv_agreement *agreement = agreement_of(io);
     struct cv_journal_entry *copies = calloc(count, sizeof *copies);
-    struct flight *flight = copies ? depart(agreement) : NULL;
-    if (!flight) {
+    struct disk_write *write = copies ? begin_write(agreement) : NULL;
+    if (!write) {
         free(copies);
         return RAFT_NOMEM;
     }
-    flight->append = request;
-    flight->appended = cb;
+    write->append = request;
+    write->appended = cb;
     for (unsigned i = 0; i < count; i++) {
-        flight->changes_members |= entries[i].type == RAFT_CHANGE;
+        write->changes_members |= entries[i].type == RAFT_CHANGE;
         if (entries[i].type == RAFT_CHANGE)
             cv_raft_clear_padding(entries[i].buf.base, entries[i].buf.len);
         copies[i] = (struct cv_journal_entry){.term = entries[i].term,
@@ -194,17 +194,17 @@ static int append(struct raft_io *io, struct raft_io_append *request, const stru
                                               .bytes = entries[i].buf.base};
     }
     struct cv_buffer body = {0};
-    cv_journal_put_entries(&body, cv_journal_next(&agreement->mirror), copies, count);
+    journal_put_entries(&body, journal_next(&agreement->mirror), copies, count);
     free(copies);
-    submit(agreement, CV_RECORD_ENTRIES, &body, flight);
-    flight->last_index = cv_journal_next(&agreement->mirror) - 1;
+    submit(agreement, CV_RECORD_ENTRIES, &body, write);
+    write->last_index = journal_next(&agreement->mirror) - 1;
     return 0;
 }
 
-void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity)
+void agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity)
 {
     struct cv_buffer body = {0};
-    cv_journal_put_identity(&body, identity);
+    journal_put_identity(&body, identity);
     submit(agreement, CV_RECORD_IDENTITY, &body, NULL);
 }
 
@@ -218,22 +218,22 @@ static bool goes_back(struct cv_agreement *agreement, uint64_t index)
         why, sizeof why,
         "the group goes back: its log is to lose entry %llu, and entry %llu was agreed; a member has lost its disk",
         (unsigned long long)index, (unsigned long long)agreement->mirror.identity.agreed);
-    cv_agreement_fail(agreement, why);
+    agreement_fail(agreement, why);
     return true;
 }
 
-void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index)
+void agreement_io_cut(struct cv_agreement *agreement, uint64_t index)
 {
     struct cv_buffer body = {0};
     if (goes_back(agreement, index))
         return;
-    cv_journal_put_cut(&body, index);
+    journal_put_cut(&body, index);
     submit(agreement, CV_RECORD_CUT, &body, NULL);
 }
 
 static int truncate_log(struct raft_io *io, raft_index index)
 {
-    cv_agreement_io_cut(agreement_of(io), index);
+    agreement_io_cut(agreement_of(io), index);
     return agreement_of(io)->failed ? RAFT_IOERR : 0;
 }
 
@@ -241,35 +241,35 @@ static int snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io_sn
                         const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    struct flight *flight = depart(agreement);
-    if (!flight)
+    struct disk_write *write = begin_write(agreement);
+    if (!write)
         return RAFT_NOMEM;
-    flight->put = request;
-    flight->kept = cb;
-    flight->installs = trailing == 0;
-    agreement->installing += flight->installs;
+    write->put = request;
+    write->kept = cb;
+    write->installs = trailing == 0;
+    agreement->installing += write->installs;
     struct cv_buffer bytes = {0}, body = {0};
     write_snapshot(&bytes, snapshot);
-    cv_journal_put_snapshot(&body, snapshot->index, snapshot->term, trailing, bytes.bytes, bytes.length);
+    journal_put_snapshot(&body, snapshot->index, snapshot->term, trailing, bytes.bytes, bytes.length);
     body.broken |= bytes.broken;
     free(bytes.bytes);
-    submit(agreement, CV_RECORD_SNAPSHOT, &body, flight);
-    flight->last_index = snapshot->index;
+    submit(agreement, CV_RECORD_SNAPSHOT, &body, write);
+    write->last_index = snapshot->index;
     return 0;
 }
 
 static int snapshot_get(struct raft_io *io, struct raft_io_snapshot_get *get, raft_io_snapshot_get_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    struct wish *wish = malloc(sizeof *wish);
-    if (!wish)
+    struct snapshot_read *snapshot_read = malloc(sizeof *snapshot_read);
+    if (!snapshot_read)
         return RAFT_NOMEM;
-    *wish = (struct wish){.next = agreement->wishes, .get = get, .cb = cb};
-    agreement->wishes = wish;
+    *snapshot_read = (struct snapshot_read){.next = agreement->snapshot_reads, .get = get, .cb = cb};
+    agreement->snapshot_reads = snapshot_read;
     return 0;
 }
 
-int cv_agreement_io_begin(struct cv_agreement *agreement)
+int agreement_io_begin(struct cv_agreement *agreement)
 {
     struct raft_configuration members;
     struct raft_buffer encoded = {0};
@@ -290,7 +290,7 @@ int cv_agreement_io_begin(struct cv_agreement *agreement)
     const struct cv_journal_entry entry = {
         .term = 1, .type = RAFT_CHANGE, .size = (uint32_t)encoded.len, .bytes = encoded.base};
     struct cv_buffer body = {0};
-    cv_journal_put_entries(&body, 1, &entry, 1);
+    journal_put_entries(&body, 1, &entry, 1);
     raft_free(encoded.base);
     put_vote(agreement, entry.term, 0);
     submit(agreement, CV_RECORD_ENTRIES, &body, NULL);
@@ -299,12 +299,12 @@ int cv_agreement_io_begin(struct cv_agreement *agreement)
 
 /* ---- what became of it ---- */
 
-static struct flight *land(struct cv_agreement *agreement)
+static struct disk_write *end_write(struct cv_agreement *agreement)
 {
-    struct flight *flight = agreement->flights;
-    if (flight && !(agreement->flights = flight->next))
-        agreement->flights_end = &agreement->flights;
-    return flight;
+    struct disk_write *write = agreement->writes;
+    if (write && !(agreement->writes = write->next))
+        agreement->writes_end = &agreement->writes;
+    return write;
 }
 
 static bool same_members(const struct raft_configuration *a, const struct raft_configuration *b)
@@ -334,120 +334,120 @@ static bool knows_members(const struct cv_agreement *agreement)
     return same;
 }
 
-void cv_agreement_io_settle(struct cv_agreement *agreement)
+void agreement_io_settle(struct cv_agreement *agreement)
 {
-    for (struct cv_disk_done done; !agreement->failed && cv_disk_take(agreement->disk, &done);) {
+    for (struct cv_disk_done done; !agreement->failed && disk_take(agreement->disk, &done);) {
         if (done.error != 0) {
-            cv_agreement_fail(agreement, cv_disk_complaint(agreement->disk));
+            agreement_fail(agreement, disk_complaint(agreement->disk));
             return;
         }
         agreement->done_ticket = done.ticket;
         if (done.ticket <= agreement->forgotten_ticket || !done.tag)
             continue;
-        struct flight *flight = land(agreement);
-        assert(flight == done.tag);
-        agreement->answers_muted = flight->term != agreement->raft.current_term;
-        agreement->agreed_index = flight->last_index;
-        if (flight->append) {
-            flight->appended(flight->append, 0);
+        struct disk_write *write = end_write(agreement);
+        assert(write == done.tag);
+        agreement->answers_muted = write->term != agreement->raft.current_term;
+        agreement->agreed_index = write->last_index;
+        if (write->append) {
+            write->appended(write->append, 0);
         } else {
-            agreement->installing -= flight->installs;
-            flight->kept(flight->put, 0);
+            agreement->installing -= write->installs;
+            write->kept(write->put, 0);
         }
         agreement->answers_muted = false;
-        const bool check = flight->changes_members;
-        free(flight);
+        const bool check = write->changes_members;
+        free(write);
         if (check && !knows_members(agreement))
-            cv_agreement_begin_anew(agreement);
+            agreement_begin_anew(agreement);
     }
 }
 
-/* ---- letters ---- */
+/* ---- outgoing ---- */
 
-static int send_letter(struct raft_io *io, struct raft_io_send *request, const struct raft_message *message,
-                       raft_io_send_cb cb)
+static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const struct raft_message *message,
+                         raft_io_send_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
     /* It tells the leader it has now, if any, that it has stored what an earlier one sent: not to be counted. */
     if (message->server_id == 0 || agreement->answers_muted)
         return RAFT_NOCONNECTION;
-    struct letter *letter = calloc(1, sizeof *letter);
-    if (!letter)
+    struct outgoing *sending = calloc(1, sizeof *sending);
+    if (!sending)
         return RAFT_NOMEM;
-    letter->to = message->server_id;
-    letter->request = request;
-    letter->sent = cb;
+    sending->to = message->server_id;
+    sending->request = request;
+    sending->sent = cb;
     /* It tells all that it has stored; but what it has beyond this message may be of another, earlier leader. */
     struct raft_message limited = *message;
     if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT &&
         message->append_entries_result.last_log_index > agreement->agreed_index &&
         message->append_entries_result.rejected == 0)
         limited.append_entries_result.last_log_index = agreement->agreed_index;
-    cv_put_bytes(&letter->bytes, &(struct envelope){0}, sizeof(struct envelope));
-    cv_raft_encode(&letter->bytes, &limited);
-    if (letter->bytes.broken) {
-        free(letter->bytes.bytes);
-        free(letter);
+    cv_put_bytes(&sending->bytes, &(struct envelope){0}, sizeof(struct envelope));
+    cv_raft_encode(&sending->bytes, &limited);
+    if (sending->bytes.broken) {
+        free(sending->bytes.bytes);
+        free(sending);
         return RAFT_NOMEM;
     }
-    *agreement->letters_end = letter;
-    agreement->letters_end = &letter->next;
+    *agreement->outgoing_end = sending;
+    agreement->outgoing_end = &sending->next;
     return 0;
 }
 
-/* What a letter relies on, and its envelope. The moment is that of the call in which it was written. */
-static void stamp(struct cv_agreement *agreement, struct letter *letter)
+/* What a message relies on, and its envelope. The moment is that of the call in which it was written. */
+static void stamp(struct cv_agreement *agreement, struct outgoing *sending)
 {
-    const struct peer *peer = cv_agreement_peer(agreement, letter->to);
+    const struct peer *peer = cv_agreement_peer(agreement, sending->to);
     const struct envelope envelope = {
         .stamp = htole64(agreement->calls.now_ms(agreement->calls.context)),
         .echo = htole64(peer ? peer->heard_stamp : 0),
         .term = htole64(agreement->raft.current_term),
         .yields = htole64(agreement->transfer_number != 0),
     };
-    memcpy(letter->bytes.bytes, &envelope, sizeof envelope);
-    letter->after = agreement->vote_ticket;
-    if (raft_state(&agreement->raft) == RAFT_LEADER && agreement->opening_ticket > letter->after)
-        letter->after = agreement->opening_ticket;
-    letter->stamped = true;
+    memcpy(sending->bytes.bytes, &envelope, sizeof envelope);
+    sending->after = agreement->vote_ticket;
+    if (raft_state(&agreement->raft) == RAFT_LEADER && agreement->opening_ticket > sending->after)
+        sending->after = agreement->opening_ticket;
+    sending->stamped = true;
 }
 
 /* libraft is answered only now, as it goes on to use a request that it has just made. */
-bool cv_agreement_io_answer(struct cv_agreement *agreement)
+bool agreement_io_answer(struct cv_agreement *agreement)
 {
     bool any = false;
-    for (struct letter *letter = agreement->letters; letter; letter = letter->next) {
-        if (!letter->stamped)
-            stamp(agreement, letter);
-        if (letter->sent) {
-            const raft_io_send_cb sent = letter->sent;
-            letter->sent = NULL;
-            sent(letter->request, 0);
+    for (struct outgoing *sending = agreement->outgoing; sending; sending = sending->next) {
+        if (!sending->stamped)
+            stamp(agreement, sending);
+        if (sending->sent) {
+            const raft_io_send_cb sent = sending->sent;
+            sending->sent = NULL;
+            sent(sending->request, 0);
             any = true;
         }
     }
-    for (struct wish *wish; (wish = agreement->wishes) != NULL; any = true) {
+    for (struct snapshot_read *snapshot_read; (snapshot_read = agreement->snapshot_reads) != NULL; any = true) {
         struct raft_snapshot *snapshot = NULL;
-        agreement->wishes = wish->next;
+        agreement->snapshot_reads = snapshot_read->next;
         int error = copy_snapshot(agreement, &snapshot);
         if (error == 0 && !snapshot)
             error = RAFT_NOTFOUND;
-        wish->cb(wish->get, snapshot, error);
-        free(wish);
+        snapshot_read->cb(snapshot_read->get, snapshot, error);
+        free(snapshot_read);
     }
     return any;
 }
 
-void cv_agreement_io_release(struct cv_agreement *agreement)
+void agreement_io_release(struct cv_agreement *agreement)
 {
-    for (struct letter *letter; (letter = agreement->letters) != NULL;) {
-        if (agreement->failed || !letter->stamped || letter->after > agreement->done_ticket)
+    for (struct outgoing *sending; (sending = agreement->outgoing) != NULL;) {
+        if (agreement->failed || !sending->stamped || sending->after > agreement->done_ticket)
             return;
-        if (!(agreement->letters = letter->next))
-            agreement->letters_end = &agreement->letters;
-        agreement->calls.send(agreement->calls.context, letter->to, letter->bytes.bytes, letter->bytes.length);
-        free(letter->bytes.bytes);
-        free(letter);
+        if (!(agreement->outgoing = sending->next))
+            agreement->outgoing_end = &agreement->outgoing;
+        agreement->calls.send(agreement->calls.context, sending->to, sending->bytes.bytes, sending->bytes.length);
+        free(sending->bytes.bytes);
+        free(sending);
     }
 }
 
@@ -472,27 +472,27 @@ static int start(struct raft_io *io, unsigned interval_ms, raft_io_tick_cb tick,
 static void close_io(struct raft_io *io, raft_io_close_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    for (struct flight *flight; (flight = land(agreement)) != NULL;) {
-        if (flight->append)
-            flight->appended(flight->append, 0);
+    for (struct disk_write *write; (write = end_write(agreement)) != NULL;) {
+        if (write->append)
+            write->appended(write->append, 0);
         else
-            flight->kept(flight->put, RAFT_CANCELED);
-        free(flight);
+            write->kept(write->put, RAFT_CANCELED);
+        free(write);
     }
     agreement->installing = 0;
     agreement->forgotten_ticket = agreement->last_ticket;
-    for (struct letter *letter; (letter = agreement->letters) != NULL;) {
-        agreement->letters = letter->next;
-        if (letter->sent)
-            letter->sent(letter->request, RAFT_CANCELED);
-        free(letter->bytes.bytes);
-        free(letter);
+    for (struct outgoing *sending; (sending = agreement->outgoing) != NULL;) {
+        agreement->outgoing = sending->next;
+        if (sending->sent)
+            sending->sent(sending->request, RAFT_CANCELED);
+        free(sending->bytes.bytes);
+        free(sending);
     }
-    agreement->letters_end = &agreement->letters;
-    for (struct wish *wish; (wish = agreement->wishes) != NULL;) {
-        agreement->wishes = wish->next;
-        wish->cb(wish->get, NULL, RAFT_CANCELED);
-        free(wish);
+    agreement->outgoing_end = &agreement->outgoing;
+    for (struct snapshot_read *snapshot_read; (snapshot_read = agreement->snapshot_reads) != NULL;) {
+        agreement->snapshot_reads = snapshot_read->next;
+        snapshot_read->cb(snapshot_read->get, NULL, RAFT_CANCELED);
+        free(snapshot_read);
     }
     cb(io);
 }
@@ -500,7 +500,7 @@ static void close_io(struct raft_io *io, raft_io_close_cb cb)
 static int bootstrap(struct raft_io *io, const struct raft_configuration *members)
 {
     (void)io, (void)members;
-    return RAFT_CANTBOOTSTRAP; /* cv_agreement_io_begin does it */
+    return RAFT_CANTBOOTSTRAP; /* agreement_io_begin does it */
 }
 
 static raft_time now(struct raft_io *io)
@@ -514,10 +514,10 @@ static int draw(struct raft_io *io, int min, int max)
     return min + (int)cv_random_below(&agreement_of(io)->random, (uint64_t)(max > min ? max - min : 1));
 }
 
-void cv_agreement_io_init(struct cv_agreement *agreement)
+void agreement_io_init(struct cv_agreement *agreement)
 {
-    agreement->flights_end = &agreement->flights;
-    agreement->letters_end = &agreement->letters;
+    agreement->writes_end = &agreement->writes;
+    agreement->outgoing_end = &agreement->outgoing;
     agreement->io = (struct raft_io){
         .version = 1,
         .impl = agreement,
@@ -529,7 +529,7 @@ void cv_agreement_io_init(struct cv_agreement *agreement)
         .recover = bootstrap,
         .set_term = set_term,
         .set_vote = set_vote,
-        .send = send_letter,
+        .send = send_outgoing,
         .append = append,
         .truncate = truncate_log,
         .snapshot_put = snapshot_put,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * libraft's way to the world: a disk that is asked and answers later, and letters that wait until what they rely on is
+ * libraft's way to the world: a disk that is asked and answers later, and outgoing that wait until what they rely on is
  * on that disk.
  */
 #ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_IO_H
@@ -10,21 +10,21 @@
 
 struct cv_identity;
 
-void cv_agreement_io_init(struct cv_agreement *agreement);
+void agreement_io_init(struct cv_agreement *agreement);
 /* A log that begins with these members. */
-int cv_agreement_io_begin(struct cv_agreement *agreement);
+int agreement_io_begin(struct cv_agreement *agreement);
 /* A new term, in which this member votes for itself. */
-void cv_agreement_io_stand(struct cv_agreement *agreement);
+void agreement_io_stand(struct cv_agreement *agreement);
 /* What the directory is from now on. */
-void cv_agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
+void agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
 /* The entry of that index and all behind it are gone. */
-void cv_agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
+void agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
 /* Can the snapshot be one, if there is any? */
-bool cv_agreement_io_snapshot_fits(const struct cv_agreement *agreement);
-void cv_agreement_io_settle(struct cv_agreement *agreement);
+bool agreement_io_snapshot_fits(const struct cv_agreement *agreement);
+void agreement_io_settle(struct cv_agreement *agreement);
 /* Tells libraft what has become of its requests. True if there was anything to tell. */
-bool cv_agreement_io_answer(struct cv_agreement *agreement);
+bool agreement_io_answer(struct cv_agreement *agreement);
 /* Sends what may be sent. */
-void cv_agreement_io_release(struct cv_agreement *agreement);
+void agreement_io_release(struct cv_agreement *agreement);
 
 #endif

@@ -21,8 +21,8 @@ struct envelope {
 };
 
 /* A message that libraft has sent. */
-struct letter {
-    struct letter *next;
+struct outgoing {
+    struct outgoing *next;
     uint64_t to;
     uint64_t after; /* the ticket that must be done before it goes */
     bool stamped;
@@ -32,8 +32,8 @@ struct letter {
 };
 
 /* Entries or a snapshot on their way to the disk. */
-struct flight {
-    struct flight *next;
+struct disk_write {
+    struct disk_write *next;
     struct raft_io_append *append;
     raft_io_append_cb appended;
     struct raft_io_snapshot_put *put;
@@ -45,8 +45,8 @@ struct flight {
 };
 
 /* libraft wants the snapshot back. */
-struct wish {
-    struct wish *next;
+struct snapshot_read {
+    struct snapshot_read *next;
     struct raft_io_snapshot_get *get;
     raft_io_snapshot_get_cb cb;
 };
@@ -96,16 +96,16 @@ struct cv_agreement {
     uint64_t vote_ticket;     /* of the last term or vote */
     uint64_t last_ticket, done_ticket;
     uint64_t forgotten_ticket; /* libraft has begun anew since, and waits for nothing before */
-    struct flight *flights, **flights_end;
+    struct disk_write *writes, **writes_end;
     uint32_t installing;
     bool answers_muted;
     uint64_t agreed_index;             /* up to here the log is that of the leader who is being answered */
     uint64_t agreed_term, agreed_with; /* the last term in which a leader was heard, and that leader; */
     uint64_t agreed_most;              /* up to here the log has been found, or made, to be that leader's */
-    struct wish *wishes;
+    struct snapshot_read *snapshot_reads;
 
     /* Messages */
-    struct letter *letters, **letters_end;
+    struct outgoing *outgoing, **outgoing_end;
     struct peer peers[CV_RAFT_MAX_SERVERS];
     size_t peer_count;
     uint64_t heard_ms;
@@ -138,14 +138,14 @@ struct cv_agreement {
 };
 
 /* Ends it all, with that line. */
-void cv_agreement_fail(struct cv_agreement *agreement, const char *why);
+void agreement_fail(struct cv_agreement *agreement, const char *why);
 /* Something to tell; false if there is no memory. */
-bool cv_agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
-void cv_agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);
+bool agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
+void agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);
 /* Does all that the last call has brought about. */
-void cv_agreement_finish(struct cv_agreement *agreement);
+void agreement_finish(struct cv_agreement *agreement);
 
 /* Starts libraft again, from the mirror, as after a crash. */
-void cv_agreement_begin_anew(struct cv_agreement *agreement);
+void agreement_begin_anew(struct cv_agreement *agreement);
 
 #endif

@@ -38,7 +38,7 @@ static int fit(const struct cv_agreement *agreement)
 static void finish_request(struct request *request, int status)
 {
     request->agreement->outstanding--;
-    cv_agreement_tell_decision(request->agreement, request->number, status == 0);
+    agreement_tell_decision(request->agreement, request->number, status == 0);
     free(request);
 }
 
@@ -72,7 +72,7 @@ static int end_request(struct cv_agreement *agreement, struct request *request, 
         agreement->outstanding++;
         *number = request->number;
     }
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
     return result_of(error);
 }
 
@@ -102,7 +102,7 @@ int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size
 static void changed(struct raft_change *change, int status)
 {
     struct cv_agreement *agreement = change->data;
-    cv_agreement_tell_decision(agreement, agreement->change_number, status == 0);
+    agreement_tell_decision(agreement, agreement->change_number, status == 0);
     agreement->change_number = 0;
 }
 
@@ -124,7 +124,7 @@ static int end_change(struct cv_agreement *agreement, int error, uint64_t *numbe
         agreement->change_number = 0;
     else
         *number = agreement->numbers;
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
     return result_of(error);
 }
 
@@ -159,7 +159,7 @@ int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *n
 /* Contacts from before and during a transfer prove nothing: whoever answered then may still help another to lead. */
 static void end_transfer(struct cv_agreement *agreement)
 {
-    cv_agreement_tell_decision(agreement, agreement->transfer_number, raft_state(&agreement->raft) != RAFT_LEADER);
+    agreement_tell_decision(agreement, agreement->transfer_number, raft_state(&agreement->raft) != RAFT_LEADER);
     agreement->transfer_number = 0;
     agreement->counted_since_ms = agreement->calls.now_ms(agreement->calls.context);
 }
@@ -201,7 +201,7 @@ int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t 
         agreement->quiet_until_ms = 0;
         agreement->transfer_number = *number = ++agreement->numbers;
     }
-    cv_agreement_finish(agreement);
+    agreement_finish(agreement);
     return result_of(error);
 }
 

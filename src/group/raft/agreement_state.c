@@ -11,9 +11,9 @@ static int remember(struct cv_agreement *agreement, uint64_t index, const void *
     agreement->last.length = 0;
     cv_put_bytes(&agreement->last, bytes, length);
     agreement->last_index = index;
-    if (!agreement->last.broken && cv_agreement_tell_entry(agreement, index, bytes, length))
+    if (!agreement->last.broken && agreement_tell_entry(agreement, index, bytes, length))
         return 0;
-    cv_agreement_fail(agreement, cv_error_text(CV_ENOMEM)); /* libraft would not ask again */
+    agreement_fail(agreement, cv_error_text(CV_ENOMEM)); /* libraft would not ask again */
     return RAFT_NOMEM;
 }
 
@@ -74,7 +74,7 @@ static int restore(struct raft_fsm *fsm, struct raft_buffer *part)
     return error;
 }
 
-void cv_agreement_state_init(struct cv_agreement *agreement)
+void agreement_state_init(struct cv_agreement *agreement)
 {
     agreement->fsm = (struct raft_fsm){
         .version = 1,

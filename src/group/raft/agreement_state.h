@@ -5,6 +5,6 @@
 
 #include "group/raft/agreement.h"
 
-void cv_agreement_state_init(struct cv_agreement *agreement);
+void agreement_state_init(struct cv_agreement *agreement);
 
 #endif

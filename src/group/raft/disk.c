@@ -81,7 +81,7 @@ static int write_anew(struct cv_disk *disk)
 {
     struct cv_files *files = disk->files;
     struct cv_buffer file = {0};
-    cv_journal_write(&file, &disk->journal);
+    journal_write(&file, &disk->journal);
     int error = file.broken ? complain(disk, JOURNAL, cv_error_text(CV_ENOMEM)) : 0;
     if (error == 0)
         error = check(disk, NEW_JOURNAL, files->cut(files, NEW_JOURNAL, 0));
@@ -101,7 +101,7 @@ static int write_anew(struct cv_disk *disk)
 static int append(struct cv_disk *disk, const struct job *job)
 {
     struct cv_buffer record = {0};
-    cv_journal_frame(&record, disk->length, job->kind, job->body.bytes, job->body.length);
+    journal_frame(&record, disk->length, job->kind, job->body.bytes, job->body.length);
     int error = record.broken ? complain(disk, JOURNAL, cv_error_text(CV_ENOMEM)) : 0;
     if (error == 0)
         error =
@@ -118,7 +118,7 @@ static int perform(struct cv_disk *disk, const struct job *job)
     if (disk->broken)
         return CV_EFILE;
     int error =
-        job->body.broken ? CV_ENOMEM : cv_journal_play(&disk->journal, job->kind, job->body.bytes, job->body.length);
+        job->body.broken ? CV_ENOMEM : journal_play(&disk->journal, job->kind, job->body.bytes, job->body.length);
     assert(error != CV_EINPUT);
     if (error != 0)
         error = complain(disk, JOURNAL, cv_error_text(error));
@@ -162,7 +162,7 @@ static bool work(struct cv_disk *disk)
     return true;
 }
 
-bool cv_disk_work(struct cv_disk *disk)
+bool disk_work(struct cv_disk *disk)
 {
     pthread_mutex_lock(&disk->mutex);
     const bool any = work(disk);
@@ -191,7 +191,7 @@ static void *run(void *data)
 
 /* ---- the submitter's side ---- */
 
-uint64_t cv_disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag)
+uint64_t disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag)
 {
     struct job *job = malloc(sizeof *job);
     if (!job)
@@ -206,7 +206,7 @@ uint64_t cv_disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buf
     return ticket;
 }
 
-bool cv_disk_take(struct cv_disk *disk, struct cv_disk_done *done)
+bool disk_take(struct cv_disk *disk, struct cv_disk_done *done)
 {
     pthread_mutex_lock(&disk->mutex);
     struct job *job = pop(&disk->done);
@@ -226,7 +226,7 @@ struct cv_disk_times cv_disk_times(struct cv_disk *disk)
     return times;
 }
 
-const char *cv_disk_complaint(const struct cv_disk *disk)
+const char *disk_complaint(const struct cv_disk *disk)
 {
     return disk->complaint.text;
 }
@@ -237,9 +237,9 @@ static int understand(struct cv_disk *disk, struct cv_journal *found, const unsi
 {
     struct cv_complaint wrong = {{0}};
     size_t sound = 0;
-    int error = cv_journal_read(found, file, length, &sound, &wrong);
+    int error = journal_read(found, file, length, &sound, &wrong);
     if (error == 0)
-        error = cv_journal_read(&disk->journal, file, sound, &sound, &wrong);
+        error = journal_read(&disk->journal, file, sound, &sound, &wrong);
     if (error == 0 && found->id != disk->options.id)
         error = cv_complain(&wrong, "is that of node %llu, and not of node %llu, which this is: see [node] directory",
                             (unsigned long long)found->id - 1, (unsigned long long)disk->options.id - 1);
@@ -291,14 +291,14 @@ static void free_disk(struct cv_disk *disk)
         free_job(job);
     if (disk->files)
         disk->files->close(disk->files);
-    cv_journal_free(&disk->journal);
+    journal_free(&disk->journal);
     pthread_cond_destroy(&disk->more);
     pthread_mutex_destroy(&disk->mutex);
     free(disk);
 }
 
-int cv_disk_open(struct cv_disk **opened, const struct cv_disk_options *options, struct cv_journal *found,
-                 struct cv_complaint *complaint)
+int disk_open(struct cv_disk **opened, const struct cv_disk_options *options, struct cv_journal *found,
+              struct cv_complaint *complaint)
 {
     struct cv_disk *disk = malloc(sizeof *disk);
     if (!disk) {
@@ -312,7 +312,7 @@ int cv_disk_open(struct cv_disk **opened, const struct cv_disk_options *options,
     pthread_mutex_init(&disk->mutex, NULL);
     pthread_cond_init(&disk->more, NULL);
     *found = (struct cv_journal){0};
-    int error = disk->files ? 0 : cv_files_open(&disk->files, options->directory, &disk->complaint);
+    int error = disk->files ? 0 : files_open(&disk->files, options->directory, &disk->complaint);
     if (error == 0)
         error = load(disk, found);
     if (error == 0)
@@ -324,7 +324,7 @@ int cv_disk_open(struct cv_disk **opened, const struct cv_disk_options *options,
     }
     if (error != 0) {
         *complaint = disk->complaint;
-        cv_journal_free(found);
+        journal_free(found);
         free_disk(disk);
         return error;
     }
@@ -332,7 +332,7 @@ int cv_disk_open(struct cv_disk **opened, const struct cv_disk_options *options,
     return 0;
 }
 
-void cv_disk_close(struct cv_disk *disk)
+void disk_close(struct cv_disk *disk)
 {
     if (disk->options.threaded) {
         pthread_mutex_lock(&disk->mutex);
@@ -341,7 +341,7 @@ void cv_disk_close(struct cv_disk *disk)
         pthread_mutex_unlock(&disk->mutex);
         pthread_join(disk->thread, NULL);
     }
-    while (cv_disk_work(disk))
+    while (disk_work(disk))
         ;
     free_disk(disk);
 }

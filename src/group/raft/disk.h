@@ -15,7 +15,7 @@ struct cv_disk_options {
     const char *directory;    /* for complaints, and where files are if `files` is NULL */
     struct cv_files *files;   /* the disk's from now on, also if it cannot be opened */
     uint32_t fresh;           /* the number of a directory that has none yet; 0: starts are not counted */
-    bool threaded;            /* or else cv_disk_work does the work */
+    bool threaded;            /* or else disk_work does the work */
     void (*wake)(void *data); /* from the thread: there is something to take */
     void *wake_data;
 };
@@ -38,19 +38,19 @@ struct cv_disk;
  * 0, CV_ENOMEM, CV_EFILE or, for what cannot be trusted, CV_EINPUT; and a line that names the file. `found` is what the
  * journal says, the caller's to free; it is new if its id is 0. If starts are counted, this one is, and on disk.
  */
-int cv_disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
-                 struct cv_complaint *complaint);
+int disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
+              struct cv_complaint *complaint);
 /* Finishes what was submitted. */
-void cv_disk_close(struct cv_disk *disk);
+void disk_close(struct cv_disk *disk);
 
 /* Submits a record. Tickets count from 1. Takes the body's bytes. */
-uint64_t cv_disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag);
+uint64_t disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag);
 /* What is done, in the order it was submitted. False if nothing is. */
-bool cv_disk_take(struct cv_disk *disk, struct cv_disk_done *done);
+bool disk_take(struct cv_disk *disk, struct cv_disk_done *done);
 struct cv_disk_times cv_disk_times(struct cv_disk *disk);
 /* Without a thread: does the next piece of work. False if there is none. */
-bool cv_disk_work(struct cv_disk *disk);
+bool disk_work(struct cv_disk *disk);
 /* After an error was taken: what is wrong. */
-const char *cv_disk_complaint(const struct cv_disk *disk);
+const char *disk_complaint(const struct cv_disk *disk);
 
 #endif

@@ -192,7 +192,7 @@ static int take(struct directory *directory, const char *path, struct cv_complai
     return 0;
 }
 
-int cv_files_open(struct cv_files **files, const char *path, struct cv_complaint *complaint)
+int files_open(struct cv_files **files, const char *path, struct cv_complaint *complaint)
 {
     struct directory *directory = malloc(sizeof *directory);
     if (!directory)

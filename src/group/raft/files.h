@@ -27,6 +27,6 @@ struct cv_files {
 
 /* Makes the directory if its parent exists, and locks it. 0, CV_ENOMEM, or CV_EFILE and a complaint; CV_EINPUT if
  * others can write there. Links in it are not followed. */
-int cv_files_open(struct cv_files **files, const char *directory, struct cv_complaint *complaint);
+int files_open(struct cv_files **files, const char *directory, struct cv_complaint *complaint);
 
 #endif

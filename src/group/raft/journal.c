@@ -15,7 +15,7 @@ static void forget_entries(struct cv_journal *journal, size_t from)
         free(journal->entries[--journal->count].bytes);
 }
 
-void cv_journal_free(struct cv_journal *journal)
+void journal_free(struct cv_journal *journal)
 {
     forget_entries(journal, 0);
     free(journal->entries);
@@ -23,21 +23,20 @@ void cv_journal_free(struct cv_journal *journal)
     *journal = (struct cv_journal){0};
 }
 
-uint64_t cv_journal_next(const struct cv_journal *journal)
+uint64_t journal_next(const struct cv_journal *journal)
 {
     return journal->count > 0 ? journal->first + journal->count : journal->snapshot_index + 1;
 }
 
 /* ---- bodies ---- */
 
-void cv_journal_put_vote(struct cv_buffer *body, uint64_t term, uint64_t vote)
+void journal_put_vote(struct cv_buffer *body, uint64_t term, uint64_t vote)
 {
     cv_put_64(body, term);
     cv_put_64(body, vote);
 }
 
-void cv_journal_put_entries(struct cv_buffer *body, uint64_t first, const struct cv_journal_entry *entries,
-                            size_t count)
+void journal_put_entries(struct cv_buffer *body, uint64_t first, const struct cv_journal_entry *entries, size_t count)
 {
     cv_put_64(body, first);
     cv_put_64(body, count);
@@ -49,13 +48,13 @@ void cv_journal_put_entries(struct cv_buffer *body, uint64_t first, const struct
     }
 }
 
-void cv_journal_put_cut(struct cv_buffer *body, uint64_t index)
+void journal_put_cut(struct cv_buffer *body, uint64_t index)
 {
     cv_put_64(body, index);
 }
 
-void cv_journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term, uint64_t trailing,
-                             const void *bytes, size_t size)
+void journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term, uint64_t trailing, const void *bytes,
+                          size_t size)
 {
     cv_put_64(body, index);
     cv_put_64(body, term);
@@ -63,7 +62,7 @@ void cv_journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t te
     cv_put_bytes(body, bytes, size);
 }
 
-void cv_journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity)
+void journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity)
 {
     cv_put_64(body, identity->group);
     cv_put_64(body, identity->former);
@@ -148,7 +147,7 @@ static int play_entries(struct cv_journal *journal, struct cv_cursor body)
 {
     const uint64_t first = cv_take_64(&body), count = cv_take_64(&body);
     /* The kept entries of a rewritten journal begin anywhere before the end of its snapshot. */
-    const bool fits = journal->count > 0 ? first == cv_journal_next(journal) : first <= journal->snapshot_index + 1;
+    const bool fits = journal->count > 0 ? first == journal_next(journal) : first <= journal->snapshot_index + 1;
     if (body.broken || first == 0 || !fits)
         return CV_EINPUT;
     if (journal->count == 0)
@@ -166,7 +165,7 @@ static int play_cut(struct cv_journal *journal, struct cv_cursor body)
     const uint64_t index = cv_take_64(&body);
     if (!cv_cursor_done(&body) || index < journal->first || index <= journal->snapshot_index)
         return CV_EINPUT;
-    if (index < cv_journal_next(journal))
+    if (index < journal_next(journal))
         forget_entries(journal, (size_t)(index - journal->first));
     return 0;
 }
@@ -206,7 +205,7 @@ static int play_snapshot(struct cv_journal *journal, struct cv_cursor body)
     return 0;
 }
 
-int cv_journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length)
+int journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length)
 {
     const struct cv_cursor cursor = cv_cursor(body, length);
     if ((journal->id == 0) != (kind == CV_RECORD_HEADER))
@@ -236,7 +235,7 @@ static uint64_t head_check(uint32_t length, uint32_t kind, uint64_t offset)
     return XXH3_64bits(fields, sizeof fields);
 }
 
-void cv_journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record kind, const void *body, size_t length)
+void journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record kind, const void *body, size_t length)
 {
     assert(length <= UINT32_MAX);
     cv_put_32(file, (uint32_t)length);
@@ -249,30 +248,30 @@ void cv_journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record ki
 /* Frames the body at the end of the file, and empties it. */
 static void add_record(struct cv_buffer *file, enum cv_record kind, struct cv_buffer *body)
 {
-    cv_journal_frame(file, file->length, kind, body->bytes, body->length);
+    journal_frame(file, file->length, kind, body->bytes, body->length);
     file->broken |= body->broken;
     body->length = 0;
 }
 
-void cv_journal_write(struct cv_buffer *file, const struct cv_journal *journal)
+void journal_write(struct cv_buffer *file, const struct cv_journal *journal)
 {
     struct cv_buffer body = {0};
     cv_put_64(&body, VERSION);
     cv_put_64(&body, journal->id);
     add_record(file, CV_RECORD_HEADER, &body);
     if (journal->identity.directory) {
-        cv_journal_put_identity(&body, &journal->identity);
+        journal_put_identity(&body, &journal->identity);
         add_record(file, CV_RECORD_IDENTITY, &body);
     }
-    cv_journal_put_vote(&body, journal->term, journal->vote);
+    journal_put_vote(&body, journal->term, journal->vote);
     add_record(file, CV_RECORD_VOTE, &body);
     if (journal->snapshot_index > 0) {
-        cv_journal_put_snapshot(&body, journal->snapshot_index, journal->snapshot_term, 0, journal->snapshot,
-                                journal->snapshot_size);
+        journal_put_snapshot(&body, journal->snapshot_index, journal->snapshot_term, 0, journal->snapshot,
+                             journal->snapshot_size);
         add_record(file, CV_RECORD_SNAPSHOT, &body);
     }
     if (journal->count > 0) {
-        cv_journal_put_entries(&body, journal->first, journal->entries, journal->count);
+        journal_put_entries(&body, journal->first, journal->entries, journal->count);
         add_record(file, CV_RECORD_ENTRIES, &body);
     }
     free(body.bytes);
@@ -312,8 +311,8 @@ static enum condition inspect(const unsigned char *file, size_t offset, size_t l
     return last && has_hole(file, offset, length) ? TORN : DAMAGED;
 }
 
-int cv_journal_read(struct cv_journal *journal, const unsigned char *file, size_t length, size_t *sound,
-                    struct cv_complaint *complaint)
+int journal_read(struct cv_journal *journal, const unsigned char *file, size_t length, size_t *sound,
+                 struct cv_complaint *complaint)
 {
     for (*sound = 0; *sound < length;) {
         uint32_t size = 0, kind = 0;
@@ -326,7 +325,7 @@ int cv_journal_read(struct cv_journal *journal, const unsigned char *file, size_
         case SOUND:
             break;
         }
-        const int error = cv_journal_play(journal, (enum cv_record)kind, file + *sound + HEAD_BYTES, size);
+        const int error = journal_play(journal, (enum cv_record)kind, file + *sound + HEAD_BYTES, size);
         if (error == CV_EINPUT)
             return cv_complain(complaint, "makes no sense at byte %zu", *sound);
         if (error != 0)

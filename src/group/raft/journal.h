@@ -49,30 +49,29 @@ struct cv_journal {
     size_t count, capacity;
 };
 
-void cv_journal_free(struct cv_journal *journal);
+void journal_free(struct cv_journal *journal);
 
 /* The index that an entry appended now gets. */
-uint64_t cv_journal_next(const struct cv_journal *journal);
+uint64_t journal_next(const struct cv_journal *journal);
 
 /* Bodies of records. */
-void cv_journal_put_vote(struct cv_buffer *body, uint64_t term, uint64_t vote);
-void cv_journal_put_entries(struct cv_buffer *body, uint64_t first, const struct cv_journal_entry *entries,
-                            size_t count);
-void cv_journal_put_cut(struct cv_buffer *body, uint64_t index);
-void cv_journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term, uint64_t trailing,
-                             const void *bytes, size_t size);
+void journal_put_vote(struct cv_buffer *body, uint64_t term, uint64_t vote);
+void journal_put_entries(struct cv_buffer *body, uint64_t first, const struct cv_journal_entry *entries, size_t count);
+void journal_put_cut(struct cv_buffer *body, uint64_t index);
+void journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term, uint64_t trailing, const void *bytes,
+                          size_t size);
 
-void cv_journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity);
+void journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity);
 
 /* Does what the record says. 0, CV_ENOMEM, or CV_EINPUT if it makes no sense here. */
-int cv_journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length);
+int journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length);
 
 /* The record of that body, for the place in the file where the buffer's bytes end. */
-void cv_journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record kind, const void *body, size_t length);
+void journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record kind, const void *body, size_t length);
 /* A file that says all the journal knows. */
-void cv_journal_write(struct cv_buffer *file, const struct cv_journal *journal);
+void journal_write(struct cv_buffer *file, const struct cv_journal *journal);
 /* Plays a file. `sound` is the length of what is not torn. 0, CV_ENOMEM, or CV_EINPUT and what is wrong. */
-int cv_journal_read(struct cv_journal *journal, const unsigned char *file, size_t length, size_t *sound,
-                    struct cv_complaint *complaint);
+int journal_read(struct cv_journal *journal, const unsigned char *file, size_t length, size_t *sound,
+                 struct cv_complaint *complaint);
 
 #endif

@@ -19,7 +19,7 @@
 
 static uint64_t last_index(const struct cv_journal *journal)
 {
-    return cv_journal_next(journal) - 1;
+    return journal_next(journal) - 1;
 }
 
 /* The last entry, in the log or the snapshot. */
@@ -71,7 +71,7 @@ static void leave_alone(struct cv_group_recovery *recovery, const struct cv_jour
     seating->voters = seating->former = proposal->members = cv_set_of(me);
     seating->standbys &= ~cv_set_of(me);
     seating->known[me] =
-        (struct cv_attendance){.directory = journal->identity.directory, .starts = journal->identity.starts};
+        (struct cv_known_directory){.directory = journal->identity.directory, .starts = journal->identity.starts};
     proposal->coordinator = proposal->proposer = me;
     proposal->pinned = false;
 }
@@ -114,7 +114,7 @@ static int rewrite(const struct cv_group_recovery *recovery, const struct cv_jou
     fresh.snapshot_term = journal->term > 0 ? journal->term : 1;
     fresh.snapshot = body.bytes;
     fresh.snapshot_size = body.length;
-    cv_journal_write(file, &fresh);
+    journal_write(file, &fresh);
     const bool broken = error != 0 || body.broken || file->broken;
     free(body.bytes);
     return broken ? CV_ENOMEM : 0;
@@ -153,7 +153,7 @@ static int recover(struct cv_group_recovery *recovery, struct cv_files *files, b
     const int missing = files->read(files, JOURNAL, &old, &length);
     if (missing != 0)
         return cv_complain(complaint, "%.200s/" JOURNAL ": %s", recovery->directory, strerror(missing));
-    int error = cv_journal_read(&journal, old, length, &sound, &inner);
+    int error = journal_read(&journal, old, length, &sound, &inner);
     if (error == CV_EINPUT)
         cv_complain(complaint, "%.200s/" JOURNAL ": %.200s", recovery->directory, inner.text);
     if (error == 0)
@@ -167,14 +167,14 @@ static int recover(struct cv_group_recovery *recovery, struct cv_files *files, b
     }
     free(file.bytes);
     free(old);
-    cv_journal_free(&journal);
+    journal_free(&journal);
     return error;
 }
 
 int cv_group_recover(struct cv_group_recovery *recovery, bool dry, struct cv_complaint *complaint)
 {
     struct cv_files *files;
-    int error = cv_files_open(&files, recovery->directory, complaint);
+    int error = files_open(&files, recovery->directory, complaint);
     if (error != 0)
         return error;
     error = recover(recovery, files, dry, complaint);

@@ -116,26 +116,26 @@ static void tell_effects(struct cv_algorithm_host *host, const struct cv_instanc
 static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
 {
     const size_t bytes = sizeof *parcel + cv_message_bytes(parcel->message);
-    if (host->mail_room - host->mail_used < bytes) {
-        size_t room = host->mail_room ? host->mail_room : FIRST_OUTBOX;
-        while (room - host->mail_used < bytes)
+    if (host->queue_room - host->queue_used < bytes) {
+        size_t room = host->queue_room ? host->queue_room : FIRST_OUTBOX;
+        while (room - host->queue_used < bytes)
             room *= 2;
-        unsigned char *mail = realloc(host->mail, room);
-        if (!mail)
+        unsigned char *queue = realloc(host->queue, room);
+        if (!queue)
             cv_out_of_memory(1);
-        host->mail = mail;
-        host->mail_room = room;
+        host->queue = queue;
+        host->queue_room = room;
     }
-    memcpy(host->mail + host->mail_used, parcel, sizeof *parcel);
-    memcpy(host->mail + host->mail_used + sizeof *parcel, parcel->message, cv_message_bytes(parcel->message));
-    host->mail_used += bytes;
+    memcpy(host->queue + host->queue_used, parcel, sizeof *parcel);
+    memcpy(host->queue + host->queue_used + sizeof *parcel, parcel->message, cv_message_bytes(parcel->message));
+    host->queue_used += bytes;
 }
 
 /* What an instance has sent to itself is not delivered any more. */
-void cv_host_void_mail(struct cv_algorithm_host *host, const struct cv_instance *instance)
+void cv_host_void_queue(struct cv_algorithm_host *host, const struct cv_instance *instance)
 {
-    for (size_t at = host->mail_at; at < host->mail_used;) {
-        struct cv_parcel *parcel = (void *)(host->mail + at);
+    for (size_t at = host->queue_at; at < host->queue_used;) {
+        struct cv_parcel *parcel = (void *)(host->queue + at);
         at += sizeof *parcel + cv_message_bytes((const void *)(parcel + 1));
         if (parcel->instance == instance)
             parcel->instance = NULL;
@@ -451,7 +451,7 @@ static void handle(struct cv_algorithm_host *host, const struct cv_parcel *parce
 
 enum cv_validity cv_host_deliver(struct cv_algorithm_host *host, const struct cv_parcel *parcel, const char **why)
 {
-    if (cv_instance_is_section(parcel->instance))
+    if (instance_is_section(parcel->instance))
         cv_host_start(host, parcel->instance);
     const enum cv_validity validity = judge(host, parcel, why);
     if (validity != CV_VALID)
@@ -467,15 +467,15 @@ static void settle(struct cv_algorithm_host *host)
     if (host->settling)
         return;
     host->settling = true;
-    while (host->mail_at < host->mail_used) {
+    while (host->queue_at < host->queue_used) {
         /* The queue may move while the message is handled. */
         struct cv_parcel parcel;
         uint64_t small[16];
-        memcpy(&parcel, host->mail + host->mail_at, sizeof parcel);
-        const struct cv_message *message = (const void *)(host->mail + host->mail_at + sizeof parcel);
+        memcpy(&parcel, host->queue + host->queue_at, sizeof parcel);
+        const struct cv_message *message = (const void *)(host->queue + host->queue_at + sizeof parcel);
         const size_t bytes = cv_message_bytes(message);
         struct cv_message *copy = bytes <= sizeof small ? (void *)small : malloc(bytes);
-        host->mail_at += sizeof parcel + bytes;
+        host->queue_at += sizeof parcel + bytes;
         if (copy && parcel.instance) {
             parcel.message = memcpy(copy, message, bytes);
             handle(host, &parcel);
@@ -483,6 +483,6 @@ static void settle(struct cv_algorithm_host *host)
         if ((void *)copy != (void *)small)
             free(copy);
     }
-    host->mail_at = host->mail_used = 0;
+    host->queue_at = host->queue_used = 0;
     host->settling = false;
 }

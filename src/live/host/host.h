@@ -94,7 +94,7 @@ struct cv_instance {
     char name[]; /* and a NUL */
 };
 
-static inline bool cv_instance_is_section(const struct cv_instance *instance)
+static inline bool instance_is_section(const struct cv_instance *instance)
 {
     return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
 }
@@ -152,8 +152,8 @@ struct cv_algorithm_host {
     size_t count, capacity, most; /* `most`: no more than so many names */
     size_t crowd;                 /* so many are enough to look for idle ones */
     struct cv_instance *ended;    /* not in the table any more, to be freed */
-    unsigned char *mail;          /* to oneself */
-    size_t mail_at, mail_used, mail_room;
+    unsigned char *queue;         /* to oneself */
+    size_t queue_at, queue_used, queue_room;
     uint64_t serial;
     uint64_t hops; /* of the message being handled, UINT64_MAX if none is */
     struct cv_random random;
@@ -191,6 +191,6 @@ void cv_host_record(struct cv_algorithm_host *host, const struct cv_instance *in
                     const char *text);
 void cv_host_timeout(struct cv_alarm *alarm);
 void cv_host_wake(struct cv_alarm *alarm);
-void cv_host_void_mail(struct cv_algorithm_host *host, const struct cv_instance *instance);
+void cv_host_void_queue(struct cv_algorithm_host *host, const struct cv_instance *instance);
 
 #endif

@@ -126,7 +126,7 @@ static struct cv_instance *create(struct cv_algorithm_host *host, enum cv_subjec
 static int begin_first(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     const uint64_t epoch = host->view.epoch;
-    if (cv_instance_is_section(instance))
+    if (instance_is_section(instance))
         return cv_host_ready(host) ? cv_host_restart(host, instance, epoch) : 0;
     return cv_host_restart(host, instance, instance->subject == CV_SUBJECT_ELECTION ? epoch << CV_TERM_BITS : 0);
 }
@@ -150,7 +150,7 @@ struct cv_instance *cv_host_open(struct cv_algorithm_host *host, enum cv_subject
     struct cv_instance **place = bucket(host, instance->hash);
     instance->chain = *place;
     *place = instance;
-    if (cv_instance_is_section(instance) && cv_host_ready(host)) {
+    if (instance_is_section(instance) && cv_host_ready(host)) {
         cv_host_adopt(host, instance);
         cv_host_tell_members(host, instance);
     }
@@ -279,6 +279,6 @@ void cv_host_free(struct cv_algorithm_host *host)
     free(host->counts);
     free(host->table);
     free(host->all);
-    free(host->mail);
+    free(host->queue);
     free(host->self.outbox);
 }

@@ -15,7 +15,7 @@ void cv_host_quiet(struct cv_algorithm_host *host, struct cv_instance *instance)
     cv_alarm_cancel(host->alarms, &instance->rest.alarm);
     free(instance->resting);
     instance->resting = NULL;
-    cv_host_void_mail(host, instance);
+    cv_host_void_queue(host, instance);
 }
 
 int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance, uint64_t round)
@@ -144,7 +144,7 @@ int cv_host_begin(struct cv_algorithm_host *host, const struct cv_view *view,
             continue;
         if (instance->flags & CV_INSIDE && instance->holder != host->roster->me)
             cv_host_record(host, instance, CV_EVENT_LEAVE, "lost");
-        if (!cv_instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
+        if (!instance_is_section(instance) || (instance->holder == CV_NOBODY && !keep(instance)))
             cv_host_end(host, instance);
         else if (!error)
             error = begin_anew(host, instance, view->epoch);

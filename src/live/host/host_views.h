@@ -7,7 +7,7 @@
 
 /* A fresh state for a new term. */
 int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance, uint64_t round);
-/* Nobody gets mail any more until the next view begins. */
+/* No message reaches anybody any more until the next view begins. */
 void cv_host_freeze(struct cv_algorithm_host *host);
 /*
  * A view begins. Before, `holder` and `fence` of the instances say who is inside; those that `keep` does not want, and

@@ -37,7 +37,7 @@ static bool make_room(struct cv_connection *connection, size_t bytes)
     return true;
 }
 
-void cv_connection_say(struct cv_connection *connection, const struct cv_frame *frame)
+void connection_say(struct cv_connection *connection, const struct cv_frame *frame)
 {
     const size_t size = cv_frame_size(frame);
     if (connection->stream.closing || connection->used > MOST_AT_ONCE || !make_room(connection, size))
@@ -84,9 +84,9 @@ static void refuse(struct cv_connection *connection, const char *why)
 static void object(struct cv_connection *connection, const struct cv_frame *hello, enum cv_refusal why)
 {
     struct cv_peers *peers = connection->peers;
-    const struct cv_frame answer = cv_peers_refusal(peers, hello->from, why);
-    peers->refused += why != CV_REFUSAL_DISMISSED;
-    cv_connection_say(connection, &answer);
+    const struct cv_frame answer = peers_refusal(peers, hello->from, why);
+    peers->refused += why != CV_REFUSAL_REMOVED;
+    connection_say(connection, &answer);
     connection->objected = true;
     peers->calls.objected(peers->calls.context, hello, why);
 }
@@ -95,13 +95,13 @@ static void meet(struct cv_connection *connection, const struct cv_frame *hello)
 {
     struct cv_peers *peers = connection->peers;
     const bool dialled = connection->peer != NULL;
-    struct cv_peer *peer = dialled ? connection->peer : cv_peers_find(peers, hello);
+    struct cv_peer *peer = dialled ? connection->peer : peers_find(peers, hello);
     const struct cv_roster *roster = peers->roster;
-    if (peer && cv_peers_is_cut_off(peers, peer->node)) {
+    if (peer && peers_is_cut_off(peers, peer->node)) {
         refuse(connection, "it was cut off for what it said");
         return;
     }
-    if (peer && connection->stream.tls && !cv_peer_is_host(peer, connection->stream.tls)) {
+    if (peer && connection->stream.tls && !peer_is_host(peer, connection->stream.tls)) {
         refuse(connection, "not a member, or of another configuration");
         return;
     }
@@ -110,7 +110,7 @@ static void meet(struct cv_connection *connection, const struct cv_frame *hello)
         refuse(connection, "it refuses to speak with this node");
         return;
     }
-    const enum cv_refusal objection = hello->refusal ? CV_REFUSAL_NONE : cv_peers_objection(peers, hello);
+    const enum cv_refusal objection = hello->refusal ? CV_REFUSAL_NONE : peers_objection(peers, hello);
     if (objection) {
         object(connection, hello, objection);
         return;
@@ -124,24 +124,24 @@ static void meet(struct cv_connection *connection, const struct cv_frame *hello)
         cv_stream_close(&connection->stream); /* held up on its way, and given up since */
         return;
     }
-    cv_alarm_cancel(&peers->loop->alarms, &connection->polite);
-    if (cv_peer_renew(peer, hello) && dialled) {
+    cv_alarm_cancel(&peers->loop->alarms, &connection->greeting_due);
+    if (peer_renew(peer, hello) && dialled) {
         cv_stream_close(&connection->stream); /* it was greeted with the old one: connect again */
         return;
     }
     if (!dialled) {
         cv_door_leave(&connection->visitor);
         if (peer->connection) /* the old connection is dead, though nobody has told us */
-            cv_connection_disown(peer->connection);
+            connection_disown(peer->connection);
         connection->peer = peer;
         peer->connection = connection;
-        const struct cv_frame answer = cv_peer_hello(peer);
-        cv_connection_say(connection, &answer);
+        const struct cv_frame answer = peer_hello(peer);
+        connection_say(connection, &answer);
     } else if (peer->connection != connection) {
-        cv_peer_move(peer, connection);
+        peer_move(peer, connection);
     }
     if (dialled)
-        cv_peer_note_round_trip(peer, cv_loop_now() - connection->called_us);
+        peer_note_round_trip(peer, cv_loop_now() - connection->called_us);
     cv_peer_greeted(peer, hello);
 }
 
@@ -165,7 +165,7 @@ static void received(struct cv_stream *stream)
         if (frame.type == CV_FRAME_HELLO)
             meet(connection, &frame);
         else if (!connection->peer || !connection->peer->greeted || connection->peer->connection != connection ||
-                 !cv_peer_hear(connection->peer, &frame))
+                 !peer_hear(connection->peer, &frame))
             refuse(connection, "out of order");
     }
     connection->peers->bytes_in += at;
@@ -175,9 +175,9 @@ static void received(struct cv_stream *stream)
 
 /* ---- coming and going ---- */
 
-static void impolite(struct cv_alarm *alarm)
+static void greeting_is_late(struct cv_alarm *alarm)
 {
-    struct cv_connection *connection = cv_alarm_owner(alarm, struct cv_connection, polite);
+    struct cv_connection *connection = cv_alarm_owner(alarm, struct cv_connection, greeting_due);
     if (connection->peer && connection->peer->path_count > 1)
         cv_stream_close(&connection->stream); /* that way is cut, perhaps; the next one may not be */
     else
@@ -192,9 +192,9 @@ static void connected(struct cv_stream *stream, int status)
         cv_stream_close(stream);
         return;
     }
-    const struct cv_frame hello = cv_peer_hello(connection->peer);
+    const struct cv_frame hello = peer_hello(connection->peer);
     connection->called_us = cv_loop_now();
-    cv_connection_say(connection, &hello);
+    connection_say(connection, &hello);
 }
 
 static void note_trouble(struct cv_connection *connection)
@@ -218,11 +218,11 @@ static void closed(struct cv_stream *stream)
     struct cv_connection *connection = connection_of(stream);
     struct cv_peers *peers = connection->peers;
     note_trouble(connection);
-    cv_alarm_cancel(&peers->loop->alarms, &connection->polite);
+    cv_alarm_cancel(&peers->loop->alarms, &connection->greeting_due);
     cv_alarms_release(&peers->loop->alarms, 1);
     cv_door_leave(&connection->visitor);
     if (connection->peer && connection->peer->connection == connection)
-        cv_peer_hung_up(connection->peer, connection->refused);
+        peer_hung_up(connection->peer, connection->refused);
     else if (connection->peer && connection->peer->spare == connection)
         connection->peer->spare = NULL;
     free(connection->out);
@@ -232,7 +232,7 @@ static void closed(struct cv_stream *stream)
 static const struct cv_stream_calls calls = {
     .received = received, .flush = flush, .closed = closed, .connected = connected};
 
-struct cv_connection *cv_connection_new(struct cv_peers *peers)
+struct cv_connection *connection_new(struct cv_peers *peers)
 {
     struct cv_connection *connection = calloc(1, sizeof *connection);
     if (!connection || cv_alarms_reserve(&peers->loop->alarms, 1)) {
@@ -240,24 +240,24 @@ struct cv_connection *cv_connection_new(struct cv_peers *peers)
         return NULL;
     }
     connection->peers = peers;
-    connection->polite.ring = impolite;
+    connection->greeting_due.ring = greeting_is_late;
     connection->stream.to_member = true;
     connection->stream.calls = &calls;
     connection->stream.in_most = 4 * CV_FRAME_BYTES;
-    cv_loop_set(peers->loop, &connection->polite, peers->security->settings->handshake_ms * 1000);
+    cv_loop_set(peers->loop, &connection->greeting_due, peers->security->settings->handshake_ms * 1000);
     return connection;
 }
 
-void cv_connection_disown(struct cv_connection *connection)
+void connection_disown(struct cv_connection *connection)
 {
     connection->peer = NULL;
     cv_stream_close(&connection->stream);
 }
 
-void cv_connection_knock(struct cv_listener *listener)
+void connection_incoming(struct cv_listener *listener)
 {
     struct cv_peers *peers = listener->context;
-    struct cv_connection *connection = cv_connection_new(peers);
+    struct cv_connection *connection = connection_new(peers);
     if (!connection)
         return;
     connection->at = peers->own[listener - peers->listeners];

@@ -9,10 +9,10 @@
 struct cv_connection {
     struct cv_stream stream; /* first */
     struct cv_peers *peers;
-    struct cv_peer *peer;   /* NULL: it has not said who it is */
-    uint32_t path;          /* of the peer's, if it was dialled */
-    const char *at;         /* the address that it was made to */
-    struct cv_alarm polite; /* who connects says so within this time */
+    struct cv_peer *peer;         /* NULL: it has not said who it is */
+    uint32_t path;                /* of the peer's, if it was dialled */
+    const char *at;               /* the address that it was made to */
+    struct cv_alarm greeting_due; /* who connects says so within this time */
     struct cv_visitor visitor;
     unsigned char *out;
     size_t used, room;
@@ -22,11 +22,11 @@ struct cv_connection {
 };
 
 /* NULL if there is no memory. */
-struct cv_connection *cv_connection_new(struct cv_peers *peers);
-void cv_connection_knock(struct cv_listener *listener);
+struct cv_connection *connection_new(struct cv_peers *peers);
+void connection_incoming(struct cv_listener *listener);
 /* Ends it, as nobody's any more: its peer is not told. */
-void cv_connection_disown(struct cv_connection *connection);
+void connection_disown(struct cv_connection *connection);
 /* An unnumbered frame goes out with the next flush. */
-void cv_connection_say(struct cv_connection *connection, const struct cv_frame *frame);
+void connection_say(struct cv_connection *connection, const struct cv_frame *frame);
 
 #endif

@@ -88,7 +88,7 @@ int cv_address_exposed(const char *address, const char *what, struct cv_complain
 static void let_in(struct cv_listener *listener)
 {
     listener->waited_for = true;
-    listener->knock(listener);
+    listener->incoming(listener);
     if (listener->waited_for)
         cv_loop_set(listener->loop, &listener->again, AGAIN_US);
 }
@@ -98,7 +98,7 @@ static void try_again(struct cv_alarm *alarm)
     let_in(cv_alarm_owner(alarm, struct cv_listener, again));
 }
 
-static void somebody_knocks(uv_stream_t *handle, int status)
+static void somebody_connects(uv_stream_t *handle, int status)
 {
     if (status == 0)
         let_in((struct cv_listener *)(void *)handle);
@@ -109,7 +109,7 @@ int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream)
     listener->waited_for = false;
     const int error = uv_accept(&listener->uv.stream, stream);
     if (error) /* libuv does not go on by itself */
-        uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
+        uv_listen(&listener->uv.stream, BACKLOG, somebody_connects);
     return error;
 }
 
@@ -139,7 +139,7 @@ static int listen_path(struct cv_listener *listener, const char *what, const cha
     if (!error && chmod(path, listener->mode)) /* nobody can connect before it is listened to */
         error = -errno;
     if (!error)
-        error = uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
+        error = uv_listen(&listener->uv.stream, BACKLOG, somebody_connects);
     return error ? cv_complain(complaint, "%s %s: %s", what, cv_brief(path).text, uv_strerror(error)) : 0;
 }
 
@@ -162,7 +162,7 @@ int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *wh
     uv_tcp_init(&loop->uv, &listener->uv.tcp);
     error = uv_tcp_bind(&listener->uv.tcp, (const struct sockaddr *)&where, 0);
     if (!error)
-        error = uv_listen(&listener->uv.stream, BACKLOG, somebody_knocks);
+        error = uv_listen(&listener->uv.stream, BACKLOG, somebody_connects);
     return error ? cv_complain(complaint, "%s %s: %s", what, cv_brief(address).text, uv_strerror(error)) : 0;
 }
 

@@ -16,7 +16,7 @@ struct cv_listener {
     } uv;
     struct cv_loop *loop;
     /* Somebody wants to connect: cv_stream_accept(). Whoever has no memory for it now is called again soon. */
-    void (*knock)(struct cv_listener *listener);
+    void (*incoming)(struct cv_listener *listener);
     void *context;
     bool waited_for;            /* somebody knocks, and nobody is heard meanwhile */
     struct cv_alarm again;      /* then it is tried once more */

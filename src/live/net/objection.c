@@ -6,10 +6,10 @@
 #define RECENT_US 15000000u
 #define OLD_NEWS_BEATS 4u /* what a process said before it ended is here after so many heartbeats */
 
-const char *cv_refusal_text(enum cv_refusal why)
+const char *refusal_text(enum cv_refusal why)
 {
     static const char *const texts[CV_REFUSALS] = {
-        [CV_REFUSAL_DISMISSED] = "it does not belong to the group any more",
+        [CV_REFUSAL_REMOVED] = "it does not belong to the group any more",
         [CV_REFUSAL_MODE] = "its [group] mode is another one",
         [CV_REFUSAL_GROUP] = "it belongs to another group",
         [CV_REFUSAL_RECOVERED] = "it belongs to the group as it was before its recovery; conclave replace",
@@ -26,12 +26,12 @@ const char *cv_refusal_text(enum cv_refusal why)
 
 const char *cv_peer_objection(const struct cv_peer *peer)
 {
-    return peer->objection > CV_REFUSAL_DISMISSED && cv_loop_now() < peer->objected_us + RECENT_US
-               ? cv_refusal_text(peer->objection)
+    return peer->objection > CV_REFUSAL_REMOVED && cv_loop_now() < peer->objected_us + RECENT_US
+               ? refusal_text(peer->objection)
                : NULL;
 }
 
-struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why)
+struct cv_frame peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why)
 {
     const struct cv_roster *roster = peers->roster;
     return (struct cv_frame){.type = CV_FRAME_HELLO,
@@ -63,7 +63,7 @@ static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame
 }
 
 /* Of the same group: is it the directory that is remembered, and has it lost nothing since? */
-static enum cv_refusal judge_directory(const struct cv_attendance *known, const struct cv_frame *hello)
+static enum cv_refusal judge_directory(const struct cv_known_directory *known, const struct cv_frame *hello)
 {
     if (!known->directory)
         return CV_REFUSAL_NONE;
@@ -78,7 +78,7 @@ static enum cv_refusal judge_group(const struct cv_peers *peers, const struct cv
                                    const struct cv_frame *hello)
 {
     const struct cv_roster *roster = peers->roster;
-    const struct cv_attendance *known = &roster->known[peer->node];
+    const struct cv_known_directory *known = &roster->known[peer->node];
     const uint64_t mine = peers->self.members, theirs = hello->members;
     if (!roster->group && !hello->group)
         return mine && theirs && mine != theirs ? CV_REFUSAL_MEMBERS : CV_REFUSAL_NONE;
@@ -93,15 +93,15 @@ static enum cv_refusal judge_group(const struct cv_peers *peers, const struct cv
     return judge_directory(known, hello);
 }
 
-enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)
+enum cv_refusal peers_objection(const struct cv_peers *peers, const struct cv_frame *hello)
 {
     const struct cv_roster *roster = peers->roster;
-    struct cv_peer *peer = cv_peers_of(peers, hello->from);
+    struct cv_peer *peer = peers_of(peers, hello->from);
     const cv_id me = roster->ids[roster->me];
     if (hello->to != me || hello->from == me)
         return CV_REFUSAL_NONE; /* it means somebody else, and is refused for that */
     if (!peer)
-        return roster->generation && hello->group == roster->group ? CV_REFUSAL_DISMISSED : CV_REFUSAL_NONE;
+        return roster->generation && hello->group == roster->group ? CV_REFUSAL_REMOVED : CV_REFUSAL_NONE;
     if (hello->mode != roster->mode)
         return CV_REFUSAL_MODE;
     const enum cv_refusal why = roster->mode == CV_MODE_RAFT    ? judge_group(peers, peer, hello)

@@ -2,7 +2,7 @@
 /*
  * Whom a member does not speak with, though it says that it is a member: whoever comes with a directory that is not, or
  * not any more, what that member has promised by. The group remembers each one's directory by a random number, how
- * often a node was started with it and which entry it surely had (cv_attendance), with every entry of the log.
+ * often a node was started with it and which entry it surely had (cv_known_directory), with every entry of the log.
  */
 #ifndef CONCLAVE_LIVE_NET_OBJECTION_H
 #define CONCLAVE_LIVE_NET_OBJECTION_H
@@ -16,7 +16,7 @@ struct cv_peers;
 /* Why a member does not speak with another, as it tells it. */
 enum cv_refusal {
     CV_REFUSAL_NONE,
-    CV_REFUSAL_DISMISSED, /* it was removed; `stream` is the generation of the roster, and 1 */
+    CV_REFUSAL_REMOVED,   /* it was removed; `stream` is the generation of the roster, and 1 */
     CV_REFUSAL_MODE,      /* its group makes views in another way */
     CV_REFUSAL_GROUP,     /* it belongs to another group */
     CV_REFUSAL_RECOVERED, /* it belongs to the group that this one was recovered from, without it */
@@ -31,7 +31,7 @@ enum cv_refusal {
 };
 
 /* What a member says of its group and its directory. */
-struct cv_stranger {
+struct cv_peer_claim {
     uint64_t group, members, stored;
     uint32_t directory, starts;
     bool founds;
@@ -40,10 +40,10 @@ struct cv_stranger {
 /* Why somebody of its id was refused of late, or NULL. */
 const char *cv_peer_objection(const struct cv_peer *peer);
 /* Is there a reason not to speak with whoever greets? */
-enum cv_refusal cv_peers_objection(const struct cv_peers *peers, const struct cv_frame *hello);
+enum cv_refusal peers_objection(const struct cv_peers *peers, const struct cv_frame *hello);
 /* A greeting that says so, to that id. */
-struct cv_frame cv_peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why);
+struct cv_frame peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_refusal why);
 /* The reason in words. */
-const char *cv_refusal_text(enum cv_refusal why);
+const char *refusal_text(enum cv_refusal why);
 
 #endif

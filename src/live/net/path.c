@@ -15,7 +15,7 @@
 
 #define MOST_DOUBLINGS 5u
 
-bool cv_peer_dials(const struct cv_peer *peer)
+bool peer_dials(const struct cv_peer *peer)
 {
     const struct cv_roster *roster = peer->peers->roster;
     return roster->ids[roster->me] < peer->id && peer->path_count;
@@ -49,7 +49,7 @@ static void take_address(struct cv_peer *peer, struct cv_path *path, const struc
     }
     path->address = address;
     path->found = true;
-    if (!peer->connection && cv_peer_dials(peer))
+    if (!peer->connection && peer_dials(peer))
         cv_loop_set(peer->peers->loop, &peer->redial, 0);
 }
 
@@ -114,14 +114,14 @@ static int add_path(struct cv_peer *peer, struct cv_text word, struct cv_complai
     return 0;
 }
 
-int cv_peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint)
+int peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint)
 {
     struct cv_text rest = cv_text(addresses), word;
     int error = 0;
     if (peer->connection && peer->connection->at == peer->paths[peer->connection->path].text)
         peer->connection->at = ""; /* it may be none of these */
     peer->last_at = NULL;
-    cv_peer_drop_spare(peer);
+    peer_drop_spare(peer);
     peer->path_count = peer->path = peer->tried = peer->rounds = 0;
     while (!error && cv_text_take(&rest, ' ', &word))
         error = add_path(peer, word, complaint);
@@ -133,10 +133,10 @@ int cv_peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_co
 /* Whoever listens at several addresses is dialled at one of them. */
 static bool has_choice(const struct cv_peer *peer)
 {
-    return (cv_peer_dials(peer) ? peer->path_count : peer->peers->listener_count) > 1;
+    return (peer_dials(peer) ? peer->path_count : peer->peers->listener_count) > 1;
 }
 
-bool cv_peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
+bool peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
 {
     if (!peer->path_count) /* then only the group's key will do */
         return cv_tls_is_host(tls, "");
@@ -166,7 +166,7 @@ const char *cv_peer_at(const struct cv_peer *peer)
     return peer->greeted && has_choice(peer) ? peer->connection->at : "";
 }
 
-void cv_peer_note_path(struct cv_peer *peer)
+void peer_note_path(struct cv_peer *peer)
 {
     peer->moves += peer->last_at && peer->last_at != peer->connection->at;
     peer->last_at = peer->connection->at;
@@ -175,7 +175,7 @@ void cv_peer_note_path(struct cv_peer *peer)
 
 /* ---- dialling ---- */
 
-struct cv_connection *cv_peer_connect(struct cv_peer *peer, uint32_t path)
+struct cv_connection *peer_connect(struct cv_peer *peer, uint32_t path)
 {
     struct cv_peers *peers = peer->peers;
     struct cv_tls_context *tls = peers->security->members;
@@ -183,44 +183,44 @@ struct cv_connection *cv_peer_connect(struct cv_peer *peer, uint32_t path)
     if (!way->found) {
         find(peer, way);
         if (!peer->connection) /* another way may be known */
-            cv_peer_next_path(peer);
+            peer_next_path(peer);
         return NULL;
     }
-    struct cv_connection *connection = cv_connection_new(peers);
+    struct cv_connection *connection = connection_new(peers);
     if (!connection)
         return NULL;
     connection->peer = peer;
     connection->path = path;
     connection->at = way->text;
     if (peer->path_count > 1) /* there are others to try; but if none will do, it may be the time that was too short */
-        cv_loop_set(peers->loop, &connection->polite, (peers->least_us / 2) << peer->rounds);
+        cv_loop_set(peers->loop, &connection->greeting_due, (peers->least_us / 2) << peer->rounds);
     if (cv_stream_connect(&connection->stream, peers->loop, (const struct sockaddr *)&way->address) == 0 && tls &&
-        !cv_stream_secure(&connection->stream, tls, way->host, false))
+        !stream_secure(&connection->stream, tls, way->host, false))
         cv_stream_close(&connection->stream);
     return connection;
 }
 
-bool cv_peer_next_path(struct cv_peer *peer)
+bool peer_next_path(struct cv_peer *peer)
 {
     peer->path = (peer->path + 1) % peer->path_count;
     peer->rounds += peer->path == 0 && peer->rounds < MOST_DOUBLINGS;
     return peer->path == 0;
 }
 
-void cv_peer_move(struct cv_peer *peer, struct cv_connection *connection)
+void peer_move(struct cv_peer *peer, struct cv_connection *connection)
 {
     struct cv_connection *old = peer->connection;
     peer->spare = NULL;
     peer->connection = connection;
     peer->path = connection->path;
     if (old)
-        cv_connection_disown(old);
+        connection_disown(old);
 }
 
-void cv_peer_drop_spare(struct cv_peer *peer)
+void peer_drop_spare(struct cv_peer *peer)
 {
     if (peer->spare)
-        cv_connection_disown(peer->spare);
+        connection_disown(peer->spare);
     peer->spare = NULL;
 }
 
@@ -240,20 +240,20 @@ static void fell_silent(struct cv_alarm *alarm)
         return;
     if (cv_loop_now() > alarm->due + peers->heartbeat_us) { /* it is this node that was late */
         cv_loop_set(peers->loop, alarm, patience_us(peers));
-    } else if (!cv_peer_dials(peer)) {
+    } else if (!peer_dials(peer)) {
         struct cv_connection *connection = peer->connection;
         peer->connection = NULL;
         peer->greeted = false;
-        cv_connection_disown(connection);
+        connection_disown(connection);
     } else {
         peer->tried = (peer->tried + 1) % peer->path_count;
         if (!peer->spare)
-            peer->spare = cv_peer_connect(peer, peer->tried);
+            peer->spare = peer_connect(peer, peer->tried);
         cv_loop_set(peers->loop, alarm, patience_us(peers));
     }
 }
 
-void cv_peer_listen_for(struct cv_peer *peer)
+void peer_listen_for(struct cv_peer *peer)
 {
     const struct cv_peers *peers = peer->peers;
     peer->silence.ring = fell_silent;
@@ -264,7 +264,7 @@ void cv_peer_listen_for(struct cv_peer *peer)
 
 /* ---- listening ---- */
 
-int cv_peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
+int peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
 {
     struct cv_text rest = cv_text(addresses), word;
     int error = 0;
@@ -276,7 +276,7 @@ int cv_peers_listen(struct cv_peers *peers, const char *addresses, struct cv_com
         peers->own[peers->listener_count++] = address;
         cv_security_guard(peers->security, listener, true);
         listener->context = peers;
-        listener->knock = cv_connection_knock;
+        listener->incoming = connection_incoming;
         error = cv_listen(listener, peers->loop, "peers", address, complaint);
     }
     return error;

@@ -36,23 +36,23 @@ void cv_peers_reconsider(struct cv_peers *peers);
 const char *cv_peer_at(const struct cv_peer *peer);
 
 /* Does this node dial, and not the peer? The one with the lower id does, if it knows an address. */
-bool cv_peer_dials(const struct cv_peer *peer);
+bool peer_dials(const struct cv_peer *peer);
 /* Reads a list of addresses, in place of those known before; a connection that stands is not touched. */
-int cv_peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint);
-int cv_peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
+int peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_complaint *complaint);
+int peers_listen(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
 /* Has the other end of a connection proved that it is at one of the peer's addresses? */
-bool cv_peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls);
+bool peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls);
 /* There is one address at least. NULL if there is no memory. */
-struct cv_connection *cv_peer_connect(struct cv_peer *peer, uint32_t path);
+struct cv_connection *peer_connect(struct cv_peer *peer, uint32_t path);
 /* True if it is the first one's turn again. */
-bool cv_peer_next_path(struct cv_peer *peer);
+bool peer_next_path(struct cv_peer *peer);
 /* The other end has answered by another way: the connection that is used from now on. */
-void cv_peer_move(struct cv_peer *peer, struct cv_connection *connection);
+void peer_move(struct cv_peer *peer, struct cv_connection *connection);
 /* Another way is not tried any more. */
-void cv_peer_drop_spare(struct cv_peer *peer);
+void peer_drop_spare(struct cv_peer *peer);
 /* The connection stands: is it by another way than the last? */
-void cv_peer_note_path(struct cv_peer *peer);
+void peer_note_path(struct cv_peer *peer);
 /* Something has come; from now on silence counts. */
-void cv_peer_listen_for(struct cv_peer *peer);
+void peer_listen_for(struct cv_peer *peer);
 
 #endif

@@ -35,7 +35,7 @@ static bool is_cut_off(const struct cv_peer *peer)
     return peer->cut_until_us > cv_loop_now();
 }
 
-bool cv_peers_is_cut_off(const struct cv_peers *peers, cv_node node)
+bool peers_is_cut_off(const struct cv_peers *peers, cv_node node)
 {
     return peers->list && peers->list[node] && is_cut_off(peers->list[node]);
 }
@@ -88,10 +88,10 @@ static void watch(struct cv_peer *peer)
 {
     peer->overdue = false;
     cv_alarm_set(&peer->peers->loop->alarms, &peer->deadline, cv_detector_deadline(&peer->detector));
-    cv_peer_listen_for(peer);
+    peer_listen_for(peer);
 }
 
-cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes)
+cv_set peers_expect(struct cv_peers *peers, cv_set nodes)
 {
     cv_set expected = peers->list ? nodes & peers->suspected : 0;
     for (cv_node node = 0; expected && node < peers->roster->count; node++) {
@@ -158,10 +158,10 @@ static void send_beat(struct cv_peer *peer)
                                   .lease_ms = peers->lease_ms,
                                   .drift_ppm = peers->drift_ppm};
     if (peer->greeted)
-        cv_connection_say(peer->connection, &beat);
+        connection_say(peer->connection, &beat);
 }
 
-void cv_peers_beat(struct cv_peers *peers)
+void peers_beat(struct cv_peers *peers)
 {
     if (!peers->list)
         return; /* alone */
@@ -179,7 +179,7 @@ void cv_peers_beat(struct cv_peers *peers)
 static void beat_along(struct cv_peers *peers)
 {
     if (peers->beat.place && peers->beat.due < cv_loop_now() + peers->heartbeat_us / 2)
-        cv_peers_beat(peers);
+        peers_beat(peers);
 }
 
 /* Nobody is in the middle of anything with them now. */
@@ -210,7 +210,7 @@ static void look_around(struct cv_peers *peers)
     for (cv_node node = 0; node < peers->roster->count; node++) {
         struct cv_peer *peer = peers->list[node];
         if (peer && !peer->connection && peer->path_count) {
-            cv_peer_next_path(peer);
+            peer_next_path(peer);
             dial(peer);
         }
     }
@@ -222,7 +222,7 @@ static void time_to_beat(struct cv_alarm *alarm)
     note_hang(peers, alarm->due);
     free_retired(peers);
     look_around(peers);
-    cv_peers_beat(peers);
+    peers_beat(peers);
 }
 
 /* ---- connections ---- */
@@ -233,7 +233,7 @@ static void dial(struct cv_peer *peer)
         cv_alarm_set(&peer->peers->loop->alarms, &peer->redial, peer->cut_until_us);
         return;
     }
-    peer->connection = cv_peer_connect(peer, peer->path);
+    peer->connection = peer_connect(peer, peer->path);
     if (!peer->connection)
         cv_loop_set(peer->peers->loop, &peer->redial, LONGEST_REDIAL_US);
 }
@@ -245,9 +245,9 @@ static void time_to_dial(struct cv_alarm *alarm)
         dial(peer);
 }
 
-struct cv_frame cv_peer_hello(const struct cv_peer *peer)
+struct cv_frame peer_hello(const struct cv_peer *peer)
 {
-    const struct cv_stranger *self = &peer->peers->self;
+    const struct cv_peer_claim *self = &peer->peers->self;
     const struct cv_roster *roster = peer->peers->roster;
     return (struct cv_frame){.type = CV_FRAME_HELLO,
                              .group = roster->group,
@@ -266,20 +266,20 @@ struct cv_frame cv_peer_hello(const struct cv_peer *peer)
 }
 
 /* The connection is gone; who refuses a new one is dead, or as good as dead. */
-void cv_peer_hung_up(struct cv_peer *peer, bool refused)
+void peer_hung_up(struct cv_peer *peer, bool refused)
 {
     struct cv_peers *peers = peer->peers;
     const bool was_greeted = peer->greeted;
     peer->connection = NULL;
     peer->greeted = false;
     if (peer->spare) { /* the other end may have been faster to move */
-        cv_peer_move(peer, peer->spare);
+        peer_move(peer, peer->spare);
         return;
     }
     if (refused)
         suspect(peer, "refuses connections");
-    if (cv_peer_dials(peer)) {
-        const bool more = !cv_peer_next_path(peer);
+    if (peer_dials(peer)) {
+        const bool more = !peer_next_path(peer);
         peer->redial_us = was_greeted || more                        ? 0
                           : peer->redial_us < FIRST_REDIAL_US        ? FIRST_REDIAL_US
                           : peer->redial_us >= LONGEST_REDIAL_US / 2 ? LONGEST_REDIAL_US
@@ -293,7 +293,7 @@ void cv_peer_hung_up(struct cv_peer *peer, bool refused)
     }
 }
 
-bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello)
+bool peer_renew(struct cv_peer *peer, const struct cv_frame *hello)
 {
     const bool forgotten = cv_link_forgotten(&peer->link, hello);
     if (forgotten)
@@ -309,12 +309,12 @@ static void note_stranger(struct cv_peer *peer, const struct cv_frame *hello)
     peer->process = process;
     peer->objection = CV_REFUSAL_NONE;
     peer->refusal = CV_REFUSAL_NONE;
-    peer->told = (struct cv_stranger){.group = hello->group,
-                                      .members = hello->members,
-                                      .stored = hello->stored,
-                                      .directory = hello->directory,
-                                      .starts = hello->starts,
-                                      .founds = hello->founds};
+    peer->told = (struct cv_peer_claim){.group = hello->group,
+                                        .members = hello->members,
+                                        .stored = hello->stored,
+                                        .directory = hello->directory,
+                                        .starts = hello->starts,
+                                        .founds = hello->founds};
 }
 
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
@@ -325,7 +325,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     peer->greeted = true;
     note_stranger(peer, hello);
     peer->redial_us = 0;
-    cv_peer_note_path(peer);
+    peer_note_path(peer);
     *peer->trouble = '\0';
     cv_detector_trust(&peer->detector, now, was_suspected && heard && same_process(heard, hello->stream), hello->hung);
     peer->suspected = false;
@@ -343,7 +343,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
 }
 
 /* False if the peer says what it cannot say. */
-bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
+bool peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
 {
     struct cv_peers *peers = peer->peers;
     if (frame->type == CV_FRAME_BEAT) {
@@ -366,7 +366,7 @@ bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
     return !gap;
 }
 
-struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id)
+struct cv_peer *peers_of(const struct cv_peers *peers, cv_id id)
 {
     for (cv_node node = 0; node < peers->roster->count; node++)
         if (peers->list[node] && peers->list[node]->id == id)
@@ -374,10 +374,10 @@ struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id)
     return NULL;
 }
 
-struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello)
+struct cv_peer *peers_find(struct cv_peers *peers, const struct cv_frame *hello)
 {
     const cv_id me = peers->roster->ids[peers->roster->me];
-    return hello->to == me && hello->from < me ? cv_peers_of(peers, hello->from) : NULL;
+    return hello->to == me && hello->from < me ? peers_of(peers, hello->from) : NULL;
 }
 
 /* ---- who does not belong here any more ---- */
@@ -388,13 +388,13 @@ static void retire(struct cv_peer *peer)
     struct cv_peers *peers = peer->peers;
     struct cv_connection *connection = peer->connection;
     if (connection && peer->greeted) {
-        const struct cv_frame dismissal = cv_peers_refusal(peers, peer->id, CV_REFUSAL_DISMISSED);
-        cv_connection_say(connection, &dismissal);
+        const struct cv_frame dismissal = peers_refusal(peers, peer->id, CV_REFUSAL_REMOVED);
+        connection_say(connection, &dismissal);
         cv_stream_flush(&connection->stream);
     }
     if (connection)
-        cv_connection_disown(connection);
-    cv_peer_drop_spare(peer);
+        connection_disown(connection);
+    peer_drop_spare(peer);
     peer->connection = NULL;
     peer->greeted = false;
     cv_alarm_cancel(&peers->loop->alarms, &peer->deadline);
@@ -412,7 +412,7 @@ static uint64_t number(cv_node from, cv_node to, uint64_t stream, uint64_t seque
     return ((uint64_t)from << 12 | (uint64_t)to << 6 | (stream & 63)) << 35 | (sequence & ((1ull << 35) - 1));
 }
 
-uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame)
+uint64_t peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame)
 {
     struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     if (!peer || peer->suspected)
@@ -427,14 +427,14 @@ uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *fr
     return number(peers->roster->me, node, peer->link.stream, frame->sequence);
 }
 
-void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame)
+void peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame)
 {
     const struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     if (peer && peer->greeted)
-        cv_connection_say(peer->connection, frame);
+        connection_say(peer->connection, frame);
 }
 
-uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame)
+uint64_t peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame)
 {
     return number(from, peers->roster->me, peers->list[from]->link.heard, frame->sequence);
 }
@@ -457,17 +457,17 @@ static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *
     peer->redial.ring = time_to_dial;
     cv_link_begin(&peer->link, new_stream(peers));
     cv_detector_init(&peer->detector, peers->least_us, peers->most_us);
-    const int error = addresses ? cv_peer_find_paths(peer, addresses, complaint) : 0;
-    if (cv_peer_dials(peer))
+    const int error = addresses ? peer_find_paths(peer, addresses, complaint) : 0;
+    if (peer_dials(peer))
         cv_loop_set(peers->loop, &peer->redial, 0);
     return error;
 }
 
-void cv_peers_move(struct cv_peers *peers, cv_node node)
+void peers_move(struct cv_peers *peers, cv_node node)
 {
     struct cv_peer *peer = peers->list ? peers->list[node] : NULL;
     struct cv_complaint complaint;
-    if (peer && cv_peer_find_paths(peer, peers->roster->addresses[node], &complaint))
+    if (peer && peer_find_paths(peer, peers->roster->addresses[node], &complaint))
         cv_log_say(CV_LOG_ADDRESS, "member %u: %s", peer->id, complaint.text);
 }
 
@@ -489,7 +489,7 @@ static void place_peers(struct cv_peers *peers)
     }
 }
 
-void cv_peers_follow(struct cv_peers *peers)
+void peers_follow(struct cv_peers *peers)
 {
     const struct cv_roster *roster = peers->roster;
     struct cv_complaint complaint;
@@ -507,7 +507,7 @@ void cv_peers_follow(struct cv_peers *peers)
     }
 }
 
-int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
+int peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint)
 {
     const struct cv_roster *roster = peers->roster;
     uint32_t incarnation = 0;
@@ -531,10 +531,10 @@ int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_compl
     const struct cv_security_settings *security = peers->security->settings;
     peers->door = (struct cv_door){
         .loop = peers->loop, .most = security->most_strangers, .most_each = security->most_strangers_each};
-    return cv_peers_listen(peers, addresses, complaint);
+    return peers_listen(peers, addresses, complaint);
 }
 
-void cv_peers_free(struct cv_peers *peers)
+void peers_free(struct cv_peers *peers)
 {
     free_retired(peers);
     for (cv_node node = 0; peers->list && node < CV_MAX_MEMBERS; node++)

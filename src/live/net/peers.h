@@ -43,7 +43,7 @@ struct cv_peer {
     uint64_t round_trip_us;        /* of greetings, heartbeats and their answers; 0: not known */
     uint64_t behind_us;            /* how late its last heartbeat came, by its own clock and ours */
     struct cv_peer *next;          /* of those who are gone for good, until they are freed */
-    struct cv_stranger told;       /* what it said of itself when it was last greeted */
+    struct cv_peer_claim told;     /* what it said of itself when it was last greeted */
     uint32_t process, before;      /* which process that was, and which one before it; 0: none */
     uint32_t rival;                /* a process that wanted to take its place while it was connected, */
     uint64_t rival_us;             /* and since when */
@@ -82,8 +82,8 @@ struct cv_peers {
     uint32_t listener_count;
     struct cv_alarm beat;
     uint64_t heartbeat_us, least_us, most_us;
-    struct cv_stranger self; /* what this node says of itself, but for the group, which is the roster's */
-    uint64_t incarnation;    /* this process's: the upper half of its streams */
+    struct cv_peer_claim self; /* what this node says of itself, but for the group, which is the roster's */
+    uint64_t incarnation;      /* this process's: the upper half of its streams */
     uint64_t streams;
     uint64_t term, epoch;         /* told with every heartbeat */
     uint32_t lease_ms, drift_ppm; /* the same: what this node counts its lease by */
@@ -100,27 +100,27 @@ struct cv_peers {
 
 /* The zeroed peers' `calls`, `loop`, `roster`, `security` and times are set before. Everybody is suspected until heard
  * of. */
-int cv_peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
-void cv_peers_free(struct cv_peers *peers);
+int peers_open(struct cv_peers *peers, const char *addresses, struct cv_complaint *complaint);
+void peers_free(struct cv_peers *peers);
 
 /* The roster has changed: whoever is new is met, whoever is not on it any more is let go. */
-void cv_peers_follow(struct cv_peers *peers);
+void peers_follow(struct cv_peers *peers);
 
 /* Its addresses have changed; what is connected stays so. */
-void cv_peers_move(struct cv_peers *peers, cv_node node);
+void peers_move(struct cv_peers *peers, cv_node node);
 
 /* Others have met these nodes: whoever of them is suspected here is so no longer, and has the time to come. Returns who
  * was. */
-cv_set cv_peers_expect(struct cv_peers *peers, cv_set nodes);
+cv_set peers_expect(struct cv_peers *peers, cv_set nodes);
 /* Sends a numbered frame, unless the node is suspected. Returns a number for the record, 0 if it was not sent. */
-uint64_t cv_peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame);
+uint64_t peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame);
 /* The same number, for whoever receives the frame. */
-uint64_t cv_peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
+uint64_t peers_number(const struct cv_peers *peers, cv_node from, const struct cv_frame *frame);
 /* Sends a frame that is not numbered, and may be lost. */
-void cv_peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
+void peers_say(struct cv_peers *peers, cv_node node, const struct cv_frame *frame);
 /* Something was answered after so long. A node that comes late makes it longer, and nothing shorter: the least counts,
  * and what is more only little by little. */
-static inline void cv_peer_note_round_trip(struct cv_peer *peer, uint64_t us)
+static inline void peer_note_round_trip(struct cv_peer *peer, uint64_t us)
 {
     const uint64_t known = peer->round_trip_us;
     peer->round_trip_us = !known || us < known ? us : known + (us - known) / 64;
@@ -131,17 +131,17 @@ static inline void cv_peer_note_round_trip(struct cv_peer *peer, uint64_t us)
  * not spoken with for a while; the longer the more often it does that.
  */
 void cv_peers_cut_off(struct cv_peers *peers, cv_node node, const char *why);
-bool cv_peers_is_cut_off(const struct cv_peers *peers, cv_node node);
+bool peers_is_cut_off(const struct cv_peers *peers, cv_node node);
 /* Tells everybody at once what else goes with the next heartbeat. */
-void cv_peers_beat(struct cv_peers *peers);
+void peers_beat(struct cv_peers *peers);
 
-struct cv_peer *cv_peers_of(const struct cv_peers *peers, cv_id id);
-struct cv_peer *cv_peers_find(struct cv_peers *peers, const struct cv_frame *hello);
+struct cv_peer *peers_of(const struct cv_peers *peers, cv_id id);
+struct cv_peer *peers_find(struct cv_peers *peers, const struct cv_frame *hello);
 /* Begins a new stream if the peer has forgotten this one; was that necessary? */
-bool cv_peer_renew(struct cv_peer *peer, const struct cv_frame *hello);
-struct cv_frame cv_peer_hello(const struct cv_peer *peer);
+bool peer_renew(struct cv_peer *peer, const struct cv_frame *hello);
+struct cv_frame peer_hello(const struct cv_peer *peer);
 void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello);
-bool cv_peer_hear(struct cv_peer *peer, const struct cv_frame *frame);
-void cv_peer_hung_up(struct cv_peer *peer, bool refused);
+bool peer_hear(struct cv_peer *peer, const struct cv_frame *frame);
+void peer_hung_up(struct cv_peer *peer, bool refused);
 
 #endif

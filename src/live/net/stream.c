@@ -62,7 +62,7 @@ static void bytes_came(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffe
     } else if (count < 0) {
         cv_stream_close(stream);
     } else if (count > 0 && stream->tls) {
-        cv_stream_decipher(stream, (size_t)count);
+        stream_decipher(stream, (size_t)count);
     } else if (count > 0) {
         stream->in_used += (size_t)count;
         stream->calls->received(stream);
@@ -151,13 +151,13 @@ size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t lengt
 {
     if (stream->writing || stream->closing || !length)
         return 0;
-    return stream->tls ? cv_stream_encipher(stream, bytes, length) : cv_stream_write_plain(stream, bytes, length);
+    return stream->tls ? stream_encipher(stream, bytes, length) : cv_stream_write_plain(stream, bytes, length);
 }
 
 void cv_stream_flush(struct cv_stream *stream)
 {
     if (stream->tls)
-        cv_stream_catch_up(stream);
+        stream_catch_up(stream);
     if (!stream->closing)
         stream->calls->flush(stream);
 }
@@ -252,7 +252,7 @@ int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener)
         uv_pipe_init(&loop->uv, &stream->uv.pipe, 0);
     stream->uv.handle.data = stream;
     const int error = cv_listener_accept(listener, &stream->uv.stream);
-    if (error || (tcp && listener->tls && !cv_stream_secure(stream, listener->tls, NULL, true))) {
+    if (error || (tcp && listener->tls && !stream_secure(stream, listener->tls, NULL, true))) {
         cv_stream_close(stream);
         return CV_EFILE;
     }
@@ -272,7 +272,7 @@ static void connect_done(uv_connect_t *request, int status)
         cv_stream_resume(stream);
     }
     if (status == 0 && stream->tls)
-        cv_stream_shake_hands(stream); /* connected once that is done */
+        stream_shake_hands(stream); /* connected once that is done */
     else
         stream->calls->connected(stream, status);
 }

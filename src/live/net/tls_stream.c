@@ -3,7 +3,7 @@
 
 #include "live/net/stream.h"
 
-bool cv_stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts)
+bool stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts)
 {
     stream->tls = cv_tls_new(context, host, accepts);
     stream->dialled = !accepts;
@@ -53,12 +53,12 @@ static void read_plain(struct cv_stream *stream)
     send_cipher(stream);
 }
 
-void cv_stream_shake_hands(struct cv_stream *stream)
+void stream_shake_hands(struct cv_stream *stream)
 {
     read_plain(stream);
 }
 
-void cv_stream_decipher(struct cv_stream *stream, size_t length)
+void stream_decipher(struct cv_stream *stream, size_t length)
 {
     if (cv_tls_feed(stream->tls, stream->loop->cipher, length))
         read_plain(stream);
@@ -66,7 +66,7 @@ void cv_stream_decipher(struct cv_stream *stream, size_t length)
         cv_stream_close(stream);
 }
 
-size_t cv_stream_encipher(struct cv_stream *stream, const void *bytes, size_t length)
+size_t stream_encipher(struct cv_stream *stream, const void *bytes, size_t length)
 {
     if (!stream->established)
         return 0;
@@ -78,7 +78,7 @@ size_t cv_stream_encipher(struct cv_stream *stream, const void *bytes, size_t le
     return length;
 }
 
-void cv_stream_catch_up(struct cv_stream *stream)
+void stream_catch_up(struct cv_stream *stream)
 {
     if (stream->hungry) {
         stream->hungry = false;

@@ -9,17 +9,17 @@
 
 /* As soon as it is accepted or connects. `host` is where it connects to. False if there is no memory: then it must not
  * stay open. */
-bool cv_stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts);
+bool stream_secure(struct cv_stream *stream, struct cv_tls_context *context, const char *host, bool accepts);
 
 /* ---- what stream.c needs ---- */
 
 /* The connection stands, and the handshake may begin. */
-void cv_stream_shake_hands(struct cv_stream *stream);
+void stream_shake_hands(struct cv_stream *stream);
 /* So many bytes have come into the loop's buffer. */
-void cv_stream_decipher(struct cv_stream *stream, size_t length);
+void stream_decipher(struct cv_stream *stream, size_t length);
 /* Takes all of the bytes, or none. */
-size_t cv_stream_encipher(struct cv_stream *stream, const void *bytes, size_t length);
+size_t stream_encipher(struct cv_stream *stream, const void *bytes, size_t length);
 /* Before the owner's own flush: does what had to wait. */
-void cv_stream_catch_up(struct cv_stream *stream);
+void stream_catch_up(struct cv_stream *stream);
 
 #endif

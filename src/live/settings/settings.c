@@ -35,7 +35,7 @@ void cv_settings_init(struct cv_settings *settings, cv_settings_find *find)
                                      .most_sessions = 10000,
                                      .client_timeout_ms = 10000};
     settings->election.algorithm = find("bully");
-    cv_security_settings_init(&settings->security);
+    security_settings_init(&settings->security);
     cv_limits_init(&settings->limits);
 }
 
@@ -65,8 +65,8 @@ void cv_settings_free(struct cv_settings *settings)
     for (uint32_t i = 0; i < settings->rule_count; i++)
         free_rule(&settings->rules[i]);
     free_rule(&settings->election);
-    cv_security_settings_free(&settings->security);
-    cv_operations_settings_free(&settings->operations);
+    security_settings_free(&settings->security);
+    operations_settings_free(&settings->operations);
     free(settings->rules);
     free(settings->peers);
     free(settings->directory);
@@ -175,8 +175,8 @@ static int set_node(struct cv_settings *settings, const char *key, const char *v
         return set_number(&settings->most_sessions, 1, 1000000, "node", key, value, complaint);
     if (strcmp(key, "client-timeout") == 0)
         return set_number(&settings->client_timeout_ms, 1000, 3600000, "node", key, value, complaint);
-    if (cv_operations_settings_has(key))
-        return cv_operations_settings_set(&settings->operations, key, value, complaint);
+    if (operations_settings_has(key))
+        return operations_settings_set(&settings->operations, key, value, complaint);
     return cv_complain(
         complaint,
         "[node] %s: expected id, listen, peers, directory, join, found, names, clients, client-timeout, http, log, "
@@ -341,7 +341,7 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
     if (strcmp(section, "group") == 0)
         return set_group(settings, key, value, find, complaint);
     if (strcmp(section, "security") == 0)
-        return cv_security_settings_set(&settings->security, key, value, complaint);
+        return security_settings_set(&settings->security, key, value, complaint);
     if (strcmp(section, "limits") == 0)
         return cv_limits_set(&settings->limits, key, value, complaint);
     if (strncmp(section, "acl ", 4) == 0 && section[4])
@@ -427,9 +427,9 @@ static int check_raft(struct cv_settings *settings, struct cv_complaint *complai
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint)
 {
     int error = check_member(settings, complaint);
-    cv_operations_settings_finish(&settings->operations);
+    operations_settings_finish(&settings->operations);
     if (!error)
-        error = cv_security_settings_finish(&settings->security, complaint);
+        error = security_settings_finish(&settings->security, complaint);
     if (error)
         return error;
     if (settings->timeout_ms < 2 * settings->heartbeat_ms)

@@ -80,7 +80,7 @@ static const struct {
             {"measure-turns", set_measures},
             {"priority", set_priority}};
 
-bool cv_operations_settings_has(const char *key)
+bool operations_settings_has(const char *key)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i].key) == 0)
@@ -88,8 +88,8 @@ bool cv_operations_settings_has(const char *key)
     return false;
 }
 
-int cv_operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
-                               struct cv_complaint *complaint)
+int operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
+                            struct cv_complaint *complaint)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i].key) == 0)
@@ -97,13 +97,13 @@ int cv_operations_settings_set(struct cv_operations_settings *operations, const 
     return CV_EINPUT;
 }
 
-void cv_operations_settings_finish(struct cv_operations_settings *operations)
+void operations_settings_finish(struct cv_operations_settings *operations)
 {
     if (!operations->level_given)
         operations->level = operations->log_given ? CV_LOG_INFO : CV_LOG_WARNING;
 }
 
-void cv_operations_settings_free(struct cv_operations_settings *operations)
+void operations_settings_free(struct cv_operations_settings *operations)
 {
     free(operations->http);
 }

@@ -19,11 +19,11 @@ struct cv_operations_settings {
 };
 
 /* [node] http, log and log-level: is that one of them? */
-bool cv_operations_settings_has(const char *key);
-int cv_operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
-                               struct cv_complaint *complaint);
+bool operations_settings_has(const char *key);
+int operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
+                            struct cv_complaint *complaint);
 /* Whoever asks for a log gets all of it, others only what is wrong. */
-void cv_operations_settings_finish(struct cv_operations_settings *operations);
-void cv_operations_settings_free(struct cv_operations_settings *operations);
+void operations_settings_finish(struct cv_operations_settings *operations);
+void operations_settings_free(struct cv_operations_settings *operations);
 
 #endif

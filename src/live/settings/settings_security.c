@@ -15,13 +15,13 @@
 
 #define SECTION "security"
 
-void cv_security_settings_init(struct cv_security_settings *security)
+void security_settings_init(struct cv_security_settings *security)
 {
     *security = (struct cv_security_settings){
         .socket_mode = 0600, .handshake_ms = 2000, .most_strangers = 256, .most_strangers_each = 64};
 }
 
-void cv_security_settings_free(struct cv_security_settings *security)
+void security_settings_free(struct cv_security_settings *security)
 {
     free(security->cluster_key);
     free(security->ca);
@@ -52,8 +52,8 @@ static int set_plaintext(struct cv_security_settings *security, const char *valu
                : cv_complain(complaint, "[" SECTION "] plaintext = %s: expected yes or no", cv_brief(value).text);
 }
 
-int cv_security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
-                             struct cv_complaint *complaint)
+int security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
+                          struct cv_complaint *complaint)
 {
     const struct {
         const char *key;
@@ -93,7 +93,7 @@ int cv_security_settings_set(struct cv_security_settings *security, const char *
                        cv_brief(key).text);
 }
 
-int cv_security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint)
+int security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint)
 {
     const bool any = security->ca || security->certificate || security->private_key;
     if (any && (!security->ca || !security->certificate || !security->private_key))

@@ -18,10 +18,10 @@ struct cv_security_settings {
     struct cv_acls acls;
 };
 
-void cv_security_settings_init(struct cv_security_settings *security);
-void cv_security_settings_free(struct cv_security_settings *security);
-int cv_security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
-                             struct cv_complaint *complaint);
-int cv_security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint);
+void security_settings_init(struct cv_security_settings *security);
+void security_settings_free(struct cv_security_settings *security);
+int security_settings_set(struct cv_security_settings *security, const char *key, const char *value,
+                          struct cv_complaint *complaint);
+int security_settings_finish(const struct cv_security_settings *security, struct cv_complaint *complaint);
 
 #endif
