@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "check/fixpoint.h"
 #include "check/order_search.h"
@@ -12,6 +11,7 @@
 #include "check/state/memory.h"
 #include "check/symmetry/counter_test.h"
 #include "check/trail.h"
+#include "core/wall_clock.h"
 
 struct check {
     struct model *model;
@@ -20,13 +20,6 @@ struct check {
     struct cv_finding finding; /* the violation, if there is one */
     double squares;            /* of the numbers of states whose fingerprints had to differ */
 };
-
-static double wall_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* ---- runs that never end ---- */
 
@@ -197,7 +190,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
                  struct cv_check_result *result)
 {
     struct check check = {.model = calloc(1, sizeof *check.model), .result = result};
-    const double started = wall_seconds();
+    const double started = cv_wall_seconds();
     *result = (struct cv_check_result){.trail.loop = CV_NEVER};
     if (!check.model)
         return CV_ENOMEM;
@@ -232,7 +225,7 @@ int cv_check_run(const struct cv_scenario *scenario, const struct cv_check_optio
         memcpy(result->promise, found.promise, sizeof result->promise);
         result->broken_promise = found.broken_promise;
     }
-    result->seconds = wall_seconds() - started;
+    result->seconds = cv_wall_seconds() - started;
     return error;
 }
 

@@ -16,17 +16,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "core/wall_clock.h"
 #include "live/net/heap.h"
 #include "live/net/loop.h"
 
 #define LARGEST_REPLY ((size_t)256 << 20)
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- connecting ---- */
 
@@ -59,7 +53,7 @@ static bool find_address(const char *text, struct sockaddr_storage *address, soc
 static bool await(int fd, short what, int64_t until)
 {
     for (;;) {
-        const int64_t left = until < 0 ? -1 : until - now_ms();
+        const int64_t left = until < 0 ? -1 : until - cv_wall_ms();
         struct pollfd poll_it = {.fd = fd, .events = what};
         const int ready = poll(&poll_it, 1, until < 0 ? -1 : left > 0 ? (int)left : 0);
         if (ready > 0)
@@ -125,7 +119,7 @@ bool ask_open(struct ask *ask, const char *address, int timeout_ms)
     address = place.start;
     *ask = (struct ask){.fd = -1};
     cv_resp_begin(&ask->out, 1 << 20);
-    if ((!wants_tls || credentials) && connect_to(ask, address, now_ms() + timeout_ms) &&
+    if ((!wants_tls || credentials) && connect_to(ask, address, cv_wall_ms() + timeout_ms) &&
         secure(ask, address, timeout_ms) && ask_command(ask, "HELLO 3", timeout_ms, &reply))
         return true;
     ask_close(ask);
@@ -163,7 +157,7 @@ bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms)
 
 /* ---- talking ---- */
 
-bool ask_say(struct ask *ask, const char *line)
+static bool say(struct ask *ask, const char *line)
 {
     struct cv_text rest = cv_text(line), word;
     size_t words = 1;
@@ -177,7 +171,7 @@ bool ask_say(struct ask *ask, const char *line)
         const ssize_t count = cv_line_send(ask->fd, ask->tls, ask->out.bytes + sent, ask->out.length - sent);
         if (count > 0)
             sent += (size_t)count;
-        else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, now_ms() + 1000) : errno != EINTR)
+        else if (errno == EAGAIN ? !await(ask->fd, POLLOUT, cv_wall_ms() + 1000) : errno != EINTR)
             return false;
     }
     return true;
@@ -204,9 +198,9 @@ static bool read_more(struct ask *ask, int64_t until)
     }
 }
 
-bool ask_hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
+static bool hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
 {
-    const int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    const int64_t until = timeout_ms < 0 ? -1 : cv_wall_ms() + timeout_ms;
     struct cv_resp_scan scan = {0};
     /* What the last reply was is behind us now. */
     if (ask->taken) {
@@ -227,13 +221,22 @@ bool ask_hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
 
 bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply)
 {
-    if (!ask_say(ask, line))
+    if (!say(ask, line))
         return false;
     do
-        if (!ask_hear(ask, timeout_ms, reply))
+        if (!hear(ask, timeout_ms, reply))
             return false;
     while (reply->start[0] == CV_RESP_PUSH);
     return true;
+}
+
+int ask_order(struct ask *ask, const char *servers, const char *line, int timeout_ms, struct cv_text *reply)
+{
+    if (!ask_command(ask, line, timeout_ms, reply))
+        return command_refuse("%s: the node does not answer", servers);
+    if (reply->length && *reply->start == '-')
+        return command_refuse("%.*s", (int)(reply->length - 3), reply->start + 1);
+    return EXIT_HELD;
 }
 
 /* ---- understanding ---- */

@@ -52,12 +52,13 @@ int ask_with(const struct conclave_options *options, struct cv_complaint *compla
 bool ask_open(struct ask *ask, const char *address, int timeout_ms);
 void ask_close(struct ask *ask);
 
-/* Says the words of a line, separated by single spaces. False if the connection is gone. */
-bool ask_say(struct ask *ask, const char *line);
-/* Waits for the next reply; it stays where it is until the next one is waited for. Negative: for ever. */
-bool ask_hear(struct ask *ask, int timeout_ms, struct cv_text *reply);
-/* Both. Pushes are passed over. */
+/*
+ * Says the words of a line, separated by single spaces, and waits for the reply, passing over pushes. The reply stays
+ * where it is until the next one is waited for. Negative: for ever. False if the connection is gone.
+ */
 bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply);
+/* The same for a command line that a node may refuse. EXIT_HELD, or another exit code after one line on stderr. */
+int ask_order(struct ask *ask, const char *servers, const char *line, int timeout_ms, struct cv_text *reply);
 
 /* The value of a key in a map, with all that belongs to it; empty if there is none. */
 struct cv_text ask_value(struct cv_text map, const char *key);

@@ -12,6 +12,7 @@
 
 #include "core/parse.h"
 #include "core/printable.h"
+#include "core/wall_clock.h"
 
 volatile sig_atomic_t command_interrupted;
 
@@ -124,6 +125,22 @@ const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES])
     if (!localtime_r(&then, &local) || !strftime(text, COMMAND_CLOCK_BYTES, "%H:%M:%S", &local))
         text[0] = '\0';
     return text;
+}
+
+bool command_progress_due(struct command_progress *progress)
+{
+    const double seconds = cv_wall_seconds();
+    if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
+        return false;
+    progress->told = seconds;
+    fputs("\r\033[K", stderr);
+    return true;
+}
+
+void command_progress_end(const struct command_progress *progress)
+{
+    if (progress->told > 0)
+        fputs("\r\033[K", stderr);
 }
 
 static void interrupt(int signal)

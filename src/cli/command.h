@@ -69,6 +69,16 @@ unsigned command_width(void);
 #define COMMAND_CLOCK_BYTES 16u
 const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES]);
 
+/* A line on a terminal about something that takes longer than two seconds. */
+struct command_progress {
+    double started; /* as cv_wall_seconds() has it */
+    double told;    /* when the line was written last; 0: never */
+};
+
+/* Is it time for another line? Then the last is wiped out. */
+bool command_progress_due(struct command_progress *progress);
+void command_progress_end(const struct command_progress *progress);
+
 /* Set once the user wants to stop. */
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);

@@ -172,21 +172,23 @@ int options_read(const struct options *options, int argc, char **argv, void *req
     }
 }
 
+bool options_settled(const struct options *options, int error, bool help, const struct cv_complaint *complaint,
+                     int *code)
+{
+    *code = error ? command_fail(error, complaint) : EXIT_HELD;
+    if (!error && help)
+        options_help(options, stdout);
+    return !error && !help;
+}
+
 int options_take(const struct options *options, int argc, char **argv, void *request, int *code)
 {
     struct cv_complaint complaint = {{0}};
-    const int next = options_read(options, argc, argv, request, &complaint);
-    if (next == OPTIONS_HELP) {
-        options_help(options, stdout);
-        *code = EXIT_HELD;
-    }
-    if (next < 0)
-        *code = command_fail(next, &complaint);
-    if (next > 0 && next < argc && options->no_words) {
-        *code = command_refuse("%s: expected no argument; see conclave %s --help", argv[next], options->name);
-        return 0;
-    }
-    return next > 0 ? next : 0;
+    int next = options_read(options, argc, argv, request, &complaint);
+    if (next > 0 && next < argc && options->no_words)
+        next = cv_complain(&complaint, "%s: expected no argument; see conclave %s --help", cv_brief(argv[next]).text,
+                           options->name);
+    return options_settled(options, next < 0 ? next : 0, next == OPTIONS_HELP, &complaint, code) ? next : 0;
 }
 
 /* ---- the page ---- */

@@ -78,6 +78,10 @@ void options_help(const struct options *options, FILE *out);
  */
 int options_take(const struct options *options, int argc, char **argv, void *request, int *code);
 
+/* For commands that have read their options: tells an error, or shows the page. True: neither, go on. */
+bool options_settled(const struct options *options, int error, bool help, const struct cv_complaint *complaint,
+                     int *code);
+
 struct cv_json;
 void options_json(const struct options *options, const char *summary, struct cv_json *json);
 

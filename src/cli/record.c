@@ -7,6 +7,7 @@
 #include "core/parse.h"
 #include "core/printable.h"
 #include "core/scenario/validity.h"
+#include "show/content.h"
 #include "show/json.h"
 
 #define MARK_US 1000000u
@@ -33,20 +34,13 @@ static void write_message(struct record *record, struct cv_json *json, const str
     const struct cv_message *message = event->content;
     const struct cv_kind *kind = &instance->policy->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const uint64_t head = cv_content_head(kind, message);
     cv_json_count(json, "message", event->message);
     cv_json_count(json, event->type == CV_EVENT_SEND ? "to" : "from", id_of(record, event->peer));
     cv_json_text(json, "kind", kind->name);
-    cv_json_open(json, "body", '[');
-    for (uint64_t i = 0; i < head; i++)
-        cv_json_count(json, NULL, words[i]);
-    cv_json_close(json, ']');
-    if (!cv_kind_has_list(kind))
-        return;
-    cv_json_open(json, "list", '[');
-    for (uint64_t i = head; i < message->words; i++)
-        cv_json_count(json, NULL, words[i]);
-    cv_json_close(json, ']');
+    cv_json_numbers(json, "body", words, head);
+    if (cv_kind_has_list(kind))
+        cv_json_numbers(json, "list", words + head, message->words - head);
 }
 
 static void write_subject(struct cv_json *json, const struct cv_instance *instance)

@@ -7,6 +7,7 @@
 #define CONCLAVE_SHOW_CONTENT_H
 
 #include "core/index.h"
+#include "core/scenario/validity.h"
 #include "show/history.h"
 
 struct cv_content {
@@ -31,6 +32,12 @@ const char *cv_content_text(const struct cv_content *content, const struct cv_me
 const char *cv_content_kind(const struct cv_content *content, const struct cv_message *message);
 const char *cv_content_numbers(const struct cv_content *content, const struct cv_message *message, char *text,
                                size_t room);
+
+/* How many of the message's words stand before the list of ids, where its kind has one. */
+static inline uint64_t cv_content_head(const struct cv_kind *kind, const struct cv_message *message)
+{
+    return cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+}
 
 /* Do both say the same? */
 bool cv_content_same(const struct cv_scenario *scenario, const struct cv_message *one, const struct cv_message *other);

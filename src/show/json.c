@@ -111,3 +111,11 @@ void cv_json_numbered(struct cv_json *json, uint64_t key, bool known, uint64_t n
     else
         fputs("null", json->out);
 }
+
+void cv_json_numbers(struct cv_json *json, const char *key, const uint32_t *numbers, uint64_t count)
+{
+    cv_json_open(json, key, '[');
+    for (uint64_t i = 0; i < count; i++)
+        cv_json_count(json, NULL, numbers[i]);
+    cv_json_close(json, ']');
+}

@@ -27,6 +27,9 @@ void cv_json_real(struct cv_json *json, const char *key, double number); /* a wh
 void cv_json_truth(struct cv_json *json, const char *key, bool truth);
 void cv_json_null(struct cv_json *json, const char *key);
 
+/* "key":[...] */
+void cv_json_numbers(struct cv_json *json, const char *key, const uint32_t *numbers, uint64_t count);
+
 /* "key":number or "key":null where the key is a number itself. */
 void cv_json_numbered(struct cv_json *json, uint64_t key, bool known, uint64_t number);
 

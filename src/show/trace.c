@@ -40,26 +40,18 @@ static uint64_t write_envelope(struct cv_trace *trace, struct cv_json *json, con
     return sizeof *envelope / sizeof(uint32_t);
 }
 
-/* The body as 32-bit words; the list of ids behind it, where the kind has one, apart. */
+/* The body as 32-bit words; the list of ids after it, where the kind has one, apart. */
 static void write_content(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
 {
     const struct cv_kind *kind = &trace->scenario->algorithm->kinds[message->kind];
     const uint32_t *words = cv_body(message);
-    const uint64_t head = cv_kind_has_list(kind) && kind->bytes / 4 < message->words ? kind->bytes / 4 : message->words;
+    const uint64_t head = cv_content_head(kind, message);
     cv_json_text(json, "kind", kind->name);
     const uint64_t first = cv_view_hosts(trace->scenario, message) ? write_envelope(trace, json, message) : 0;
-    if (head > first) {
-        cv_json_open(json, "body", '[');
-        for (uint64_t i = first; i < head; i++)
-            cv_json_count(json, NULL, words[i]);
-        cv_json_close(json, ']');
-    }
-    if (!cv_kind_has_list(kind))
-        return;
-    cv_json_open(json, "list", '[');
-    for (uint64_t i = head; i < message->words; i++)
-        cv_json_count(json, NULL, words[i]);
-    cv_json_close(json, ']');
+    if (head > first)
+        cv_json_numbers(json, "body", words + first, head - first);
+    if (cv_kind_has_list(kind))
+        cv_json_numbers(json, "list", words + head, message->words - head);
 }
 
 static void begin_line(struct cv_trace *trace, struct cv_json *json, const struct cv_event *event)

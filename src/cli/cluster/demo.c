@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "core/formula/theory.h"
 #include "core/scenario/plan.h"
+#include "core/wall_clock.h"
 
 #define NODES 5
 #define HOLD_NS 5000000L
@@ -29,19 +30,12 @@ static const char *rules[] = {
     "central=central", "central-deny=central-deny", "token-ring=token-ring", "ricart-agrawala=ricart-agrawala",
     "lamport=lamport", "maekawa=maekawa",           "voting=voting",         NULL};
 
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 /* ---- the leader ---- */
 
 static int start(struct cluster *cluster)
 {
     struct cv_complaint complaint;
-    const double begun = now_ms();
+    const double begun = (1e3 * cv_wall_seconds());
     const int error = cluster_start(cluster, &complaint);
     if (error)
         return command_fail(error, &complaint);
@@ -50,7 +44,7 @@ static int start(struct cluster *cluster)
         return command_refuse("%s", cluster_last_words(cluster).text);
     printf(
         "Five processes, ids 1 to 5, elect with the bully algorithm: node %d leads, %.0f ms after they were started.\n",
-        leader + 1, now_ms() - begun);
+        leader + 1, (1e3 * cv_wall_seconds()) - begun);
     return EXIT_HELD;
 }
 
@@ -58,20 +52,21 @@ static int lose_leader(struct cluster *cluster)
 {
     struct cv_complaint complaint;
     const int leader = cluster_await(cluster, PATIENCE_MS);
-    const double begun = now_ms();
+    const double begun = (1e3 * cv_wall_seconds());
     kill(cluster->pids[leader], SIGKILL);
     waitpid(cluster->pids[leader], NULL, 0);
     cluster->pids[leader] = 0;
     const int next = cluster_await(cluster, PATIENCE_MS);
     if (next < 0)
         return command_refuse("%s", cluster_last_words(cluster).text);
-    printf("Node %d is killed (SIGKILL): node %d leads %.0f ms later.\n", leader + 1, next + 1, now_ms() - begun);
-    const double again = now_ms();
+    printf("Node %d is killed (SIGKILL): node %d leads %.0f ms later.\n", leader + 1, next + 1,
+           (1e3 * cv_wall_seconds()) - begun);
+    const double again = (1e3 * cv_wall_seconds());
     const int error = cluster_start_node(cluster, (uint32_t)leader, &complaint);
     if (error)
         return command_fail(error, &complaint);
     int back = cluster_await(cluster, PATIENCE_MS);
-    while (back >= 0 && back != leader && now_ms() - again < PATIENCE_MS) {
+    while (back >= 0 && back != leader && (1e3 * cv_wall_seconds()) - again < PATIENCE_MS) {
         poll(NULL, 0, POLL_MS);
         back = cluster_await(cluster, PATIENCE_MS);
     }
@@ -79,7 +74,7 @@ static int lose_leader(struct cluster *cluster)
         return command_refuse("%s", cluster_last_words(cluster).text);
     printf(
         "Node %d is started again: it leads %.0f ms later, the biggest one alive, when it has stayed for a while.\n\n",
-        leader + 1, now_ms() - again);
+        leader + 1, (1e3 * cv_wall_seconds()) - again);
     return EXIT_HELD;
 }
 
@@ -104,9 +99,9 @@ static int visit(const struct cluster *cluster, uint32_t node, const char *name,
     if (!ask_command(&ask, line, 2 * PATIENCE_MS, &reply) || (visit_of->fence = ask_number(reply)) <= 0)
         return 1;
     visit_of->node = node;
-    visit_of->entered = now_ms();
+    visit_of->entered = (1e3 * cv_wall_seconds());
     nanosleep(&(struct timespec){0, HOLD_NS}, NULL);
-    visit_of->left = now_ms();
+    visit_of->left = (1e3 * cv_wall_seconds());
     snprintf(line, sizeof line, "UNLOCK %s %lld", name, (long long)visit_of->fence);
     const bool released = ask_command(&ask, line, PATIENCE_MS, &reply) && ask_number(reply) == 1;
     ask_close(&ask);

@@ -158,10 +158,8 @@ static int change(struct ask *ask, struct request *request)
     own = !request->joins && !request->replaces && (int64_t)request->id == answers;
     if ((size_t)write_line(request, line, sizeof line) >= sizeof line)
         return command_refuse("%s: too long an address", cv_brief(request->address).text);
-    if (!ask_command(ask, line, ANSWER_MS, &reply))
-        return command_refuse("%s: the node does not answer", request->servers);
-    if (reply.length && *reply.start == '-')
-        return command_refuse("%.*s", (int)(reply.length - 3), reply.start + 1);
+    if (ask_order(ask, request->servers, line, ANSWER_MS, &reply))
+        return EXIT_UNKNOWN;
     request->directory = request->replaces ? ask_number(reply) : -1;
     for (int i = 0; i < PATIENCE_POLLS; i++) {
         int64_t directory = 0;

@@ -82,10 +82,8 @@ static int change(struct ask *ask, const struct request *request)
     const char *name = cv_term_name(request->key);
     cv_term_text(request->key, request->value, text);
     snprintf(line, sizeof line, "TERMS %s %s", name, text);
-    if (!ask_command(ask, line, ANSWER_MS, &reply))
-        return command_refuse("%s: the node does not answer", request->servers);
-    if (reply.length && *reply.start == '-')
-        return command_refuse("%.*s", (int)(reply.length - 3), reply.start + 1);
+    if (ask_order(ask, request->servers, line, ANSWER_MS, &reply))
+        return EXIT_UNKNOWN;
     for (int i = 0; i < PATIENCE_POLLS; i++) {
         if (present(ask, name) == (int64_t)request->value) {
             printf("%s is %s\n", name, text);

@@ -54,10 +54,8 @@ static int step_down(struct ask *ask, const struct request *request)
     const int64_t before = coordinator(ask);
     if (request->has_to)
         snprintf(line, sizeof line, "STEPDOWN %llu", (unsigned long long)request->to);
-    if (!ask_command(ask, line, ANSWER_MS, &reply))
-        return command_refuse("%s: the node does not answer", request->servers);
-    if (reply.length && *reply.start == '-')
-        return command_refuse("%.*s", (int)(reply.length - 3), reply.start + 1);
+    if (ask_order(ask, request->servers, line, ANSWER_MS, &reply))
+        return EXIT_UNKNOWN;
     for (int i = 0; i < PATIENCE_POLLS; i++) {
         const int64_t now = coordinator(ask);
         if (now >= 0 && (request->has_to ? now == (int64_t)request->to : now != before)) {

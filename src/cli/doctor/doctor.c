@@ -103,7 +103,7 @@ void doctor_find(struct doctor_report *report, const char *check, enum doctor_se
     report->healthy &= severity == DOCTOR_WELL;
 }
 
-void doctor_examine(const struct doctor_group *group, const struct doctor_limits *limits, struct doctor_report *report)
+static void examine(const struct doctor_group *group, const struct doctor_limits *limits, struct doctor_report *report)
 {
     doctor_check *const *const rooms[] = {doctor_group_checks, doctor_node_checks};
     *report = (struct doctor_report){.healthy = true};
@@ -112,7 +112,7 @@ void doctor_examine(const struct doctor_group *group, const struct doctor_limits
             (*check)(group, limits, report);
 }
 
-void doctor_discharge(struct doctor_report *report)
+static void discharge(struct doctor_report *report)
 {
     for (size_t i = 0; i < report->count; i++)
         free(report->findings[i].text);
@@ -217,7 +217,7 @@ static bool look(const struct request *request, struct doctor_group *group, stru
     *report = (struct doctor_report){0};
     if (!doctor_gather(group, request->addresses))
         return false;
-    doctor_examine(group, &request->limits, report);
+    examine(group, &request->limits, report);
     return true;
 }
 
@@ -226,7 +226,7 @@ static int visit(const struct request *request, struct doctor_group *group)
     struct doctor_report report;
     bool told = look(request, group, &report);
     if (told && !report.healthy && !command_interrupted) {
-        doctor_discharge(&report);
+        discharge(&report);
         doctor_free(group);
         nanosleep(&(struct timespec){0, SECOND_LOOK_NS}, NULL);
         told = look(request, group, &report);
@@ -238,7 +238,7 @@ static int visit(const struct request *request, struct doctor_group *group)
     else
         show(group, &report);
     const int code = report.healthy ? EXIT_HELD : EXIT_VIOLATED;
-    doctor_discharge(&report);
+    discharge(&report);
     return code;
 }
 

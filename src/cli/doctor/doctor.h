@@ -27,9 +27,6 @@ struct doctor_limits {
     uint64_t waiting;
 };
 
-void doctor_examine(const struct doctor_group *group, const struct doctor_limits *limits, struct doctor_report *report);
-void doctor_discharge(struct doctor_report *report);
-
 /* For the checks: another finding, and its words as printf has them. `remedy` may be NULL. */
 void doctor_find(struct doctor_report *report, const char *check, enum doctor_severity severity, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));

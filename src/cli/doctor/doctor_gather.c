@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "core/printable.h"
+#include "core/wall_clock.h"
 
 #define ANSWER_MS 1000
 
@@ -163,13 +164,6 @@ static struct doctor_member *ask_member(struct doctor_group *group, struct ask *
 
 /* ---- everybody ---- */
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* It takes a second for each that is silent: whoever watches is told why. */
 static void show_progress(const char *address)
 {
@@ -182,13 +176,13 @@ static struct doctor_member *ask_at(struct doctor_group *group, const char *addr
 {
     struct ask ask;
     struct doctor_member *member = NULL;
-    const int64_t begun = now_ms();
+    const int64_t begun = cv_wall_ms();
     show_progress(address);
     if (ask_open(&ask, address, ANSWER_MS)) {
         member = ask_member(group, &ask);
         ask_close(&ask);
     }
-    *silent = !member && now_ms() - begun >= ANSWER_MS;
+    *silent = !member && cv_wall_ms() - begun >= ANSWER_MS;
     return member;
 }
 

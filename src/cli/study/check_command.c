@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -9,34 +8,24 @@
 #include "cli/study/check_report.h"
 #include "cli/study/replay_file.h"
 #include "cli/study/sim_outputs.h"
+#include "core/wall_clock.h"
 
-static double wall_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* A line on a terminal, once it takes longer than two seconds. */
 struct progress {
-    double started, told;
+    struct command_progress line;
     const struct check_request *request;
 };
 
 static void show_progress(void *context, const struct cv_check_progress *now)
 {
     struct progress *progress = context;
-    const double seconds = wall_seconds();
-    if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
+    if (!command_progress_due(&progress->line))
         return;
-    progress->told = seconds;
-    fputs("\r\033[K", stderr);
     if (progress->request->arrangement_count > 1)
         fprintf(stderr, "arrangement %llu of %llu, ", (unsigned long long)progress->request->arrangement,
                 (unsigned long long)progress->request->arrangement_count);
     fprintf(stderr, "%s: %.2f million states, %.2f million a second, depth %u, queue %llu, %.0f MB", now->phase,
-            (double)now->states / 1e6, (double)now->states / 1e6 / (seconds - progress->started), now->depth,
-            (unsigned long long)now->queue, (double)now->bytes / 1e6);
+            (double)now->states / 1e6, (double)now->states / 1e6 / (progress->line.told - progress->line.started),
+            now->depth, (unsigned long long)now->queue, (double)now->bytes / 1e6);
 }
 
 /* Plays the counterexample, to tell and draw it. */
@@ -88,7 +77,7 @@ static int run(struct check_request *request)
     struct cv_complaint complaint = {{0}};
     struct cv_scenario scenario = {0};
     struct cv_check_result result = {0};
-    struct progress progress = {.started = wall_seconds(), .request = request};
+    struct progress progress = {.line.started = cv_wall_seconds(), .request = request};
     int error = cv_plan_build(&request->group.plan, &scenario, &complaint);
     struct cv_check_options options = request->options;
     options.interrupted = &command_interrupted;
@@ -98,8 +87,7 @@ static int run(struct check_request *request)
     }
     if (!error)
         error = check_arrangements(request, &scenario, &options, &result, &complaint);
-    if (progress.told > 0)
-        fputs("\r\033[K", stderr);
+    command_progress_end(&progress.line);
     if (!error)
         error = tell(&(struct check_report){request, &scenario, &result}, &complaint);
     const int code = error ? command_fail(error, &complaint) : command_exit_code(result.judgement.verdict);
@@ -112,13 +100,9 @@ int command_check(int argc, char **argv)
 {
     struct check_request request;
     struct cv_complaint complaint = {{0}};
-    int code = EXIT_HELD;
+    int code;
     const int error = check_read(argc, argv, &request, &complaint);
-    if (error)
-        code = command_fail(error, &complaint);
-    else if (request.help)
-        options_help(&check_options, stdout);
-    else {
+    if (options_settled(&check_options, error, request.help, &complaint, &code)) {
         command_catch_signals();
         code = run(&request);
     }

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "show/json.h"
+#include "show/text/report.h"
 
 const char *decision_name(enum cv_decision_type type)
 {
@@ -84,16 +85,7 @@ void check_report_json(FILE *out, const struct check_report *report)
     cv_json_count(&json, "depth", result->depth);
     cv_json_real(&json, "seconds", result->seconds);
     cv_json_count(&json, "bytes", result->bytes);
-    cv_json_open(&json, "properties", '[');
-    for (uint32_t i = 0; i < judgement->finding_count; i++) {
-        cv_json_open(&json, NULL, '{');
-        cv_json_text(&json, "name", judgement->findings[i].name);
-        cv_json_text(&json, "kind", judgement->findings[i].kind);
-        cv_json_text(&json, "verdict", cv_verdict_name(judgement->findings[i].verdict));
-        cv_json_text(&json, "detail", judgement->findings[i].detail);
-        cv_json_close(&json, '}');
-    }
-    cv_json_close(&json, ']');
+    cv_report_properties(&json, judgement);
     if (judgement->verdict == CV_VIOLATED && result->trail.count) {
         cv_json_open(&json, "counterexample", '[');
         for (uint64_t i = 0; i < result->trail.count; i++)

@@ -171,11 +171,6 @@ int command_compare(int argc, char **argv)
     struct cv_complaint complaint = {{0}};
     struct order order;
     const int error = read_order(argc, argv, &order, &complaint);
-    if (error)
-        return command_fail(error, &complaint);
-    if (order.help) {
-        options_help(&compare_options, stdout);
-        return EXIT_HELD;
-    }
-    return carry_out(&order);
+    int code;
+    return options_settled(&compare_options, error, order.help, &complaint, &code) ? carry_out(&order) : code;
 }

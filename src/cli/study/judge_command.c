@@ -12,6 +12,7 @@
 #include "show/output.h"
 #include "show/svg/svg.h"
 #include "show/text/diagram.h"
+#include "show/text/report.h"
 
 struct request {
     const char *name, *svg;
@@ -56,21 +57,6 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
 
 /* ---- saying it ---- */
 
-static void write_properties(struct cv_json *json, const struct cv_judgement *judgement)
-{
-    cv_json_open(json, "properties", '[');
-    for (uint32_t i = 0; i < judgement->finding_count; i++) {
-        const struct cv_finding *finding = &judgement->findings[i];
-        cv_json_open(json, NULL, '{');
-        cv_json_text(json, "name", finding->name);
-        cv_json_text(json, "kind", finding->kind);
-        cv_json_text(json, "verdict", cv_verdict_name(finding->verdict));
-        cv_json_text(json, "detail", finding->detail);
-        cv_json_close(json, '}');
-    }
-    cv_json_close(json, ']');
-}
-
 static uint64_t entered(const struct cv_run *run)
 {
     uint64_t count = 0;
@@ -90,7 +76,7 @@ static void write_json(struct cv_json *json, const struct recording_story *story
     cv_json_text(json, "of", clients ? "clients" : "nodes");
     cv_json_text(json, "verdict", cv_verdict_name(judgement->verdict));
     cv_json_text(json, "reason", judgement->reason);
-    write_properties(json, judgement);
+    cv_report_properties(json, judgement);
     cv_json_count(json, "entries", entered(run));
     cv_json_open(json, "messages", '{');
     cv_json_count(json, "total", run->total);

@@ -3,36 +3,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/study/sim_outputs.h"
 #include "cli/study/sim_replay.h"
 #include "cli/study/sim_runs.h"
+#include "core/wall_clock.h"
 #include "show/text/report.h"
-
-static double wall_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* A line on a terminal, once it takes longer than two seconds. */
-struct progress {
-    double started, told;
-};
 
 static void show_progress(void *context, uint64_t now, uint64_t messages)
 {
-    struct progress *progress = context;
-    const double seconds = wall_seconds();
-    if (seconds - progress->started < 2 || seconds - progress->told < 0.2)
+    struct command_progress *progress = context;
+    if (!command_progress_due(progress))
         return;
-    progress->told = seconds;
-    fprintf(stderr, "\r\033[Ktime %llu, %.1f million messages, %.1f million a second", (unsigned long long)now,
-            (double)messages / 1e6, (double)messages / 1e6 / (seconds - progress->started));
+    fprintf(stderr, "time %llu, %.1f million messages, %.1f million a second", (unsigned long long)now,
+            (double)messages / 1e6, (double)messages / 1e6 / (progress->told - progress->started));
 }
 
 int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *options, struct sim_result *result,
@@ -42,10 +28,10 @@ int sim_simulate(const struct cv_plan *plan, const struct cv_sim_options *option
     int error = cv_plan_build(plan, &result->scenario, complaint);
     if (!error)
         error = cv_sim_new(&result->sim, &result->scenario, options);
-    const double started = wall_seconds();
+    const double started = cv_wall_seconds();
     if (!error)
         error = cv_sim_run(result->sim, &result->run);
-    result->seconds = wall_seconds() - started;
+    result->seconds = cv_wall_seconds() - started;
     return error ? error : cv_judge(&result->run, &result->judgement, complaint);
 }
 
@@ -92,7 +78,7 @@ int sim_run_once(const struct sim_request *request)
     struct cv_complaint complaint = {{0}};
     struct sim_result result = {0};
     struct sim_outputs outputs = {0};
-    struct progress progress = {.started = wall_seconds()};
+    struct command_progress progress = {.started = cv_wall_seconds()};
     struct cv_sim_options options = {.interrupted = &command_interrupted};
     if (isatty(STDERR_FILENO)) {
         options.progress = show_progress;
@@ -104,12 +90,11 @@ int sim_run_once(const struct sim_request *request)
     options.observer = outputs.observer;
     if (!error)
         error = cv_sim_new(&result.sim, &result.scenario, &options);
-    const double started = wall_seconds();
+    const double started = cv_wall_seconds();
     if (!error)
         error = cv_sim_run(result.sim, &result.run);
-    result.seconds = wall_seconds() - started;
-    if (progress.told > 0)
-        fputs("\r\033[K", stderr);
+    result.seconds = cv_wall_seconds() - started;
+    command_progress_end(&progress);
     if (!error)
         error = cv_judge(&result.run, &result.judgement, &complaint);
     if (!error)
@@ -130,13 +115,9 @@ int command_sim(int argc, char **argv)
 {
     struct sim_request request;
     struct cv_complaint complaint = {{0}};
-    int code = EXIT_HELD;
+    int code;
     const int error = sim_read(argc, argv, &request, &complaint);
-    if (error)
-        code = command_fail(error, &complaint);
-    else if (request.help)
-        options_help(&sim_options, stdout);
-    else {
+    if (options_settled(&sim_options, error, request.help, &complaint, &code)) {
         command_catch_signals();
         code = request.replay ? sim_replay(&request) : request.runs ? sim_run_many(&request) : sim_run_once(&request);
     }

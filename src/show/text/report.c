@@ -6,7 +6,7 @@
 
 /* ---- JSON ---- */
 
-static void json_properties(struct cv_json *json, const struct cv_judgement *judgement)
+void cv_report_properties(struct cv_json *json, const struct cv_judgement *judgement)
 {
     cv_json_open(json, "properties", '[');
     for (uint32_t i = 0; i < judgement->finding_count; i++) {
@@ -156,7 +156,7 @@ void cv_report_json(FILE *out, const struct cv_report *report)
     cv_json_count(&json, "seed", run->scenario->seed);
     cv_json_text(&json, "verdict", cv_verdict_name(judgement->verdict));
     cv_json_text(&json, "reason", judgement->reason);
-    json_properties(&json, judgement);
+    cv_report_properties(&json, judgement);
     if (judgement->has_leader)
         cv_json_count(&json, "leader", judgement->leader);
     else

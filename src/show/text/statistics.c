@@ -43,7 +43,8 @@ static double student_t(uint64_t freedom)
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 
-struct cv_summary cv_sample_summary(struct cv_sample *sample)
+/* Sorts the sample. */
+static struct cv_summary summarize(struct cv_sample *sample)
 {
     struct cv_summary summary = {.count = sample->count};
     if (!sample->count)
@@ -70,7 +71,7 @@ struct cv_summary cv_sample_summary(struct cv_sample *sample)
 
 static void text_summary(FILE *out, const char *name, struct cv_sample *sample)
 {
-    const struct cv_summary it = cv_sample_summary(sample);
+    const struct cv_summary it = summarize(sample);
     if (it.count)
         fprintf(out, "%-9s mean %.6g (95 %%: %.6g to %.6g), deviation %.4g, least %llu, median %llu, most %llu\n", name,
                 it.mean, it.low, it.high, it.deviation, (unsigned long long)it.least, (unsigned long long)it.median,
@@ -96,7 +97,7 @@ void cv_survey_text(FILE *out, struct cv_survey *survey)
 
 static void json_summary(struct cv_json *json, const char *key, struct cv_sample *sample)
 {
-    const struct cv_summary it = cv_sample_summary(sample);
+    const struct cv_summary it = summarize(sample);
     if (!it.count) {
         cv_json_null(json, key);
         return;

@@ -23,9 +23,6 @@ struct cv_summary {
     double low, high; /* the mean lies between them with 95 % confidence (Student's t) */
 };
 
-/* Sorts the sample. */
-struct cv_summary cv_sample_summary(struct cv_sample *sample);
-
 struct cv_survey {
     const struct cv_algorithm *algorithm;
     uint32_t nodes;
