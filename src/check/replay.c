@@ -581,7 +581,7 @@ static void conclude(struct cv_replay *replay, const struct cv_trail *trail)
     run->entries = replay->entries;
     if (replay->setting.may_partition) {
         setting_components(&replay->setting, &replay->cut_links, replay->alive, replay->components);
-        run->part = replay->components;
+        run->component = replay->components;
     }
     qsort(replay->callers, replay->scenario.caller_count, sizeof *replay->callers, by_node);
 }

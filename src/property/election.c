@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an election must achieve (the texts' words: one leader, the best of the living, known to all, whoever
- * called). Timeouts make several claim the title for a while, so a run is judged when it has come to rest.
+ * What an election must achieve (in the texts' words: one leader, the best of the living, known to all, whoever
+ * called). With timeouts several nodes may lead for a while, so a run is judged when it has come to rest.
  */
+#include "property/election.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "core/scenario/label.h"
-#include "property/property.h"
 
-/* What one connected part of the network came to. Usually the only one. */
-struct part {
-    cv_rank best; /* of the live nodes that count */
-    bool has_best;
-    bool takes_part;  /* somebody in it called or knows a leader */
+/* The result in one connected component of the network. Usually there is only one. */
+struct component {
+    cv_rank best;     /* of the live nodes that count */
+    bool has_best;    /* there is such a node */
+    bool takes_part;  /* a live node called, or knows a leader */
     cv_node follower; /* the first live node that knows a leader, or CV_NOBODY */
-    cv_id leader;     /* whom it follows */
+    cv_id leader;     /* its leader */
 };
 
 struct tally {
     const struct cv_run *run;
     uint32_t claims;
-    struct part *parts; /* by the label of the part; one if the network is whole */
-    cv_node disagrees;  /* the first live node that follows somebody else than its part */
-    cv_node misled;     /* the first that follows somebody who is not the best */
-    cv_node ignorant;   /* the first that knows no leader */
-    cv_node recalled;   /* the first that held two elections of its own */
+    struct component *components; /* by number; one if the network is whole */
+    cv_node disagrees;            /* the first live node that follows another leader than its component */
+    cv_node misled;               /* the first live node that does not follow the best */
+    cv_node ignorant;             /* the first live node that knows no leader */
+    cv_node recalled;             /* the first node that held two elections of its own */
     uint32_t ignorant_count;
-    uint32_t alive, taking_part;
+    uint32_t alive;
+    uint32_t taking_part;
 };
 
-static struct part *part_of(const struct tally *tally, cv_node node)
+static struct component *component_of(const struct tally *tally, cv_node node)
 {
-    return &tally->parts[tally->run->part && tally->run->part[node] != UINT32_MAX ? tally->run->part[node] : 0];
+    return &tally->components[tally->run->component && tally->run->component[node] != UINT32_MAX
+                                  ? tally->run->component[node]
+                                  : 0];
 }
 
 static struct cv_name name(const struct tally *tally, cv_node node)
@@ -46,13 +50,13 @@ static struct cv_name name_of(const struct tally *tally, cv_id id)
     return cv_name_of(tally->run->scenario, id);
 }
 
-/* Does the node count for "the best"? Where the result depends on the callers, only they do. */
+/* Does the node count for "the best"? If the result depends on the callers, only they do. */
 static bool counts(const struct tally *tally, bool calls)
 {
     return (tally->claims & CV_ANY_CALLER) || calls;
 }
 
-/* First round: the best of each part, and whom it follows. */
+/* First pass: the best node and the leader of each component. */
 static void survey(struct tally *tally)
 {
     const struct cv_run *run = tally->run;
@@ -62,34 +66,34 @@ static void survey(struct tally *tally)
         const struct cv_standing it = run->standing(run->runtime, node);
         const bool named = next < scenario->caller_count && scenario->callers[next] == node;
         const bool calls = named || scenario->everyone_calls;
-        struct part *part = part_of(tally, node);
+        struct component *component = component_of(tally, node);
         next += named;
         if (!it.alive)
             continue;
         tally->alive++;
         const cv_rank rank = cv_group_rank(&scenario->group, node);
-        if (counts(tally, calls) && (!part->has_best || rank > part->best)) {
-            part->best = rank;
-            part->has_best = true;
+        if (counts(tally, calls) && (!component->has_best || rank > component->best)) {
+            component->best = rank;
+            component->has_best = true;
         }
-        part->takes_part |= calls || it.knows || (it.active && tally->claims & CV_ANY_CALLER);
-        if (it.knows && part->follower == CV_NOBODY) {
-            part->follower = node;
-            part->leader = it.leader;
+        component->takes_part |= calls || it.knows || (it.active && tally->claims & CV_ANY_CALLER);
+        if (it.knows && component->follower == CV_NOBODY) {
+            component->follower = node;
+            component->leader = it.leader;
         }
     }
 }
 
-/* Second round: who strays from that. */
-static void find_strays(struct tally *tally)
+/* Second pass: the first nodes that deviate from these. */
+static void find_deviations(struct tally *tally)
 {
     const struct cv_run *run = tally->run;
     for (cv_node node = 0; node < run->scenario->group.nodes; node++) {
         const struct cv_standing it = run->standing(run->runtime, node);
-        const struct part *part = part_of(tally, node);
+        const struct component *component = component_of(tally, node);
         if (it.recalled && tally->recalled == CV_NOBODY)
             tally->recalled = node;
-        if (!it.alive || !part->takes_part)
+        if (!it.alive || !component->takes_part)
             continue;
         tally->taking_part++;
         if (!it.knows) {
@@ -98,21 +102,22 @@ static void find_strays(struct tally *tally)
                 tally->ignorant = node;
             continue;
         }
-        if (it.leader != part->leader && tally->disagrees == CV_NOBODY)
+        if (it.leader != component->leader && tally->disagrees == CV_NOBODY)
             tally->disagrees = node;
-        if ((!part->has_best || it.leader != cv_rank_id(part->best)) && tally->misled == CV_NOBODY)
+        if ((!component->has_best || it.leader != cv_rank_id(component->best)) && tally->misled == CV_NOBODY)
             tally->misled = node;
     }
 }
 
-/* The verdict on something that must be so in the end, if it is claimed at all; in fewer rounds than it takes, it is
- * not. */
+/*
+ * The verdict on something that must be so at rest. It is disclaimed if not claimed, or if there were too few rounds.
+ */
 static enum cv_verdict verdict_at_rest(const struct tally *tally, enum cv_property_number property, bool good)
 {
     if (!(tally->claims & cv_property(property)->claim) || (!good && cv_scenario_cut_short(tally->run->scenario)))
         return CV_DISCLAIMED;
-    return good ? cv_verdict_missing(tally->run) == CV_VIOLATED ? CV_HELD : CV_UNFINISHED
-                : cv_verdict_missing(tally->run);
+    return good ? verdict_if_missing(tally->run) == CV_VIOLATED ? CV_HELD : CV_UNFINISHED
+                : verdict_if_missing(tally->run);
 }
 
 static void judge_agreement(const struct tally *tally, struct cv_judgement *judgement)
@@ -122,9 +127,9 @@ static void judge_agreement(const struct tally *tally, struct cv_judgement *judg
         cv_find(judgement, CV_PROPERTY_AGREEMENT, verdict_at_rest(tally, CV_PROPERTY_AGREEMENT, stray == CV_NOBODY));
     if (stray == CV_NOBODY)
         return;
-    const struct part *part = part_of(tally, stray);
+    const struct component *component = component_of(tally, stray);
     snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, node %s follows %s",
-             name(tally, part->follower).text, name_of(tally, part->leader).text, name(tally, stray).text,
+             name(tally, component->follower).text, name_of(tally, component->leader).text, name(tally, stray).text,
              name_of(tally, tally->run->standing(tally->run->runtime, stray).leader).text);
 }
 
@@ -135,12 +140,12 @@ static void judge_best(const struct tally *tally, struct cv_judgement *judgement
         cv_find(judgement, CV_PROPERTY_BEST_WINS, verdict_at_rest(tally, CV_PROPERTY_BEST_WINS, stray == CV_NOBODY));
     if (stray == CV_NOBODY)
         return;
-    const struct part *part = part_of(tally, stray);
+    const struct component *component = component_of(tally, stray);
     const cv_id leader = tally->run->standing(tally->run->runtime, stray).leader;
-    if (part->has_best)
+    if (component->has_best)
         snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, the best live %s is %s",
                  name(tally, stray).text, name_of(tally, leader).text,
-                 tally->claims & CV_ANY_CALLER ? "node" : "caller", name_of(tally, cv_rank_id(part->best)).text);
+                 tally->claims & CV_ANY_CALLER ? "node" : "caller", name_of(tally, cv_rank_id(component->best)).text);
     else
         snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, but no caller is alive",
                  name(tally, stray).text, name_of(tally, leader).text);
@@ -152,7 +157,7 @@ static void judge_everyone(const struct tally *tally, struct cv_judgement *judge
     struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_EVERYONE_LEARNS,
                                          !claimed ? CV_DISCLAIMED
                                          : all    ? CV_HELD
-                                                  : cv_verdict_missing(tally->run));
+                                                  : verdict_if_missing(tally->run));
     if (!tally->taking_part)
         snprintf(finding->detail, sizeof finding->detail, "%s",
                  tally->alive ? "no live node has heard of the election" : "nobody is alive");
@@ -161,7 +166,7 @@ static void judge_everyone(const struct tally *tally, struct cv_judgement *judge
                  tally->ignorant_count, tally->alive, name(tally, tally->ignorant).text);
 }
 
-/* The leader is the best of all the living, not only of those who called. */
+/* The leader is the best of all live nodes, not only of the callers. */
 static void judge_any_caller(const struct tally *tally, struct cv_judgement *judgement)
 {
     const bool good = tally->misled == CV_NOBODY;
@@ -173,7 +178,7 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
         snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all, whoever called");
 }
 
-/* The texts' liveness has two halves: all know, and the run terminates. */
+/* The texts' liveness has two halves: every node learns the leader, and the run terminates. */
 static void judge_rest(const struct tally *tally, struct cv_judgement *judgement)
 {
     const enum cv_ending ending = tally->run->ending;
@@ -195,23 +200,23 @@ static void judge_calls(const struct tally *tally, struct cv_judgement *judgemen
         snprintf(once->detail, sizeof once->detail, "node %s called while its own election was under way",
                  name(tally, tally->recalled).text);
     struct cv_finding *some =
-        cv_find(judgement, CV_PROPERTY_SOMEBODY_CALLS, run->calls ? CV_HELD : cv_verdict_missing(run));
+        cv_find(judgement, CV_PROPERTY_SOMEBODY_CALLS, run->calls ? CV_HELD : verdict_if_missing(run));
     if (!run->calls)
         snprintf(some->detail, sizeof some->detail, "no live node ever called an election");
 }
 
-/* The leader of the whole group: all live nodes that are to know one know the same. */
-static void name_leader(const struct tally *tally, uint32_t parts, struct cv_judgement *judgement)
+/* The leader of the whole group, if all live nodes that must know one know the same. */
+static void name_leader(const struct tally *tally, uint32_t components, struct cv_judgement *judgement)
 {
     const bool all_must_know = tally->claims & CV_EVERYONE_LEARNS;
     bool one = (tally->ignorant == CV_NOBODY || !all_must_know) && tally->disagrees == CV_NOBODY;
-    for (uint32_t i = 0; i < parts; i++) {
-        const struct part *part = &tally->parts[i];
-        if (part->follower == CV_NOBODY)
+    for (uint32_t i = 0; i < components; i++) {
+        const struct component *component = &tally->components[i];
+        if (component->follower == CV_NOBODY)
             continue;
-        one &= !judgement->has_leader || judgement->leader == part->leader;
+        one &= !judgement->has_leader || judgement->leader == component->leader;
         judgement->has_leader = true;
-        judgement->leader = part->leader;
+        judgement->leader = component->leader;
     }
     judgement->has_leader &= one;
 }
@@ -221,28 +226,28 @@ int cv_judge_election(const struct cv_run *run, struct cv_judgement *judgement)
     const uint32_t claims = cv_scenario_claims(run->scenario);
     struct cv_run whole = *run;
     if (!(claims & CV_PER_COMPONENT))
-        whole.part = NULL;
-    const uint32_t parts = whole.part ? run->scenario->group.nodes : 1;
+        whole.component = NULL;
+    const uint32_t components = whole.component ? run->scenario->group.nodes : 1;
     struct tally tally = {.run = &whole,
                           .claims = claims,
-                          .parts = calloc(parts, sizeof *tally.parts),
+                          .components = calloc(components, sizeof *tally.components),
                           .disagrees = CV_NOBODY,
                           .misled = CV_NOBODY,
                           .ignorant = CV_NOBODY,
                           .recalled = CV_NOBODY};
-    if (!tally.parts)
+    if (!tally.components)
         return CV_ENOMEM;
-    for (uint32_t i = 0; i < parts; i++)
-        tally.parts[i].follower = CV_NOBODY;
+    for (uint32_t i = 0; i < components; i++)
+        tally.components[i].follower = CV_NOBODY;
     survey(&tally);
-    find_strays(&tally);
+    find_deviations(&tally);
     judge_agreement(&tally, judgement);
     judge_best(&tally, judgement);
     judge_everyone(&tally, judgement);
     judge_rest(&tally, judgement);
     judge_any_caller(&tally, judgement);
     judge_calls(&tally, judgement);
-    name_leader(&tally, parts, judgement);
-    free(tally.parts);
+    name_leader(&tally, components, judgement);
+    free(tally.components);
     return 0;
 }

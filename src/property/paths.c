@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Shortest paths: what every node has come to is its distance from the source by Dijkstra's algorithm, and the
- * neighbour it names lies on such a path. Nodes that no path leads to come to nothing.
+ * Shortest paths: the result of every node is its distance from the source by Dijkstra's algorithm, and the neighbour
+ * that it names lies on such a path. Nodes that no path leads to have no result.
  */
+#include "property/paths.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "core/error.h"
 #include "core/graph/graph_paths.h"
 #include "core/scenario/label.h"
-#include "property/property.h"
 
 struct reference {
     const struct cv_run *run;
@@ -81,7 +82,7 @@ static void judge(const struct reference *reference, struct cv_judgement *judgem
         cv_find(judgement, reference->length == CV_BY_HOPS ? CV_PROPERTY_FEWEST_HOPS : CV_PROPERTY_SHORTEST_PATHS,
                 wrong == CV_NOBODY ? CV_HELD
                 : cut_short        ? CV_DISCLAIMED
-                                   : cv_verdict_missing(reference->run));
+                                   : verdict_if_missing(reference->run));
     if (wrong == CV_NOBODY)
         return;
     say_what_is_wrong(reference, wrong, finding->detail, sizeof finding->detail);
@@ -92,12 +93,12 @@ static void judge(const struct reference *reference, struct cv_judgement *judgem
     }
 }
 
-int cv_judge_paths(const struct cv_run *run, struct cv_judgement *judgement)
+int judge_paths(const struct cv_run *run, struct cv_judgement *judgement)
 {
     const struct cv_scenario *scenario = run->scenario;
     const uint32_t nodes = scenario->group.nodes;
     if (!scenario->graph.edges)
-        return 0; /* what claims to find paths where there is no graph is no algorithm of ours */
+        return 0; /* there is nothing to compare with */
     const bool hops = !(cv_scenario_claims(scenario) & CV_SHORTEST_PATHS);
     struct reference reference = {.run = run,
                                   .length = hops ? CV_BY_HOPS : CV_BY_WEIGHT,

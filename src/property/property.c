@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "property/property.h"
-#include "core/scenario/label.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "core/scenario/label.h"
+#include "property/election.h"
+#include "property/mutex.h"
+#include "property/paths.h"
+#include "property/synchronizer.h"
 
 const char *cv_verdict_name(enum cv_verdict verdict)
 {
@@ -25,7 +30,7 @@ struct cv_finding *cv_find(struct cv_judgement *judgement, enum cv_property_numb
     return finding;
 }
 
-enum cv_verdict cv_verdict_missing(const struct cv_run *run)
+enum cv_verdict verdict_if_missing(const struct cv_run *run)
 {
     return run->ending == CV_QUIET || run->ending == CV_REPEATS ? CV_VIOLATED : CV_UNFINISHED;
 }
@@ -40,9 +45,7 @@ static void judge_invariant(const struct cv_run *run, struct cv_judgement *judge
                  (unsigned long long)run->broken_time, cv_name(run->scenario, run->broken_node).text, run->broken);
 }
 
-/*
- * The formulas count whole entries and rounds: with one that was never served, or ended, there is nothing to compare.
- */
+/* The formulas count whole entries and rounds. If one is unfinished, there is nothing to compare. */
 static bool all_served(const struct cv_run *run)
 {
     if (run->scenario->app && cv_run_rounds(run) < run->scenario->group.rounds)
@@ -73,7 +76,7 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
     return 0;
 }
 
-/* A run is given up when its time is over, which may be long after the last thing that happened. */
+/* The time when a run was given up: the end of its time, which may be long after the last event. */
 static uint64_t given_up(const struct cv_run *run)
 {
     const uint64_t until = run->scenario->until;
@@ -101,7 +104,7 @@ static void say_why(const struct cv_run *run, struct cv_judgement *judgement, co
         snprintf(rest, room, "%sthe end was not recorded", join);
 }
 
-/* Some things are wrong whenever they are so, even if they have come right in the end. */
+/* A violation before the end stands, even if the end is right. */
 static void judge_seen(const struct cv_run *run, struct cv_judgement *judgement)
 {
     for (uint32_t i = 0; run->seen && i < judgement->finding_count; i++)
@@ -117,11 +120,11 @@ int cv_judge(const struct cv_run *run, struct cv_judgement *judgement, struct cv
     if (problem == CV_MUTEX)
         error = cv_judge_mutex(run, judgement);
     if (problem == CV_SYNCHRONIZER)
-        error = cv_judge_synchronizer(run, judgement);
+        error = judge_synchronizer(run, judgement);
     if (!error && (problem == CV_ELECTION || claims & CV_AGREEMENT))
         error = cv_judge_election(run, judgement);
     if (!error && claims & (CV_SHORTEST_PATHS | CV_FEWEST_HOPS))
-        error = cv_judge_paths(run, judgement);
+        error = judge_paths(run, judgement);
     judge_invariant(run, judgement);
     judge_seen(run, judgement);
     if (!error && !run->unmeasured)

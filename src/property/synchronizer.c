@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a synchronizer must achieve: its app cannot tell the network from a synchronous one. Whether it did is seen in
- * the rounds as they passed, and in the states at the end beside those of the app on a synchronous network.
+ * What a synchronizer must achieve: its app cannot tell the network from a synchronous one. The judge looks at the
+ * rounds, and compares the states at the end with those of the app on a synchronous network.
  */
+#include "property/synchronizer.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/scenario/label.h"
 #include "core/scenario/synchronous_run.h"
-#include "property/property.h"
 
 static struct cv_name name_of(const struct cv_run *run, cv_node node)
 {
@@ -38,7 +39,7 @@ static void judge_close_rounds(const struct cv_run *run, struct cv_judgement *ju
                  name_of(run, slip->other).text);
 }
 
-/* The first live node that is not through, or CV_NOBODY. */
+/* The first live node that has not finished all rounds, or CV_NOBODY. */
 static cv_node find_straggler(const struct cv_run *run)
 {
     for (cv_node node = 0; node < run->scenario->group.nodes; node++)
@@ -51,7 +52,7 @@ static bool judge_every_round(const struct cv_run *run, struct cv_judgement *jud
 {
     const cv_node straggler = find_straggler(run);
     const bool done = straggler == CV_NOBODY;
-    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_EVERY_ROUND, done ? CV_HELD : cv_verdict_missing(run));
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_EVERY_ROUND, done ? CV_HELD : verdict_if_missing(run));
     if (!done)
         snprintf(finding->detail, sizeof finding->detail, "node %s is in round %llu of %llu",
                  name_of(run, straggler).text, (unsigned long long)run->round(run->runtime, straggler),
@@ -69,7 +70,7 @@ static void judge_states(const struct cv_run *run, const struct cv_lockstep *ref
                    reference->places[node + 1] - reference->places[node]) != 0)
             strays = node;
     const enum cv_verdict verdict = reference->chose      ? CV_DISCLAIMED
-                                    : !done               ? cv_verdict_missing(run)
+                                    : !done               ? verdict_if_missing(run)
                                     : strays == CV_NOBODY ? CV_HELD
                                                           : CV_VIOLATED;
     struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_LIKE_SYNCHRONOUS, verdict);
@@ -82,13 +83,13 @@ static void judge_states(const struct cv_run *run, const struct cv_lockstep *ref
                  name_of(run, strays).text);
 }
 
-int cv_judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement)
+int judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement)
 {
     struct cv_lockstep reference = {0};
     judge_whole_rounds(run, judgement);
     judge_close_rounds(run, judgement);
     const bool done = judge_every_round(run, judgement);
-    /* A run that was given up may have more rounds before it than anybody wants to wait for. */
+    /* A run that was given up may have too many rounds left to play them. */
     const int error = done ? cv_lockstep_run(&reference, run->scenario) : 0;
     judgement->app_messages = reference.messages;
     if (!error)

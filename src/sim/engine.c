@@ -607,7 +607,7 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
     settle_decided(sim);
     if (sim->part)
         faults_parts(sim, sim->part);
-    sim->run.part = sim->part;
+    sim->run.component = sim->part;
     sim->run.entries = sim->load ? sim->load->entries : NULL;
     sim->run.entry_count = sim->load ? sim->load->entry_count : 0;
     *run = sim->run;

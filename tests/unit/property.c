@@ -235,7 +235,7 @@ static void parts_are_judged_by_themselves(void **state)
     struct made_up it;
     make_up(&it);
     memcpy(it.part, (uint32_t[]){0, 0, 2, 2}, sizeof it.part);
-    it.run.part = it.part;
+    it.run.component = it.part;
     it.standing[0].leader = it.standing[1].leader = 20;
     expect_violated(&it, "agreement best-wins any-caller"); /* it does not claim so much */
     it.algorithm.claims |= CV_PER_COMPONENT;

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "property/election.h"
+#include "property/mutex.h"
+
 /* A state as the end of a run. */
 struct ending {
     const struct model *model;
@@ -57,7 +60,7 @@ static int judge_election(struct ending *ending, struct cv_run *run, struct cv_j
     run->calls = 1;
     if (ending->model->setting.may_partition) {
         find_components(ending);
-        run->part = ending->components;
+        run->component = ending->components;
     }
     return cv_judge_election(run, judgement);
 }
