@@ -122,33 +122,33 @@ static enum cv_verdict verdict_at_rest(const struct tally *tally, enum cv_proper
 
 static void judge_agreement(const struct tally *tally, struct cv_judgement *judgement)
 {
-    const cv_node stray = tally->disagrees;
-    struct cv_finding *finding =
-        cv_find(judgement, CV_PROPERTY_AGREEMENT, verdict_at_rest(tally, CV_PROPERTY_AGREEMENT, stray == CV_NOBODY));
-    if (stray == CV_NOBODY)
+    const cv_node deviating = tally->disagrees;
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_AGREEMENT,
+                                         verdict_at_rest(tally, CV_PROPERTY_AGREEMENT, deviating == CV_NOBODY));
+    if (deviating == CV_NOBODY)
         return;
-    const struct component *component = component_of(tally, stray);
+    const struct component *component = component_of(tally, deviating);
     snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, node %s follows %s",
-             name(tally, component->follower).text, name_of(tally, component->leader).text, name(tally, stray).text,
-             name_of(tally, tally->run->standing(tally->run->runtime, stray).leader).text);
+             name(tally, component->follower).text, name_of(tally, component->leader).text, name(tally, deviating).text,
+             name_of(tally, tally->run->standing(tally->run->runtime, deviating).leader).text);
 }
 
 static void judge_best(const struct tally *tally, struct cv_judgement *judgement)
 {
-    const cv_node stray = tally->misled;
-    struct cv_finding *finding =
-        cv_find(judgement, CV_PROPERTY_BEST_WINS, verdict_at_rest(tally, CV_PROPERTY_BEST_WINS, stray == CV_NOBODY));
-    if (stray == CV_NOBODY)
+    const cv_node deviating = tally->misled;
+    struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_BEST_WINS,
+                                         verdict_at_rest(tally, CV_PROPERTY_BEST_WINS, deviating == CV_NOBODY));
+    if (deviating == CV_NOBODY)
         return;
-    const struct component *component = component_of(tally, stray);
-    const cv_id leader = tally->run->standing(tally->run->runtime, stray).leader;
+    const struct component *component = component_of(tally, deviating);
+    const cv_id leader = tally->run->standing(tally->run->runtime, deviating).leader;
     if (component->has_best)
         snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, the best live %s is %s",
-                 name(tally, stray).text, name_of(tally, leader).text,
+                 name(tally, deviating).text, name_of(tally, leader).text,
                  tally->claims & CV_ANY_CALLER ? "node" : "caller", name_of(tally, cv_rank_id(component->best)).text);
     else
         snprintf(finding->detail, sizeof finding->detail, "node %s follows %s, but no caller is alive",
-                 name(tally, stray).text, name_of(tally, leader).text);
+                 name(tally, deviating).text, name_of(tally, leader).text);
 }
 
 static void judge_everyone(const struct tally *tally, struct cv_judgement *judgement)

@@ -63,24 +63,24 @@ static bool judge_every_round(const struct cv_run *run, struct cv_judgement *jud
 static void judge_states(const struct cv_run *run, const struct cv_lockstep *reference, bool done,
                          struct cv_judgement *judgement)
 {
-    cv_node strays = CV_NOBODY;
-    for (cv_node node = 0; done && strays == CV_NOBODY && node < run->scenario->group.nodes; node++)
+    cv_node deviating = CV_NOBODY;
+    for (cv_node node = 0; done && deviating == CV_NOBODY && node < run->scenario->group.nodes; node++)
         if (run->standing(run->runtime, node).alive &&
             memcmp(run->app_state(run->runtime, node), reference->states + reference->places[node],
                    reference->places[node + 1] - reference->places[node]) != 0)
-            strays = node;
-    const enum cv_verdict verdict = reference->chose      ? CV_DISCLAIMED
-                                    : !done               ? verdict_if_missing(run)
-                                    : strays == CV_NOBODY ? CV_HELD
-                                                          : CV_VIOLATED;
+            deviating = node;
+    const enum cv_verdict verdict = reference->chose         ? CV_DISCLAIMED
+                                    : !done                  ? verdict_if_missing(run)
+                                    : deviating == CV_NOBODY ? CV_HELD
+                                                             : CV_VIOLATED;
     struct cv_finding *finding = cv_find(judgement, CV_PROPERTY_LIKE_SYNCHRONOUS, verdict);
     if (reference->chose)
         snprintf(finding->detail, sizeof finding->detail, "it makes random choices");
     else if (!done)
         snprintf(finding->detail, sizeof finding->detail, "not everybody is through");
-    else if (strays != CV_NOBODY)
+    else if (deviating != CV_NOBODY)
         snprintf(finding->detail, sizeof finding->detail, "node %s ends in another state than on a synchronous network",
-                 name_of(run, strays).text);
+                 name_of(run, deviating).text);
 }
 
 int judge_synchronizer(const struct cv_run *run, struct cv_judgement *judgement)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's workspace for the successors of states. Rooms of files in this folder, from below:
+ * A thread's workspace for the successors of states. The files of this folder, from below:
  *
  *     expander.h    the workspace, and how a slot of the state changes
  *     renumber.h    counters and clocks that would grow for ever

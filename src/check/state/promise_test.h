@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A test of something that an algorithm's table promises and a reduction relies on. The room above registers its tests
- * with the model; whoever computes a step passes it to all of them. A test that fails calls model_doubt_promise().
+ * with the model; the stepper passes every step that it computes to all of them. A test that fails calls
+ * model_doubt_promise().
  */
 #ifndef CONCLAVE_CHECK_STATE_PROMISE_TEST_H
 #define CONCLAVE_CHECK_STATE_PROMISE_TEST_H
