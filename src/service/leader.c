@@ -7,13 +7,11 @@
 
 static cv_set tell_all(const struct lock *lock, const struct leader *leader)
 {
-    return peer_notice_send(lock->service, CV_NOBODY,
-                            &(struct peer_notice){.kind = leader->leads ? PEER_NOTICE_LEADS : PEER_NOTICE_LED,
-                                                  .subject = CV_SUBJECT_LEADER,
-                                                  .name = cv_instance_name(lock->instance),
-                                                  .fence = leader->fence,
-                                                  .session = leader->session,
-                                                  .origin = leader->id});
+    return lock_tell(lock, CV_NOBODY,
+                     (struct peer_notice){.kind = leader->leads ? PEER_NOTICE_LEADS : PEER_NOTICE_LED,
+                                          .fence = leader->fence,
+                                          .session = leader->session,
+                                          .origin = leader->id});
 }
 
 /* Takes over the news if it is later than what is known: its fence tells. */

@@ -24,18 +24,23 @@ static struct lock *lock_of(const struct cv_instance *instance)
     return instance->user;
 }
 
-static void tell(void *context, cv_node to, const struct sharing_message *message)
+cv_set lock_tell(const struct lock *lock, cv_node to, struct peer_notice notice)
+{
+    notice.subject = lock->instance->subject;
+    notice.name = cv_instance_name(lock->instance);
+    return peer_notice_send(lock->service, to, &notice);
+}
+
+static void tell_sharing(void *context, cv_node to, const struct sharing_message *message)
 {
     const struct lock *lock = context;
-    struct cv_service *service = lock->service;
-    const struct peer_notice notice = {.kind = PEER_NOTICE_SHARING,
-                                       .subject = lock->instance->subject,
-                                       .name = cv_instance_name(lock->instance),
-                                       .sharing_kind = message->kind,
-                                       .generation = message->generation,
-                                       .first = message->first,
-                                       .entry = message->entry};
-    service->sharing_notices += cv_set_count(peer_notice_send(service, to, &notice));
+    const cv_set told = lock_tell(lock, to,
+                                  (struct peer_notice){.kind = PEER_NOTICE_SHARING,
+                                                       .sharing_kind = message->kind,
+                                                       .generation = message->generation,
+                                                       .first = message->first,
+                                                       .entry = message->entry});
+    lock->service->sharing_notices += cv_set_count(told);
 }
 
 struct lock *lock_find(const struct cv_service *service, enum cv_subject subject, struct cv_text name)
@@ -55,7 +60,7 @@ struct lock *lock_open(struct cv_service *service, enum cv_subject subject, stru
     *lock = (struct lock){.service = service,
                           .instance = instance,
                           .chore.run = serve_on,
-                          .sharing = {.tell = tell, .context = lock, .me = service->host->roster->me}};
+                          .sharing = {.tell = tell_sharing, .context = lock, .me = service->host->roster->me}};
     sharing_forget(&lock->sharing);
     lock->elects = subject == CV_SUBJECT_LEADER &&
                    cv_host_policy(service->host, CV_SUBJECT_ELECTION, instance->name) < service->host->policy_count;

@@ -115,6 +115,9 @@ struct lock_hold *lock_find_hold(const struct lock *lock, uint64_t fence);
 /* Does it belong to this session (which may be NULL), or is its secret shown? */
 bool hold_authorizes(const struct lock_hold *hold, const struct session *session, const uint64_t digest[2]);
 
+/* Tells one member, or everybody else in the view (CV_NOBODY), something about this name. The members that are told. */
+cv_set lock_tell(const struct lock *lock, cv_node to, struct peer_notice notice);
+
 /* ---- what the member tells ---- */
 
 void lock_entered(struct cv_instance *instance);

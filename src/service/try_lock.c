@@ -9,12 +9,8 @@ void try_lock_ask(struct waiter *wait)
     const struct lock *lock = wait->lock;
     struct cv_service *service = lock->service;
     wait->ticket = ++service->tickets;
-    peer_notice_send(service, CV_NOBODY,
-                     &(struct peer_notice){.kind = PEER_NOTICE_TRY,
-                                           .subject = lock->instance->subject,
-                                           .name = cv_instance_name(lock->instance),
-                                           .ticket = wait->ticket,
-                                           .shared = wait->shared});
+    lock_tell(lock, CV_NOBODY,
+              (struct peer_notice){.kind = PEER_NOTICE_TRY, .ticket = wait->ticket, .shared = wait->shared});
 }
 
 bool try_lock_is_hopeless(const struct lock *lock, bool shares)

@@ -14,13 +14,6 @@ bool ttl_promise_in_grace(const struct cv_service *service)
     return service->host->calls.now() < service->member->grace_until_us;
 }
 
-static void tell(const struct lock *lock, cv_node to, struct peer_notice notice)
-{
-    notice.subject = lock->instance->subject;
-    notice.name = cv_instance_name(lock->instance);
-    peer_notice_send(lock->service, to, &notice);
-}
-
 static bool is_known(const struct lock_hold *hold)
 {
     return cv_member_is_enough(hold->lock->service->member, hold->aware);
@@ -51,14 +44,14 @@ void ttl_promise_make(struct lock_hold *hold)
         return;
     hold->aware = 0;
     if (cv_host_ready(lock->service->host))
-        tell(lock, CV_NOBODY,
-             (struct peer_notice){.kind = PEER_NOTICE_PROMISE,
-                                  .fence = promise.fence,
-                                  .session = promise.owner,
-                                  .generation = promise.generation,
-                                  .entry = promise.entry,
-                                  .ttl_ms = promise.ttl_ms,
-                                  .digest = {promise.digest[0], promise.digest[1]}});
+        lock_tell(lock, CV_NOBODY,
+                  (struct peer_notice){.kind = PEER_NOTICE_PROMISE,
+                                       .fence = promise.fence,
+                                       .session = promise.owner,
+                                       .generation = promise.generation,
+                                       .entry = promise.entry,
+                                       .ttl_ms = promise.ttl_ms,
+                                       .digest = {promise.digest[0], promise.digest[1]}});
     if (cv_ttl_ceiling_covers(&member->ceiling, hold->ttl_ms))
         note_aware(hold, me);
 }
@@ -79,7 +72,7 @@ void ttl_promise_end(const struct lock_hold *hold)
         return;
     forget(lock, hold->fence);
     if (cv_host_ready(lock->service->host))
-        tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
+        lock_tell(lock, CV_NOBODY, (struct peer_notice){.kind = PEER_NOTICE_OVER, .fence = hold->fence});
 }
 
 /* ---- what others say ---- */
@@ -89,7 +82,7 @@ static void acknowledge(struct lock *lock, struct cv_promise *promise)
     if (promise->acknowledged || !cv_ttl_ceiling_covers(&lock->service->member->ceiling, promise->ttl_ms))
         return;
     promise->acknowledged = true;
-    tell(lock, promise->keeper, (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence});
+    lock_tell(lock, promise->keeper, (struct peer_notice){.kind = PEER_NOTICE_PROMISED, .fence = promise->fence});
 }
 
 void ttl_promise_hear(struct cv_service *service, const struct peer_notice *notice)
@@ -157,9 +150,9 @@ void ttl_promise_inherit(struct lock *lock)
 /* The promise may have reached others, in a view that this node is not in: they are asked to end it. */
 void ttl_promise_withdraw(struct lock_hold *hold)
 {
-    tell(hold->lock, CV_NOBODY,
-         (struct peer_notice){.kind = PEER_NOTICE_UNLOCK,
-                              .fence = hold->fence,
-                              .hold_kinds = HOLD_LOCK | HOLD_LEADER,
-                              .digest = {hold->digest[0], hold->digest[1]}});
+    lock_tell(hold->lock, CV_NOBODY,
+              (struct peer_notice){.kind = PEER_NOTICE_UNLOCK,
+                                   .fence = hold->fence,
+                                   .hold_kinds = HOLD_LOCK | HOLD_LEADER,
+                                   .digest = {hold->digest[0], hold->digest[1]}});
 }
