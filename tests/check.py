@@ -386,6 +386,26 @@ def check_complaints(directory):
                told.stdout, told.stdout + told.stderr)
 
 
+# A message that no node could have sent, and that nobody refuses: the handler asserts instead of writing where it must not.
+ASTRAY = {
+    "maekawa": ("    cv_send(me, wish.node, REPLY,", "    cv_send(me, (wish.node + 3) % cv_nodes(me), REPLY,", "place < cv_quorum_size"),
+    "central": ("cv_signal(me, cv_coordinator(me), REQUEST)", "cv_signal(me, (cv_coordinator(me) + 1) % cv_nodes(me), REQUEST)",
+                "coordinates(me)"),
+}
+
+
+def check_astray(directory):
+    """A handler asserts what it relies on, and the checker tells."""
+    for source, (before, after, asserted) in ASTRAY.items():
+        text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / f"{source}.c").read_text(encoding="utf-8")
+        expect(f"{source}: the line is there once", text.count(before) == 1)
+        text = text.replace(before, after).replace("    .valid = valid,\n", "    .valid = NULL,\n")
+        target = mutants.compile_object(text, f"cv_{source}", directory, f"{source}-astray")
+        told = run([str(target), "-n", "4", "--property", "invariant"])
+        expect(f"{source}: the assertion is told", told.returncode == 1 and told.stderr == "" and
+               "violated: invariant: at time " in told.stdout and asserted in told.stdout, told.stdout + told.stderr)
+
+
 # What an algorithm's table promises about names and times, and does not keep: where, what is replaced by what, what is
 # wrong then (None: nothing), and whether it is the promise that is broken.
 FIRST = "cv_before(me, my->time, me->node, theirs->time, message->from)"
@@ -625,6 +645,7 @@ def main(words):
         check_outside()
         check_depth_first(directory)
         check_complaints(directory)
+        check_astray(directory)
         check_restless(directory)
         check_hum(directory)
         check_beginning(directory)

@@ -131,8 +131,9 @@ static void on_probe(struct cv_self *me, const struct cv_message *message)
         pass_on(me, probe);
         return;
     }
+    assert(probe->side <= RIGHT);
     if (my->mode == WON || probe->round - my->round > 1)
-        return; /* cannot be, unless somebody died and came back */
+        return; /* only if a node has died and come back */
     my->heard[probe->round % 2][probe->side] = probe->rank;
     my->has[probe->round % 2][probe->side] = true;
     while (my->mode == ACTIVE && heard_both(my))

@@ -114,11 +114,12 @@ static void call_again(struct cv_self *me)
     call(me);
 }
 
-/* The living are those listed from this node on: who stands before it did not close the list, so it has died. */
+/* The living are those listed from this node on. A node listed before it did not close the list, so it has died. */
 static struct cv_list living(const struct cv_self *me, struct cv_list list)
 {
-    while (list.ids[0] != cv_my_id(me))
-        list = (struct cv_list){list.ids + 1, list.count - 1};
+    for (; list.count && list.ids[0] != cv_my_id(me); list.count--)
+        list.ids++;
+    assert(list.count); /* this node closes the list because it is on it */
     return list;
 }
 

@@ -16,13 +16,13 @@
  *                          '-----' the better one is passed on
  *
  * Several sources: each election has a tag (number, source), and a node leaves an election for one of a higher tag.
- * A lost neighbour is no longer awaited. Who loses its parent before reporting is the root of what is below it; after
- * reporting, it calls anew. An election that lost somebody ends with MERGE to all instead of LEADER down the tree, for
- * the tree may be in pieces, each with a leader of its own.
+ * A node no longer awaits a lost neighbour. A node that loses its parent before its report is the root of its own
+ * subtree; after its report it calls anew. An election that lost a node ends with MERGE to all neighbours instead of
+ * LEADER down the tree: the tree may be in pieces, each with a leader of its own.
  *
- * Safety    a settled node follows nobody worse than itself and nobody it was told is lost, and tells every neighbour
- *           that may follow another: in a connected part they end with the same leader, which is the best
- * Liveness  of the elections in a part the one with the highest tag reaches everybody and ends
+ * Safety    a settled node follows no node that is worse than itself or that it knows to be lost, and tells every
+ *           neighbour that may follow another: in a connected part they end with the same leader, which is the best
+ * Liveness  of the elections in a part the one with the highest tag reaches every node and ends
  * Cost      one source, E links: 4E − (n − 1) messages in 3ecc time, or 2 more
  * Assumes   reliable links, as long as they last; a failure detector that tells of lost and returning nodes; FIFO
  *           links if a node returns
@@ -81,72 +81,24 @@ static bool electing(const struct state *my)
     return my->phase == BUILDING || my->phase == REPORTED;
 }
 
-/* Is that node lost, for all I know? A report that is older than the suspicion proves nothing. */
-static bool lost(const struct cv_self *me, cv_rank node)
-{
-    const struct state *my = me->state;
-    return node != my->proven && cv_suspected(me, cv_rank_id(node));
-}
-
-/* ---- the result, and those who have not heard it ---------------------------------------------------- */
-
-static void tell(struct cv_self *me, cv_node node, uint32_t kind)
-{
-    const struct state *my = me->state;
-    const struct result result = {my->tag, my->best};
-    cv_send(me, node, kind, &result);
-}
-
-/* LEADER: children know as much as I do. MERGE: anybody may follow another leader. */
-static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
+/* What I know of a neighbour. Nodes that are no neighbours send nothing. */
+static uint32_t *link_to(const struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
-    my->phase = SETTLED;
-    my->best = leader;
-    my->parent = CV_NOBODY;
-    my->awaited = 0;
-    cv_elected(me, cv_rank_id(leader));
-    for (uint32_t i = 0; i < cv_degree(me); i++) {
-        const cv_node node = cv_neighbour(me, i);
-        const uint32_t link = my->link[i];
-        my->link[i] = 0;
-        if (node == from)
-            continue;
-        if ((link & STRANGER || kind == MERGE) && cv_present(me, node))
-            tell(me, node, MERGE);
-        else if (link & CHILD)
-            tell(me, node, LEADER);
-    }
+    const uint32_t index = cv_neighbour_index(me, node);
+    assert(index < cv_degree(me));
+    return &my->link[index];
 }
 
-/* ---- building the tree ------------------------------------------------------------------------------ */
+/* ==== the text: one tree, one leader ================================================================= */
 
-static void call_above(struct cv_self *me, cv_rank tag);
+/* What the text leaves out, below. */
+static void lose(struct cv_self *me, cv_node node);
+static void end_election(struct cv_self *me);
+static bool answer_orphan(struct cv_self *me, cv_node child, cv_rank tag);
+static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from);
 
-static void acknowledge(struct cv_self *me, cv_node node, bool to_parent)
-{
-    const struct state *my = me->state;
-    const struct report report = {my->tag, to_parent ? my->best : 0, to_parent};
-    cv_send(me, node, ACK, &report);
-}
-
-/* Everybody asked has answered: report to the parent; without one, the election is over. */
-static void conclude(struct cv_self *me)
-{
-    struct state *my = me->state;
-    if (my->phase != BUILDING || my->awaited)
-        return;
-    if (my->parent != CV_NOBODY) {
-        my->phase = REPORTED;
-        acknowledge(me, my->parent, true);
-    } else if (my->shaken && lost(me, my->best)) {
-        call_above(me, my->tag); /* it reported, and died */
-    } else {
-        if (lost(me, my->best))
-            my->proven = my->best;
-        settle(me, my->best, my->shaken ? MERGE : LEADER, CV_NOBODY);
-    }
-}
+/* ---- building the tree ---- */
 
 static void join(struct cv_self *me, cv_rank tag, cv_node parent)
 {
@@ -172,6 +124,27 @@ static void join(struct cv_self *me, cv_rank tag, cv_node parent)
     }
 }
 
+static void acknowledge(struct cv_self *me, cv_node node, bool to_parent)
+{
+    const struct state *my = me->state;
+    const struct report report = {my->tag, to_parent ? my->best : 0, to_parent};
+    cv_send(me, node, ACK, &report);
+}
+
+/* All that were asked have answered: report to the parent. The root ends the election. */
+static void conclude(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->phase != BUILDING || my->awaited)
+        return;
+    if (my->parent == CV_NOBODY) {
+        end_election(me);
+    } else {
+        my->phase = REPORTED;
+        acknowledge(me, my->parent, true);
+    }
+}
+
 /* Calls an election that outdoes another. */
 static void call_above(struct cv_self *me, cv_rank tag)
 {
@@ -192,18 +165,122 @@ static void start(struct cv_self *me)
         call(me);
 }
 
-/* ---- what goes missing ------------------------------------------------------------------------------ */
+static void tell(struct cv_self *me, cv_node node, uint32_t kind)
+{
+    const struct state *my = me->state;
+    const struct result result = {my->tag, my->best};
+    cv_send(me, node, kind, &result);
+}
+
+static void on_election(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct call *theirs = cv_body(message);
+    const cv_node from = message->from;
+    if (theirs->tag > my->tag) {
+        join(me, theirs->tag, from);
+        if (cv_suspected(me, cv_id_of(me, from)))
+            lose(me, from); /* it died after it had sent this */
+        conclude(me);
+    } else if (theirs->tag == my->tag && from == my->parent) {
+        lose(me, from); /* a parent asks once: it has died and come back, and has forgotten me */
+    } else if (theirs->tag == my->tag) {
+        acknowledge(me, from, false);
+    }
+    if (my->phase == SETTLED)
+        tell(me, from, MERGE); /* its election is over here */
+}
 
 static void await_no_more(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
-    uint32_t *link = &my->link[cv_neighbour_index(me, node)];
+    uint32_t *link = link_to(me, node);
     if (*link & AWAITED) {
         *link &= ~(uint32_t)AWAITED;
         my->awaited--;
         conclude(me);
     }
 }
+
+static void on_ack(struct cv_self *me, const struct cv_message *message)
+{
+    struct state *my = me->state;
+    const struct report *report = cv_body(message);
+    if (report->to_parent && answer_orphan(me, message->from, report->tag))
+        return;
+    if (report->tag != my->tag)
+        return;
+    if (report->to_parent) {
+        *link_to(me, message->from) |= CHILD;
+        my->best = report->best > my->best ? report->best : my->best;
+    }
+    await_no_more(me, message->from);
+}
+
+/* ---- the result goes down the tree ---- */
+
+/* LEADER: children know as much as I do. MERGE: every neighbour may follow another leader. */
+static void settle(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
+{
+    struct state *my = me->state;
+    my->phase = SETTLED;
+    my->best = leader;
+    my->parent = CV_NOBODY;
+    my->awaited = 0;
+    cv_elected(me, cv_rank_id(leader));
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node node = cv_neighbour(me, i);
+        const uint32_t link = my->link[i];
+        my->link[i] = 0;
+        if (node == from)
+            continue;
+        if ((link & STRANGER || kind == MERGE) && cv_present(me, node))
+            tell(me, node, MERGE);
+        else if (link & CHILD)
+            tell(me, node, LEADER);
+    }
+}
+
+static void on_leader(struct cv_self *me, const struct cv_message *message)
+{
+    const struct state *my = me->state;
+    const struct result *result = cv_body(message);
+    if (message->from == my->parent && result->tag == my->tag)
+        learn(me, result->leader, LEADER, message->from);
+}
+
+/* ==== when nodes die, links break, and both come back ================================================ */
+
+/* Is that node lost, as far as I know? A report that is older than the suspicion proves nothing. */
+static bool lost(const struct cv_self *me, cv_rank node)
+{
+    const struct state *my = me->state;
+    return node != my->proven && cv_suspected(me, cv_rank_id(node));
+}
+
+/* The text just settles. But the best node may have died after its report, and the tree may be in pieces. */
+static void end_election(struct cv_self *me)
+{
+    struct state *my = me->state;
+    if (my->shaken && lost(me, my->best)) {
+        call_above(me, my->tag); /* it reported, and died */
+        return;
+    }
+    if (lost(me, my->best))
+        my->proven = my->best;
+    settle(me, my->best, my->shaken ? MERGE : LEADER, CV_NOBODY);
+}
+
+/* A node that was cut off after its report can be better than the leader, and the leader can have died since. */
+static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
+{
+    if (leader < cv_my_rank(me) || lost(me, leader))
+        call(me);
+    else
+        settle(me, leader, kind, from);
+}
+
+/* ---- what goes missing ---- */
 
 static void lose(struct cv_self *me, cv_node node)
 {
@@ -212,10 +289,10 @@ static void lose(struct cv_self *me, cv_node node)
         return;
     my->shaken = true;
     if (node == my->parent && my->phase == REPORTED) {
-        call(me); /* nobody is left to tell me the result */
+        call(me); /* no parent is left to tell me the result */
     } else if (node == my->parent) {
         my->parent = CV_NOBODY;
-        acknowledge(me, node, false); /* if it lives after all, let it not wait for me */
+        acknowledge(me, node, false); /* if it lives after all, it need not wait for me */
     } else if (cv_neighbour_index(me, node) < cv_degree(me)) {
         await_no_more(me, node);
     }
@@ -232,66 +309,21 @@ static void suspect(struct cv_self *me, cv_node node)
         lose(me, node);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------- */
-
-static void on_election(struct cv_self *me, const struct cv_message *message)
+/* A child reports to me, but I died since I asked it, or have the result already. */
+static bool answer_orphan(struct cv_self *me, cv_node child, cv_rank tag)
 {
     const struct state *my = me->state;
-    const struct call *theirs = cv_body(message);
-    const cv_node from = message->from;
-    if (theirs->tag > my->tag) {
-        join(me, theirs->tag, from);
-        if (cv_suspected(me, cv_id_of(me, from)))
-            lose(me, from); /* these were its last words */
-        conclude(me);
-    } else if (theirs->tag == my->tag && from == my->parent) {
-        lose(me, from); /* a parent asks once: it has died and come back, and has forgotten me */
-    } else if (theirs->tag == my->tag) {
-        acknowledge(me, from, false);
+    if (tag > my->tag) {
+        call_above(me, tag); /* I have forgotten that election */
+        return true;
     }
-    if (my->phase == SETTLED)
-        tell(me, from, MERGE); /* they are behind the times */
+    if (my->phase != SETTLED)
+        return false;
+    tell(me, child, MERGE); /* it missed the result */
+    return true;
 }
 
-static void on_ack(struct cv_self *me, const struct cv_message *message)
-{
-    struct state *my = me->state;
-    const struct report *report = cv_body(message);
-    if (report->to_parent && report->tag > my->tag) {
-        call_above(me, report->tag); /* I was its parent before I died, and have forgotten it */
-        return;
-    }
-    if (report->to_parent && my->phase == SETTLED) {
-        tell(me, message->from, MERGE); /* it missed the result */
-        return;
-    }
-    if (report->tag != my->tag)
-        return;
-    if (report->to_parent) {
-        my->link[cv_neighbour_index(me, message->from)] |= CHILD;
-        my->best = report->best > my->best ? report->best : my->best;
-    }
-    await_no_more(me, message->from);
-}
-
-/* A node that was cut off after its report can be better than the leader, and the leader can have died since. */
-static void learn(struct cv_self *me, cv_rank leader, enum kind kind, cv_node from)
-{
-    if (leader < cv_my_rank(me) || lost(me, leader))
-        call(me);
-    else
-        settle(me, leader, kind, from);
-}
-
-static void on_leader(struct cv_self *me, const struct cv_message *message)
-{
-    const struct state *my = me->state;
-    const struct result *result = cv_body(message);
-    if (message->from == my->parent && result->tag == my->tag)
-        learn(me, result->leader, LEADER, message->from);
-}
-
-/* ---- leaders of different parts meet ----------------------------------------------------------------- */
+/* ---- leaders of different parts meet ---- */
 
 static void on_merge(struct cv_self *me, const struct cv_message *message)
 {
@@ -302,7 +334,7 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
         my->tag = theirs->tag;
         learn(me, theirs->leader, MERGE, from);
     } else if (electing(my)) {
-        my->link[cv_neighbour_index(me, from)] |= STRANGER;
+        *link_to(me, from) |= STRANGER;
         if (theirs->tag > my->tag)
             await_no_more(me, from); /* it will not come down to my election */
     } else if (my->phase == OUTSIDE && (theirs->leader < my->best || lost(me, theirs->leader))) {
@@ -310,14 +342,14 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
     } else if (theirs->leader < my->best) {
         tell(me, from, MERGE);
     } else if (lost(me, theirs->leader)) {
-        my->link[cv_neighbour_index(me, from)] |= STRANGER; /* one of us will hear news of that leader */
+        *link_to(me, from) |= STRANGER; /* one of us will hear news of that leader */
     } else if (!cv_follows(me, cv_rank_id(theirs->leader))) {
         my->tag = theirs->tag > my->tag ? theirs->tag : my->tag;
         settle(me, theirs->leader, MERGE, from);
     }
 }
 
-/* Those who came into reach, and those I could not believe, hear whom I follow: now, or at the end of my election. */
+/* I tell strangers whom I follow: now, or at the end of my election. */
 static void trust(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;
@@ -337,6 +369,8 @@ static void recover(struct cv_self *me)
     cv_call(me);
     settle(me, cv_my_rank(me), MERGE, CV_NOBODY);
 }
+
+/* ===================================================================================================== */
 
 static const char *invariant(const struct cv_self *me)
 {

@@ -2,14 +2,14 @@
 /*
  * The centralized algorithm, as in A. S. Tanenbaum, M. van Steen: Distributed Systems, and P. Krzyzanowski's notes.
  *
- * One process, the coordinator, lets one in at a time. Who wants to enter asks it; who leaves tells it; who has to
- * wait stands in its queue and hears nothing (central) or "permission denied" (central-deny), and is let in later. Who
- * is answered in any case knows a dead coordinator by its silence: with central-deny a request has no answer within 2D.
+ * One process, the coordinator, lets one in at a time. A process that wants to enter asks it, and one that leaves tells
+ * it. A process that has to wait stands in its queue and hears nothing (central) or "permission denied" (central-deny),
+ * and is let in later. With central-deny every request is answered, so silence for 2D means a dead coordinator.
  *
- * Safety    the coordinator grants only when nobody is inside
- * Liveness  the queue is first come, first served; while the coordinator lives everybody's turn comes
+ * Safety    the coordinator grants only when no process is inside
+ * Liveness  the queue is first come, first served; while the coordinator lives the turn of each process comes
  * Cost      3 messages for an entry and its exit, 2 message times before entry, 2 from an exit to the next entry
- * Assumes   reliable links; if the coordinator dies a new view elects another, and those who wait ask again
+ * Assumes   reliable links; if the coordinator dies a new view elects another, and all that wait ask again
  * Fence     the coordinator counts its grants
  */
 #include <conclave/algorithm.h>
@@ -23,11 +23,11 @@ struct grant {
 
 struct state {
     uint64_t grants; /* the coordinator's, so far */
-    cv_node holder;  /* whom it let in; CV_NOBODY: nobody */
-    cv_node first;   /* its queue: who waits longest */
-    cv_node last;
+    cv_node holder;  /* the node it let in; CV_NOBODY: none */
+    cv_node first;   /* its queue: the node that has waited longest */
+    cv_node last;    /* its queue: the node that came last */
     uint32_t unused;
-    cv_node behind[]; /* who waits behind each node; only the coordinator has these */
+    cv_node behind[]; /* the next node in the queue after each node; only the coordinator has these */
 };
 
 static bool coordinates(const struct cv_self *me)
@@ -80,6 +80,7 @@ static void queue_up(struct cv_self *me, cv_node node)
 static void ask(struct cv_self *me, cv_node node)
 {
     const struct state *my = me->state;
+    assert(coordinates(me));
     if (my->holder == CV_NOBODY)
         let_in(me, node);
     else
@@ -89,6 +90,7 @@ static void ask(struct cv_self *me, cv_node node)
 static void let_next_in(struct cv_self *me)
 {
     struct state *my = me->state;
+    assert(coordinates(me));
     const cv_node next = my->first;
     my->holder = CV_NOBODY;
     if (next == CV_NOBODY)
@@ -173,7 +175,7 @@ static bool waits(const struct state *my, cv_node node)
     return my->behind[node] != CV_NOBODY || my->last == node;
 }
 
-/* Requests and releases are for the coordinator, all else comes from it. */
+/* Requests and releases go to the coordinator, all else comes from it. */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
@@ -189,7 +191,7 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
-/* Who asks and who is let in is all the same to it; only the coordinator is not like the others. */
+/* The coordinator treats all other nodes alike, and only the coordinator itself is special. */
 static void rename(const struct cv_renaming *renaming, const struct cv_group *group, cv_node node, void *state,
                    struct cv_message *message)
 {

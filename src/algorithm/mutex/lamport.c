@@ -2,26 +2,27 @@
 /*
  * L. Lamport: Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978.
  *
- * Everybody keeps the same queue of requests, ordered by their time. Who wants to enter tells everybody; everybody
- * always answers. Whoever's request is first in its own queue, and who has since heard something later from everybody
- * else, may enter: nothing earlier can still be on its way. Who leaves tells everybody to strike its request.
+ * Every process keeps the same queue of requests, ordered by their time. A process that wants to enter tells all
+ * others, and they always answer. A process enters when its request is first in its own queue and it has since heard
+ * something later from every other: nothing earlier can still be on its way. When it leaves it tells all others to
+ * strike its request.
  *
  * Safety    links are FIFO: after something later from a process, no earlier request of it can come
- * Liveness  everybody answers at once; the first request of all is first in every queue
+ * Liveness  every process answers at once; the first request of all is first in every queue
  * Cost      3(n − 1) messages, 2 message times before entry, 1 from an exit to the next entry
- * Assumes   reliable FIFO links, nobody dies: a new view without the dead lets those who wait ask again
- * Fence     the request's time and the place of its id: entries happen in this order
+ * Assumes   reliable FIFO links, no process dies: in a new view without the dead all that wait ask again
+ * Fence     the request's time and the rank of its id: entries happen in this order
  */
 #include <conclave/algorithm.h>
 
 enum kind { REQUEST, ACK, RELEASE };
 
-/* Of every message: when it was sent. */
+/* Every message says when it was sent. */
 struct stamp {
     uint64_t time;
 };
 
-/* What a node knows of another, or of itself. */
+/* What a node knows of each node, itself included. */
 struct peer {
     uint64_t request; /* the time of its outstanding request; NONE if there is none */
     uint64_t later;   /* it has said something later than my outstanding request */
@@ -56,7 +57,7 @@ static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)
     my->inside = me->node == holder;
 }
 
-/* Is that request before mine? */
+/* Was that request made before mine? */
 static bool before_mine(const struct cv_self *me, cv_node node)
 {
     const struct state *my = me->state;
@@ -130,7 +131,7 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     try_to_enter(me);
 }
 
-/* A node has one request at a time; only in answer to one does anybody acknowledge. */
+/* A node has one request at a time, and releases only that. */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;

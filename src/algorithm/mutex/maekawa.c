@@ -4,18 +4,19 @@
  * of B. A. Sanders: The information structure of distributed mutual exclusion algorithms. ACM TOCS 5(3), 1987.
  *
  * As the plain algorithm, but votes can be taken back. Requests are ordered by their time. A voter that has to keep a
- * request waiting says FAIL, unless it is better than the one it voted for: then it INQUIREs there. Who is inquired and
- * has failed somewhere, so cannot enter yet anyhow, RELINQUISHes that vote.
+ * request waiting says FAIL, unless that request is better than the one it voted for: then it INQUIREs there. A
+ * requester that is inquired and has failed somewhere cannot enter yet in any case, and RELINQUISHes that vote.
  *
  * Safety    two inside would both have the one vote of the member their sets share; only a vote that has arrived is
  *           ever given back, and only to the voter that asked for it
- * Liveness  the best request of all is never kept waiting: who holds one of its votes has failed somewhere or enters
+ * Liveness  the best request of all is never kept waiting: a requester that holds one of its votes has failed
+ *           somewhere, or enters
  * Cost      3(K − 1) messages without contention, up to 7(K − 1) with it, for voting sets of K
- * Assumes   reliable FIFO links, nobody dies: a new view without the dead lets those who wait ask again
+ * Assumes   reliable FIFO links, no node dies: in a new view without the dead all that wait ask again
  * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
  *
- * With `recall=no` votes are given in the order of the timestamps, and none is taken back: the step before, of which
- * the text asks "is that enough?"
+ * With `recall=no` votes are given in the order of the timestamps, and none is taken back. That is the step before, of
+ * which the text asks "is that enough?"
  */
 #include <conclave/algorithm.h>
 
@@ -43,15 +44,15 @@ struct wish {
 };
 
 struct state {
-    uint64_t time;  /* requester: of the outstanding request */
-    uint64_t fence; /* requester: the highest its voters told of; inside, its own */
-    uint32_t mode;
+    uint64_t time;     /* requester: of the outstanding request */
+    uint64_t fence;    /* requester: the highest its voters told of; inside, its own */
+    uint32_t mode;     /* requester: enum mode */
     uint32_t missing;  /* requester: votes */
     uint64_t highest;  /* voter: of the fences it has heard of */
-    struct wish voted; /* voter: for whom; CV_NOBODY if for nobody */
+    struct wish voted; /* voter: the request it voted for; CV_NOBODY: none */
     uint32_t inquired; /* voter: it has asked for the vote back */
-    uint32_t waiting;  /* voter: how many stand in the queue */
-    uint32_t said[];   /* requester: what each of its voters said (enum vote); behind it the voter's queue */
+    uint32_t waiting;  /* voter: length of the queue */
+    uint32_t said[];   /* requester: what each of its voters said (enum vote); after it the voter's queue */
 };
 
 /* The queue has room for every set the voter is in. */
@@ -76,12 +77,20 @@ static size_t state_size(const struct cv_group *group, cv_node node)
     return sizeof(struct state) + (voters + 1) / 2 * 2 * sizeof(uint32_t) + sets_of(group, node) * sizeof(struct wish);
 }
 
-/* Where a voter stands in a voting set; the size of the set if nowhere. */
+/* The index of a voter in a voting set; the size of the set if it is not in it. */
 static uint32_t place_in(const struct cv_self *me, cv_node set, cv_node voter)
 {
     uint32_t place = 0;
     while (place < cv_quorum_size(me, set) && cv_voter(me, set, place) != voter)
         place++;
+    return place;
+}
+
+/* The index of one of my own voters. Only my voters answer my requests. */
+static uint32_t my_voter(const struct cv_self *me, cv_node voter)
+{
+    const uint32_t place = place_in(me, me->node, voter);
+    assert(place < cv_quorum_size(me, me->node));
     return place;
 }
 
@@ -119,7 +128,7 @@ static void on_reply(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct fence *told = cv_body(message);
-    my->said[place_in(me, me->node, message->from)] = VOTED;
+    my->said[my_voter(me, message->from)] = VOTED;
     if (told->highest > my->fence)
         my->fence = told->highest;
     if (--my->missing)
@@ -137,7 +146,8 @@ static void relinquish(struct cv_self *me, uint32_t place)
     cv_send(me, cv_voter(me, me->node, place), RELINQUISH, &(struct stamp){my->time});
 }
 
-/* As the text's example says, "relinquish to V": also votes that are on their way, and are counted when they come. */
+/* The text's example says "relinquish to V". So `literal` also gives back votes that are still on their way, and counts
+ * them when they come. */
 static void give_back(struct cv_self *me, uint32_t place)
 {
     struct state *my = me->state;
@@ -154,18 +164,19 @@ static void give_back(struct cv_self *me, uint32_t place)
 static void on_fail(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
-    my->said[place_in(me, me->node, message->from)] = FAILED;
+    my->said[my_voter(me, message->from)] = FAILED;
     for (uint32_t i = 0; i < cv_quorum_size(me, me->node); i++)
         if (my->said[i] & INQUIRED)
             give_back(me, i);
 }
 
-/* Asked for a vote it no longer has, or will give back soon, it says nothing: the RELEASE is on its way or will be. */
+/* A requester that no longer has the vote, or will give it back soon, says nothing: a RELEASE is or will be on its way.
+ */
 static void on_inquire(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
     const struct stamp *stamp = cv_body(message);
-    const uint32_t place = place_in(me, me->node, message->from);
+    const uint32_t place = my_voter(me, message->from);
     bool failed = false;
     if (my->mode != WANTED || stamp->time != my->time || !(my->said[place] & VOTED))
         return;
@@ -195,20 +206,35 @@ static bool before(const struct cv_self *me, const struct wish *one, const struc
     return cv_before(me, one->time, one->node, other->time, other->node);
 }
 
-/* The best of those who wait, or NULL: the queue is in order. */
+/* The best request in the queue, which is sorted; NULL: the queue is empty. */
 static struct wish *best_waiting(const struct cv_self *me)
 {
     const struct state *my = me->state;
     return my->waiting ? queue(me) : NULL;
 }
 
+/* A node that has died and come back asks again, and its earlier request is void. So the queue never gets too long. */
+static void forget_earlier(struct cv_self *me, cv_node node)
+{
+    struct state *my = me->state;
+    struct wish *waiting = queue(me);
+    uint32_t place = 0;
+    while (place < my->waiting && waiting[place].node != node)
+        place++;
+    if (place == my->waiting)
+        return;
+    memmove(&waiting[place], &waiting[place + 1], (--my->waiting - place) * sizeof *waiting);
+    waiting[my->waiting] = (struct wish){0};
+}
+
 static void queue_up(struct cv_self *me, struct wish wish)
 {
     struct state *my = me->state;
     struct wish *waiting = queue(me);
-    /* Who asks again though it waits may have filled it, and this node's own wishes are not looked at before. */
-    if (cv_parameter(me, LITERAL) && my->waiting == sets_of(me->group, me->node))
-        my->waiting--;
+    if (!cv_parameter(me, LITERAL))
+        forget_earlier(me, wish.node);
+    else if (my->waiting == sets_of(me->group, me->node))
+        my->waiting--; /* a node asked again although it waits, and `valid` does not see a node's requests to itself */
     uint32_t place = my->waiting++;
     for (; place && before(me, &wish, &waiting[place - 1]); place--)
         waiting[place] = waiting[place - 1];
@@ -229,7 +255,7 @@ static void fail(struct cv_self *me, struct wish *wish)
     cv_signal(me, wish->node, FAIL);
 }
 
-/* A request that has to wait: it hears so, unless it is the best of all. Then its voter wants its vote back. */
+/* Tells a request that it has to wait, unless it is the best of all. Then the voter wants its vote back. */
 static void keep_waiting(struct cv_self *me, struct wish *wish)
 {
     struct state *my = me->state;
@@ -245,7 +271,7 @@ static void keep_waiting(struct cv_self *me, struct wish *wish)
     my->inquired = true;
 }
 
-/* Is there a request for each set this voter is in? Nobody checks its own, so `valid` alone does not keep the bound. */
+/* Is there a request for each set this voter is in? A node's requests to itself are not asked for `valid`. */
 static bool is_full(const struct cv_self *me)
 {
     const struct state *my = me->state;
@@ -262,7 +288,7 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
         return;
     }
     if (cv_parameter(me, LITERAL) && is_full(me))
-        return; /* somebody asks twice */
+        return; /* a node asks twice */
     if (cv_parameter(me, RECALL) == RECALL_YES)
         keep_waiting(me, &wish);
     queue_up(me, wish);
@@ -302,7 +328,7 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     vote_for_next(me);
 }
 
-/* ---- what can be ---- */
+/* ---- which messages can have been sent ---- */
 
 static bool waits(const struct cv_self *me, cv_node node)
 {

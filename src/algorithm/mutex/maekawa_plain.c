@@ -3,13 +3,13 @@
  * M. Maekawa: A √N algorithm for mutual exclusion in decentralized systems. ACM TOCS 3(2), 1985; as the text first
  * tells it, without what breaks deadlocks.
  *
- * Everybody has a voting set; any two have a member in common. Who wants to enter asks its set for their votes; a
- * process gives its one vote to the first who asks and keeps the others waiting until it gets it back.
+ * Every process has a voting set; any two sets have a member in common. A process that wants to enter asks its set for
+ * their votes. A voter gives its one vote to the first that asks, and keeps the others waiting until it gets it back.
  *
  * Safety    two inside would both have the one vote of the member their sets share
  * Liveness  none: three can each hold a vote that another needs, for ever
  * Cost      3(K − 1) messages for voting sets of K, 2 message times before entry, 2 from an exit to the next entry
- * Assumes   reliable links, nobody dies: a new view without the dead lets those who wait ask again
+ * Assumes   reliable links, no node dies: in a new view without the dead all that wait ask again
  * Fence     each voter tells the highest it has heard of; the entrant takes the highest of all, plus one
  */
 #include <conclave/algorithm.h>
@@ -25,9 +25,9 @@ struct state {
     uint64_t fence;   /* requester: the highest its voters told of; inside, its own */
     uint32_t missing; /* requester: votes */
     uint32_t voted;   /* voter: the vote is given away */
-    uint32_t waiting; /* voter: how many stand in the queue */
+    uint32_t waiting; /* voter: length of the queue */
     uint32_t unused;
-    cv_node queue[]; /* voter: who waits for the vote, first come first served */
+    cv_node queue[]; /* voter: the nodes that wait for the vote, first come first served */
 };
 
 static size_t state_size(const struct cv_group *group, cv_node node)
@@ -77,13 +77,23 @@ static void vote(struct cv_self *me, cv_node node)
     cv_send(me, node, REPLY, &(struct fence){my->highest});
 }
 
+static bool waits(const struct state *my, cv_node node)
+{
+    for (uint32_t i = 0; i < my->waiting; i++)
+        if (my->queue[i] == node)
+            return true;
+    return false;
+}
+
+/* A node that has died and come back asks again, and keeps its position. So the queue never gets too long. */
 static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
-    if (my->voted)
-        my->queue[my->waiting++] = message->from;
-    else
+    assert(votes_for(me, message->from));
+    if (!my->voted)
         vote(me, message->from);
+    else if (!waits(my, message->from))
+        my->queue[my->waiting++] = message->from;
 }
 
 static void on_reply(struct cv_self *me, const struct cv_message *message)
@@ -128,19 +138,11 @@ static const char *invariant(const struct cv_self *me)
         places += votes_for(me, node);
     for (uint32_t i = my->waiting; i < places; i++)
         if (my->queue[i])
-            return "a place in the queue that nobody takes is not empty";
-    return my->waiting && !my->voted ? "somebody waits for a vote that is there" : NULL;
+            return "the queue has something after its end";
+    return my->waiting && !my->voted ? "a node waits for a vote that is there" : NULL;
 }
 
-static bool waits(const struct state *my, cv_node node)
-{
-    for (uint32_t i = 0; i < my->waiting; i++)
-        if (my->queue[i] == node)
-            return true;
-    return false;
-}
-
-/* A voter hears from those in whose sets it is, a requester from those in its own. */
+/* A voter hears from the nodes whose sets it is in, a requester from the members of its own set. */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;

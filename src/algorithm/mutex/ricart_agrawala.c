@@ -2,14 +2,15 @@
 /*
  * G. Ricart, A. K. Agrawala: An optimal algorithm for mutual exclusion in computer networks. CACM 24(1), 1981.
  *
- * Who wants to enter asks everybody, with the time of its request. Who does not want to, or asked later, says OK at
- * once; who is inside, or asked earlier, says it when it leaves. With everybody's OK one may enter.
+ * A process that wants to enter asks all others, with the time of its request. A process that does not want to enter,
+ * or asked later, says OK at once. A process that is inside, or asked earlier, says OK when it leaves. With the OK of
+ * all others a process enters.
  *
- * Safety    of two who want to enter, the later one cannot have the earlier one's OK before that one has left
- * Liveness  the earliest request of all is held back by nobody
+ * Safety    of two that want to enter, the later one cannot have the earlier one's OK before that one has left
+ * Liveness  no process holds back the earliest request of all
  * Cost      2(n − 1) messages always, 2 message times before entry, 1 from an exit to the next entry
- * Assumes   reliable links; nobody dies: a new view without the dead lets those who wait ask again. FIFO is not needed
- * Fence     the request's time and the place of its id: entries happen in this order
+ * Assumes   reliable links; no process dies: in a new view without the dead all that wait ask again. FIFO is not needed
+ * Fence     the request's time and the rank of its id: entries happen in this order
  */
 #include <conclave/algorithm.h>
 
@@ -21,10 +22,10 @@ struct request {
 };
 
 struct state {
-    uint64_t time; /* of the outstanding request; 0 if there is none */
-    uint32_t mode;
+    uint64_t time;       /* of the outstanding request; 0 if there is none */
+    uint32_t mode;       /* enum mode */
     uint32_t missing;    /* OKs */
-    uint32_t deferred[]; /* a bit per node: asked and waits for my OK */
+    uint32_t deferred[]; /* a bit per node: it has asked and waits for my OK */
 };
 
 static size_t state_size(const struct cv_group *group, cv_node node)
@@ -92,7 +93,7 @@ static const char *invariant(const struct cv_self *me)
     return my->mode == WANTED && !my->missing ? "with everybody's OK it would be inside" : NULL;
 }
 
-/* Nobody asks again before it has its answer, and nobody answers who was not asked. */
+/* A node asks again only after its answer, and answers only when it was asked. */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;

@@ -2,20 +2,20 @@
 /*
  * The token ring, as in A. S. Tanenbaum, M. van Steen: Distributed Systems (after G. Le Lann, 1977).
  *
- * A token goes round a ring. Who holds it may enter, at most once, and then passes it on.
+ * A token goes round a ring. Its holder may enter, at most once, and then passes it on.
  *
- * If the token dies with its holder a new view begins with another. Without views the elected process makes one
- * (regenerate=T). Silence alone proves nothing, the holder may just be slow; so it asks everybody to take no token
- * older than a new generation. Who holds the token then lifts it to that generation and says so. If nobody does, a
- * token on its way arrives too late to count, and a new one of that generation is the only one.
+ * If the token dies with its holder, a new view begins with another. Without views the elected process makes one
+ * (regenerate=T). Silence alone proves nothing: the holder may just be slow. So the elected process asks all others to
+ * take no token older than a new generation. The holder then lifts its token to that generation and says so. If none
+ * does, a token on its way arrives too late to count, and a new one of that generation is the only one.
  *
  * Safety    there is one token: an older generation is void, and a copy is known by its hop and dropped
  * Liveness  the token comes round: at most n − 1 others enter before
- * Cost      1 message an entry when everybody wants, as many as you like when nobody does; 0 to n − 1 message times
+ * Cost      1 message an entry when all want to enter, without limit when none does; 0 to n − 1 message times
  * Assumes   reliable links; a dead successor is skipped, or found out with acks=yes. acks=yes and regenerate=T need
- *           delays of at most D, regenerate=T also a detector that tells of all who die, and of nobody else; after a
- *           recovery fences rise as long as somebody alive remembers the last generation
- * Fence     the generation the token was made in, which everybody alive has agreed to, and its entries since
+ *           delays of at most D, regenerate=T also a detector that tells of all nodes that die, and of no other; after
+ *           a recovery fences rise as long as a live node remembers the last generation
+ * Fence     the generation the token was made in, which all live nodes have agreed to, and its entries since
  */
 #include <conclave/algorithm.h>
 
@@ -25,7 +25,7 @@ enum parameter { COORDINATOR, ACKS, REGENERATE, CONFIRM };
 
 #define MOST_HOPS (UINT64_MAX / 2)
 
-/* Fences of one generation: more entries than a token lives to see; the next one is about n generations higher. */
+/* Fences of one generation: more than a token has entries. The next token is about n generations higher. */
 #define GENERATION 1000000ull
 
 struct token {
@@ -35,54 +35,39 @@ struct token {
 };
 
 struct query {
-    uint64_t generation; /* 0: which is the latest? From somebody who has forgotten everything */
+    uint64_t generation; /* 0: a node that has forgotten all asks for the latest */
 };
 
 struct answer {
     uint64_t generation; /* the highest I have heard of */
     uint64_t agreed;     /* it is the one asked for: I take no older token from now on */
     uint64_t holds;      /* and I hold that token */
-    struct token last;   /* as it last left here, and where to */
-    uint64_t to;
+    struct token last;   /* as it last left here */
+    uint64_t to;         /* where it went */
 };
 
 struct state {
     struct token token;  /* as it was last here */
     uint64_t generation; /* tokens of earlier ones are void */
-    uint64_t asked;      /* the generation everybody is being asked for; 0: none */
+    uint64_t asked;      /* the generation that I am asking all others for; 0: none */
     cv_node to;          /* where the token was last sent */
-    uint32_t holds;
-    uint32_t wants;
-    uint32_t inside;
-    uint32_t forgetful; /* back from a crash: a token is kept, but not used, before I know which generation counts */
-    uint32_t kept;
-    uint32_t uneasy;  /* the token may be lost: somebody died since it was last certain to be there */
-    uint32_t missing; /* answers */
-    uint32_t found;   /* somebody holds it */
-    cv_node last_to;  /* where the token was sent by the last who had it and can tell */
-    struct token last;
+    uint32_t holds;      /* the token is here */
+    uint32_t wants;      /* to enter */
+    uint32_t inside;     /* the critical section */
+    uint32_t forgetful;  /* back from a crash: a token is kept, but not used, before I know which generation counts */
+    uint32_t kept;       /* such a token */
+    uint32_t uneasy;     /* the token may be lost: a node died since it was last certain to be there */
+    uint32_t missing;    /* answers */
+    uint32_t found;      /* a node holds the token */
+    cv_node last_to;     /* where the last known holder sent the token */
+    struct token last;   /* as that holder sent it */
 };
 
-/* The coordinator, or if it is down the best of the others: whom any election would choose. */
-static cv_node elected(const struct cv_self *me)
-{
-    cv_node best = me->node;
-    if (me->node == cv_coordinator(me) || cv_present(me, cv_coordinator(me)))
-        return cv_coordinator(me);
-    for (uint32_t i = 0; i < cv_degree(me); i++) {
-        const cv_node other = cv_neighbour(me, i);
-        if (cv_rank_of(me, other) > cv_rank_of(me, best) && cv_present(me, other))
-            best = other;
-    }
-    return best;
-}
+/* ==== the text: the token goes round ================================================================= */
 
-static void watch(struct cv_self *me)
-{
-    const struct state *my = me->state;
-    if (my->uneasy && elected(me) == me->node)
-        cv_arm(me, SILENCE, (uint64_t)cv_parameter(me, REGENERATE));
-}
+/* What the text leaves out, below. */
+static void watch(struct cv_self *me);
+static bool is_news(const struct cv_self *me, const struct token *token, cv_node from);
 
 static void init(struct cv_self *me)
 {
@@ -130,7 +115,7 @@ static void use(struct cv_self *me)
     cv_enter(me, cv_fence(me, ++my->token.entries));
 }
 
-/* The view has begun, and whoever wants to enter now has said so. */
+/* The view has begun, and all requests that were pending have been made. */
 static void start(struct cv_self *me)
 {
     const struct state *my = me->state;
@@ -149,20 +134,6 @@ static void release(struct cv_self *me)
     struct state *my = me->state;
     my->inside = false;
     pass_on(me);
-}
-
-static bool is_later(const struct token *token, const struct token *other)
-{
-    return token->generation > other->generation || (token->generation == other->generation && token->hop > other->hop);
-}
-
-/* Not void, and later than the last one that was here? Who is alone is its own successor. */
-static bool is_news(const struct cv_self *me, const struct token *token, cv_node from)
-{
-    const struct state *my = me->state;
-    if (token->generation < my->generation)
-        return false;
-    return is_later(token, &my->token) || (from == me->node && token->hop == my->token.hop);
 }
 
 static void on_token(struct cv_self *me, const struct cv_message *message)
@@ -184,6 +155,8 @@ static void on_token(struct cv_self *me, const struct cv_message *message)
     use(me);
 }
 
+/* ==== when nodes die: acks=yes ======================================================================= */
+
 static void on_ack(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;
@@ -191,21 +164,62 @@ static void on_ack(struct cv_self *me, const struct cv_message *message)
         cv_cancel(me, NO_ACK);
 }
 
-/* The successor does not answer: the token goes to the one behind it, and is the same token. */
+/* The next present node on the ring after that one, or this node. */
+static cv_node next_present(const struct cv_self *me, cv_node node)
+{
+    do
+        node = node + 1 < cv_nodes(me) ? node + 1 : 0;
+    while (node != me->node && !cv_present(me, node));
+    return node;
+}
+
+/* The successor does not answer. The same token goes to the node after it. */
 static void skip_successor(struct cv_self *me)
 {
     struct state *my = me->state;
-    cv_node next = my->to;
     my->token.entries++; /* it may have entered, and died before it could say so */
-    do
-        next = next + 1 < cv_nodes(me) ? next + 1 : 0;
-    while (next != me->node && !cv_present(me, next));
-    send_token(me, next);
+    send_token(me, next_present(me, my->to));
 }
 
-/* ---- a token that may be lost ---- */
+/* ==== when nodes die: regenerate=T =================================================================== */
 
-/* From now on no older token counts. Who holds the token lifts it; who has sent one on need not wait for its ack. */
+static bool is_later(const struct token *token, const struct token *other)
+{
+    return token->generation > other->generation || (token->generation == other->generation && token->hop > other->hop);
+}
+
+/* Is this token not void, and later than the last one that was here? A node that is alone is its own successor. */
+static bool is_news(const struct cv_self *me, const struct token *token, cv_node from)
+{
+    const struct state *my = me->state;
+    if (token->generation < my->generation)
+        return false;
+    return is_later(token, &my->token) || (from == me->node && token->hop == my->token.hop);
+}
+
+/* The coordinator, or if it is down the best of the others, as any election would choose. */
+static cv_node elected(const struct cv_self *me)
+{
+    cv_node best = me->node;
+    if (me->node == cv_coordinator(me) || cv_present(me, cv_coordinator(me)))
+        return cv_coordinator(me);
+    for (uint32_t i = 0; i < cv_degree(me); i++) {
+        const cv_node other = cv_neighbour(me, i);
+        if (cv_rank_of(me, other) > cv_rank_of(me, best) && cv_present(me, other))
+            best = other;
+    }
+    return best;
+}
+
+static void watch(struct cv_self *me)
+{
+    const struct state *my = me->state;
+    if (my->uneasy && elected(me) == me->node)
+        cv_arm(me, SILENCE, (uint64_t)cv_parameter(me, REGENERATE));
+}
+
+/* From now on no older token counts. A holder lifts its token. A node that has sent the token on need not wait for its
+ * ack. */
 static void agree(struct cv_self *me, uint64_t generation)
 {
     struct state *my = me->state;
@@ -226,13 +240,14 @@ static uint64_t next_generation(const struct cv_self *me)
     return (my->generation / cv_nodes(me) + 1) * cv_nodes(me) + me->node;
 }
 
-/* The new token goes where the lost one went, or if that node is dead to the one behind it: nobody loses its turn. */
+/* The new token goes where the lost one went, or if that node is dead to the next: no node loses its turn. */
 static void make_token(struct cv_self *me)
 {
     struct state *my = me->state;
     cv_node place = my->last_to == CV_NOBODY ? me->node : my->last_to;
-    while (place != me->node && !cv_present(me, place))
-        place = place + 1 < cv_nodes(me) ? place + 1 : 0;
+    assert(place < cv_nodes(me));
+    if (place != me->node && !cv_present(me, place))
+        place = next_present(me, place);
     my->token = (struct token){my->generation * GENERATION, 1, my->generation};
     cv_note(me, "makes a new token");
     if (place != me->node) {
@@ -253,7 +268,7 @@ static void ask_no_more(struct cv_self *me)
     my->last_to = CV_NOBODY;
 }
 
-/* All have answered: what was found, or made, is the token, and stays it until somebody else dies. */
+/* All have answered. The token that was found or made is the only one, until another node dies. */
 static void conclude(struct cv_self *me)
 {
     struct state *my = me->state;
@@ -290,7 +305,7 @@ static void timeout(struct cv_self *me, uint32_t timer)
     } else if (elected(me) != me->node) {
         return;
     } else if (cv_parameter(me, CONFIRM) == 0) {
-        ask_everybody(me); /* also if it is here: who asked before me may have made it void elsewhere */
+        ask_everybody(me); /* also if it is here: the one that asked before me may have made it void elsewhere */
     } else if (my->holds) {
         watch(me);
     } else {
@@ -315,7 +330,7 @@ static void on_query(struct cv_self *me, const struct cv_message *message)
     struct state *my = me->state;
     const struct query *query = cv_body(message);
     if (cv_suspected(me, cv_id_of(me, message->from)))
-        return; /* whoever asks in its place may have done so already */
+        return; /* another may have asked in its place already */
     if (!query->generation && elected(me) == me->node) {
         ask_everybody(me);
         return;
@@ -330,7 +345,7 @@ static void on_query(struct cv_self *me, const struct cv_message *message)
         use(me); /* the one that was kept counts */
 }
 
-/* Where a later generation is known this one is void: everybody is asked again, above that. */
+/* If a node knows a later generation, this one is void: ask all again, for a generation above that. */
 static void on_answer(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
@@ -354,8 +369,8 @@ static void on_answer(struct cv_self *me, const struct cv_message *message)
 }
 
 /*
- * What the dead sent with their last breath arrives before anybody is asked again. Whoever takes the place of the dead
- * may not know that I have agreed to what it last asked.
+ * The timer waits D longer, so that all messages of the dead arrive before the question. The node that takes the place
+ * of the dead may not know that I have agreed to the generation that the dead asked for, so I tell it.
  */
 static void suspect(struct cv_self *me, cv_node node)
 {
@@ -368,7 +383,7 @@ static void suspect(struct cv_self *me, cv_node node)
         answer_query(me, elected(me), false);
 }
 
-/* Those who come back have forgotten which generation counts, and ask to be asked. */
+/* A node that comes back has forgotten which generation counts, and asks to be asked. */
 static void recover(struct cv_self *me)
 {
     struct state *my = me->state;
@@ -392,7 +407,7 @@ static void trust(struct cv_self *me, cv_node node)
         ask_everybody(me);
 }
 
-/* The hops: those of one generation are compared with each other alone. */
+/* The hops: those of one generation are a family. */
 static void count_hop(struct cv_counting *counting, struct token *token)
 {
     counting->count(counting, (uint32_t)(token->generation % 16), &token->hop);

@@ -3,12 +3,11 @@
  * S. Lin, Q. Lian, M. Chen, Z. Zhang: A practical distributed mutual exclusion protocol in dynamic peer-to-peer
  * systems. IPTPS 2004; "decentralized" in A. S. Tanenbaum, M. van Steen: Distributed Systems.
  *
- * Everybody has one vote. A node that wants to enter asks m voters, more than half. A voter answers at once: its
- * vote, or no if it is given away. A candidate that does not get all m gives back what it got, waits a random while
- * and tries again.
+ * Every process has one vote. A candidate asks m processes, more than half. A voter answers at once: its vote, or no if
+ * it is given away. A candidate that does not get all m gives back what it got, waits a random while and tries again.
  *
  * Safety    two majorities share a voter. A voter that crashes and comes back has forgotten its vote: if 2m − n of
- *           them do, two may be inside; in a new view it cannot happen, for everybody begins anew
+ *           them do, two may be inside; in a new view it cannot happen, because all begin anew
  * Liveness  only by chance: two that keep dividing the votes between them starve
  * Cost      3m messages an attempt, so 3mk for k attempts; 2 message times before entry at the first
  * Assumes   reliable links
@@ -20,8 +19,8 @@ enum kind { REQUEST, GRANT, DENY, RELEASE };
 enum timer { BACKOFF_OVER };
 enum parameter { VOTES, BACKOFF };
 
-/* Every message says which attempt it belongs to: a late answer to an earlier one does not count, a late RELEASE of an
- * earlier one frees no newer vote. */
+/* Every message says which attempt it belongs to. A late answer to an earlier attempt does not count, and a late
+ * RELEASE of an earlier attempt frees no newer vote. */
 struct ballot {
     uint64_t attempt;
     uint64_t fence; /* GRANT: the highest the voter has heard of; RELEASE: the entrant's own */
@@ -31,10 +30,10 @@ struct state {
     uint64_t attempt; /* candidate: the number of this one */
     uint64_t fence;   /* candidate: the highest its voters told of; inside, its own */
     uint32_t answers; /* candidate: to this attempt */
-    uint32_t granted;
+    uint32_t granted; /* candidate: votes in this attempt */
     uint64_t highest; /* voter: of the fences it has heard of */
-    uint64_t ballot;  /* voter: in which attempt of that candidate; 0: it was inside when the view began */
-    cv_node voted;    /* voter: for whom; CV_NOBODY if for nobody */
+    uint64_t ballot;  /* voter: the attempt it voted for; 0: that candidate was inside when the view began */
+    cv_node voted;    /* voter: the candidate it voted for; CV_NOBODY: none */
     uint32_t unused;
 };
 
@@ -49,7 +48,7 @@ static uint32_t votes_needed(const struct cv_self *me)
     return wanted && wanted < all ? wanted : wanted ? all : all / 2 + 1;
 }
 
-/* The i-th of those a node asks: itself and those after it in node order. */
+/* The i-th voter that a candidate asks: itself, and those after it in node order. */
 static cv_node asked(const struct cv_self *me, cv_node candidate, uint32_t i)
 {
     const struct cv_group *group = me->group;
@@ -96,8 +95,8 @@ static void try(struct cv_self *me)
 }
 
 /*
- * A candidate that has my vote and asks again for the same attempt or an earlier one has died since and counts from 1
- * again: it knows nothing of my vote, and it may have entered with a fence that nobody was told.
+ * A candidate that has my vote and asks again for the same attempt or an earlier one has died since, and counts from 1
+ * again. It knows nothing of my vote, and it may have entered with a fence that it told no voter.
  */
 static void forget_the_dead(struct cv_self *me, cv_node candidate, uint64_t attempt)
 {
@@ -121,7 +120,7 @@ static void on_request(struct cv_self *me, const struct cv_message *message)
     cv_send(me, message->from, free ? GRANT : DENY, &(struct ballot){ballot->attempt, my->highest});
 }
 
-/* With all answers in it enters, or gives the votes back and waits a random while, longer each time. */
+/* With all answers a candidate enters, or gives the votes back and waits a random while. */
 static void count_votes(struct cv_self *me)
 {
     struct state *my = me->state;
@@ -179,7 +178,7 @@ static void on_release(struct cv_self *me, const struct cv_message *message)
     if (ballot->fence > my->highest)
         my->highest = ballot->fence;
     if (my->voted != message->from || my->ballot != ballot->attempt)
-        return; /* of an attempt that was denied here; a later one has overtaken it */
+        return; /* it was denied here in that attempt, or a later attempt has overtaken the RELEASE */
     my->voted = CV_NOBODY;
     my->ballot = 0;
 }
@@ -203,7 +202,7 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
            (ballot->attempt < my->attempt || (me->region == CV_TRYING && my->answers < votes_needed(me)));
 }
 
-/* The attempts, each candidate's by themselves. */
+/* The attempts: each candidate's are a family. */
 static void counters(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message)
 {
     struct state *my = state;

@@ -122,7 +122,9 @@ static void on_taken(struct cv_self *me, const struct cv_message *message)
 static void on_child(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
-    child_flags(me)[cv_neighbour_index(me, message->from)] = true;
+    const uint32_t neighbour = cv_neighbour_index(me, message->from);
+    assert(neighbour < cv_degree(me));
+    child_flags(me)[neighbour] = true;
     my->children++;
     my->unanswered--;
     go_on(me);
