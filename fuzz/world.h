@@ -91,22 +91,22 @@ ssize_t getrandom(void *bytes, size_t length, unsigned flags)
 
 static bool work(struct node *node);
 
-int __real_cv_disk_open(struct cv_disk **, const struct disk_options *, struct journal *, struct cv_complaint *);
-int __wrap_cv_disk_open(struct cv_disk **, const struct disk_options *, struct journal *, struct cv_complaint *);
-void __real_cv_disk_close(struct cv_disk *);
-void __wrap_cv_disk_close(struct cv_disk *);
+int __real_disk_open(struct cv_disk **, const struct cv_disk_options *, struct cv_journal *, struct cv_complaint *);
+int __wrap_disk_open(struct cv_disk **, const struct cv_disk_options *, struct cv_journal *, struct cv_complaint *);
+void __real_disk_close(struct cv_disk *);
+void __wrap_disk_close(struct cv_disk *);
 int __real_uv_run(uv_loop_t *, uv_run_mode);
 int __wrap_uv_run(uv_loop_t *, uv_run_mode);
 int __wrap_uv_queue_work(uv_loop_t *, uv_work_t *, uv_work_cb, uv_after_work_cb);
 int __wrap_uv_getaddrinfo(uv_loop_t *, uv_getaddrinfo_t *, uv_getaddrinfo_cb, const char *, const char *,
                           const struct addrinfo *);
 
-int __wrap_cv_disk_open(struct cv_disk **disk, const struct disk_options *options, struct journal *found,
-                        struct cv_complaint *complaint)
+int __wrap_disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
+                     struct cv_complaint *complaint)
 {
-    struct disk_options slow = *options;
+    struct cv_disk_options slow = *options;
     slow.threaded = false;
-    const int error = __real_cv_disk_open(disk, &slow, found, complaint);
+    const int error = __real_disk_open(disk, &slow, found, complaint);
     if (!error) {
         current->disk = *disk;
         current->wake = options->wake;
@@ -115,12 +115,12 @@ int __wrap_cv_disk_open(struct cv_disk **disk, const struct disk_options *option
     return error;
 }
 
-void __wrap_cv_disk_close(struct cv_disk *disk)
+void __wrap_disk_close(struct cv_disk *disk)
 {
     for (uint32_t i = 0; i < NODES; i++)
         if (nodes[i].disk == disk)
             nodes[i].disk = NULL;
-    __real_cv_disk_close(disk);
+    __real_disk_close(disk);
 }
 
 int __wrap_uv_run(uv_loop_t *loop, uv_run_mode mode)

@@ -31,7 +31,7 @@ FUZZERS["replay"] = [*ALGORITHMS, "src/check/**/*.c", "src/property/**/*.c", "sr
                      *(f"src/cli/{name}.c" for name in ("study/replay_file", "study/check_options", "study/check_report",
                                                         "study/sim_options", "study/sim_inputs", "study/plugin", "options", "nearest", "command"))]
 FUZZERS["node"] = [*ALGORITHMS, "src/group/**/*.c", "src/live/**/*.c", "src/service/**/*.c", "src/resp/*.c", "src/secure/**/*.c"]
-WRAPPED = ["cv_disk_open", "cv_disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
+WRAPPED = ["disk_open", "disk_close", "uv_run", "uv_queue_work", "uv_getaddrinfo"]  # see fuzz/world.h
 LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http": ["-luv"], "key": ["-ldl"],
              "plan": ["-lm", "-lxxhash"], "recording": ["-lm", "-lxxhash", "-ljansson"],
              "settings": ["-lm", "-lxxhash", "-linih"],

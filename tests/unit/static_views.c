@@ -17,7 +17,7 @@
 #define NODES 5
 #define QUEUE 4096
 
-struct kind {
+struct message {
     enum cv_view_message kind;
     struct cv_view view;
 };
@@ -29,7 +29,7 @@ struct node {
 };
 
 static struct node nodes[NODES];
-static struct kind queue[NODES][NODES][QUEUE]; /* from, to */
+static struct message queue[NODES][NODES][QUEUE]; /* from, to */
 static uint32_t head[NODES][NODES], tail[NODES][NODES];
 static cv_set begun[100000]; /* by epoch: who has been in a view of that number */
 static struct cv_view views[NODES][100000];
@@ -44,7 +44,7 @@ static void deliver_later(void *context, cv_node to, enum cv_view_message kind, 
 {
     const cv_node from = who(context);
     assert_true(to < NODES && to != from);
-    queue[from][to][tail[from][to]++ % QUEUE] = (struct kind){kind, *view};
+    queue[from][to][tail[from][to]++ % QUEUE] = (struct message){kind, *view};
     assert_true(tail[from][to] - head[from][to] < QUEUE);
 }
 
@@ -108,7 +108,7 @@ static bool deliver_one(struct cv_random *random)
         const cv_node from = (cv_node)((first + i) / NODES % NODES), to = (cv_node)((first + i) % NODES);
         if (head[from][to] == tail[from][to])
             continue;
-        const struct kind kind = queue[from][to][head[from][to]++ % QUEUE];
+        const struct message kind = queue[from][to][head[from][to]++ % QUEUE];
         nodes[to].reconsiders |= cv_static_views_hear(&nodes[to].static_views, from, kind.kind, &kind.view);
         return true;
     }
