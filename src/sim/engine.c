@@ -6,11 +6,20 @@
  * Two ways through a tick. `quick_mail` is for runs in which nobody watches and the network does nothing odd:
  * millions of nodes pass here. `careful_mail` is for everything else. Both count and judge the same.
  */
+#include "sim/engine.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "core/scenario/validity.h"
+#include "sim/faults.h"
+#include "sim/network.h"
+#include "sim/repeat.h"
+#include "sim/rounds.h"
+#include "sim/transport.h"
+#include "sim/view_changes.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 #define TICKS_BETWEEN_LOOKS 256              /* at the terminal, on the careful way */

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* What goes wrong, when it is planned to, and what the failure detector tells about it. */
+#include "sim/faults.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/engine.h"
+#include "sim/network.h"
+#include "sim/setup.h"
+#include "sim/transport.h"
+#include "sim/view_changes.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 static bool matches(struct cv_pair pair, cv_node one, cv_node other)
@@ -194,7 +202,7 @@ static bool suspected_falsely(const struct cv_sim *sim, cv_node node, cv_node ot
 
 bool faults_present(const struct cv_self *me, cv_node node)
 {
-    const struct cv_sim *sim = budgets_of(me);
+    const struct cv_sim *sim = world_of(me);
     const bool lost = sim->known[node] == UNREACHABLE || sim->known[me->node] != sim->known[node];
     const bool cut_off = may_fall_apart(sim) && lost;
     return world_alive(sim, node) && !cut_off && !suspected_falsely(sim, me->node, node);
@@ -211,7 +219,7 @@ static bool is_blind(const struct cv_sim *sim, cv_node node, cv_node other)
 /* What the detector has told so far, rather than what is so. */
 bool faults_suspected(const struct cv_self *me, cv_id id)
 {
-    const struct cv_sim *sim = budgets_of(me);
+    const struct cv_sim *sim = world_of(me);
     const cv_node node = cv_index_find(&sim->index, id);
     if (node == CV_NOBODY || node == me->node)
         return false;

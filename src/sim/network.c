@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The way of a message: counted, sent, perhaps cut off or relayed, delayed, kept in order. */
+#include "sim/network.h"
+
 #include <string.h>
 
+#include "sim/engine.h"
+#include "sim/faults.h"
+#include "sim/transport.h"
 #include "sim/world.h"
 
 /*

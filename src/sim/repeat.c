@@ -5,10 +5,14 @@
  * simulating longer never could. Brent's way: compare with one remembered tick, and remember a later one
  * whenever the distance has doubled.
  */
+#include "sim/repeat.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "sim/faults.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 #define LARGEST_GROUP 1024u

@@ -3,6 +3,8 @@
  * Watches the rounds of a synchronizer as an outsider would: counts what is sent to a node in a round, and sees
  * whether it has all of it when it begins the next. Also keeps the numbers that nodes come to.
  */
+#include "sim/rounds.h"
+
 #include <stdlib.h>
 
 #include <conclave/synchronizer.h>

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* Building the simulated world and taking it down. */
+#include "sim/setup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "core/scenario/validity.h"
+#include "sim/faults.h"
+#include "sim/repeat.h"
+#include "sim/rounds.h"
+#include "sim/transport.h"
+#include "sim/view_changes.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 /* Invariants run after every step; in large groups that would be most of the work. */
@@ -14,7 +22,7 @@
 
 static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
 {
-    struct cv_sim *sim = budgets_of(me);
+    struct cv_sim *sim = world_of(me);
     sim->chose = true;
     return (uint32_t)cv_random_below(&sim->choices, ways);
 }
@@ -25,7 +33,7 @@ static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
  */
 static void grow_outbox(struct cv_self *me, size_t bytes)
 {
-    struct cv_sim *sim = budgets_of(me);
+    struct cv_sim *sim = world_of(me);
     const bool ours = me->outbox == sim->outbox;
     const size_t begun = ours ? me->used : me->used - sim->step_at;
     size_t room = sim->outbox_room;

@@ -4,10 +4,14 @@
  * the channel from one node to another; both of its ends live here. A crash or a cut breaks a link: what was on it
  * is lost, and packets of its former life are recognised by their number and dropped.
  */
+#include "sim/transport.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/link/channel.h"
+#include "sim/engine.h"
+#include "sim/network.h"
 #include "sim/world.h"
 
 /* The two topmost kinds are ours; algorithms have fewer. */

@@ -5,8 +5,15 @@
  * begins with a fresh state, adopts whoever is still inside the critical section, and those who waited ask again.
  * Here an oracle sees who is alive; between real processes Raft agrees on it.
  */
+#include "sim/view_changes.h"
+
 #include <stdlib.h>
 
+#include "sim/engine.h"
+#include "sim/faults.h"
+#include "sim/setup.h"
+#include "sim/transport.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 struct views {

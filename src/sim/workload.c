@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "sim/engine.h"
 #include "sim/world.h"
 
 #define NO_ENTRY UINT64_MAX

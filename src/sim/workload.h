@@ -3,10 +3,7 @@
 #ifndef CONCLAVE_SIM_WORKLOAD_H
 #define CONCLAVE_SIM_WORKLOAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "property/run.h"
+#include "sim/world.h"
 
 /* A node's dealings with one critical section. */
 struct client {
@@ -25,5 +22,16 @@ struct load {
     uint64_t planned; /* alarms of ours that are still to come */
     uint64_t open;    /* requests not yet over: waiting or inside */
 };
+
+int load_init(struct cv_sim *sim);
+void load_free(struct cv_sim *sim);
+void load_begin(struct cv_sim *sim);
+void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);
+bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);
+void load_crash(struct cv_sim *sim, cv_node node);
+cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
+void load_resume(struct cv_sim *sim);
+uint32_t load_region(const struct cv_sim *sim, cv_node node); /* enum cv_region */
+bool load_over(const struct cv_sim *sim);                     /* nobody waits, is inside or will want to enter */
 
 #endif

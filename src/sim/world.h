@@ -9,7 +9,6 @@
 #include "sim/calendar.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
-#include "sim/workload.h"
 
 /* What the runtime keeps of a node, in front of its state: little, for this is what fills the caches. */
 struct node {
@@ -117,7 +116,7 @@ struct trailer {
     uint32_t unused;
 };
 
-static inline struct cv_sim *budgets_of(const struct cv_self *me)
+static inline struct cv_sim *world_of(const struct cv_self *me)
 {
     return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
 }
@@ -167,102 +166,5 @@ static inline uint64_t world_delay(struct cv_sim *sim)
         return cv_random_exponential(&sim->delays, delay->low);
     }
 }
-
-/* ---- engine.c ---- */
-
-/* Begins a step of a node that is not the receipt of a message: one tick of its clock, if it is an event at all. */
-struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *event);
-/* Carries out what the step recorded. */
-void world_finish(struct cv_sim *sim);
-void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
-void world_tell(struct cv_sim *sim, const struct cv_event *event);
-/* A fresh state, as at the beginning. */
-void world_reset_node(struct cv_sim *sim, cv_node node);
-int world_lay_out(struct cv_sim *sim);
-void world_cancel_timers(struct cv_sim *sim, cv_node node);
-
-/* ---- network.c ---- */
-
-/* Sends what lies in the outbox, through whatever the network and the planned crashes do to it. */
-void network_send_all(struct cv_sim *sim);
-/* Puts a message under way. `hops` links, one after the other. */
-void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_t serial, uint32_t hops);
-/* How many links lie between two nodes now: 0 if the network is cut between them. */
-uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to);
-
-/* ---- faults.c ---- */
-
-int faults_plan(struct cv_sim *sim);
-void faults_free(struct cv_sim *sim);
-/* Does what is planned for now. */
-void faults_happen(struct cv_sim *sim);
-void faults_plan_view(struct cv_sim *sim, uint64_t time, cv_node coordinator);
-uint64_t faults_next(const struct cv_sim *sim); /* when the next is planned, or CV_NEVER */
-/* The node dies; the others are told in time, unless it is dead before the run. */
-void faults_crash(struct cv_sim *sim, cv_node node, bool told);
-bool faults_present(const struct cv_self *me, cv_node node);
-/* Strikes out what is on its way to a node; CV_NOBODY: to anybody. */
-void faults_void_mail(struct cv_sim *sim, cv_node node);
-bool faults_suspected(const struct cv_self *me, cv_id id);
-/* Is the direct way between two nodes cut now? */
-bool faults_cut(const struct cv_sim *sim, cv_node one, cv_node other);
-/* Labels each node with the part of the network it is in now; the dead are UNREACHABLE. */
-void faults_parts(const struct cv_sim *sim, uint32_t *part);
-
-/* ---- transport.c ---- */
-
-int transport_init(struct cv_sim *sim);
-void transport_free(struct cv_sim *sim);
-void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
-/* A packet arrives; is it one? */
-bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet);
-void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
-/* A node died, or the network was cut: links that cannot work any more break. */
-void transport_forget(struct cv_sim *sim, cv_node node);
-void transport_cut(struct cv_sim *sim);
-void transport_break_all(struct cv_sim *sim);
-/* Is something still unacknowledged? */
-bool transport_busy(const struct cv_sim *sim);
-
-/* ---- load.c ---- */
-
-int load_init(struct cv_sim *sim);
-void load_free(struct cv_sim *sim);
-void load_begin(struct cv_sim *sim);
-void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence);
-bool load_alarm(struct cv_sim *sim, const struct alarm *alarm);
-void load_crash(struct cv_sim *sim, cv_node node);
-cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
-void load_resume(struct cv_sim *sim);
-uint32_t load_region(const struct cv_sim *sim, cv_node node); /* enum cv_region */
-bool load_over(const struct cv_sim *sim);                     /* nobody waits, is inside or will want to enter */
-
-/* ---- views.c ---- */
-
-int views_init(struct cv_sim *sim);
-void views_free(struct cv_sim *sim);
-/* The first view: everybody alive is in the room, nobody in the critical section. */
-void views_begin(struct cv_sim *sim);
-/* Somebody died or came back, and the detector says so: a coordinator is elected, then the view begins. */
-void views_change(struct cv_sim *sim);
-void views_install(struct cv_sim *sim, cv_node coordinator);
-
-/* ---- rounds.c ---- */
-
-int rounds_init(struct cv_sim *sim);
-void rounds_free(struct cv_sim *sim);
-/* The step began a round; what it sends is still in the outbox. */
-void rounds_pulse(struct cv_sim *sim);
-/* The step came to a number. */
-void rounds_result(struct cv_sim *sim);
-void rounds_stand(const struct cv_sim *sim, cv_node node, struct cv_standing *standing);
-void rounds_tell(struct cv_sim *sim); /* the run what it needs to know to be judged */
-
-/* ---- repeat.c ---- */
-
-/* Has the world come back to a state it was in before? Then the run never ends; *period says how it repeats. */
-bool repeat_found(struct cv_sim *sim, uint64_t *period);
-int repeat_init(struct cv_sim *sim);
-void repeat_free(struct cv_sim *sim);
 
 #endif

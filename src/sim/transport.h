@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/* Reliable channels over a network that loses, duplicates or reorders packets. */
+#ifndef CONCLAVE_SIM_TRANSPORT_H
+#define CONCLAVE_SIM_TRANSPORT_H
+
+#include "sim/world.h"
+
+int transport_init(struct cv_sim *sim);
+void transport_free(struct cv_sim *sim);
+void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
+
+/* A packet arrives; is it one? */
+bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet);
+void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
+
+/* A node died, or the network was cut: links that cannot work any more break. */
+void transport_forget(struct cv_sim *sim, cv_node node);
+void transport_cut(struct cv_sim *sim);
+void transport_break_all(struct cv_sim *sim);
+
+/* Is something still unacknowledged? */
+bool transport_busy(const struct cv_sim *sim);
+
+#endif
