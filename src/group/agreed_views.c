@@ -4,7 +4,7 @@
 #include "group/proposal.h"
 
 #define MOST_DOUBLINGS 6u
-#define STEADY_HOLD_OFFS 10u /* who has stayed for so many does not flap */
+#define STEADY_HOLD_OFFS 10u /* a member that has stayed for so many does not flap */
 
 void cv_agreed_views_init(struct cv_agreed_views *agreed_views, const struct cv_agreed_views_calls *calls,
                           const struct cv_roster *roster, cv_set voters, const struct cv_terms *terms)
@@ -17,7 +17,7 @@ void cv_agreed_views_init(struct cv_agreed_views *agreed_views, const struct cv_
     agreed_views->alive = cv_set_of(roster->me);
 }
 
-/* ---- who is to be in the next view, and who is to coordinate it ---- */
+/* ---- members and coordinator of the next view ---- */
 
 static cv_set everybody(const struct cv_agreed_views *agreed_views)
 {
@@ -56,7 +56,7 @@ static bool is_held_off(const struct cv_agreed_views *agreed_views, cv_node node
     return now_us < agreed_views->alive_since_us[node] + (agreed_views->times.hold_off_us << agreed_views->flaps[node]);
 }
 
-/* Who has come and gone of late is the last choice. */
+/* A member that has come and gone of late is the last choice. */
 static cv_set without_flapping(const struct cv_agreed_views *agreed_views, cv_set members, uint64_t now_us)
 {
     cv_set steady = members;
@@ -80,9 +80,9 @@ static cv_node choose(const struct cv_agreed_views *agreed_views, cv_set members
     return best_of(agreed_views, without_flapping(agreed_views, members, now_us));
 }
 
-/* ---- who is to belong to the group ---- */
+/* ---- members of the group ---- */
 
-/* All have begun the view of the last entry: nobody counts a lease by other voters than its own. */
+/* All have begun the view of the last entry: no member counts a lease by other voters. */
 static bool all_have_begun(const struct cv_agreed_views *agreed_views)
 {
     if (!agreed_views->epoch || agreed_views->frozen || agreed_views->view.epoch != agreed_views->epoch)
@@ -94,7 +94,7 @@ static bool all_have_begun(const struct cv_agreed_views *agreed_views)
     return true;
 }
 
-/* Who is there and has a vote gives that back first, so that it still counts among those who had one before. */
+/* A member with a vote gives that back first, so that it still counts among the former voters. */
 static bool carry_out(struct cv_seating *seating, const struct cv_change *change, cv_set members)
 {
     struct cv_seating after = *seating;
@@ -108,7 +108,7 @@ static bool carry_out(struct cv_seating *seating, const struct cv_change *change
     return true;
 }
 
-/* Nobody counts by former terms any more, and what was promised by them is over. */
+/* No member counts by the former terms any more, and the leases granted by them are over. */
 static bool former_lease_is_over(const struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const struct cv_lease_terms former = agreed_views->agreed.seating.former_lease;
@@ -127,14 +127,14 @@ static bool arrange(const struct cv_agreed_views *agreed_views, cv_set members, 
     seating->former_lease = over ? cv_terms_lease(&seating->terms) : cv_seating_lease(seating);
     seating->former = seating->voters;
     const bool changed = carry_out(seating, &agreed_views->change, members);
-    /* Only who has begun this view has granted what the next one counts on. */
+    /* The next view counts only on members that have begun this one. */
     seating->voters = cv_seating_voters(seating, members & agreed_views->agreed.members);
     return changed || trimmed || seating->voters != seating->former;
 }
 
 /* ---- the leader's part ---- */
 
-/* Who is new has been there long enough. */
+/* New members have been there long enough. */
 static bool is_settled(const struct cv_agreed_views *agreed_views, cv_set newcomers, uint64_t now_us)
 {
     for (cv_node node = 0; node < agreed_views->roster->count; node++)
@@ -211,7 +211,7 @@ static void on_report(struct cv_agreed_views *agreed_views, cv_node from, uint64
     conclude(agreed_views, now_us);
 }
 
-/* How long what this node has granted to those left out still lasts. */
+/* How long the leases still last that this node has granted to members that are left out. */
 static uint64_t left_us(const struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     return cv_grants_left(&agreed_views->grants, ~agreed_views->agreed.members, now_us);
@@ -230,7 +230,7 @@ static void prepare(struct cv_agreed_views *agreed_views, uint64_t now_us)
     on_report(agreed_views, agreed_views->roster->me, left_us(agreed_views, now_us), now_us);
 }
 
-/* Who is alive but has not answered is left out, the longer the more often that happens. */
+/* A member that is alive but has not answered is left out: the longer, the more often that happens. */
 static void lose_patience(struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const cv_set silent = agreed_views->agreed.members & ~agreed_views->reported;
@@ -354,7 +354,7 @@ bool cv_agreed_views_change(struct cv_agreed_views *agreed_views, const struct c
 
 /* ---- everybody's part ---- */
 
-/* Somebody else stands at that place now. */
+/* Another member has that place now. */
 static void forget_places(struct cv_agreed_views *agreed_views, const struct cv_seating *seating)
 {
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
@@ -365,7 +365,7 @@ static void forget_places(struct cv_agreed_views *agreed_views, const struct cv_
         }
 }
 
-/* Once this node knows the entry and has been asked: only then does the other count what it is told. */
+/* Only when this node knows the entry and has been asked: otherwise the other ignores the report. */
 static void report(struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const struct cv_agreed_views_calls *calls = &agreed_views->calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Numbers and runs of bytes, little-endian: written into a buffer that grows, read from one that nobody trusts. */
+/* Numbers and runs of bytes, little-endian: written into a buffer that grows, read from one that is not trusted. */
 #ifndef CONCLAVE_GROUP_BYTES_H
 #define CONCLAVE_GROUP_BYTES_H
 

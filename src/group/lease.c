@@ -21,7 +21,7 @@ void cv_lease_forget(struct cv_lease *lease, cv_node voter)
     lease->asked_us[voter] = lease->until_us[voter] = 0;
 }
 
-/* What a majority has granted: the middle of all, the latest first. */
+/* A majority has granted at least until the median, with the latest first. */
 uint64_t cv_lease_end(const struct cv_lease *lease)
 {
     uint64_t until_us[CV_MAX_MEMBERS];
@@ -62,7 +62,7 @@ bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, str
     return true;
 }
 
-/* What was granted before is not taken back by asking for less. */
+/* A request for less does not shorten a lease that was granted before. */
 void cv_grants_lend(struct cv_grants *grants, cv_node member, struct cv_lease_terms asked, uint64_t now_us)
 {
     const struct cv_lease_terms terms = cv_lease_longer(grants->terms, asked);

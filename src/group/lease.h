@@ -3,24 +3,24 @@
  * A member's lease: until when no view without it can begin. Functions of times alone, in microseconds of each node's
  * own clock, which runs on while the machine sleeps.
  *
- * A member asks all voters with every heartbeat; what a majority has granted lasts L from the moment the member
- * *asked*, counted short (L - drift) by the member, and from the moment the voter was *asked*, counted long (L + drift)
- * by the voter. So as long as every clock gains or loses less than `drift`, a member's lease is over before any voter
- * that has granted it thinks so:
+ * A member asks all voters with every heartbeat, and needs the grants of a majority. A lease has the length L. The
+ * member counts it from the moment that it *asked*, and counts it short (L - drift). The voter counts it from the
+ * moment that it *was asked*, and counts it long (L + drift). So as long as every clock gains or loses less than
+ * `drift`, a member's lease is over before any voter that has granted it thinks so:
  *
  *     member   asks |------------ L (1 - drift) ------------|
  *     voter              |------------------ L (1 + drift) ------------------|
  *
  * The request tells the length and the drift that the member counts by, and the voter counts by the longer of those and
- * its own: the promise does not rest on both having the same. A voter only grants to members of views whose entries are
- * on its disk, so the entry on disk tells how long a lease it may have granted (group/seating.h).
+ * its own: both need not have the same terms. A voter grants only to members of views whose entries are on its disk, so
+ * the entry on disk tells how long a lease it may have granted (group/seating.h).
  *
- * A node that returns from a crash has forgotten what it granted, and what it was granted: it takes no part in a view
- * before all that is over.
+ * A node that returns from a crash has forgotten the leases that it granted and was granted. It takes no part in a view
+ * before all of them are over.
  *
- * A voter grants to those who are in the last entry it knows to be agreed, and have been in all since the view they are
- * in: who was left out once has to begin a new view first. Whoever prepares a view hears from all its voters, a
- * majority, how long what they have granted to those left out still lasts, and waits for that.
+ * A voter grants to a member that is in the last entry that the voter knows to be agreed, and in all entries since the
+ * member's view: a member that was left out once has to begin a new view first. The node that prepares a view hears
+ * from all its voters, a majority, how long the leases of members that are left out still last, and waits for that.
  */
 #ifndef CONCLAVE_GROUP_LEASE_H
 #define CONCLAVE_GROUP_LEASE_H
@@ -32,7 +32,7 @@ struct cv_lease_terms {
     uint64_t drift_ppm; /* of every clock, at most: parts per million */
 };
 
-/* How much longer than `us` somebody has to wait to be sure that it has passed everywhere; and how much shorter. */
+/* How long to wait until `us` have surely passed by every clock; and how long `us` last at least by every clock. */
 static inline uint64_t cv_lease_long(const struct cv_lease_terms *terms, uint64_t us)
 {
     return us + (us * terms->drift_ppm + 999999) / 1000000;
@@ -61,14 +61,14 @@ static inline bool cv_majority(cv_set set, cv_set voters)
 struct cv_lease {
     struct cv_lease_terms terms;
     cv_set voters;
-    uint64_t asked_us[CV_MAX_MEMBERS]; /* when that was asked which each voter has granted last; 0: nothing */
-    uint64_t until_us[CV_MAX_MEMBERS]; /* that what it has granted lasts, counted short */
+    uint64_t asked_us[CV_MAX_MEMBERS]; /* when each voter was asked for what it granted last; 0: it granted nothing */
+    uint64_t until_us[CV_MAX_MEMBERS]; /* the end of what each has granted, counted short */
 };
 
 void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, cv_set voters);
-/* What was asked for then, for so long, is granted. */
+/* That voter grants a lease of that length, counted from then. */
 void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us, uint64_t length_us);
-/* Somebody else stands at that place now. */
+/* Another member has that place now. */
 void cv_lease_forget(struct cv_lease *lease, cv_node voter);
 /* When it ends; 0: there is none. */
 uint64_t cv_lease_end(const struct cv_lease *lease);
@@ -79,7 +79,7 @@ struct cv_grants {
     struct cv_lease_terms terms;       /* the longest that anybody may count by, as the last entry has it */
     uint64_t epoch;                    /* of the last entry */
     uint64_t since[CV_MAX_MEMBERS];    /* the first of all entries in a row, up to the last, that have it; 0: none */
-    uint64_t until_us[CV_MAX_MEMBERS]; /* that what it was granted lasts */
+    uint64_t until_us[CV_MAX_MEMBERS]; /* the end of what each was granted, counted long */
 };
 
 void cv_grants_init(struct cv_grants *grants, const struct cv_lease_terms *terms);
@@ -88,11 +88,11 @@ void cv_grants_learn(struct cv_grants *grants, uint64_t epoch, cv_set members);
 /* A member that is in the view of that epoch, and counts by these terms, asks; is it granted? */
 bool cv_grants_ask(struct cv_grants *grants, cv_node member, uint64_t epoch, struct cv_lease_terms asked,
                    uint64_t now_us);
-/* It may have been granted a lease until now by somebody else of whom this voter knows. */
+/* Another voter may have granted it a lease just now: this voter waits for that, too. */
 void cv_grants_lend(struct cv_grants *grants, cv_node member, struct cv_lease_terms asked, uint64_t now_us);
-/* It has given back what it was granted. */
+/* It has given back its lease. */
 void cv_grants_forget(struct cv_grants *grants, cv_node member);
-/* How long what was granted to any of these still lasts. */
+/* How long the leases of any of these members still last. */
 uint64_t cv_grants_left(const struct cv_grants *grants, cv_set members, uint64_t now_us);
 
 #endif

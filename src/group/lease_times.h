@@ -26,7 +26,7 @@
 /* A lease is renewed by heartbeats: so many fit into it at least. */
 #define CV_LEASE_HEARTBEATS 3u
 
-/* A member stops granting so long before its lease ends: what it has granted must reach a client before that. */
+/* A member stops granting so long before its lease ends: a grant must reach its client before that. */
 static inline uint64_t cv_lease_margin_us(uint64_t length_us)
 {
     return length_us / 8;

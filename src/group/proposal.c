@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is agreed on, as bytes: version 1, flags 1, coordinator 1, proposer 1, generation 4, group 8, members 8,
- * standbys 8, voters 8, former 8, each of the terms 4, the former lease in milliseconds 4, the former drift 4, then for
- * each who is present: place 1, id 4, attribute 4, directory 4, starts 4, kept 4; and 255.
+ * A proposal as bytes:
+ *
+ *     version 1, flags 1, coordinator 1, proposer 1, generation 4, group 8, members 8, standbys 8, voters 8, former 8,
+ *     each of the terms 4, the former lease in milliseconds 4, the former drift 4,
+ *     for each member: place 1, id 4, attribute 4, directory 4, starts 4, kept 4; then 255
  */
 #include "group/proposal.h"
 

@@ -8,12 +8,11 @@
 struct cv_buffer;
 struct cv_cursor;
 
-/* What is agreed on. */
 struct cv_proposal {
     cv_set members;
     cv_node coordinator;
     cv_node proposer;
-    bool pinned; /* the coordinator was asked for by a person, and stays */
+    bool pinned; /* an operator asked for the coordinator, and it stays */
     struct cv_seating seating;
 };
 

@@ -71,7 +71,7 @@ static bool leave(struct cv_seating *seating, cv_node place)
 {
     const cv_set rest = seating->present & ~cv_set_of(place);
     if (!(rest & ~seating->standbys))
-        return false; /* nobody would have a vote */
+        return false; /* no voter would be left */
     seating->present = rest;
     seating->standbys &= rest;
     seating->ids[place] = CV_NO_ID;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who is in the room. */
+/* Sets of nodes, the roster of a group, and views. */
 #ifndef CONCLAVE_GROUP_VIEW_H
 #define CONCLAVE_GROUP_VIEW_H
 
@@ -32,7 +32,7 @@ static inline uint32_t cv_set_count(cv_set set)
     return (uint32_t)__builtin_popcountll(set);
 }
 
-#define CV_NO_ID UINT32_MAX /* of a place where nobody is */
+#define CV_NO_ID UINT32_MAX /* of a free place */
 
 /* What a group remembers of a member's directory, so that it notices another one, or an old copy. */
 struct cv_known_directory {
@@ -44,28 +44,28 @@ struct cv_known_directory {
 enum cv_mode { CV_MODE_STATIC = 1, CV_MODE_RAFT, CV_MODE_TIE }; /* how views are made */
 
 /*
- * The whole group, and where each stands in it: in the order of their ids as every member's configuration has them, and
- * in `group raft` from the first entry on as the log has it (group/seating.h).
+ * The members of the group, and the place of each: in the order of their ids, as every member's configuration has them;
+ * in `group raft` from the first entry on as the log has them (group/seating.h).
  */
 struct cv_roster {
     enum cv_mode mode;
     uint32_t count; /* places; some may be empty */
     cv_node me;
-    uint64_t group;      /* whose it is; 0: not known yet */
+    uint64_t group;      /* the number of the group; 0: not known yet */
     uint64_t former;     /* the group that it was recovered from, or 0 */
-    bool vouches;        /* it knows who belongs to the group, and what is remembered of them */
+    bool vouches;        /* this node knows the members of the group, and their directories */
     uint32_t generation; /* how often it has changed */
     cv_id ids[CV_MAX_MEMBERS];
     uint32_t attributes[CV_MAX_MEMBERS];
     const char *addresses[CV_MAX_MEMBERS];           /* where peers connect; NULL in a group of one */
     const char *clients[CV_MAX_MEMBERS];             /* where clients do, or NULL: not told */
-    cv_set voters, standbys;                         /* `group raft`: who votes, and who never shall */
-    struct cv_known_directory known[CV_MAX_MEMBERS]; /* the same: what is remembered of them */
+    cv_set voters, standbys;                         /* `group raft`: the members that vote, and those that never do */
+    struct cv_known_directory known[CV_MAX_MEMBERS]; /* `group raft`: their directories */
 };
 
 /*
- * A view: a numbered list of members within which nobody dies. Whoever begins one gives it a base for its fences, so
- * high that all fences of earlier views are lower.
+ * A view: a numbered list of members within which no member dies. The node that begins a view gives it a base for its
+ * fences that is higher than all fences of earlier views.
  */
 struct cv_view {
     uint64_t epoch; /* 0: not in a view yet */
@@ -88,7 +88,7 @@ static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
 
 /*
  * A client's fence: the view's base, the algorithm's own count in this view, the node that was let in, and the place
- * among the grants of that entry. The node is in it so that a hostile member, who can let two nodes in with the same
+ * among the grants of that entry. The node is in it so that a hostile member, which can let two nodes in with the same
  * count, cannot give their clients the same fence.
  *
  *     base + | count | node, as many bits as the view's members need, 3 at least | grant 10 |

@@ -64,7 +64,7 @@ static void count_lease(struct consensus *consensus)
 static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
     const uint64_t now = cv_loop_boot();
-    consensus_look(consensus); /* what comes too late does not undo that it is over */
+    consensus_look(consensus); /* a grant that comes too late does not revive a lease */
     if (asked_us > now || length_us > consensus->longest_us || consensus->gone)
         return;
     cv_lease_granted(&consensus->lease, voter, asked_us, length_us);
@@ -111,7 +111,7 @@ void consensus_frame(struct consensus *consensus, cv_node from, const struct cv_
     consensus->protocol->take_entries(consensus);
 }
 
-/* What is sent to somebody who is suspected at this moment is lost from the beginning. */
+/* A frame for a peer that is suspected at this moment is lost from the beginning. */
 void consensus_began(struct consensus *consensus)
 {
     consensus->torn = consensus->member->peers.suspected;
@@ -123,7 +123,7 @@ void consensus_began(struct consensus *consensus)
     consensus_look(consensus);
 }
 
-/* Those two can talk again, but the leader of the log may never have noticed that they could not. */
+/* The two can talk again. The leader of the log may never have noticed that they could not. */
 static void mend(struct consensus *consensus, cv_node node)
 {
     const struct cv_algorithm_host *host = &consensus->member->host;
@@ -275,7 +275,7 @@ static void init(struct consensus *consensus, struct cv_member *member, const st
     consensus->end.ring = lease_ends;
 }
 
-/* Whoever returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
+/* A node that returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
 static void come_back(const struct consensus *consensus, uint64_t *away_us)
 {
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;

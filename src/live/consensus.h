@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A member's part in `group raft`: its log, the views made of the log's entries, its lease. Heartbeats ask for
- * the lease, grants answer them; everything else goes with the peers' numbered frames.
+ * A member of a group that agrees on its views: the protocol by which it agrees, the views made of the entries, its
+ * lease. Heartbeats ask for the lease, and grants answer them. Everything else goes in the peers' numbered frames.
  */
 #ifndef CONCLAVE_LIVE_CONSENSUS_H
 #define CONCLAVE_LIVE_CONSENSUS_H
@@ -24,25 +24,27 @@ struct consensus {
     struct cv_agreed_views agreed_views;
     struct cv_lease lease;
     struct cv_alarm tick;
-    uv_prepare_t turn;   /* of the loop: it ends */
-    bool passing;        /* time does, at this moment */
-    struct cv_alarm end; /* of the lease, a margin before */
-    uint64_t tick_us, margin_us;
-    uint64_t wider_us;    /* the margin as it is once a lease of the new length is granted; 0: it is that already */
-    uint64_t usable_us;   /* the lease ends then, less the margin; by cv_loop_boot() */
-    bool leased;          /* as the service was told */
-    bool without;         /* no lease, and not only for a moment: those who wait are told */
-    uint64_t patience_us; /* until then it is only for a moment */
-    bool gone;            /* it has left, and is granted nothing any more */
-    cv_set ready;         /* peers that have begun */
-    cv_set renewed;       /* peers that have lost something, and have yet to say whether they begin anew */
-    cv_set torn;          /* members with whom something of this view was lost: the algorithms cannot go on in it */
-    uint64_t refresh_us;  /* that is said again then */
-    uint64_t leader, term;
-    uint64_t lapses;            /* leases that ran out */
-    uint64_t longest_us;        /* the longest lease that this node has asked for */
-    struct cv_terms went_by;    /* the last that were agreed; all 0: none, as far as this process knows */
-    struct cv_terms told_terms; /* the operator has been told that these count, and not the file's */
+    uv_prepare_t turn;       /* called at the end of each turn of the loop */
+    bool passing;            /* consensus_pass_time() is running */
+    struct cv_alarm end;     /* a margin before the end of the lease */
+    uint64_t tick_us;        /* between two ticks while something is under way */
+    uint64_t margin_us;      /* the node stops granting so long before its lease ends */
+    uint64_t wider_us;       /* the margin once a lease of the new length is granted; 0: none is on its way */
+    uint64_t usable_us;      /* the end of the lease less the margin, by cv_loop_boot() */
+    bool leased;             /* the service was told that there is a lease */
+    bool without;            /* there has been no lease for a while: waiting clients are told */
+    uint64_t patience_us;    /* until then a lost lease may come back, and clients wait */
+    bool gone;               /* this node has left, and is granted nothing any more */
+    cv_set ready;            /* peers that have begun */
+    cv_set renewed;          /* peers that lost frames, and have yet to say whether they begin anew */
+    cv_set torn;             /* members with which frames of this view were lost: the algorithms cannot go on in it */
+    uint64_t refresh_us;     /* the next request for a new view is not sent before */
+    uint64_t leader;         /* the seat of the node that proposes entries, 0: not known */
+    uint64_t term;           /* the leader's term; of a tie-breaker, the number of the last entry */
+    uint64_t lapses;         /* leases that ran out */
+    uint64_t longest_us;     /* the longest lease that this node has asked for */
+    struct cv_terms went_by; /* the terms that were agreed last; all 0: none, as far as this process knows */
+    struct cv_terms told_terms; /* the operator knows that these count, and not those of the file */
     char *directory;            /* what outlasts the process, or NULL */
 
     /* roster.c */
@@ -51,17 +53,18 @@ struct consensus {
     bool joining;                       /* it belongs to a group, and only the log can tell its place */
     cv_set founded;                     /* it has founded the group, with these */
     cv_set told_missing;                /* the operator knows that these are waited for */
-    uint64_t tell_us;                   /* those who are missing are told then */
+    uint64_t tell_us;                   /* the operator is told then which members are missing */
     char waits[160], refused[256];      /* why there is no group yet; why it may not belong to the one there is */
     bool seated;                        /* the roster is the log's */
-    bool recalls;                       /* there was a log at the start */
-    uint64_t recalled;                  /* up to this index the log is what it was at the start */
+    bool recalls;                       /* there was an entry on disk at the start */
+    uint64_t recalled;                  /* the log was on disk up to this index at the start */
     uint64_t expelled;                  /* the generation of an entry on disk that does not know this node, and 1 */
     struct cv_addresses addresses[CV_MAX_MEMBERS];
-    struct cv_change_request granted; /* the last that this node has proposed: where a newcomer is found */
+    struct cv_change_request
+        granted; /* the last request that this node has proposed: it has the addresses of a newcomer */
     struct cv_change_request requests[CV_MAX_MEMBERS];
     uint32_t request_count;
-    uint64_t ask_us; /* they are put forward again then */
+    uint64_t ask_us; /* the requests are put forward again then */
 };
 
 /* NULL with 0: the settings want none. For `away_us` from now on the member must not begin. */
@@ -72,7 +75,7 @@ void consensus_free(struct consensus *consensus);  /* after it */
 
 /* ---- what the member tells ---- */
 
-/* Who is alive, who is elected, whether this node has begun. */
+/* Peers came or went, another node was elected, or this node has begun. */
 void consensus_update(struct consensus *consensus);
 void consensus_renewed(struct consensus *consensus, cv_node node);
 void consensus_gone(struct consensus *consensus, cv_node node);
@@ -80,9 +83,9 @@ void consensus_beat(struct consensus *consensus, cv_node from, const struct cv_f
 /* AGREEMENT, GRANT. */
 void consensus_frame(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
 
-/* This node goes, in order, and nobody holds anything here: the others need not wait for its lease. */
+/* This node leaves in order, and no client holds anything here: the others need not wait for its lease. */
 void consensus_leave(struct consensus *consensus);
-/* A peer has done so. */
+/* A peer has left in order. */
 void consensus_forget_peer(struct consensus *consensus, cv_node node);
 
 /* ---- the lease ---- */
@@ -93,19 +96,19 @@ static inline bool consensus_leased(const struct consensus *consensus)
     return cv_loop_boot() < consensus->usable_us;
 }
 
-/* Looks at the clock: if the lease is over, whoever relies on it is told before anything else happens. */
+/* Looks at the clock. If the lease is over, the service is told before anything else happens. */
 void consensus_look(struct consensus *consensus);
-/* That voter has granted what was asked for then, if this node was never left out since the view it is in. */
+/* That voter grants a lease from that time on, if this node was never left out since the view it is in. */
 void consensus_renew(struct consensus *consensus, cv_node voter, uint64_t asked_us);
 /* How long this node may surely go on granting, by its own clock; and how long clients may rely on it, by theirs. */
 uint64_t consensus_left_us(const struct consensus *consensus);
 int64_t consensus_left_ms(const struct consensus *consensus);
 
-/* A new view with the same members, please. */
+/* Asks for a new view with the same members. */
 void consensus_refresh(struct consensus *consensus);
 /* A view has begun. */
 void consensus_began(struct consensus *consensus);
-/* Has another coordinate; to CV_NOBODY: whoever is next. False if that cannot be asked of anybody now. */
+/* Has another coordinate; CV_NOBODY: the next one. False if nobody can be asked now. */
 bool consensus_step_down(struct consensus *consensus, cv_node to);
 
 /* ---- names ---- */

@@ -8,7 +8,7 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
 
-/* Whoever has a file that says otherwise is told, once for each setting and each value that counts instead. */
+/* An operator whose file says otherwise is told, once for each setting and each value that counts instead. */
 static void tell_differences(struct consensus *consensus, const struct cv_terms *terms)
 {
     const struct cv_terms own = cv_settings_terms(consensus->settings);
@@ -27,7 +27,7 @@ static void tell_differences(struct consensus *consensus, const struct cv_terms 
     }
 }
 
-/* Safety rests on them, and one operator's HUP may have changed them for all: every node says so. */
+/* Safety rests on the terms, and the HUP of one operator may have changed them for all: every node says so. */
 static void tell_changes(struct consensus *consensus, const struct cv_terms *terms)
 {
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
@@ -40,7 +40,7 @@ static void tell_changes(struct consensus *consensus, const struct cv_terms *ter
     consensus->went_by = *terms;
 }
 
-/* From now on leases are asked for and counted by these, and all else that depends on them follows. */
+/* From now on leases are asked for and counted by these terms, and all times that depend on them follow. */
 static void go_by(struct consensus *consensus, const struct cv_terms *terms)
 {
     struct cv_member *member = consensus->member;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The terms of the group, as a member goes by them: its file's until there is an entry, and then the entry's. */
+/* The terms that a member goes by: those of its file until there is an entry, and then those of the entry. */
 #ifndef CONCLAVE_LIVE_CONSENSUS_TERMS_H
 #define CONCLAVE_LIVE_CONSENSUS_TERMS_H
 

@@ -6,7 +6,7 @@
 #include "live/member.h"
 #include "live/roster.h"
 
-/* Is everybody there who should be, and nothing to be decided? Then the protocol has to be called at `due_us`. */
+/* Are all members there, and is nothing to be decided? Then the protocol has to be called at `due_us`. */
 static bool is_settled(const struct consensus *consensus, uint64_t *due_us)
 {
     const struct cv_agreed_views *agreed_views = &consensus->agreed_views;
@@ -44,7 +44,7 @@ void consensus_pass_time(struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
     if (consensus->passing || !consensus->is_open)
-        return; /* what time brings about may tell the others of it */
+        return; /* something that happens below calls this again */
     consensus->passing = true;
     consensus_look(consensus);
     consensus->protocol->tick(consensus);
@@ -77,7 +77,7 @@ static void turn_ends(uv_prepare_t *handle)
         cv_alarm_set(&consensus->member->loop.alarms, &consensus->tick, soon);
 }
 
-/* libuv calls whoever came last first: the alarm is set before the loop looks when the next is due. */
+/* libuv calls the handle that was started last first: the alarm is set before the loop looks when the next is due. */
 void consensus_begin_time(struct consensus *consensus)
 {
     struct cv_loop *loop = &consensus->member->loop;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What time does to a member. While something is under way, a view or a lease that is missing, the member looks every
- * few milliseconds. While nothing is, it looks with every heartbeat, so that it wakes up once for both, and when the
- * log's election would be due.
+ * What happens to a member because time passes. While a view is under way or a lease is missing, the member looks every
+ * few milliseconds. Otherwise it looks with every heartbeat, so that it wakes up once for both, and when the log's
+ * election would be due.
  */
 #ifndef CONCLAVE_LIVE_CONSENSUS_TIME_H
 #define CONCLAVE_LIVE_CONSENSUS_TIME_H

@@ -37,7 +37,7 @@ static void belong(struct consensus *consensus, uint64_t group)
     *consensus->waits = *consensus->refused = '\0';
 }
 
-/* These of the configuration's members are the group. */
+/* The group consists of these members of the configuration. */
 static void take_seats(struct consensus *consensus, cv_set seats)
 {
     struct cv_roster *roster = &consensus->member->roster;
@@ -74,7 +74,7 @@ static cv_set listed(const struct consensus *consensus)
     return cv_set_first(consensus->member->roster.count);
 }
 
-/* Those who are there and, like this node, belong to nothing. */
+/* The nodes that are there and, like this one, belong to no group. */
 static cv_set heard(const struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
@@ -105,7 +105,7 @@ static void send_found(const struct consensus *consensus, cv_node to)
     peers_send(&member->peers, to, &frame);
 }
 
-/* Whoever is listed and has not come is asked to join. */
+/* Nodes that are listed and have not come are asked to join. */
 static void invite(struct consensus *consensus, cv_set missing)
 {
     for (cv_node node = 0; node < consensus->settings->member_count; node++)
@@ -140,7 +140,7 @@ static void found(struct consensus *consensus, cv_set set)
     begin_soon(consensus);
 }
 
-/* Once for each set of members that are waited for. */
+/* Tells the operator, once for each set of missing members. */
 static void tell_missing(struct consensus *consensus, cv_set missing)
 {
     char ids[CV_LOG_IDS_BYTES];
@@ -192,7 +192,7 @@ void founding_hear(struct consensus *consensus, cv_node from, const struct cv_fr
     begin_soon(consensus);
 }
 
-/* A newcomer may know no more than one member; whom else to speak with the last entry tells it. */
+/* A newcomer may know only one member. The last entry tells it of the others. */
 static void send_welcome(const struct consensus *consensus, cv_node to)
 {
     unsigned char body[CV_AGREEMENT_ENTRY_BYTES];
@@ -232,7 +232,7 @@ void founding_greeted(struct consensus *consensus, cv_node node)
     founding_consider(consensus);
 }
 
-/* A member speaks with this node, so this node may belong to its group: it joins it. */
+/* A member speaks with this node, so this node may join the member's group. */
 void founding_accepted(struct consensus *consensus, cv_node node)
 {
     struct cv_member *member = consensus->member;
@@ -245,7 +245,7 @@ void founding_accepted(struct consensus *consensus, cv_node node)
     belong(consensus, peer->told.group);
     consensus->protocol->join(consensus, peer->told.group);
     if (member->earliest_us < rested_us)
-        member->earliest_us = rested_us; /* whoever had this id before may have granted leases */
+        member->earliest_us = rested_us; /* the node that had this id before may have granted leases */
 }
 
 void founding_refused(struct consensus *consensus, cv_id by)

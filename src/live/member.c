@@ -2,9 +2,9 @@
 /*
  * The coordinator's election, and what holds the member together.
  *
- * An election is numbered by its term. Algorithms that can cope with crashes stay in theirs and are told who is gone
- * and who is back; those that cannot begin a new term whenever that changes. A higher term heard of is joined with a
- * fresh state, so that no ballot of an older one counts.
+ * An election is numbered by its term. An algorithm that can cope with crashes stays in its term and is told which
+ * nodes are gone or back. One that cannot begins a new term whenever that changes. A node that hears of a higher term
+ * joins it with a fresh state, so that no ballot of an older one counts.
  */
 #include "live/member.h"
 #include "live/consensus.h"
@@ -33,7 +33,7 @@
 #define TICK_US 1000u
 #define REMOVED_US 10000000u
 #define FEWEST_DESCRIPTORS 16
-#define PATIENCE_BOUNDS 10u /* no election takes longer than so many message times */
+#define PATIENCE_BOUNDS 10u /* no election takes longer, in message times */
 
 cv_node member_leader(const struct cv_member *member)
 {
@@ -44,7 +44,7 @@ cv_node member_leader(const struct cv_member *member)
     return CV_NOBODY;
 }
 
-/* Whoever makes the views hears who is alive and who is elected. */
+/* Tells the views which members are alive and which of them is elected. */
 static void update_group(struct cv_member *member)
 {
     const cv_set alive = cv_set_first(member->roster.count) & ~member->peers.suspected;
@@ -56,7 +56,7 @@ static void update_group(struct cv_member *member)
         member_reconsider(member);
 }
 
-/* Not at a fixed time: of two who get in each other's way one shall be first. */
+/* Not at a fixed time: of two nodes that get in each other's way one shall be first. */
 void member_reconsider(struct cv_member *member)
 {
     if (!member->reconsider.place)
@@ -116,7 +116,7 @@ void member_rearranged(struct cv_member *member, cv_set changed)
 
 /* ---- ballots: terms of their own in every view ---- */
 
-/* Whoever hears of a change begins a new term, so that in the last one everybody has heard of all. */
+/* Each node that hears of a change begins a new term, so that in the last term all have heard of all changes. */
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute)
 {
     if (ballot->attributes[node] == attribute)
@@ -163,7 +163,7 @@ void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame
     }
     if (frame->round > member->term) {
         join_term(member, frame->round);
-        /* Where only those who call can win, everybody has to. */
+        /* Where only a node that calls can win, all have to. */
         if (!(member->election->policy->algorithm->claims & CV_ANY_CALLER))
             cv_host_call(&member->host, member->election, false);
     }
@@ -277,7 +277,7 @@ static void peer_beat(void *context, cv_node node, const struct cv_frame *beat)
         cv_alarm_set(&member->loop.alarms, &member->begin, member->earliest_us);
 }
 
-/* ---- who is refused ---- */
+/* ---- refusals ---- */
 
 void member_end(struct cv_member *member, const char *format, ...)
 {
@@ -295,7 +295,7 @@ static const char *mode_text(uint32_t mode)
     return mode == CV_MODE_STATIC ? "static" : mode == CV_MODE_RAFT ? "raft" : "raft with a tie-breaker";
 }
 
-/* A group static grants on its own, so it must not do that beside one whose views are agreed. */
+/* `group static` grants on its own, so it must not run beside members whose views are agreed. */
 static void other_mode(struct cv_member *member, const struct cv_frame *hello)
 {
     if (member->roster.mode == CV_MODE_STATIC && hello->mode != CV_MODE_STATIC && hello->group)
@@ -311,8 +311,8 @@ static void beats(void *context)
 }
 
 /*
- * One member alone is not believed: it may be mistaken, or lie. Nobody who speaks with this node as ever may be left,
- * and either two say so or for long nobody says otherwise.
+ * One member alone is not believed: it may be mistaken, or lie. No member may be left that speaks with this node as
+ * before, and either two say so or for long no member says otherwise.
  */
 static bool is_removed(struct cv_member *member, const struct cv_frame *hello)
 {
@@ -345,7 +345,7 @@ static const char *refusal_of_self(uint32_t refusal)
     return "its directory is not the one it had; empty it, start the node and say conclave replace";
 }
 
-/* Also if one alone is not believed: once for each who says so. */
+/* Also if one alone is not believed: once for each member that says so. */
 static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
 {
     struct cv_peer *peer = peers_of(&member->peers, hello->from);
@@ -377,7 +377,7 @@ static void refused(void *context, const struct cv_frame *hello, bool was_known)
         member_end(member, "node %u does not belong to the group any more", roster->ids[roster->me]);
 }
 
-/* This node cannot take somebody else for what it says it is. */
+/* This node cannot accept a node as the member that it claims to be. */
 static void objected(void *context, const struct cv_frame *hello, enum cv_refusal why)
 {
     struct cv_member *member = context;

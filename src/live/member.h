@@ -28,7 +28,7 @@ struct cv_notice {
     bool current;     /* a notice that is heard: it was sent in this node's view, by a member of that view */
 };
 
-/* Whoever uses the names: told when the node is inside, when a view has begun, what others announce. */
+/* What the user of the names, the service, is told and asked. */
 struct cv_member_calls {
     void (*entered)(struct cv_instance *instance);
     void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
@@ -46,7 +46,7 @@ struct cv_member_calls {
 
 enum cv_grant_event { CV_GRANT_BEGINS, CV_GRANT_RENEWED, CV_GRANT_ENDS };
 
-/* Whoever keeps a record. */
+/* What a recorder is told. */
 struct cv_recorder {
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event);
     void (*view)(void *context, const struct cv_view *view);
@@ -63,38 +63,39 @@ struct cv_member {
     struct cv_security security;
     struct cv_peers peers;
     struct cv_static_views static_views; /* `group static` */
-    struct consensus *consensus;         /* `group raft`, or NULL */
+    struct consensus *consensus;         /* of a group that agrees on its views, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
     struct cv_instance *election; /* of the group's coordinator */
     uint64_t term;
-    struct cv_alarm begin;      /* everybody has had time to connect */
+    struct cv_alarm begin;      /* all peers have had time to connect */
     struct cv_alarm reconsider; /* a new view is called for, but not urgent */
     struct cv_alarm watchdog;   /* no leader, or no view, for long */
     struct cv_alarm renew;      /* a view could not begin here: another is asked for */
     struct cv_chore free_ended; /* names of earlier views */
     bool begun;
     bool failed;          /* it cannot go on */
-    char outside[256];    /* why it takes no part in the group, in one line, and ends; empty otherwise */
-    bool content;         /* the last time the watchdog looked */
-    cv_set heard_from;    /* peers whose first heartbeat has come */
-    cv_set removed_by;    /* peers who say that this node does not belong to the group, */
-    uint64_t removed_us;  /* and since when */
+    char outside[256];    /* why it takes no part in the group and ends, in one line; or empty */
+    bool content;         /* all was well the last time that the watchdog looked */
+    cv_set heard_from;    /* peers from which a heartbeat has come */
+    cv_set removed_by;    /* peers that say that this node does not belong to the group */
+    uint64_t removed_us;  /* since when they say so */
     cv_set in_other_view; /* peers that are in another view, by their last heartbeat */
     uint64_t bound_us, try_us;
     uint64_t elections;     /* called, or seen to be called anew */
-    uint64_t disagreements; /* letters of another algorithm than ours */
+    uint64_t disagreements; /* messages of another algorithm than ours */
 
     struct cv_early *early, **early_end;
     size_t early_bytes;
-    uint64_t earliest_us;          /* it begins no earlier, even if all are there */
-    uint64_t started_us, began_us; /* when the process started, when the last view began */
-    uint64_t lost_us; /* when the last view began of which somebody is missing who may have held anything */
-    cv_set anew;      /* while a view begins: members who do not know what they held */
+    uint64_t earliest_us; /* it begins no earlier, even if all are there */
+    uint64_t started_us;  /* when the process started */
+    uint64_t began_us;    /* when the last view began */
+    uint64_t lost_us;     /* when the last view began without a member that may have held something */
+    cv_set anew;          /* while a view begins: members that have forgotten what they held */
     struct view_promises reported;
     struct ttl_ceiling ceiling;
-    uint64_t grace_until_us; /* what nobody is known to hold is given only to who claims it */
+    uint64_t grace_until_us; /* until then a free name is given only to a client that claims it */
     uint64_t lapses;         /* of this node's lease, when the last view began */
 };
 
@@ -113,24 +114,24 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
                                member->consensus ? ttl_ms : 0);
 }
 
-/* What a candidate of that node has from now on: a new term of the ballot begins. */
+/* The attribute of that node's candidate changes: a new term of the election begins. */
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
 /* They are not suspected any more. */
 void member_trust(struct cv_member *member, cv_set nodes);
 
-/* Whom this node takes for the coordinator, or CV_NOBODY. */
+/* The coordinator as far as this node knows, or CV_NOBODY. */
 cv_node member_leader(const struct cv_member *member);
 
 /* ---- for the other files of the member ---- */
 
 /* This node takes no part in the group, and ends; that line says why. The first one counts. */
 void member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The roster has changed, and somebody else stands at these places. */
+/* The roster has changed, and other members have these places now. */
 void member_rearranged(struct cv_member *member, cv_set changed);
-/* Views are thought over again in a while. */
+/* Considers a new view in a while. */
 void member_reconsider(struct cv_member *member);
-/* A letter of the group's election. */
+/* A message of the group's election. */
 void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 
 #endif

@@ -16,13 +16,13 @@ struct cv_settings;
 
 /* How a member of a group that agrees on its views stands. */
 struct cv_member_status {
-    const char *trouble;   /* why the group takes no part of it, or NULL: it waits to be founded or to be accepted */
-    bool leaves;           /* it goes, and is granted nothing any more */
+    const char *trouble;   /* why it belongs to no group yet, or NULL */
+    bool leaves;           /* it is leaving, and is granted nothing any more */
     int64_t leader;        /* the id of the node that proposes views, -1: not known */
     uint64_t term;         /* the leader's; of a tie-breaker, the number of the last entry */
     uint64_t lapses;       /* leases that ran out */
     uint64_t grace_ms;     /* that are left: names are given only to clients that claim what they were promised */
-    uint64_t hold_off_ms;  /* a view that would leave somebody out waits so long */
+    uint64_t hold_off_ms;  /* a better coordinator takes over after so long */
     uint64_t heartbeat_ms; /* as the configuration has it */
     struct cv_lease_terms lease;
     const struct cv_seating *seating; /* what was agreed last */
@@ -31,7 +31,7 @@ struct cv_member_status {
 
     /* A log. */
     uint64_t committed, stored; /* indexes */
-    cv_set log_voters;          /* who votes in it as this node has it; that follows what is agreed, one at a time */
+    cv_set log_voters;          /* the nodes that vote in it; they follow what is agreed, one at a time */
     struct cv_disk_times disk;
     const char *directory;
 
@@ -71,18 +71,18 @@ bool cv_member_is_enough(const struct cv_member *member, cv_set aware);
 
 /* ---- changes ---- */
 
-/* This node goes, in order, and nobody holds anything here: the others need not wait for its lease. */
+/* This node leaves in order, and no client holds anything here: the others need not wait for its lease. */
 void cv_member_leave(struct cv_member *member);
 /* Has another coordinate; to CV_NOBODY: the next one. False if that cannot be asked of anybody now. */
 bool cv_member_step_down(struct cv_member *member, cv_node to);
 /* Asks for a change until it has come true, or a while has passed. False if there are too many. */
 bool cv_member_request(struct cv_member *member, const struct cv_change_request *request);
-/* A new member is to take the place of that one, of which the directory is lost. */
+/* A new member takes the place of that one, whose directory is lost. */
 bool cv_member_replace(struct cv_member *member, cv_node node);
 /* May the one configuration follow on the other while this node runs? */
 int cv_member_check(const struct cv_member *member, const struct cv_settings *before, const struct cv_settings *after,
                     struct cv_complaint *complaint);
-/* It does. */
+/* The second follows on the first. */
 void cv_member_reconfigure(struct cv_member *member, const struct cv_settings *before, const struct cv_settings *after);
 
 #endif

@@ -34,8 +34,8 @@ struct raft_log {
     uv_async_t wake;   /* the disk has done something */
     uint64_t change;   /* the number of a change of seats on its way, or 0 */
     uint64_t check_us; /* the seats are compared with the roster then */
-    uint64_t floor;    /* what was on disk at the start: with all that agreed again, no entry is forgotten */
-    bool remembers;    /* it is */
+    uint64_t floor;    /* what was on disk at the start: once all of it is agreed again, no entry is forgotten */
+    bool remembers;    /* all of it is agreed again */
     bool taking;       /* entries of the backlog, at this moment */
     uint32_t backlog_count;
     struct unstored backlog[MOST_UNSTORED];
@@ -66,7 +66,7 @@ static void take_entries(struct consensus *consensus)
     if (log->agreement)
         consensus->member->peers.self.stored = cv_agreement_status(log->agreement).stored;
     if (log->taking)
-        return; /* what an entry brings about may bring more */
+        return; /* an entry may lead to a call of this function */
     log->taking = true;
     while (done < log->backlog_count && cv_agreement_status(log->agreement).stored >= log->backlog[done].epoch) {
         struct unstored *entry = &log->backlog[done++];
@@ -78,7 +78,7 @@ static void take_entries(struct consensus *consensus)
         struct cv_cursor rest = cv_cursor(entry->bytes, entry->rest);
         consensus_look(consensus);
         if (news && !roster_follow(consensus, entry->epoch, &entry->proposal.seating, &rest))
-            entry->proposal.members &= ~cv_set_of(consensus->member->roster.me); /* somebody else stands there */
+            entry->proposal.members &= ~cv_set_of(consensus->member->roster.me); /* another node has its place */
         cv_agreed_views_agreed(&consensus->agreed_views, entry->epoch, &entry->proposal, cv_loop_boot());
         cv_agreement_keep(log->agreement, entry->epoch);
         roster_notice(consensus);
@@ -88,7 +88,7 @@ static void take_entries(struct consensus *consensus)
     log->taking = false;
 }
 
-/* Is it all of a proposal of this group, and the addresses of who is in it? */
+/* Are these bytes a proposal of this group, followed by addresses of its members? */
 static bool fits(void *context, const void *bytes, size_t length)
 {
     const struct consensus *consensus = context;
@@ -105,7 +105,7 @@ static void warn(void *context, const char *line)
     cv_log_say(CV_LOG_LOG_CUT, "%s", line);
 }
 
-/* Every entry is the whole of what is agreed: when there are too many the last one counts. */
+/* Every entry is the whole of what is agreed. When there are too many, the last one counts. */
 static void committed(void *context, uint64_t index, const void *bytes, size_t length)
 {
     const struct consensus *consensus = context;
@@ -260,7 +260,7 @@ static bool has_seat(const struct consensus *consensus, cv_id id)
 
 /* ---- proposing ---- */
 
-/* What is remembered of each: the directory, of those in the next view, and which entry it surely keeps there. */
+/* What the group remembers of each member: its directory, if it is in the next view, and an entry stored there. */
 static void attend(const struct consensus *consensus, struct cv_proposal *proposal)
 {
     const struct cv_member *member = consensus->member;

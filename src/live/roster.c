@@ -19,7 +19,8 @@
 #include "live/settings/settings.h"
 #include "live/settings/settings_file.h"
 
-#define REQUEST_US 10000000u /* of a person; a configuration does not give up */
+#define REQUEST_US                                                                                                     \
+    10000000u /* for how long an operator's request is repeated; a configuration's is repeated for ever */
 #define RETRY_US 200000u
 #define MEMBERS "members"
 #define NEW_MEMBERS MEMBERS ".new"
@@ -147,7 +148,7 @@ static void take_addresses(struct consensus *consensus, const struct cv_seating 
     }
 }
 
-/* Returns the places where somebody else stands now. */
+/* Returns the places that another member has now. */
 static cv_set take_places(struct cv_roster *roster, const struct cv_seating *seating, cv_node me)
 {
     cv_set changed = 0;
@@ -263,10 +264,7 @@ bool roster_request(struct consensus *consensus, const struct cv_change_request 
     return true;
 }
 
-/*
- * Somebody of that id has left, and its seat in the log is not yet taken away. Whoever comes under its id may know
- * nothing of what it has sworn there.
- */
+/* A node of that id has left, and may still vote in the log. A new node of the same id does not know how it voted. */
 static bool seat_is_warm(const struct consensus *consensus, const struct cv_change *change)
 {
     return change->kind == CV_CHANGE_JOIN &&
@@ -274,7 +272,7 @@ static bool seat_is_warm(const struct consensus *consensus, const struct cv_chan
            consensus->protocol->has_seat(consensus, change->id);
 }
 
-/* Whoever leads the log cannot leave before another does. */
+/* The leader of the log cannot leave before another leads. */
 static void grant(struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -288,7 +286,7 @@ static void grant(struct consensus *consensus, const struct cv_change_request *r
     }
 }
 
-/* Whose directory is to be replaced, and still belongs to the group. */
+/* Does the directory that is to be replaced still belong to the group? */
 static bool is_occupied(const struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_seating *seating = &consensus->agreed_views.agreed.seating;
@@ -342,7 +340,7 @@ static void put_forward(struct consensus *consensus, const struct cv_change_requ
     peers_send(&member->peers, leader, &frame);
 }
 
-/* Who does not know of the last change may want something that has come true, and been undone since. */
+/* A node that does not know the last change may ask for something that has come true, and was undone since. */
 void roster_hear(struct consensus *consensus, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
@@ -409,7 +407,7 @@ void roster_invite(struct consensus *consensus, const struct cv_member_setting *
     request_for(consensus, setting, CV_CHANGE_JOIN);
 }
 
-/* Where it is found is each node's own affair. */
+/* Each node goes by its own addresses. */
 static void move(struct consensus *consensus, const struct cv_member_setting *setting)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -454,7 +452,7 @@ static void request_terms(struct consensus *consensus, const struct cv_settings 
                            true);
 }
 
-/* Half a file must not dissolve a group: whoever is to leave is taken out by a command, one at a time. */
+/* Half a file must not dissolve a group: a command takes members out, one at a time. */
 static void tell_missing(const struct consensus *consensus, const struct cv_settings *settings)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -513,7 +511,7 @@ void roster_remember(struct consensus *consensus)
         return;
     const int directory = open(consensus->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory != -1)
-        unlinkat(directory, NEW_MEMBERS, 0); /* what a crash has left behind; a link is not followed, either */
+        unlinkat(directory, NEW_MEMBERS, 0); /* a crash may have left it; a link is not followed, either */
     const int file = directory == -1
                          ? -1
                          : openat(directory, NEW_MEMBERS, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who belongs to the group: first as the configuration has it, then as the log does. What a person or a changed
- * configuration asks for is a request; it is put to whoever leads the log until it has come true.
+ * The members of the group: first as the configuration has them, then as the log has them. A person or a changed
+ * configuration may request a change. The node repeats the request to the leader of the log until it has come true.
  *
- * An entry also tells addresses, as many as it has room for: place 1, then of the address for members and of that for
- * clients each length 1 and bytes. What a node's own configuration has for an id counts more, for that node.
+ * An entry also tells addresses, as many as it has room for:
+ *
+ *     place 1, length 1, the address for members, length 1, the address for clients
+ *
+ * A node prefers the addresses of its own configuration.
  */
 #ifndef CONCLAVE_LIVE_ROSTER_H
 #define CONCLAVE_LIVE_ROSTER_H
@@ -24,18 +27,18 @@ struct cv_addresses {
     char peers[CV_ADDRESS_BYTES], clients[CV_ADDRESS_BYTES]; /* empty: not known */
 };
 
-/* A change of who belongs to the group, that this node has been asked for. */
+/* A change of members or terms that this node was asked for. */
 struct cv_change_request {
     struct cv_change change;
-    struct cv_addresses addresses; /* of who joins */
-    bool replaces;                 /* JOIN: whoever has that id, with this directory, leaves first */
+    struct cv_addresses addresses; /* of the node that joins */
+    bool replaces;                 /* JOIN: the member of that id with this directory leaves first */
     uint32_t directory;
     uint64_t until_us;
 };
 
-/* What every member of a group that is being founded can tell from its configuration. */
+/* A number for the configured members: it is the same at all founders of a group. */
 uint64_t roster_fingerprint(const struct cv_roster *roster);
-/* Asks that somebody whom the configuration lists joins. */
+/* Requests that a node that the configuration lists joins. */
 void roster_invite(struct consensus *consensus, const struct cv_member_setting *setting);
 void roster_draw(struct cv_roster *roster, const struct cv_settings *settings);
 void roster_write_addresses(const struct consensus *consensus, const struct cv_seating *seating,
@@ -51,21 +54,21 @@ bool roster_follow(struct consensus *consensus, uint64_t epoch, const struct cv_
 void roster_recall(struct consensus *consensus);
 /* Does it know its place? Only the log can tell, if there is one already. */
 bool roster_is_seated(const struct consensus *consensus);
-/* Somebody whose roster is of that generation says that this node is not on it. Does that count? */
+/* A node whose roster has that generation says that this node is not on it. Does that count? */
 bool roster_believes(const struct consensus *consensus, uint64_t generation, bool was_known);
-/* Asks for a change, until it has come true; a patient request for ever. False if there are too many. */
+/* Repeats a request until it has come true, or, unless `patient`, a while has passed. False: there are too many. */
 bool roster_request(struct consensus *consensus, const struct cv_change_request *request, bool patient);
-/* A new member is to take the place of that one, of which the directory is lost. */
+/* A new member takes the place of that one, whose directory is lost. */
 bool roster_replace(struct consensus *consensus, cv_node node);
 void roster_hear(struct consensus *consensus, const struct cv_frame *frame);
-/* An entry is agreed: some of what was asked for may have come true. */
+/* An entry is agreed: requests that have come true are forgotten. */
 void roster_notice(struct consensus *consensus);
 /* Time has passed. */
 void roster_pursue(struct consensus *consensus);
-/* May the one follow on the other, while this node runs? */
+/* May the one configuration follow on the other while this node runs? */
 int roster_check(const struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after,
                  struct cv_complaint *complaint);
-/* The difference between these configurations is petitioned for. */
+/* Requests what differs between these configurations. */
 void roster_reconfigure(struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after);
 /* Keeps the configuration's members on disk, to compare with those after a restart. */
 void roster_remember(struct consensus *consensus);

@@ -18,13 +18,14 @@ struct tie_breaker {
     struct cv_disk_paxos paxos;
     struct cv_disk_paxos_file *file;
     struct cv_disk_paxos_answer answer;
-    uv_async_t wake;               /* the file has been read */
-    uint64_t patience_us;          /* a file that does not answer for so long is in trouble */
-    uint64_t opened_us;            /* when this node started */
-    struct cv_lease_terms longest; /* that either has written down: a lease from before this start may last so long */
-    uint64_t ttl_ms;               /* the longest time to live, as this node's block is to say */
-    bool told;                     /* the operator, that it cannot be reached */
-    bool told_terms;               /* the operator, that the other has other terms */
+    uv_async_t wake;      /* the file has been read */
+    uint64_t patience_us; /* a file that does not answer for so long is in trouble */
+    uint64_t opened_us;   /* when this node started */
+    struct cv_lease_terms
+        longest;     /* the longest terms of either block: a lease from before this start may last so long */
+    uint64_t ttl_ms; /* the longest time to live, as this node's block is to say */
+    bool told;       /* the operator, that it cannot be reached */
+    bool told_terms; /* the operator, that the other has other terms */
     char path[];
 };
 

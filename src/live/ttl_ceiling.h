@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The longest time to live that this node has taken part in promising, on disk: if a majority forgets what it promised,
- * since all were restarted, it is known how long to wait for those who were promised something. Rounded up (1, 2, 5,
- * 10, 20, ... seconds), so that it is written a few times in a node's life, and before the first promise above it.
- * Two nodes with a tie-breaker have it in their blocks of that file: what one has promised alone the other must know.
+ * The longest time to live that this node has promised, or known to be promised. It is kept on disk: if a majority is
+ * restarted and forgets its promises, the group knows how long to wait for the clients that have one. It is rounded up
+ * (1, 2, 5, 10, 20, ... seconds), so that it is written only a few times in a node's life, and always before the first
+ * promise above it. Two nodes with a tie-breaker keep it in their blocks of the file: each must know what the other has
+ * promised alone.
  */
 #ifndef CONCLAVE_LIVE_TTL_CEILING_H
 #define CONCLAVE_LIVE_TTL_CEILING_H

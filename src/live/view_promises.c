@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-/* Which promises outlive a view, and who keeps them in the next: struct view_promises. */
 #include "live/view_promises.h"
 
 #include "live/consensus.h"
@@ -36,7 +35,7 @@ void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, 
     it->grace_ms = grace_ms > it->grace_ms ? grace_ms : it->grace_ms;
 }
 
-/* Who keeps it, those know best who were in the latest view. */
+/* The members that were in the latest view know best which node keeps the promise. */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_promise *promise)
 {
@@ -49,7 +48,7 @@ void view_promises_add(const struct cv_member *member, struct cv_instance *insta
     cv_promise_put(&instance->told, &merged);
 }
 
-/* ---- who remembers ---- */
+/* ---- which members remember ---- */
 
 /* Members that were in that view, or in any if it is 0, and have forgotten nothing since. */
 static cv_set who_remembers(const struct view_promises *it, uint64_t epoch)
@@ -67,8 +66,8 @@ static bool meets_every_majority(cv_set who, cv_set voters)
 }
 
 /*
- * Is there one of them in every majority that may have known a promise? With a tie-breaker's file in place of a third
- * member, which remembers no promises, all members of a view have to know: then one does who was in the last.
+ * Is one of them in every majority that may have known a promise? A witness remembers no promises, so with one all
+ * members of a view have to know: then any member of the last view does.
  */
 static bool is_enough(const struct cv_member *member, cv_set who)
 {
@@ -85,7 +84,7 @@ static bool is_enough(const struct cv_member *member, cv_set who)
 
 /* ---- what lives on ---- */
 
-/* What its keeper does not know any more has ended; and what none of those knows who must. */
+/* A promise has ended if its keeper does not know it any more, or none of the members that must know it does. */
 static bool has_ended(const struct cv_promise *promise, const struct cv_instance *instance, cv_set latest,
                       cv_set decisive)
 {
@@ -96,7 +95,7 @@ static bool has_ended(const struct cv_promise *promise, const struct cv_instance
     return instance->holder != CV_NOBODY && instance->fence > promise->entry;
 }
 
-/* Whoever is let in alone is let in after all others have ended; so is a new generation of readers. */
+/* A writer is let in after all others have ended; so is a new generation of readers. */
 static bool is_outdated(const struct cv_promise *promise, const struct cv_promise *all)
 {
     for (const struct cv_promise *it = all; it; it = it->next)
@@ -127,7 +126,7 @@ static cv_node next_after(cv_node node, cv_set members)
     return node;
 }
 
-/* A keeper that is gone, or has forgotten, is followed by another member; who keeps a promise is inside. */
+/* Another member follows a keeper that is gone or has forgotten. The keeper of a promise is inside. */
 static void find_keeper(struct cv_instance *instance, struct cv_promise *promise, cv_set fit, cv_set members)
 {
     const bool together =
@@ -166,7 +165,7 @@ void view_promises_settle(struct cv_member *member)
     }
 }
 
-/* Readers who are still inside go on together, in a generation of the new view's: cv_sharing_resume(). */
+/* Readers that are still inside go on together, in a generation of the new view: cv_sharing_resume(). */
 void view_promises_end(struct cv_member *member, const struct cv_view *view)
 {
     struct view_promises *it = &member->reported;

@@ -10,23 +10,25 @@ struct cv_member;
 struct cv_promise;
 
 /*
- * What the members of a view that is prepared remember of promises (view_promises.c). A promise is known to a majority
- * of the voters. As long as less than that have forgotten what they knew, or are gone, everyone that counts is reported
- * by somebody. Otherwise there is a time of grace: as long as the longest promise that any disk knows of, names are
- * given only to those who claim what they were promised.
+ * What the members of a view that is prepared remember of promises. A majority of the voters knows each promise. As
+ * long as less than a majority has forgotten its promises or is gone, at least one member reports each promise that
+ * counts. Otherwise there is a time of grace, as long as the longest promise that any disk knows of: a name is given
+ * only to a client that claims what it was promised.
  */
 struct view_promises {
     uint64_t epoch[CV_MAX_MEMBERS]; /* the last view that each was in; 0: it has just started */
-    cv_set heard;
-    uint64_t ceiling_ms; /* the highest of their disks' */
-    uint64_t grace_ms;   /* that are left, or begin with the view */
-    bool prepares, settled;
-    uint64_t entry, prior; /* the epochs of the last entry, and of the one before, that this node knows */
+    cv_set heard;                   /* members that have reported */
+    uint64_t ceiling_ms;            /* the highest of all disks */
+    uint64_t grace_ms;              /* what is left of the grace, or begins with the view */
+    bool prepares;                  /* this node prepares the view */
+    bool settled;                   /* and has decided which promises live on */
+    uint64_t entry;                 /* the epoch of the last entry that this node knows */
+    uint64_t prior;                 /* the epoch of the entry before it */
 };
 
 /* A view is over; does this node prepare the next? */
 void view_promises_begin(struct cv_member *member, bool prepares);
-/* A member remembers what happened since that view; its disk's ceiling, and what is left of a grace. */
+/* A member remembers what happened since that view; the ceiling on its disk, and what is left of a grace. */
 void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, uint64_t ceiling_ms, uint64_t grace_ms);
 /* A member knows of this promise. */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,

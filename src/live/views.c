@@ -57,13 +57,13 @@ static bool is_anew(const struct cv_member *member)
     return !member->host.view.epoch || (member->consensus && member->consensus->lapses != member->lapses);
 }
 
-/* How a member that says HOLDING does so, or that the frame is about a promise; behind PROMISED, who keeps it. */
+/* What HOLDING and HELD are about: readers or the holder of a name, or, from PROMISED on, the keeper of a promise. */
 enum { BORROWED, INSIDE, PROMISED = 1000 };
 
 /*
- * A member says what it is inside of, or lets its readers be. Those of one generation are inside together, and the one
- * who lent is the holder if it is there. Otherwise, if two say they are inside, the view of one of them is the later
- * one.
+ * A member says that it, or its readers, are inside. The readers of one generation are inside together, and the node
+ * that lent to them is the holder if it is there. Otherwise, if two say that they are inside, the one with the later
+ * view is.
  */
 static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
 {
@@ -79,7 +79,7 @@ static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how
     }
 }
 
-/* Whoever prepares the view knows what it holds itself; everybody else will be told of all. */
+/* The node that prepares the view knows what it holds itself. All others will be told of everything. */
 static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
@@ -177,7 +177,7 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
         view_promises_add(member, instance, from, &promise);
 }
 
-/* The same as it was found by whoever prepared the view. */
+/* The same, as the node that prepared the view found it. */
 static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
 {
     const uint64_t holder = cv_frame_number(frame, 0);
@@ -224,7 +224,7 @@ static void install(void *context, const struct cv_view *view)
     const bool lost = missing || is_anew(member);
     view_promises_settle(member);
     view_promises_end(member, view);
-    /* Whoever prepared the view has met them all, this node perhaps not yet. */
+    /* The node that prepared the view has heard from all members. This one perhaps has not yet. */
     const cv_set expected = peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
     if (cv_host_begin(host, view, member->user.keep)) {
@@ -273,7 +273,7 @@ void views_try_again(struct cv_alarm *alarm)
         cv_views_renew(member);
 }
 
-/* Very many names may have ended with a view: to free them all at once would keep the loop too long. */
+/* Very many names may have ended with a view. Freeing them all at once would keep the loop too long. */
 void views_free_ended(struct cv_chore *chore)
 {
     struct cv_member *member = (void *)((char *)chore - offsetof(struct cv_member, free_ended));
@@ -281,7 +281,7 @@ void views_free_ended(struct cv_chore *chore)
         cv_loop_defer(&member->loop, chore);
 }
 
-/* Whoever leads is asked for a new view, in which only names that somebody uses live on. */
+/* Asks the leader for a new view, in which only names that are in use live on. */
 void views_crowded(void *context)
 {
     struct cv_member *member = context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What static_views.c or agreed_views.c decides is done here: the view ends, holders are reported and told of, the next
+ * Carries out what static_views.c or agreed_views.c decides: the view ends, holders are reported and told of, the next
  * view begins.
  */
 #ifndef CONCLAVE_LIVE_VIEWS_H
@@ -17,7 +17,7 @@ extern const struct cv_static_views_calls views_static_calls;
 extern const struct cv_agreed_views_calls views_agreed_calls; /* but for `propose` */
 void views_crowded(void *context);
 void views_free_ended(struct cv_chore *chore);
-/* Asks whoever makes them for a new view. */
+/* Asks for a new view. */
 void cv_views_renew(struct cv_member *member);
 void views_try_again(struct cv_alarm *alarm);
 void views_frame(struct cv_member *member, cv_node from, const struct cv_frame *frame);

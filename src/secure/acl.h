@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who may do what: [acl NAME] sections. NAME is a pattern of identities, the first that fits counts. Where there are no
- * sections at all, everybody who was let in may do everything; where there are, nobody may without one, but for the
- * holder of the cluster's key and those who reach the Unix socket.
+ * Rights: the sections [acl NAME]. NAME is a pattern of identities; the first that fits counts. Without any section,
+ * every client that was let in may do everything. With sections, a client needs one, unless it has the cluster's key or
+ * comes by the Unix socket.
  */
 #ifndef CONCLAVE_SECURE_ACL_H
 #define CONCLAVE_SECURE_ACL_H
@@ -13,17 +13,17 @@
 #include "core/error.h"
 #include "core/parse.h"
 
-/* Identities of those who do not come with a key or a certificate, so that neither may have these names. */
+/* Identities of clients without a key or a certificate. No key and no certificate may have these names. */
 #define CV_IDENTITY_LOCAL "local"       /* by a Unix socket */
 #define CV_IDENTITY_ANYBODY "anonymous" /* by TCP without TLS */
 
-/* What a command needs. To lock, elect and observe is allowed by name. What says nothing needs an admin. */
+/* What a command needs. LOCK, ELECT and OBSERVE are rights by name. A command that says nothing needs an admin. */
 enum cv_right { CV_MAY_ADMIN, CV_MAY_LOCK, CV_MAY_ELECT, CV_MAY_OBSERVE, CV_MAY_TALK };
 
 struct cv_acl {
     char *identities;
     char *names[CV_MAY_TALK]; /* for each right: patterns, separated by spaces; NULL: none */
-    bool admin;               /* everything, and to see the whole cluster */
+    bool admin;               /* it may do everything, and see the whole cluster */
 };
 
 struct cv_acls {
@@ -41,7 +41,7 @@ bool cv_identity_reserved(const char *identity);
 
 /* The one for that identity; NULL and false: it has none. NULL and true: it needs none. */
 bool cv_acls_find(const struct cv_acls *acls, const char *identity, const struct cv_acl **acl);
-/* NULL allows everything. To observe a name is allowed with it to whoever may lock it or stand for it. */
+/* NULL allows everything. A client that may lock a name or stand for it may observe it, too. */
 bool cv_acl_allows(const struct cv_acl *acl, enum cv_right right, struct cv_text name);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Keys of Conclave's own: 256 random bits for a cluster, and what is derived from them for its clients. A file has a
- * line per key:
+ * Keys of Conclave's own: 256 random bits for a cluster, and keys derived from them for its clients. A file has a line
+ * per key:
  *
  *     conclave-key NAME ID SECRET        NAME is "cluster" or a client's; ID tells apart a cluster's old and new key
  *
- * Who has the cluster's key can derive every client's, so a node stores none of them, and no client can find out
- * another's. Members use a key that is derived as well, and that no client has.
+ * The cluster's key is enough to derive every client's, so a node stores none of them, and no client can find out
+ * another's. Members use a derived key, too, which no client has.
  */
 #ifndef CONCLAVE_SECURE_KEY_H
 #define CONCLAVE_SECURE_KEY_H
@@ -20,7 +20,7 @@
 #define CV_KEY_BYTES 32u
 #define CV_KEY_NAME_BYTES 64u
 #define CV_KEY_ID_DIGITS 8u
-#define CV_MOST_KEYS 4u /* of a file: a key, and those that are to be followed by it */
+#define CV_MOST_KEYS 4u /* of a file: the key in use, and older ones that it replaces */
 #define CV_KEY_CLUSTER "cluster"
 
 struct cv_key {
@@ -43,13 +43,13 @@ int cv_key_make(struct cv_key *key, const char *name);
 bool cv_key_derive(const struct cv_key *cluster, struct cv_text name, struct cv_key *key);
 /* The members' own, for talking to each other. */
 bool cv_key_of_members(const struct cv_key *cluster, struct cv_key *key);
-/* Is that what the key's file says? Takes the same time whatever the difference. */
+/* Is that the secret in the key's file? The comparison always takes the same time. */
 bool cv_key_is(const struct cv_key *key, struct cv_text secret);
 /* Does not leave it in memory. */
 void cv_key_wipe(void *key, size_t size);
 
-/* From now on this process leaves no core, and nobody but root reads its memory. For programs of our own: a library
- * does not decide that. */
+/* From now on this process leaves no core, and only root reads its memory. For programs of our own: a library does not
+ * decide that. */
 void cv_key_forbid_dumps(void);
 
 /* Complains of a file that others than its owner can read; `what` is the option that named it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * OpenSSL, loaded when a key or a certificate is first used: loading it takes longer than taking a lock does, and most
- * programs never need it. Its functions are members of what cv_openssl() returns, by their own names.
+ * OpenSSL, loaded when a key or a certificate is first used: loading it takes longer than taking a lock, and most
+ * programs never need it. cv_openssl() returns a table of its functions, by their own names.
  */
 #ifndef CONCLAVE_SECURE_OPENSSL_H
 #define CONCLAVE_SECURE_OPENSSL_H

@@ -92,7 +92,7 @@ static long unfinished(struct cv_tls *tls, int result)
     return tls->ssl->SSL_get_error(tls->handle, result) == SSL_ERROR_WANT_READ ? 0 : give_up(tls, explain(tls));
 }
 
-/* A certificate speaks for its common name, whole and printable. */
+/* The identity of a certificate is its common name, if that is whole and printable. */
 static void read_certificate(struct cv_tls *tls)
 {
     const struct cv_openssl *ssl = tls->ssl;
@@ -170,7 +170,7 @@ void cv_tls_sent(struct cv_tls *tls, size_t length)
     }
 }
 
-/* ---- who it is ---- */
+/* ---- the identity of the other end ---- */
 
 bool cv_tls_established(const struct cv_tls *tls)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * TLS 1.3, without I/O: bytes that have come are fed, bytes that are to go out are taken. Both ends prove who they are,
- * by a key of Conclave's own (an external pre-shared key, always with an ephemeral Diffie-Hellman exchange, so that a
- * key that is stolen later opens nothing recorded before) or by certificates. Nothing is resumed: no tickets, no early
- * data.
+ * TLS 1.3, without I/O: received bytes are fed to it, and bytes to send are taken from it. Both ends prove who they
+ * are, by a key of Conclave's own or by certificates. A key is an external pre-shared key, always with an ephemeral
+ * Diffie-Hellman exchange, so that a key that is stolen later opens nothing recorded before. Nothing is resumed: no
+ * tickets, no early data.
  */
 #ifndef CONCLAVE_SECURE_TLS_H
 #define CONCLAVE_SECURE_TLS_H
@@ -12,7 +12,7 @@
 #include "core/parse.h"
 #include "secure/key.h"
 
-/* ---- what an end proves itself with, and what it expects ---- */
+/* ---- the keys and certificates of an end ---- */
 
 enum cv_tls_side {
     CV_TLS_MEMBER, /* of the group: talks to its equals */
@@ -49,7 +49,8 @@ bool cv_tls_secret_is(const struct cv_tls_context *context, struct cv_text name,
 
 struct cv_tls;
 
-/* `host`: whose certificate is expected of who is called; NULL for who calls. NULL if there is no memory. */
+/* `host`: of the end that is called, whose certificate must be for it; NULL: this end is called. NULL if there is no
+ * memory. */
 struct cv_tls *cv_tls_new(struct cv_tls_context *context, const char *host, bool accepts);
 void cv_tls_free(struct cv_tls *tls);
 
@@ -59,7 +60,7 @@ bool cv_tls_feed(struct cv_tls *tls, const void *bytes, size_t length);
 enum { CV_TLS_BROKEN = -1 };
 long cv_tls_read(struct cv_tls *tls, void *bytes, size_t room);
 bool cv_tls_write(struct cv_tls *tls, const void *bytes, size_t length);
-/* What is to go out. It stays valid until the next call. */
+/* The bytes to send. They stay valid until the next call. */
 struct cv_text cv_tls_unsent(const struct cv_tls *tls);
 void cv_tls_sent(struct cv_tls *tls, size_t length);
 
@@ -67,7 +68,7 @@ void cv_tls_sent(struct cv_tls *tls, size_t length);
 bool cv_tls_established(const struct cv_tls *tls);
 /* Its key's name, or its certificate's common name; empty if that is not one to go by. */
 const char *cv_tls_identity(const struct cv_tls *tls);
-/* Is its certificate for that host? Whoever has the members' key is a member, wherever it is. */
+/* Is its certificate for that host? An end with the members' key is a member, whatever its host. */
 bool cv_tls_is_host(const struct cv_tls *tls, const char *host);
 /* Is its certificate still good, by the files as they were read last? A key's holder is not asked again. */
 bool cv_tls_still_good(const struct cv_tls *tls);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an end proves itself with. A key's identity on the wire is NAME.ID, so that a node that knows two keys of the
- * cluster, the old and the new, finds the one that is meant.
+ * The keys and certificates of an end. The identity of a key in the handshake is NAME.ID, so that a node that knows two
+ * keys of the cluster, the old and the new, finds the right one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static SSL_SESSION *session_of(const struct cv_openssl *ssl, SSL *handle, const 
     return NULL;
 }
 
-/* The key that a node has for who says that it is `name`, by the cluster's key of that id. */
+/* The key of a client that claims to be `name`, derived from the cluster's key of that id. */
 static bool key_for(const struct cv_tls_context *context, struct cv_text name, struct cv_text id, struct cv_key *key)
 {
     for (size_t i = 0; i < context->keys.count; i++) {
@@ -61,7 +61,7 @@ static int find_key(SSL *handle, const unsigned char *identity, size_t length, S
     return *session != NULL;
 }
 
-/* The first key of the file; who has the cluster's is its master's voice. */
+/* The first key of the file. The cluster's key stands for the cluster itself. */
 static bool own_key(const struct cv_tls_context *context, struct cv_key *key)
 {
     const struct cv_key *first = &context->keys.list[0];
@@ -118,7 +118,7 @@ static int complain(const struct cv_openssl *ssl, const char *prefix, const char
     return cv_complain(complaint, "%s%s %s: %s", prefix, what, cv_brief(path).text, why ? why : "cannot be read");
 }
 
-/* A list is expected of every authority in a chain: one that is missing or out of date lets nobody in. */
+/* Every authority in a chain needs a revocation list: with one that is missing or out of date nobody gets in. */
 static int load_revoked(const struct cv_openssl *ssl, SSL_CTX *handle, const char *path, const char *prefix,
                         struct cv_complaint *complaint)
 {

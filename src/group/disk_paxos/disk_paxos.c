@@ -49,7 +49,7 @@ static void promise(struct cv_disk_paxos *paxos, uint64_t now_us)
     start(paxos, CV_DISK_PAXOS_PROMISE, now_us);
 }
 
-/* Who is inside, together with the other, looks only now and then; who is left out has to see that the other writes. */
+/* A member of a view of both looks only now and then. One that is left out has to see that the other writes. */
 void cv_disk_paxos_tick(struct cv_disk_paxos *paxos, bool needy, uint64_t now_us)
 {
     const bool inside = is_inside(paxos),
@@ -73,7 +73,7 @@ static void refuse(struct cv_disk_paxos *paxos)
     paxos->calls.refused(paxos->calls.context);
 }
 
-/* What is being done meanwhile is for an entry of the past, and no more than a look. */
+/* A step that is under way is for an entry of the past, and no more than a look. */
 static void learn(struct cv_disk_paxos *paxos, uint64_t epoch, const struct cv_proposal *proposal)
 {
     if (paxos->step != CV_DISK_PAXOS_REST)
@@ -86,7 +86,7 @@ static void learn(struct cv_disk_paxos *paxos, uint64_t epoch, const struct cv_p
 
 /* ---- what was read ---- */
 
-/* Both want the same entry: whoever was slower lets the other finish, which takes about as long as it took itself. */
+/* Both propose the same entry: the slower one lets the other finish, which takes about as long as it took itself. */
 static void give_way(struct cv_disk_paxos *paxos, uint64_t now_us)
 {
     const uint64_t took_us = now_us - paxos->asked_us, most_us = paxos->look_us;
@@ -123,7 +123,7 @@ static void on_accept(struct cv_disk_paxos *paxos)
     learn(paxos, paxos->mine.epoch + 1, &value);
 }
 
-/* Is that the file that the other uses, and has nobody else written to it? */
+/* Is that the file that the other uses, and has no third node written to it? */
 static const char *find_fault(const struct cv_disk_paxos *paxos,
                               const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS],
                               enum cv_disk_paxos_step step)
@@ -176,7 +176,7 @@ void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_
     } else if (step == CV_DISK_PAXOS_ACCEPT) {
         on_accept(paxos);
     } else if (step == CV_DISK_PAXOS_PROMISE && other_wrote && paxos->mine.epoch && !is_inside(paxos)) {
-        give_way(paxos, now_us); /* whoever is in the view lives, after all */
+        give_way(paxos, now_us); /* the member of the view lives, after all */
     } else if (step == CV_DISK_PAXOS_PROMISE) {
         on_promise(paxos, rival, now_us);
     }

@@ -9,16 +9,16 @@
 #define CV_DISK_PAXOS_RECORD_BYTES 512u /* of them are used, so that any disk writes them at once or not at all */
 
 struct cv_disk_paxos_block {
-    uint64_t epoch; /* of the last entry this member knows to be agreed, 0: none; and what it says */
-    struct cv_proposal entry;
-    uint64_t promised; /* the highest ballot; no two members have the same */
-    uint64_t accepted; /* the ballot in which `value` was accepted for the next entry, 0: none was */
+    uint64_t epoch;           /* of the last entry that this member knows to be agreed, 0: none */
+    struct cv_proposal entry; /* what that entry says */
+    uint64_t promised;        /* the highest ballot; no two members have the same */
+    uint64_t accepted;        /* the ballot in which `value` was accepted for the next entry, 0: none was */
     struct cv_proposal value;
-    struct cv_lease_terms lease; /* that its writer counts by */
+    struct cv_lease_terms lease; /* the terms that its writer counts by */
     uint32_t longest_ttl_s;      /* of the promises that its writer has taken part in, or is about to */
 };
 
-/* A proposal as a word: its seating is always the same, two members who vote besides the file. False if it is none. */
+/* A proposal as a word. Its seating is always the same: two members and the file vote. False if it is none. */
 uint32_t cv_disk_paxos_pack(const struct cv_proposal *proposal);
 bool cv_disk_paxos_unpack(uint32_t word, const struct cv_roster *roster, struct cv_proposal *proposal);
 /* A block of that member as bytes, the rest of them zero. */

@@ -59,7 +59,7 @@ static bool write_record(const struct cv_disk_paxos_file *file, int fd, const un
     return count == CV_DISK_PAXOS_BLOCK_BYTES;
 }
 
-/* What is not there was never written. */
+/* Bytes after the end of the file were never written. */
 static bool read_records(const struct cv_disk_paxos_file *file, int fd, struct cv_disk_paxos_answer *answer)
 {
     for (cv_node member = 0; member < CV_DISK_PAXOS_MEMBERS; member++) {
@@ -114,7 +114,7 @@ static void *work(void *context)
             file->wake(file->data);
     }
     pthread_mutex_unlock(&file->mutex);
-    destroy(file); /* nobody else knows it any more */
+    destroy(file); /* the loop does not know it any more */
     return NULL;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads and writes the tie-breaker's file or disk, by a thread of its own, so that nobody waits
- * for a file server that has gone away. It is opened anew each time: what a network's file system has cached does not
- * count.
+ * Reads and writes the tie-breaker's file or disk by a thread of its own, so that the node never waits for a file
+ * server that is gone. The file is opened anew each time: the cache of a network file system does not count.
  */
 #ifndef CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_FILE_H
 #define CONCLAVE_GROUP_DISK_PAXOS_DISK_PAXOS_FILE_H

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #define SNAPSHOT_THRESHOLD 16u /* entries until the log is shortened */
-#define SNAPSHOT_TRAILING 10u  /* entries it keeps for members that are a little behind */
+#define SNAPSHOT_TRAILING 10u  /* entries that it keeps for members that lag a little */
 
-/* ---- what there is to tell ---- */
+/* ---- events for the owner ---- */
 
 static void tell(struct cv_agreement *agreement, struct agreement_event *event)
 {
@@ -127,7 +127,7 @@ static int launch(struct cv_agreement *agreement)
     return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
 }
 
-/* What libraft takes for stored is still on its way to the disk, so nothing is said before it is there. */
+/* libraft takes for stored what is still on its way to the disk, so no message leaves before it is there. */
 void agreement_begin_anew(struct cv_agreement *agreement)
 {
     raft_close(&agreement->raft, NULL);
@@ -146,8 +146,8 @@ static void opened(struct raft_barrier *barrier, int status)
 }
 
 /*
- * libraft tells nobody that it leads. The first entry of a new leader's term commits all before it, and until it is on
- * disk nothing is sent: what it may count then is of its own term.
+ * libraft does not tell us that it leads. The first entry of a new leader's term commits all before it, and until it is
+ * on disk nothing is sent: then the leader counts only entries of its own term.
  */
 static void notice_leadership(struct cv_agreement *agreement)
 {
@@ -175,7 +175,7 @@ static void notice_leadership(struct cv_agreement *agreement)
     agreement->opening_ticket = agreement->last_ticket;
 }
 
-/* What a call has brought about may bring about more, as the owner may call again while it is told. */
+/* The owner may call again while it is told of events, so there may be more to do afterwards. */
 void agreement_finish(struct cv_agreement *agreement)
 {
     agreement->more = true;
@@ -290,7 +290,7 @@ int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const str
     agreement->options.seat_count = 0;
     if (error == 0) {
         agreement_begin_anew(agreement);
-        agreement->quiet_until_ms = 0; /* there was nobody to promise silence to */
+        agreement->quiet_until_ms = 0; /* it has promised silence to no leader */
         agreement_finish(agreement);
     }
     return error;
@@ -330,9 +330,9 @@ static bool is_readable(const struct cv_agreement *agreement, size_t i)
 }
 
 /*
- * The journal's checks hold, so nonsense in it was written: by another version, or by one that believed what somebody
- * sent it. No member stores an entry that makes no sense, so neither that nor anything after it was ever agreed on, and
- * it can be cut off; but not what a snapshot is made of.
+ * The journal's checks hold, so nonsense in it was written as such: by another version, or by one that believed a
+ * hostile member. No member stores an entry that makes no sense, so neither that entry nor anything after it was ever
+ * agreed on, and it can be cut off. A snapshot cannot.
  */
 static int cut_nonsense(struct cv_agreement *agreement, struct cv_complaint *complaint)
 {

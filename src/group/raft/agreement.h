@@ -3,23 +3,23 @@
  * A log of small entries that a majority of voters agrees on, by Raft (libraft), kept on disk. Every entry is the whole
  * of what is agreed, so that the last one stands for all before it.
  *
- * It has no sockets, no timers and no clock: messages go out by a call and come in by another, which the owner makes
- * from one thread; the disk has a thread of its own, and nothing here waits for it. Calls back are made at the end of
+ * It has no sockets, no timers and no clock. Messages go out by a call and come in by another, which the owner makes
+ * from one thread. The disk has a thread of its own, and nothing here waits for it. Callbacks are made at the end of
  * the call that caused them, and may call anything but cv_agreement_close.
  *
- * What libraft 0.15 leaves to its user, or gets wrong, is done here:
- *   - It takes for granted that a term and a vote are on disk when it goes on. Here everything it wants to say is held
- *     back until they are.
- *   - It lets a new leader commit entries of earlier terms by counting who has them, which loses them again in figure 8
- *     of the Raft paper. Here a new leader is silent until an entry of its own term is on its disk, and counts from
- *     there.
- *   - It tells a leader that it has entries which an earlier leader sent. Here it tells no more than what agrees.
- *   - It lets the only voter lead in the same term twice. Here that votes for itself first.
+ * libraft 0.15 leaves the following to its user, or gets it wrong:
+ *   - It takes for granted that a term and a vote are on disk when it goes on. Here its messages are held back until
+ *     they are.
+ *   - It lets a new leader commit entries of earlier terms by counting the members that have them, which loses them
+ *     again in figure 8 of the Raft paper. Here a new leader is silent until an entry of its own term is on its disk,
+ *     and counts from there.
+ *   - It tells a leader that it has entries which an earlier leader sent. Here it tells only of entries that agree.
+ *   - It lets the only voter lead in the same term twice. Here that voter votes for itself first.
  *   - It misses, or cannot take back, some changes of members. Here it is begun anew from the log when that happens.
- *   - It can refuse an election for ever: to a member of a lower term that knows more, or for want of the vote of one
- *     that has not heard of it. Here terms are told with every message, and whoever is asked votes.
- *   - It forgets at a restart whom it has heard. Here a member that returns gives no vote for one election timeout, so
- *     that a leader may rely on the silence it was promised (cv_agreement_heard_ms).
+ *   - It can block an election for ever: it refuses its vote to a member of a lower term that knows more, or does not
+ *     know yet that it has a vote. Here terms are told with every message, and a member that is asked votes.
+ *   - It forgets at a restart which leader it has heard. Here a member that returns gives no vote for one election
+ *     timeout, so that a leader may rely on the silence that it was promised (cv_agreement_heard_ms).
  */
 #ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_H
 #define CONCLAVE_GROUP_RAFT_AGREEMENT_H
@@ -45,8 +45,8 @@ struct cv_agreement_options {
     const char *directory;
     struct cv_files *files; /* NULL: those of the directory */
     bool threaded;          /* or else cv_agreement_work writes to disk */
-    /* Who begins. All of them must be told the same; a member that is added later is told nobody. What is on disk
-     * counts more. A member that has lost its directory must come back under another id: it may have voted. */
+    /* The first members. All of them must be told the same; a member that is added later is told none. The disk counts
+     * more. A member that has lost its directory must come back under another id: it may have voted. */
     const struct cv_seat *seats;
     size_t seat_count;
     uint32_t fresh;                     /* the number of a directory that is new; 0: starts are not counted */
@@ -58,11 +58,11 @@ struct cv_agreement_calls {
     void (*send)(void *context, uint64_t to, const void *bytes, size_t length);
     /* In the order of their indexes, which have gaps. After a restart from the last snapshot on once more. */
     void (*committed)(void *context, uint64_t index, const void *bytes, size_t length);
-    /* Who leads, or 0 if that is not known. A member itself leads when all that was committed before it is told. */
+    /* The leader, or 0 if it is not known. A member itself leads when it was told all that was committed before. */
     void (*leader)(void *context, uint64_t leader, uint64_t term);
-    /* What became of a request. Not done: it may yet be, or not; nobody knows. */
+    /* The outcome of a request. Not done: it may still be done, or not. */
     void (*decided)(void *context, uint64_t number, bool done);
-    /* The end, told once: nothing is said and nothing granted any more. One line. */
+    /* The log has failed, in one line, told once. It sends nothing and grants nothing any more. */
     void (*failed)(void *context, const char *why);
     void (*wake)(void *context); /* from another thread: call cv_agreement_settle soon */
     uint64_t (*now_ms)(void *context);
@@ -94,11 +94,11 @@ void cv_agreement_settle(struct cv_agreement *agreement);
 /* Without a thread: one piece of the disk's work. */
 bool cv_agreement_work(struct cv_agreement *agreement);
 
-/* ---- whose directory it is ---- */
+/* ---- the identity of the directory ---- */
 
 const struct cv_identity *cv_agreement_identity(const struct cv_agreement *agreement);
-/* Begins the log of a new group, in a directory that belongs to none. These have seats in it, and,
- * if that is known, these directories. */
+/* Begins the log of a new group, in a directory that belongs to none. These members have seats in it, and, if that is
+ * known, these directories. */
 int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const struct cv_founder *founders,
                        const struct cv_seat *seats, size_t count);
 /* The directory, which belongs to no group yet, belongs to this one. Nothing is said before that is on disk. */

@@ -3,7 +3,7 @@
 
 #include "group/raft/agreement_parts.h"
 
-#define MOST_ELECTIONS ((uint64_t)1 << 32) /* that a member can have missed */
+#define MOST_ELECTIONS ((uint64_t)1 << 32) /* a member can have missed no more elections than that */
 #define BARRIER_BYTES 8u
 
 /* ---- entries ---- */
@@ -66,7 +66,7 @@ static raft_index first_conflict(const struct cv_agreement *agreement, const str
 
 /* ---- messages ---- */
 
-/* Terms rise by one with each election. One that somebody drives to the end would leave no room for the next. */
+/* Terms rise by one with each election. A term that a hostile member drives to the end leaves no room for the next. */
 static bool leaps(const struct cv_agreement *agreement, raft_term term)
 {
     return term > agreement->raft.current_term + MOST_ELECTIONS;
@@ -92,18 +92,18 @@ static enum agreement_guard judge_append(const struct cv_agreement *agreement, u
         return GUARD_WELCOME; /* libraft tells it so */
     const raft_index conflict = first_conflict(agreement, append);
     const raft_term before = term_at(agreement, append->prev_log_index);
-    /* Nobody has another entry where something was agreed on. */
+    /* No member has another entry where one was agreed on. */
     if (append->prev_log_index <= agreed_index(agreement) && before != 0 && before != append->prev_log_term)
         return GUARD_FORGED;
     const bool same_term = append->term == agreement->agreed_term;
     /* A leader never changes its log. */
     if (conflict > 0 && same_term && from == agreement->agreed_with && conflict <= agreement->agreed_most)
         return GUARD_FORGED;
-    /* Nor does anybody's change what was agreed on. */
+    /* Nor does a message change what was agreed on. */
     if (conflict > 0 && conflict <= agreed_index(agreement))
         return GUARD_FORGED;
-    /* libraft counts who uses an entry by its index and term. It must not forget one that is on its way to the disk,
-     * and be told of it again. */
+    /* libraft counts the users of an entry by its index and term. It must not forget an entry that is on its way to the
+     * disk, and then be told of it again. */
     return conflict > 0 && agreement->writes ? GUARD_UNWELCOME : GUARD_WELCOME;
 }
 
@@ -116,18 +116,19 @@ static enum agreement_guard judge_snapshot(const struct cv_agreement *agreement,
         return GUARD_FORGED;
     if (install->last_index <= agreed_index(agreement) && known != 0 && known != install->last_term)
         return GUARD_FORGED;
-    /* Whoever is behind the times is told so, and whoever sends what is known. */
+    /* A leader of an earlier term is told so, and so is one that sends known entries. */
     if (install->term < raft->current_term || install->last_index <= raft->log.snapshot.last_index ||
         known >= install->last_term)
         return GUARD_WELCOME;
-    /* What is on its way to the disk may be a part of it. */
+    /* Entries on their way to the disk may be a part of it. */
     return agreement->writes || install->last_index <= agreement->mirror.snapshot_index ? GUARD_UNWELCOME
                                                                                         : GUARD_WELCOME;
 }
 
 /*
- * Nobody votes twice in a term. libraft does: it also votes for whomever it wanted to lead in its stead, and after it
- * has stepped down it still wants that. The journal does not take a second vote, so the member would end there.
+ * No member may vote twice in a term. libraft does: it also votes for the member that it wanted to lead in its stead,
+ * and after it has stepped down it still wants that. The journal does not take a second vote, so the member would end
+ * there.
  */
 static bool asks_for_second_vote(const struct cv_agreement *agreement, const struct raft_request_vote *request)
 {
@@ -147,7 +148,7 @@ enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, ui
     switch (message->type) {
     case RAFT_IO_APPEND_ENTRIES:
     case RAFT_IO_INSTALL_SNAPSHOT:
-        /* A second leader in one term cannot be, and libraft does not check. Nobody knows which of them is one. */
+        /* A term never has a second leader, and libraft does not check. Which of the two is real is not known. */
         if (term == raft->current_term &&
             (raft->state == RAFT_LEADER || (agreement->agreed_term == term && agreement->agreed_with != from)))
             return GUARD_UNWELCOME;
@@ -163,7 +164,7 @@ enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, ui
                    ? GUARD_UNWELCOME
                    : GUARD_WELCOME;
     case RAFT_IO_TIMEOUT_NOW:
-        /* Only whoever leads wants another to. */
+        /* Only a leader hands over. */
         return raft->state == RAFT_FOLLOWER && raft->follower_state.current_leader.id == from &&
                        term == raft->current_term
                    ? GUARD_WELCOME

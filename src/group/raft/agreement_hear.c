@@ -23,7 +23,8 @@ struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
 
 /*
  * A candidate says that the leader wants it to win. A leader that has given up the attempt does not want that any more,
- * and relies on those who know; so it is believed only if the last that was heard of the leader says so too.
+ * and relies on the members that know. So the candidate is believed only if the last message of the leader says so,
+ * too.
  */
 static bool leader_yields(struct cv_agreement *agreement)
 {
@@ -38,7 +39,7 @@ static bool leader_yields(struct cv_agreement *agreement)
 
 /*
  * libraft's answers before an election repeat the term they were asked about. So two members, one of a higher term and
- * the other with more entries, refuse each other for ever; unless the latter hears the term from somebody who asks for
+ * the other with more entries, refuse each other for ever; unless the latter hears the term from a member that asks for
  * a vote that it cannot get.
  */
 static void catch_up(struct cv_agreement *agreement, struct raft_message *about, raft_term term)
@@ -100,9 +101,9 @@ static void limit_commit(const struct raft *raft, struct raft_append_entries *ap
 }
 
 /*
- * Whoever is asked has a vote, Raft says, also if it has not heard yet that it has: those who have may need it to tell
- * it so. libraft looks up its own seat before it votes, and nowhere else while it is asked; and a member without a vote
- * never gives up its leader, however long that has been silent.
+ * A member that is asked has a vote, Raft says, also if it has not heard yet that it has one: the others may need its
+ * vote to tell it so. libraft looks up its own seat before it votes, and nowhere else while it is asked. And a member
+ * without a vote never gives up its leader, however long that has been silent.
  */
 static void receive_as_voter(struct cv_agreement *agreement, struct raft_message *message)
 {
@@ -136,11 +137,11 @@ static bool is_voter(const struct raft *raft)
 
 /*
  * The change of members that keeps an election from ever being won, or 0. A member that has stored a change by which it
- * loses its vote no longer stands for election, says libraft; and whoever has not stored it may still need the vote of
- * this member, whose log is the longer one. Raft has such a member stand all the same (Ongaro's dissertation, 4.2.2).
- * Here it forgets the change, and what follows. Nothing agreed on is lost by that: from the change on entries are
- * counted without this member, and the majority that has the change meets every one that could elect somebody without
- * it.
+ * loses its vote no longer stands for election, says libraft. A member that has not stored it may still need the vote
+ * of this member, whose log is the longer one. Raft has such a member stand all the same (Ongaro's dissertation,
+ * 4.2.2). Here it forgets the change, and what follows. Nothing agreed on is lost by that: from the change on entries
+ * are counted without this member, and the majority that has the change meets every one that could elect a member
+ * without it.
  */
 static raft_index hindrance(const struct cv_agreement *agreement, const struct raft_request_vote *vote)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What others say, and how libraft had better be told of it. */
+/* Messages of other members, and how libraft is told of them. */
 #ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_HEAR_H
 #define CONCLAVE_GROUP_RAFT_AGREEMENT_HEAR_H
 
@@ -7,7 +7,7 @@
 
 struct peer;
 
-/* A message of that member, of whom it is certain. CV_EINPUT if it is none; the member is not to be trusted then. */
+/* A message that surely comes from that member. CV_EINPUT if it is none; the member is not to be trusted then. */
 int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
 /* The member of that id, a new one if there is room; NULL otherwise. */
 struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);

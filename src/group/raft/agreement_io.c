@@ -208,7 +208,7 @@ void agreement_io_identify(struct cv_agreement *agreement, const struct cv_ident
     submit(agreement, CV_RECORD_IDENTITY, &body, NULL);
 }
 
-/* What was agreed is agreed: whoever leads has lost its log, or is of another group. */
+/* An agreed entry stays. The leader has lost its log, or is of another group. */
 static bool goes_back(struct cv_agreement *agreement, uint64_t index)
 {
     char why[160];
@@ -297,7 +297,7 @@ int agreement_io_begin(struct cv_agreement *agreement)
     return 0;
 }
 
-/* ---- what became of it ---- */
+/* ---- outcomes ---- */
 
 static struct disk_write *end_write(struct cv_agreement *agreement)
 {
@@ -368,7 +368,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
                          raft_io_send_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    /* It tells the leader it has now, if any, that it has stored what an earlier one sent: not to be counted. */
+    /* It would tell its present leader that it has stored entries of an earlier one: they are not to be counted. */
     if (message->server_id == 0 || agreement->answers_muted)
         return RAFT_NOCONNECTION;
     struct outgoing *sending = calloc(1, sizeof *sending);
@@ -377,7 +377,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
     sending->to = message->server_id;
     sending->request = request;
     sending->sent = cb;
-    /* It tells all that it has stored; but what it has beyond this message may be of another, earlier leader. */
+    /* It would tell of all that it has stored; but entries after those of this message may be of an earlier leader. */
     struct raft_message limited = *message;
     if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT &&
         message->append_entries_result.last_log_index > agreement->agreed_index &&
@@ -395,7 +395,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
     return 0;
 }
 
-/* What a message relies on, and its envelope. The moment is that of the call in which it was written. */
+/* The ticket that a message relies on, and its envelope. Its stamp is the time of the call that wrote it. */
 static void stamp(struct cv_agreement *agreement, struct outgoing *sending)
 {
     const struct peer *peer = cv_agreement_peer(agreement, sending->to);

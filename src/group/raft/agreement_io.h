@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * libraft's way to the world: a disk that is asked and answers later, and outgoing that wait until what they rely on is
- * on that disk.
- */
+/* libraft's disk, which answers later, and its messages, which wait until the disk has what they rely on. */
 #ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_IO_H
 #define CONCLAVE_GROUP_RAFT_AGREEMENT_IO_H
 
@@ -15,16 +12,16 @@ void agreement_io_init(struct cv_agreement *agreement);
 int agreement_io_begin(struct cv_agreement *agreement);
 /* A new term, in which this member votes for itself. */
 void agreement_io_stand(struct cv_agreement *agreement);
-/* What the directory is from now on. */
+/* The identity of the directory from now on. */
 void agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
-/* The entry of that index and all behind it are gone. */
+/* The entry of that index and all after it are gone. */
 void agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
 /* Can the snapshot be one, if there is any? */
 bool agreement_io_snapshot_fits(const struct cv_agreement *agreement);
 void agreement_io_settle(struct cv_agreement *agreement);
-/* Tells libraft what has become of its requests. True if there was anything to tell. */
+/* Tells libraft the outcome of its requests. True if there was anything to tell. */
 bool agreement_io_answer(struct cv_agreement *agreement);
-/* Sends what may be sent. */
+/* Sends the messages that may leave now. */
 void agreement_io_release(struct cv_agreement *agreement);
 
 #endif

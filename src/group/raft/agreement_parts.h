@@ -41,7 +41,7 @@ struct disk_write {
     uint64_t term; /* in which it left */
     uint64_t last_index;
     bool changes_members;
-    bool installs; /* it replaces the log, which nobody may use meanwhile */
+    bool installs; /* it replaces the log, which is not used meanwhile */
 };
 
 /* libraft wants the snapshot back. */
@@ -92,14 +92,14 @@ struct cv_agreement {
 
     /* The disk */
     struct cv_disk *disk;
-    struct cv_journal mirror; /* what will be on it when all that is submitted is done */
+    struct cv_journal mirror; /* the state of the disk once all that is submitted is done */
     uint64_t vote_ticket;     /* of the last term or vote */
     uint64_t last_ticket, done_ticket;
     uint64_t forgotten_ticket; /* libraft has begun anew since, and waits for nothing before */
     struct disk_write *writes, **writes_end;
     uint32_t installing;
     bool answers_muted;
-    uint64_t agreed_index;             /* up to here the log is that of the leader who is being answered */
+    uint64_t agreed_index;             /* up to here the log is that of the leader that is being answered */
     uint64_t agreed_term, agreed_with; /* the last term in which a leader was heard, and that leader; */
     uint64_t agreed_most;              /* up to here the log has been found, or made, to be that leader's */
     struct snapshot_read *snapshot_reads;

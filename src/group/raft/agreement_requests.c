@@ -5,7 +5,7 @@
 
 #include "group/raft/agreement_parts.h"
 
-#define MAX_OUTSTANDING 8u /* so that a message that catches somebody up stays small */
+#define MAX_OUTSTANDING 8u /* so that a message that brings a member up to date stays small */
 
 static int result_of(int error)
 {
@@ -156,7 +156,7 @@ int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *n
 
 /* ---- leading ---- */
 
-/* Contacts from before and during a transfer prove nothing: whoever answered then may still help another to lead. */
+/* Contacts from before and during a transfer prove nothing: a member that answered then may help another to lead. */
 static void end_transfer(struct cv_agreement *agreement)
 {
     agreement_tell_decision(agreement, agreement->transfer_number, raft_state(&agreement->raft) != RAFT_LEADER);
@@ -242,7 +242,7 @@ uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement)
 
 uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement)
 {
-    /* Whoever lets another lead has broken the silence itself. */
+    /* A leader that hands over has broken the silence itself. */
     return fit(agreement) != 0 || agreement->transfer_number != 0 ? 0 : cv_agreement_contact_ms(agreement);
 }
 

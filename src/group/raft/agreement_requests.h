@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the owner may ask of a leader, and what it may ask about. */
+/* Requests to the log, which only a leader carries out, and questions about it. */
 #ifndef CONCLAVE_GROUP_RAFT_AGREEMENT_REQUESTS_H
 #define CONCLAVE_GROUP_RAFT_AGREEMENT_REQUESTS_H
 
@@ -25,12 +25,12 @@ int cv_agreement_add(struct cv_agreement *agreement, uint64_t id, uint64_t *numb
 int cv_agreement_assign(struct cv_agreement *agreement, uint64_t id, enum cv_seat_role role, uint64_t *number);
 /* The member itself is not told. */
 int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
-/* Lets another lead, whoever is fit if `to` is 0. */
+/* Lets another lead: `to`, or, if that is 0, any that is fit. */
 int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t *number);
 
 /*
  * A time at which a majority of voters knew that this member leads, or 0 if it does not. As long as clocks run alike,
- * nobody else can lead before election_ms have passed since.
+ * no other member can lead before election_ms have passed since.
  */
 uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement);
 
@@ -44,7 +44,7 @@ struct cv_agreement_status {
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
 /* What its disk has done so far; group/raft/disk.h. */
 void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
-/* The last entry in this member's memory, agreed or not, or NULL: a hint for whom to talk to after a restart. */
+/* The last entry in this member's memory, agreed or not, or NULL: a hint of the members to talk to after a restart. */
 const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length);
 /* The present members, at most `limit` of them. Returns how many there are. */
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);

@@ -3,7 +3,7 @@
 
 #include "group/raft/agreement_parts.h"
 
-/* What was told once is told again when libraft begins anew. */
+/* libraft tells its entries again when it begins anew. */
 static int remember(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length)
 {
     if (index <= agreement->last_index)

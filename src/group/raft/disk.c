@@ -27,7 +27,7 @@ struct cv_disk {
     struct cv_files *files;
     struct cv_complaint complaint; /* written once, before the first error is told */
 
-    /* Whoever does the work has these to itself. */
+    /* Only the thread that does the work uses these. */
     struct cv_journal journal;
     uint64_t length, least_length; /* of the file, now and when it was written anew */
     bool broken;
@@ -176,7 +176,7 @@ static void *run(void *data)
     pthread_mutex_lock(&disk->mutex);
     for (;;) {
         if (work(disk)) {
-            /* Before the last of them is awaited, so that nobody is woken who is closing. */
+            /* Before the last of them is awaited, so that an owner that is closing is not woken. */
             if (!disk->closing)
                 disk->options.wake(disk->options.wake_data);
         } else if (disk->closing) {
@@ -249,7 +249,7 @@ static int understand(struct cv_disk *disk, struct cv_journal *found, const unsi
     return error;
 }
 
-/* Reads the journal, and cuts off what was being written at a crash; or begins one. */
+/* Reads the journal, and cuts off a record that a crash has torn; or begins a new one. */
 static int load(struct cv_disk *disk, struct cv_journal *found)
 {
     struct cv_files *files = disk->files;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A journal kept on disk by a thread of its own, so that nobody waits for it: what is submitted is written and synced
- * in that order, and what is done is told when the submitter asks. The first failure is the last thing that happens:
- * what a disk has after an error nobody knows, so it is not asked again.
+ * A journal on disk, kept by a thread of its own, so that nothing waits for it. Records are written and synced in the
+ * order in which they are submitted, and the submitter asks which are done. The first failure is the last thing that
+ * happens: the state of a disk after an error is not known, so it is not used again.
  */
 #ifndef CONCLAVE_GROUP_RAFT_DISK_H
 #define CONCLAVE_GROUP_RAFT_DISK_H
@@ -11,7 +11,7 @@
 #include "group/raft/journal.h"
 
 struct cv_disk_options {
-    uint64_t id;              /* whose memory it is */
+    uint64_t id;              /* of the member that it belongs to */
     const char *directory;    /* for complaints, and where files are if `files` is NULL */
     struct cv_files *files;   /* the disk's from now on, also if it cannot be opened */
     uint32_t fresh;           /* the number of a directory that has none yet; 0: starts are not counted */
@@ -40,12 +40,12 @@ struct cv_disk;
  */
 int disk_open(struct cv_disk **disk, const struct cv_disk_options *options, struct cv_journal *found,
               struct cv_complaint *complaint);
-/* Finishes what was submitted. */
+/* Finishes all submitted work. */
 void disk_close(struct cv_disk *disk);
 
 /* Submits a record. Tickets count from 1. Takes the body's bytes. */
 uint64_t disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer *body, void *tag);
-/* What is done, in the order it was submitted. False if nothing is. */
+/* The next work that is done, in the order of submission. False if there is none. */
 bool disk_take(struct cv_disk *disk, struct cv_disk_done *done);
 struct cv_disk_times cv_disk_times(struct cv_disk *disk);
 /* Without a thread: does the next piece of work. False if there is none. */

@@ -153,7 +153,7 @@ static int make_directory(const char *path)
     return synced;
 }
 
-/* Whoever can write there could put a link in the place of a file, and have the node write elsewhere. */
+/* A user that can write there could put a link in the place of a file, and have the node write elsewhere. */
 static int check_privacy(const struct directory *directory, const char *path, struct cv_complaint *complaint)
 {
     struct stat status;

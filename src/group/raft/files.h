@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The few things a journal does to files, all in one directory that one process has to itself. A table of functions, so
- * that tests can put a disk underneath that loses what was not synced.
+ * What a journal does to files, all in one directory that one process has to itself. It is a table of functions, so
+ * that tests can use a disk that loses what was not synced.
  */
 #ifndef CONCLAVE_GROUP_RAFT_FILES_H
 #define CONCLAVE_GROUP_RAFT_FILES_H

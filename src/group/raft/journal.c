@@ -75,7 +75,7 @@ void journal_put_identity(struct cv_buffer *body, const struct cv_identity *iden
     }
 }
 
-/* ---- what they do ---- */
+/* ---- playing records ---- */
 
 /* A directory stays the same one, belongs to one group, and only counts up. */
 static int play_identity(struct cv_journal *journal, struct cv_cursor body)
@@ -198,7 +198,7 @@ static int play_snapshot(struct cv_journal *journal, struct cv_cursor body)
     journal->snapshot_size = body.left;
     journal->snapshot_index = index;
     journal->snapshot_term = term;
-    if (trailing == 0) /* it comes from somebody else, whose log is another one */
+    if (trailing == 0) /* it comes from another member, whose log is a different one */
         forget_entries(journal, 0);
     else
         shift(journal, index > trailing ? index - trailing + 1 : 1);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a member must not forget, as a file of records and as what they amount to. No I/O here.
+ * The state that a member must not forget: as a file of records, and as the result of playing them. No I/O here.
  *
  *     record   length 4 | kind 4 | check of these and of the place 8 | check of the body 8 | body
  *
  *     HEADER   version 8, id 8                    the first, and only it
  *     VOTE     term 8, voted for 8
  *     ENTRIES  first 8, count 8, then for each: term 8, type 4, size 4, bytes
- *     CUT      index 8                            the entry of this index and all behind it are gone
+ *     CUT      index 8                            the entry of this index and all after it are gone
  *     SNAPSHOT index 8, term 8, trailing 8, body  stands for all entries up to that index, of which so many are kept
  *     IDENTITY group 8, former 8, directory 4, starts 4, agreed 8, then for each founder: id 4, directory 4
  *
- * Each record is synced before the next is written, so a crash can tear the last one and no other. Whatever is broken
- * and does not look torn is damage, and a member whose memory is damaged must not take part: it might vote twice.
+ * Each record is synced before the next is written, so a crash can tear the last one and no other. A record that is
+ * broken and does not look torn is damage, and a member whose memory is damaged must not take part: it might vote
+ * twice.
  */
 #ifndef CONCLAVE_GROUP_RAFT_JOURNAL_H
 #define CONCLAVE_GROUP_RAFT_JOURNAL_H
@@ -63,7 +64,7 @@ void journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term,
 
 void journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity);
 
-/* Does what the record says. 0, CV_ENOMEM, or CV_EINPUT if it makes no sense here. */
+/* Carries out a record. 0, CV_ENOMEM, or CV_EINPUT if it makes no sense here. */
 int journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length);
 
 /* The record of that body, for the place in the file where the buffer's bytes end. */

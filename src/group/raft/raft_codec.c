@@ -60,7 +60,7 @@ static int take_configuration(struct cv_cursor cursor, struct raft_configuration
         if (known(ids, i, ids[i]))
             return CV_EINPUT;
     }
-    return cursor.left < 8 && votes ? 0 : CV_EINPUT; /* a group in which nobody votes agrees on nothing */
+    return cursor.left < 8 && votes ? 0 : CV_EINPUT; /* a group without voters agrees on nothing */
 }
 
 int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration)
@@ -158,7 +158,7 @@ static bool check_entries(struct cv_cursor cursor, const struct raft_append_entr
         if (!take_entry(&cursor, entry.term, append->term, &entry))
             return false;
         if (i == 0 && append->prev_log_index == 0 && entry.type != RAFT_CHANGE)
-            return false; /* the first entry of all is who the members are */
+            return false; /* the very first entry tells the members */
         *total += entry.buf.len;
     }
     return cv_cursor_done(&cursor);

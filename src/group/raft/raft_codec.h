@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Raft's messages as bytes. libraft believes what it is given, and Debian's is built without its assertions, so all
- * that can be seen to be wrong with a message is seen here: what does not decode never reaches it.
+ * Raft's messages as bytes. libraft believes every message, and Debian's is built without its assertions. So a message
+ * is checked here as far as it can be, and one that does not decode never reaches libraft.
  */
 #ifndef CONCLAVE_GROUP_RAFT_RAFT_CODEC_H
 #define CONCLAVE_GROUP_RAFT_RAFT_CODEC_H
@@ -24,7 +24,7 @@ void cv_raft_encode(struct cv_buffer *bytes, const struct raft_message *message)
 int cv_raft_decode(const void *bytes, size_t length, struct raft_message *message);
 void cv_raft_discard(struct raft_message *message);
 
-/* The term of whoever sent it. */
+/* The term of its sender. */
 unsigned long long cv_raft_term(const struct raft_message *message);
 
 /* Reads a configuration as raft_configuration_encode writes it; into nothing, if NULL. 0, CV_EINPUT or CV_ENOMEM. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * libraft is told of a failed allocation, but not all that it was about to do is done again later: a log that leads
- * nobody would be left. So the process ends instead, in order, as if it had crashed; what is on its disk is whole.
+ * libraft survives a failed allocation, but does not repeat everything that it was about to do: the log would stand
+ * still for ever. So the process ends instead, in order, as if it had crashed. Its disk is whole.
  */
 #ifndef CONCLAVE_GROUP_RAFT_RAFT_HEAP_H
 #define CONCLAVE_GROUP_RAFT_RAFT_HEAP_H
 
-/* raft_heap.c: what libraft allocates is there, or the process ends. */
+/* From now on an allocation of libraft succeeds, or the process ends. */
 void cv_raft_heap_begin(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A group that has lost its majority for good goes on with one of its members, by the operator's word: what the others
- * had agreed on without it is lost. The group gets a new identity, so that no member of the old one is taken for one of
- * the new, and its epochs go on so far above that fences rise. Without a process that uses the directory.
+ * A group that has lost its majority for good goes on with one of its members, by the operator's word. Entries that the
+ * others agreed on without it are lost. The group gets a new identity, so that no member of the old one is taken for
+ * one of the new, and its epochs go on so far above that fences rise. No process may use the directory meanwhile.
  */
 #ifndef CONCLAVE_GROUP_RAFT_RECOVERY_H
 #define CONCLAVE_GROUP_RAFT_RECOVERY_H
@@ -15,10 +15,10 @@ struct cv_group_recovery {
     uint64_t group;       /* the identity of the new group */
     uint64_t fence_floor; /* the highest fence that anybody has seen; 0: not known */
 
-    /* What it came to */
-    cv_id id; /* whose directory it is */
+    /* The outcome */
+    cv_id id; /* of the member whose directory it is */
     uint64_t last_epoch, next_epoch;
-    cv_set others; /* places of those who were members, too */
+    cv_set others; /* places of the other members */
     cv_id ids[CV_MAX_MEMBERS];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Steps. Each is one handler call; then its messages leave, and last whoever waits for its effects is told: they may
- * begin a step of their own right away, for by then this one is over.
+ * Steps. Each is one handler call. Then its messages leave, and last the owner is told of its effects: it may begin
+ * another step right away, since this one is over by then.
  */
 #include "live/host/host.h"
 
@@ -12,7 +12,7 @@
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
-#define MOST_HOPS 2048u /* of a message of an election, and of what it brings about */
+#define MOST_HOPS 2048u /* of an election's message, and of those that it causes */
 
 static struct cv_algorithm_host *host_of(const struct cv_self *me)
 {
@@ -112,7 +112,7 @@ static void tell_effects(struct cv_algorithm_host *host, const struct cv_instanc
 
 /* ---- messages ---- */
 
-/* A message to oneself waits here, behind its parcel. */
+/* A message to oneself waits here, after its parcel. */
 static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
 {
     const size_t bytes = sizeof *parcel + cv_message_bytes(parcel->message);
@@ -131,7 +131,7 @@ static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *p
     host->queue_used += bytes;
 }
 
-/* What an instance has sent to itself is not delivered any more. */
+/* The messages of an instance to itself are not delivered any more. */
 void cv_host_void_queue(struct cv_algorithm_host *host, const struct cv_instance *instance)
 {
     for (size_t at = host->queue_at; at < host->queue_used;) {
@@ -240,9 +240,7 @@ static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
 
 static void settle(struct cv_algorithm_host *host);
 
-/*
- * An algorithm that begins by itself has to begin everywhere before somebody can enter: others may not know the name.
- */
+/* An algorithm that begins by itself has to begin everywhere before a node can enter: others may not know the name. */
 void cv_host_tell_members(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     if (!instance->policy->algorithm->start || instance->flags & CV_TOLD)
@@ -325,8 +323,8 @@ void cv_host_timeout(struct cv_alarm *alarm)
 /* ---- what may reach a handler ---- */
 
 /*
- * Times are numbers in messages, and fences are made of them. A clock that somebody drove to its end would begin anew
- * at 0, and a fence run over into the next view's.
+ * Times are numbers in messages, and fences are made of them. A clock that a hostile node drove to its end would begin
+ * anew at 0, and a fence would run over into those of the next view.
  */
 static bool times_fit(const struct cv_group *group, const struct cv_kind *kind, const struct cv_message *message)
 {
@@ -386,7 +384,7 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
     finish(host, instance);
 }
 
-/* ---- rest: a token that nobody wants need not race round the ring ---- */
+/* ---- rest: a token that no node wants need not race round the ring ---- */
 
 /* The longer it has gone round in vain, the longer it pauses, if this node does not want it either. */
 static uint64_t rest_ticks(const struct cv_algorithm_host *host, const struct cv_parcel *parcel)
@@ -434,7 +432,7 @@ static bool lay_down(struct cv_algorithm_host *host, const struct cv_parcel *par
     return true;
 }
 
-/* A ballot that nobody takes for its own would go round for ever. */
+/* A ballot that no node takes for its own would go round for ever. */
 static bool is_lost(const struct cv_parcel *parcel)
 {
     return parcel->instance->policy->algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hosts algorithms as the simulator does, for one node: an instance per name, created when somebody first uses the
- * name. No I/O: messages for others go out through a call, those for oneself are delivered here.
+ * Hosts algorithms as the simulator does, for one node: an instance per name, created when the name is first used. No
+ * I/O: messages to others go out through a call, and messages to oneself are delivered here.
  *
  * An instance lives in a round: a mutex in the view it was begun in, an election in a term. Messages of another round
  * never reach it.
@@ -19,12 +19,12 @@
 #include "group/view.h"
 #include "live/host/promise.h"
 
-/* What a name is the name of. Critical sections begin anew with every view, elections with every term. */
+/* What a name stands for. Critical sections begin anew with every view, elections with every term. */
 enum cv_subject {
     CV_SUBJECT_GROUP,    /* the election of the coordinator */
     CV_SUBJECT_LOCK,     /* a critical section */
-    CV_SUBJECT_LEADER,   /* the same: who is inside leads */
-    CV_SUBJECT_ELECTION, /* an election among candidates: who wins may try to enter */
+    CV_SUBJECT_LEADER,   /* a critical section, too: the client inside leads */
+    CV_SUBJECT_ELECTION, /* an election among candidates: the winner may try to enter */
     CV_SUBJECTS
 };
 
@@ -67,7 +67,7 @@ struct cv_instance {
     struct cv_algorithm_host *host;
     struct cv_policy *policy;
     struct cv_group *group;      /* the policy's; a ballot has its own */
-    uint32_t *attributes;        /* of a ballot: what each node's candidate has, 0 if it has none */
+    uint32_t *attributes;        /* of an election: the attribute of each node's candidate, 0: it has none */
     struct cv_instance *chain;   /* with the same place in the table */
     size_t place;                /* among all instances */
     void *user;                  /* the service's, freed with the instance */
@@ -78,15 +78,15 @@ struct cv_instance {
     uint64_t round;
     uint64_t fence;      /* of the last entry */
     uint64_t sharing;    /* the generation of readers whose clients are inside together; 0: they are alone */
-    cv_node holder;      /* while a view begins: who is inside, */
-    cv_set sharers;      /* who is so together with it, */
+    cv_node holder;      /* while a view begins: the node that is inside */
+    cv_set sharers;      /* while a view begins: the nodes that are inside together with it */
     uint64_t generation; /* and with which readers */
     uint32_t flags;      /* enum cv_instance_flag */
     cv_id leader;
-    cv_set answered; /* who has answered its request */
+    cv_set answered; /* the nodes that have answered its request */
     enum cv_subject subject;
     struct cv_timer timers[CV_MAX_TIMERS];
-    struct cv_timer rest; /* a message that goes round for ever pauses here while nobody wants it */
+    struct cv_timer rest; /* a message that goes round for ever pauses here while no node wants it */
     struct cv_parcel *resting;
     unsigned char *state;
     size_t state_bytes;
@@ -112,7 +112,7 @@ struct cv_parcel {
     const struct cv_message *message;
 };
 
-/* What the host needs, and what it tells. */
+/* What the host asks of its owner, and what it tells it. */
 struct cv_host_calls {
     /* Takes a message to another node; returns its number. */
     uint64_t (*send)(void *context, const struct cv_parcel *parcel);

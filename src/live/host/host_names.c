@@ -235,8 +235,8 @@ void cv_host_resize(struct cv_algorithm_host *host)
         size_policy(host, &host->policies[i]);
 }
 
-/* To make it larger takes long when there are many names, so it is large from the first: pages that nobody has touched
- * cost nothing. */
+/* Growing it takes long when there are many names, so it is large from the first: pages that are never touched cost
+ * nothing. */
 static size_t first_table(size_t most)
 {
     size_t size = FIRST_TABLE;

@@ -7,7 +7,7 @@
 #include "live/host/host.h"
 #include "live/host/host_names.h"
 
-/* Nothing of what was planned or on its way to this instance happens any more. */
+/* Cancels the timers and the messages of this instance. */
 void cv_host_quiet(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     for (uint32_t i = 0; i < CV_MAX_TIMERS; i++)
@@ -102,7 +102,7 @@ static int lay_out(struct cv_algorithm_host *host)
     return 0;
 }
 
-/* Takes over who is inside. An algorithm sends nothing then. */
+/* Tells the algorithm which node is inside. It sends nothing then. */
 void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     struct cv_self *me = &host->self;

@@ -10,8 +10,9 @@ int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance
 /* No message reaches anybody any more until the next view begins. */
 void cv_host_freeze(struct cv_algorithm_host *host);
 /*
- * A view begins. Before, `holder` and `fence` of the instances say who is inside; those that `keep` does not want, and
- * nobody is inside, end. Afterwards cv_host_start() each once those who want to enter have said so again.
+ * A view begins. Before, `holder` and `fence` of each instance say which node is inside. An instance that no node is
+ * inside of, and that `keep` does not want, ends. Afterwards cv_host_start() each, once the clients that want to enter
+ * have said so again.
  */
 int cv_host_begin(struct cv_algorithm_host *host, const struct cv_view *view,
                   bool (*keep)(const struct cv_instance *instance));

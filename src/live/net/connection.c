@@ -41,7 +41,7 @@ void connection_say(struct cv_connection *connection, const struct cv_frame *fra
 {
     const size_t size = cv_frame_size(frame);
     if (connection->stream.closing || connection->used > MOST_AT_ONCE || !make_room(connection, size))
-        return; /* a heartbeat more or less */
+        return; /* only heartbeats and answers are lost by that */
     cv_frame_write(connection->out + connection->used, frame);
     connection->used += size;
     cv_stream_mark(&connection->stream);
@@ -74,13 +74,13 @@ static void refuse(struct cv_connection *connection, const char *why)
 {
     char name[CV_VISITOR_NAME_BYTES];
     connection->peers->refused++;
-    if (!connection->peer) /* whom this node has called is suspected by now */
+    if (!connection->peer) /* the peer that this node dialled is suspected by now */
         cv_log(CV_LOG_PEER_REFUSED, {"from", .text = cv_visitor_name(&connection->visitor, name)},
                {"why", .text = why});
     cv_stream_close(&connection->stream);
 }
 
-/* Whoever is refused is told why; it hangs up then, or is made to. */
+/* A node that is refused is told why. It hangs up then, or is made to. */
 static void object(struct cv_connection *connection, const struct cv_frame *hello, enum cv_refusal why)
 {
     struct cv_peers *peers = connection->peers;
@@ -121,7 +121,7 @@ static void meet(struct cv_connection *connection, const struct cv_frame *hello)
         return;
     }
     if (!dialled && cv_link_outdated(&peer->link, hello)) {
-        cv_stream_close(&connection->stream); /* held up on its way, and given up since */
+        cv_stream_close(&connection->stream); /* it was held up on its way, and has been given up since */
         return;
     }
     cv_alarm_cancel(&peers->loop->alarms, &connection->greeting_due);
@@ -131,7 +131,7 @@ static void meet(struct cv_connection *connection, const struct cv_frame *hello)
     }
     if (!dialled) {
         cv_door_leave(&connection->visitor);
-        if (peer->connection) /* the old connection is dead, though nobody has told us */
+        if (peer->connection) /* the old connection is dead, though the kernel has not said so */
             connection_disown(peer->connection);
         connection->peer = peer;
         peer->connection = connection;
@@ -179,7 +179,7 @@ static void greeting_is_late(struct cv_alarm *alarm)
 {
     struct cv_connection *connection = cv_alarm_owner(alarm, struct cv_connection, greeting_due);
     if (connection->peer && connection->peer->path_count > 1)
-        cv_stream_close(&connection->stream); /* that way is cut, perhaps; the next one may not be */
+        cv_stream_close(&connection->stream); /* this path may be cut; the next one may not be */
     else
         refuse(connection, "no greeting in time");
 }

@@ -9,22 +9,22 @@
 struct cv_connection {
     struct cv_stream stream; /* first */
     struct cv_peers *peers;
-    struct cv_peer *peer;         /* NULL: it has not said who it is */
-    uint32_t path;                /* of the peer's, if it was dialled */
-    const char *at;               /* the address that it was made to */
-    struct cv_alarm greeting_due; /* who connects says so within this time */
+    struct cv_peer *peer;         /* NULL: the other end has not said which member it is */
+    uint32_t path;                /* which of the peer's paths, if this node dialled */
+    const char *at;               /* the address that was dialled, of either end */
+    struct cv_alarm greeting_due; /* the other end has to greet before that */
     struct cv_visitor visitor;
     unsigned char *out;
     size_t used, room;
-    bool refused;       /* nobody listens there */
-    uint64_t called_us; /* when this node, having dialled, said its greeting */
-    bool objected;      /* the other end was told that it is not spoken with, and why; nothing it says counts */
+    bool refused;       /* no process listens there */
+    uint64_t called_us; /* when this node, having dialled, greeted */
+    bool objected;      /* the other end was told why it is refused; nothing it says counts */
 };
 
 /* NULL if there is no memory. */
 struct cv_connection *connection_new(struct cv_peers *peers);
 void connection_incoming(struct cv_listener *listener);
-/* Ends it, as nobody's any more: its peer is not told. */
+/* Ends it without telling its peer. */
 void connection_disown(struct cv_connection *connection);
 /* An unnumbered frame goes out with the next flush. */
 void connection_say(struct cv_connection *connection, const struct cv_frame *frame);

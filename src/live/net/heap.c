@@ -35,7 +35,7 @@ static void *resize(void *block, size_t size)
     if (!fresh)
         return last_resort(block, size);
     if (!reserve)
-        reserve = malloc(RESERVE_BYTES); /* there is some again */
+        reserve = malloc(RESERVE_BYTES); /* memory is free again */
     return fresh;
 }
 

@@ -84,7 +84,7 @@ int cv_address_exposed(const char *address, const char *what, struct cv_complain
                        what, cv_brief(address).text);
 }
 
-/* libuv stops listening until the connection it has taken is accepted, so one that could not be is not forgotten. */
+/* libuv stops listening until the connection is accepted, so one that could not be accepted is not forgotten. */
 static void let_in(struct cv_listener *listener)
 {
     listener->waited_for = true;
@@ -113,7 +113,7 @@ int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream)
     return error;
 }
 
-/* A socket file that nobody listens to any more is in the way; one that somebody does is not ours to remove. */
+/* A socket file without a listener is in the way, and is removed. One with a listener is not ours. */
 static void remove_stale(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -136,7 +136,7 @@ static int listen_path(struct cv_listener *listener, const char *what, const cha
     uv_pipe_init(&listener->loop->uv, &listener->uv.pipe, 0);
     remove_stale(path);
     int error = uv_pipe_bind(&listener->uv.pipe, path);
-    if (!error && chmod(path, listener->mode)) /* nobody can connect before it is listened to */
+    if (!error && chmod(path, listener->mode)) /* no client can connect before it is listened to */
         error = -errno;
     if (!error)
         error = uv_listen(&listener->uv.stream, BACKLOG, somebody_connects);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where others connect, and what an address is. */
+/* Listeners, and addresses as text. */
 #ifndef CONCLAVE_LIVE_NET_LISTEN_H
 #define CONCLAVE_LIVE_NET_LISTEN_H
 
@@ -15,14 +15,14 @@ struct cv_listener {
         uv_pipe_t pipe;
     } uv;
     struct cv_loop *loop;
-    /* Somebody wants to connect: cv_stream_accept(). Whoever has no memory for it now is called again soon. */
+    /* A connection comes in: cv_stream_accept(). If there is no memory for it now, the call is repeated soon. */
     void (*incoming)(struct cv_listener *listener);
     void *context;
-    bool waited_for;            /* somebody knocks, and nobody is heard meanwhile */
-    struct cv_alarm again;      /* then it is tried once more */
-    struct cv_tls_context *tls; /* who connects by TCP must speak TLS; NULL: must not */
+    bool waited_for;            /* a connection that came in has yet to be accepted, and no other comes in meanwhile */
+    struct cv_alarm again;      /* then the call is repeated */
+    struct cv_tls_context *tls; /* connections by TCP must speak TLS; NULL: they must not */
     bool plaintext;             /* without TLS, addresses off loopback are allowed as well */
-    bool exposed;               /* and this is one */
+    bool exposed;               /* this is such an address */
     unsigned mode;              /* of a Unix socket's file */
 };
 
@@ -30,16 +30,16 @@ struct cv_listener {
  * the listener may do is set before. */
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
               struct cv_complaint *complaint);
-/* Nobody connects any more. The loop's end does the same. */
+/* No connection comes in any more. The loop's end does the same. */
 void cv_listener_close(struct cv_listener *listener);
 /* For cv_stream_accept() alone. */
 int cv_listener_accept(struct cv_listener *listener, uv_stream_t *stream);
 
 /* ---- addresses ---- */
 
-/* 127.0.0.0/8 or ::1: what is sent there does not leave the machine. */
+/* 127.0.0.0/8 or ::1, which never leaves the machine. */
 bool cv_address_is_loopback(const struct sockaddr_storage *address);
-/* CV_EINPUT, with what to do about an address that is not. */
+/* CV_EINPUT, and a complaint that says what to do about an address that is not loopback. */
 int cv_address_exposed(const char *address, const char *what, struct cv_complaint *complaint);
 /* The part before the port, without brackets. False if there is none. */
 #define CV_HOST_BYTES 256u

@@ -8,7 +8,7 @@
 #include "live/net/heap.h"
 #include "live/net/stream.h"
 
-#define LAST_TURNS 16u /* in which all is closed that can be */
+#define LAST_TURNS 16u /* to close everything in */
 #define ANSWERS_FIRST 8u
 
 /* ---- slices ---- */
@@ -76,7 +76,7 @@ void cv_loop_call_off(struct cv_loop *loop, struct cv_chore *chore)
     *(chore->next ? &chore->next->previous : &loop->last_chore) = chore->previous;
 }
 
-/* By turns: one that is not done waits behind the others. */
+/* By turns: a chore that is not done waits after the others. */
 static void do_chores(struct cv_loop *loop)
 {
     const uint64_t begun = loop->chores ? cv_loop_now() : 0;
@@ -89,7 +89,7 @@ static void do_chores(struct cv_loop *loop)
     }
 }
 
-/* Of the processor's time alone: what others take of it, and what the loop waits, does not count. */
+/* Only this thread's time on the processor counts. */
 static void measure(struct cv_loop *loop)
 {
     struct timespec taken;
@@ -109,7 +109,7 @@ static uint64_t next_turn(const struct cv_loop *loop)
     return has_output(loop) || loop->chores ? 0 : cv_alarms_next(&loop->alarms);
 }
 
-/* The turn's work is done: everything goes out, then the loop waits, at most until the next alarm. */
+/* The work of this turn is done: everything goes out, then the loop waits, at most until the next alarm. */
 static void before_waiting(uv_prepare_t *handle)
 {
     struct cv_loop *loop = handle->data;
@@ -188,7 +188,7 @@ static void hang_up(uv_signal_t *handle, int signal)
 void cv_loop_catch(struct cv_loop *loop)
 {
     static const int ends[] = {SIGINT, SIGTERM};
-    signal(SIGPIPE, SIG_IGN); /* a peer that has gone is told by the write */
+    signal(SIGPIPE, SIG_IGN); /* the write itself reports a peer that is gone */
     for (int i = 0; i < 2; i++) {
         uv_signal_init(&loop->uv, &loop->signals[i]);
         uv_signal_start(&loop->signals[i], stop, ends[i]);

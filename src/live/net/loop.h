@@ -2,9 +2,9 @@
 /*
  * The node's loop, its clocks and its chores.
  *
- * Nobody keeps the loop for long. Each kind of work has a slice of time in every turn: what alarms do, what is written,
- * and chores. What is not done by then waits for the next turn, and those that were not served come first there. A
- * chore is a piece of work that is too long for one turn, and does a part of it each time.
+ * Nothing keeps the loop for long. Each kind of work has a slice of time in every turn: alarms, writes, and chores.
+ * Work that is not done by then waits for the next turn, and comes first there. A chore is work that is too long for
+ * one turn; it does a part each time.
  */
 #ifndef CONCLAVE_LIVE_NET_LOOP_H
 #define CONCLAVE_LIVE_NET_LOOP_H
@@ -36,9 +36,9 @@ struct cv_stream_list {
 
 struct cv_loop {
     uv_loop_t uv;
-    uv_prepare_t before; /* waiting for something to happen */
+    uv_prepare_t before; /* called before the loop waits */
     uv_check_t after;
-    uv_work_t first_work; /* that starts the threads */
+    uv_work_t first_work; /* starts the threads */
     uv_timer_t timer;
     uv_signal_t signals[3];
     void (*hangup)(void *context); /* HUP has come; NULL: the process ends */
@@ -46,23 +46,23 @@ struct cv_loop {
     uint64_t timer_due;
     struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
     struct cv_stream_list answers;         /* streams to clients that have something to write */
-    struct cv_stream_list letters;         /* streams to members alike */
+    struct cv_stream_list letters;         /* streams to members that have something to write */
     struct cv_chore *chores, *last_chore;  /* for this turn or a later one */
     struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time, by `next` */
-    uv_idle_t closer;                      /* does not let the loop wait while there are some */
-    bool ending;                           /* then all are closed at once */
+    uv_idle_t closer;                      /* keeps the loop from waiting while there are ended streams */
+    bool ending;                           /* the loop ends: all streams are closed at once */
     bool open;
     bool running;
-    uint32_t lookups;             /* of names, on their way */
-    bool measures;                /* how much of the processor each turn takes: a system call for each */
-    uint64_t turn_ns;             /* what this thread had taken when the last turn ended */
-    uint64_t longest_turn_us;     /* since INFO server was asked */
-    char cipher[CV_CIPHER_BYTES]; /* what has just been read of some stream, to be deciphered */
+    uint32_t lookups;             /* of host names, on their way */
+    bool measures;                /* the processor time of each turn is measured, by a system call */
+    uint64_t turn_ns;             /* the processor time of this thread when the last turn ended */
+    uint64_t longest_turn_us;     /* since INFO server was last asked for */
+    char cipher[CV_CIPHER_BYTES]; /* bytes that were just read from a stream, to be deciphered */
 };
 
 int cv_loop_open(struct cv_loop *loop);
 /*
- * Starts the threads that look up names and write files, before anybody relies on this process: libuv would abort if it
+ * Starts the threads that look up names and write files before clients rely on this process: libuv would abort if it
  * could not start them later. Without memory for them the process ends here, with a line.
  */
 void cv_loop_start_threads(struct cv_loop *loop);
@@ -72,7 +72,7 @@ void cv_loop_catch(struct cv_loop *loop);
 void cv_loop_run(struct cv_loop *loop);
 /* Does what can be done now, without waiting. */
 void cv_loop_turn(struct cv_loop *loop);
-/* Closes every stream and listener, too; their `closed` is called. The alarms stay, for others who have some. */
+/* Closes every stream and listener, too; their `closed` is called. The alarms stay for their other users. */
 void cv_loop_close(struct cv_loop *loop);
 
 /* Microseconds of a clock that never goes back; the same for all processes of a machine. */
@@ -81,7 +81,7 @@ static inline uint64_t cv_loop_now(void)
     return uv_hrtime() / 1000;
 }
 
-/* Milliseconds of the same clock when this turn of the loop began: for what must cost nothing. */
+/* Milliseconds of the same clock when this turn of the loop began. It costs nothing. */
 static inline uint64_t cv_loop_coarse_ms(const struct cv_loop *loop)
 {
     return uv_now(&loop->uv);
@@ -102,15 +102,15 @@ static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uin
     cv_alarm_set(&loop->alarms, alarm, cv_loop_now() + delay_us);
 }
 
-/* Has what came with this turn taken its time by now? What can wait should. */
+/* Has this turn taken long already? What can wait should wait. */
 static inline bool cv_loop_is_late(const struct cv_loop *loop)
 {
     return uv_hrtime() / 1000000 > uv_now(&loop->uv); /* it counts milliseconds, and waits a while for the first */
 }
 
-/* Has it run in this turn of the loop or in one of the next. */
+/* Runs the chore in this turn of the loop or in one of the next. */
 void cv_loop_defer(struct cv_loop *loop, struct cv_chore *chore);
-/* It does not run, if it was to. */
+/* Takes the chore back, if it was deferred. */
 void cv_loop_call_off(struct cv_loop *loop, struct cv_chore *chore);
 
 #endif

@@ -4,7 +4,7 @@
 #include "live/net/connection.h"
 
 #define RECENT_US 15000000u
-#define OLD_NEWS_BEATS 4u /* what a process said before it ended is here after so many heartbeats */
+#define OLD_NEWS_BEATS 4u /* the last words of a process that ended are here after so many heartbeats */
 
 const char *refusal_text(enum cv_refusal why)
 {
@@ -44,8 +44,8 @@ struct cv_frame peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_re
 }
 
 /*
- * Of two processes with one id the one stays that is connected and speaks. Another may be its successor, come faster
- * than the news of its end: it has to try again, until the first is gone, or is heard of so much later that it lives.
+ * Of two processes with one id, the one that is connected and speaks stays. The other may be its successor, and faster
+ * than the news of its end: it has to try again until the first is gone, or is heard so much later that it must live.
  */
 static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame *hello)
 {
@@ -54,7 +54,7 @@ static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame
     if (process == peer->process || !peer->greeted)
         return CV_REFUSAL_NONE;
     if (process == peer->before)
-        return CV_REFUSAL_DUPLICATE; /* it was missed, and its place is taken */
+        return CV_REFUSAL_DUPLICATE; /* it was missing, and another has taken its place */
     if (process != peer->rival) {
         peer->rival = process;
         peer->rival_us = cv_loop_now();
@@ -62,7 +62,7 @@ static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame
     return peer->detector.last_us > peer->rival_us + patience_us ? CV_REFUSAL_DUPLICATE : CV_REFUSAL_OCCUPIED;
 }
 
-/* Of the same group: is it the directory that is remembered, and has it lost nothing since? */
+/* Of the same group: is it the directory that the group remembers, and has it lost nothing since? */
 static enum cv_refusal judge_directory(const struct cv_known_directory *known, const struct cv_frame *hello)
 {
     if (!known->directory)
@@ -83,7 +83,7 @@ static enum cv_refusal judge_group(const struct cv_peers *peers, const struct cv
     if (!roster->group && !hello->group)
         return mine && theirs && mine != theirs ? CV_REFUSAL_MEMBERS : CV_REFUSAL_NONE;
     if (!roster->group)
-        return CV_REFUSAL_NONE; /* whether this node may belong to it the other knows */
+        return CV_REFUSAL_NONE; /* the other knows whether this node may belong to its group */
     if (!hello->group && !roster->vouches)
         return CV_REFUSAL_UNDECIDED;
     if (!hello->group)
@@ -99,7 +99,7 @@ enum cv_refusal peers_objection(const struct cv_peers *peers, const struct cv_fr
     struct cv_peer *peer = peers_of(peers, hello->from);
     const cv_id me = roster->ids[roster->me];
     if (hello->to != me || hello->from == me)
-        return CV_REFUSAL_NONE; /* it means somebody else, and is refused for that */
+        return CV_REFUSAL_NONE; /* it looks for another node, and is refused for that */
     if (!peer)
         return roster->generation && hello->group == roster->group ? CV_REFUSAL_REMOVED : CV_REFUSAL_NONE;
     if (hello->mode != roster->mode)

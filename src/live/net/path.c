@@ -23,7 +23,7 @@ bool peer_dials(const struct cv_peer *peer)
 
 /* ---- names of hosts ---- */
 
-/* A thread of libuv's asks, so that the loop goes on; whoever asked may be gone by then. */
+/* A thread of libuv looks names up, so that the loop goes on. The peer may be gone by then. */
 struct lookup {
     uv_getaddrinfo_t request;
     struct cv_peers *peers;
@@ -119,7 +119,7 @@ int peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_compl
     struct cv_text rest = cv_text(addresses), word;
     int error = 0;
     if (peer->connection && peer->connection->at == peer->paths[peer->connection->path].text)
-        peer->connection->at = ""; /* it may be none of these */
+        peer->connection->at = ""; /* its address may be none of these */
     peer->last_at = NULL;
     peer_drop_spare(peer);
     peer->path_count = peer->path = peer->tried = peer->rounds = 0;
@@ -130,7 +130,7 @@ int peer_find_paths(struct cv_peer *peer, const char *addresses, struct cv_compl
     return error;
 }
 
-/* Whoever listens at several addresses is dialled at one of them. */
+/* A peer that listens at several addresses is dialled at one of them. */
 static bool has_choice(const struct cv_peer *peer)
 {
     return (peer_dials(peer) ? peer->path_count : peer->peers->listener_count) > 1;
@@ -138,7 +138,7 @@ static bool has_choice(const struct cv_peer *peer)
 
 bool peer_is_host(const struct cv_peer *peer, const struct cv_tls *tls)
 {
-    if (!peer->path_count) /* then only the group's key will do */
+    if (!peer->path_count) /* only the group's key can prove it */
         return cv_tls_is_host(tls, "");
     for (uint32_t i = 0; i < peer->path_count; i++)
         if (cv_tls_is_host(tls, peer->paths[i].host))
@@ -182,7 +182,7 @@ struct cv_connection *peer_connect(struct cv_peer *peer, uint32_t path)
     struct cv_path *way = &peer->paths[path];
     if (!way->found) {
         find(peer, way);
-        if (!peer->connection) /* another way may be known */
+        if (!peer->connection) /* another path may be known */
             peer_next_path(peer);
         return NULL;
     }
@@ -226,7 +226,7 @@ void peer_drop_spare(struct cv_peer *peer)
 
 /* ---- silence ---- */
 
-/* How long nothing has to come by a connection until another way is tried. */
+/* How long a connection has to be silent until another path is tried. */
 static uint64_t patience_us(const struct cv_peers *peers)
 {
     return 5 * peers->heartbeat_us / 2;
@@ -238,7 +238,7 @@ static void fell_silent(struct cv_alarm *alarm)
     struct cv_peers *peers = peer->peers;
     if (!peer->greeted)
         return;
-    if (cv_loop_now() > alarm->due + peers->heartbeat_us) { /* it is this node that was late */
+    if (cv_loop_now() > alarm->due + peers->heartbeat_us) { /* this node itself was late */
         cv_loop_set(peers->loop, alarm, patience_us(peers));
     } else if (!peer_dials(peer)) {
         struct cv_connection *connection = peer->connection;
@@ -257,7 +257,7 @@ void peer_listen_for(struct cv_peer *peer)
 {
     const struct cv_peers *peers = peer->peers;
     peer->silence.ring = fell_silent;
-    peer->tried = peer->path; /* after a silence the next one comes first */
+    peer->tried = peer->path; /* after a silence the next path comes first */
     if (has_choice(peer))
         cv_alarm_set(&peers->loop->alarms, &peer->silence, peer->detector.last_us + patience_us(peers));
 }

@@ -28,7 +28,7 @@ static bool same_process(uint64_t one_stream, uint64_t other_stream)
     return one_stream >> 32 == other_stream >> 32;
 }
 
-/* ---- who says what no member says ---- */
+/* ---- members that send nonsense ---- */
 
 static bool is_cut_off(const struct cv_peer *peer)
 {
@@ -112,8 +112,8 @@ cv_set peers_expect(struct cv_peers *peers, cv_set nodes)
 }
 
 /*
- * Who wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile. So what
- * lies unread is read first, which takes a turn of the loop.
+ * A node that wakes up late, having been stopped or starved, must not blame the others: they may have spoken meanwhile.
+ * So it first reads what lies unread, which takes a turn of the loop.
  */
 static void deadline_passed(struct cv_alarm *alarm)
 {
@@ -143,7 +143,7 @@ static void note_hang(struct cv_peers *peers, uint64_t due_us)
 static uint64_t hung_us(struct cv_peers *peers)
 {
     if (peers->beat.place)
-        note_hang(peers, peers->beat.due); /* it has just woken up, and the heartbeat is still to come */
+        note_hang(peers, peers->beat.due); /* this node has just woken up, and its heartbeat is still to come */
     return cv_loop_now() <= peers->hung_at + peers->most_us ? peers->hung_us : 0;
 }
 
@@ -173,8 +173,8 @@ void peers_beat(struct cv_peers *peers)
 }
 
 /*
- * Members beat together: who hears another and would beat soon does so now, and its answer goes with it. Everybody
- * wakes up less often by that, and beats no less often.
+ * Members beat together: a node that hears another and would beat soon beats now, and its answer goes with that. So
+ * each node wakes up less often, and beats no less often.
  */
 static void beat_along(struct cv_peers *peers)
 {
@@ -182,7 +182,7 @@ static void beat_along(struct cv_peers *peers)
         peers_beat(peers);
 }
 
-/* Nobody is in the middle of anything with them now. */
+/* No function is using a retired peer now. */
 static void free_retired(struct cv_peers *peers)
 {
     for (struct cv_peer *peer; (peer = peers->retired);) {
@@ -195,8 +195,8 @@ static void free_retired(struct cv_peers *peers)
 static void dial(struct cv_peer *peer);
 
 /*
- * Whoever has long heard of nobody, and waits to be called, calls for once itself: those who do not know it any more
- * tell it so.
+ * A node that has long heard from nobody, and waits to be dialled, dials for once itself: a member that does not know
+ * it any more tells it so.
  */
 static void look_around(struct cv_peers *peers)
 {
@@ -265,14 +265,14 @@ struct cv_frame peer_hello(const struct cv_peer *peer)
                              .stored = self->stored};
 }
 
-/* The connection is gone; who refuses a new one is dead, or as good as dead. */
+/* The connection is gone. A peer that refuses a new one is dead, or as good as dead. */
 void peer_hung_up(struct cv_peer *peer, bool refused)
 {
     struct cv_peers *peers = peer->peers;
     const bool was_greeted = peer->greeted;
     peer->connection = NULL;
     peer->greeted = false;
-    if (peer->spare) { /* the other end may have been faster to move */
+    if (peer->spare) { /* the other end may already use another path */
         peer_move(peer, peer->spare);
         return;
     }
@@ -286,7 +286,7 @@ void peer_hung_up(struct cv_peer *peer, bool refused)
                                                                      : 2 * peer->redial_us;
         cv_loop_set(peers->loop, &peer->redial, peer->redial_us);
     } else if (!peer->suspected) {
-        /* It is for the other to connect again, and it does so at once if it can; perhaps by another way. */
+        /* The other end has to connect again. If it can, it does so at once, perhaps by another path. */
         const uint64_t soon = cv_loop_now() + (peers->listener_count > 1 ? 4 : 2) * peers->heartbeat_us;
         if (soon < peer->deadline.due || !peer->deadline.place)
             cv_alarm_set(&peers->loop->alarms, &peer->deadline, soon);
@@ -342,7 +342,7 @@ void cv_peer_greeted(struct cv_peer *peer, const struct cv_frame *hello)
     peers->calls.greeted(peers->calls.context, peer->node);
 }
 
-/* False if the peer says what it cannot say. */
+/* False if no member sends that. */
 bool peer_hear(struct cv_peer *peer, const struct cv_frame *frame)
 {
     struct cv_peers *peers = peer->peers;
@@ -380,9 +380,9 @@ struct cv_peer *peers_find(struct cv_peers *peers, const struct cv_frame *hello)
     return hello->to == me && hello->from < me ? peers_of(peers, hello->from) : NULL;
 }
 
-/* ---- who does not belong here any more ---- */
+/* ---- nodes that do not belong here any more ---- */
 
-/* It is told once; whatever was on its way is of no use to it. */
+/* It is told once. What was on its way is of no use to it. */
 static void retire(struct cv_peer *peer)
 {
     struct cv_peers *peers = peer->peers;
@@ -418,7 +418,7 @@ uint64_t peers_send(struct cv_peers *peers, cv_node node, struct cv_frame *frame
     if (!peer || peer->suspected)
         return 0;
     if (cv_link_write(&peer->link, frame)) {
-        /* It has not listened for so long that nothing more can be kept for it: suspected, once this step is over. */
+        /* It has not listened for so long that no more can be kept for it. It is suspected once this step is over. */
         cv_alarm_set(&peers->loop->alarms, &peer->deadline, cv_loop_now());
         return 0;
     }
@@ -441,7 +441,7 @@ uint64_t peers_number(const struct cv_peers *peers, cv_node from, const struct c
 
 /* ---- opening ---- */
 
-/* Without an address it can only be waited for. */
+/* A peer without an address has to dial itself. */
 static int open_peer(struct cv_peers *peers, cv_node node, struct cv_complaint *complaint)
 {
     const char *addresses = peers->roster->addresses[node];

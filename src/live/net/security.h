@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How a node tells friends from strangers: what it proves itself with, whom it believes, and what those may do. */
+/* What a node proves itself with, which peers and clients it believes, and what those may do. */
 #ifndef CONCLAVE_LIVE_NET_SECURITY_H
 #define CONCLAVE_LIVE_NET_SECURITY_H
 

@@ -196,14 +196,14 @@ static void handle_closed(uv_handle_t *handle)
     free(stream->pending);
     stream->in = stream->pending = NULL;
     stream->in_used = stream->in_room = stream->pending_room = 0;
-    struct cv_tls *tls = stream->tls; /* its owner may want to know why */
+    struct cv_tls *tls = stream->tls; /* its owner may ask why it ended */
     stream->calls->closed(stream);
     cv_tls_free(tls);
 }
 
 /*
- * Thousands may end at the same moment, all heard of in one turn of the loop, and whoever owned them has things to put
- * in order: a few are closed in every turn, so that the loop comes too late to nothing else.
+ * Thousands of streams may end in the same turn of the loop, and their owners have to clean up. So a few are closed in
+ * every turn, and the loop is late for nothing else.
  */
 void cv_stream_close_some(struct cv_loop *loop)
 {

@@ -16,7 +16,7 @@ struct cv_stream_calls {
     void (*flush)(struct cv_stream *stream);    /* the turn ends: cv_stream_write() what is to go out */
     void (*closed)(struct cv_stream *stream);   /* it is gone, and may be freed */
     void (*connected)(struct cv_stream *stream, int status);
-    /* TLS: who connected has proved who it is; false to have none of it. Nothing is received before. May be NULL. */
+    /* TLS: the other end has proved who it is; false to refuse it. Nothing is received before. May be NULL. */
     bool (*admitted)(struct cv_stream *stream);
 };
 
@@ -33,21 +33,21 @@ struct cv_stream {
     struct cv_loop *loop;
     const struct cv_stream_calls *calls;
 
-    char *in; /* what has arrived and is not yet taken */
+    char *in; /* bytes that have arrived and are not yet taken */
     size_t in_used, in_room, in_most;
-    char *pending; /* what the kernel did not take at once */
+    char *pending; /* bytes that the kernel did not take at once */
     size_t pending_room;
     bool writing; /* pending is on its way */
     bool reading;
     bool closing;
     bool marked;    /* in one of the loop's lists of what is to be written */
-    bool to_member; /* in which of them */
+    bool to_member; /* in the list of streams to members, not to clients */
     struct cv_stream *next, *previous;
 
     struct cv_tls *tls; /* NULL: plaintext */
     bool dialled;
     bool established; /* TLS: the handshake is done */
-    bool hungry;      /* TLS: what has been deciphered, or could be, waits to be read */
+    bool hungry;      /* TLS: deciphered bytes wait to be read */
 };
 
 int cv_stream_accept(struct cv_stream *stream, struct cv_listener *listener);
@@ -64,20 +64,18 @@ void cv_stream_unmark(struct cv_stream *stream);
 /* How many of the bytes were taken: all, or none while earlier ones are still on their way; then `flush` is called
  * again once they are gone. */
 size_t cv_stream_write(struct cv_stream *stream, const void *bytes, size_t length);
-/* The same past TLS, and room in `in` for some more bytes: for those who put things together. */
+/* The same past TLS; and room in `in` for more bytes: both for tls_stream.c. */
 size_t cv_stream_write_plain(struct cv_stream *stream, const void *bytes, size_t length);
 bool cv_stream_make_room(struct cv_stream *stream);
-/* There is no room: `in` is full of what nobody takes, and the stream pauses. Or there is no memory: nobody would let
- * it go on, so it ends, and whoever is there can come again. */
+/* There is no room. If `in` is full, the stream pauses until its owner takes something. If there is no memory, nothing
+ * would resume it, so it ends, and the other end can connect again. */
 void cv_stream_overflows(struct cv_stream *stream);
 /* The turn ends. */
 void cv_stream_flush(struct cv_stream *stream);
 
 /* The first bytes of `in` have been dealt with. */
 void cv_stream_take(struct cv_stream *stream, size_t length);
-/*
- * Back-pressure: nothing more is read until it goes on. A stream whose `in` is full of what nobody takes pauses itself.
- */
+/* Back-pressure: nothing more is read until it resumes. A stream whose `in` is full pauses itself. */
 void cv_stream_pause(struct cv_stream *stream);
 void cv_stream_resume(struct cv_stream *stream);
 

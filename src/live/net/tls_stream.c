@@ -10,7 +10,7 @@ bool stream_secure(struct cv_stream *stream, struct cv_tls_context *context, con
     return stream->tls != NULL;
 }
 
-/* What TLS has to say goes out at once, unless something is on its way: then it waits for the next flush. */
+/* Bytes of TLS itself go out at once, unless others are on their way: then they wait for the next flush. */
 static void send_cipher(struct cv_stream *stream)
 {
     const struct cv_text cipher = cv_tls_unsent(stream->tls);
@@ -27,7 +27,7 @@ static void greet_owner(struct cv_stream *stream)
         cv_stream_close(stream);
 }
 
-/* As much as there is room for, while the owner wants to read. What is left stays where it is, and nothing more is
+/* Reads as much as there is room for, while the owner wants to read. The rest stays where it is, and nothing more is
  * read from the network meanwhile. */
 static void read_plain(struct cv_stream *stream)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The part of a stream that speaks TLS. Its owner reads and writes as ever, and is told once the other end has proved
- * who it is. */
+/* The part of a stream that speaks TLS. Its owner reads and writes as without it, and is told when the other end has
+ * proved who it is. */
 #ifndef CONCLAVE_LIVE_NET_TLS_STREAM_H
 #define CONCLAVE_LIVE_NET_TLS_STREAM_H
 

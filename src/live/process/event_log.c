@@ -157,7 +157,7 @@ static bool may_write(enum cv_log_event event)
 static void write_line(struct line *line)
 {
     line->text[line->length++] = '\n';
-    /* Standard error may be gone; there is nobody left to tell. */
+    /* Standard error may be gone; then nobody can be told. */
     if (write(STDERR_FILENO, line->text, line->length) < 0)
         return;
 }

@@ -5,9 +5,9 @@
  *     time=2026-11-15T15:30:00.123Z level=warning event=lease-lost node=1 epoch=7 suspected=2,3
  *     {"time":"2026-11-15T15:30:00.123Z","level":"warning","event":"lease-lost","node":1,"epoch":7,"suspected":"2,3"}
  *
- * A line is written whole or not at all: nobody waits for a reader that does not read. Each kind of event has so many
- * lines and no more (CV_LOG_BURST, and then one every few seconds), so that whoever knocks a million times cannot
- * fill a disk; the next line says how many were left out. Where systemd's journal listens, its priority stands first.
+ * A line is written whole or not at all: the node never waits for a reader. Each kind of event may write CV_LOG_BURST
+ * lines, and then one every few seconds, so that a stranger that connects a million times cannot fill a disk. The next
+ * line says how many were left out. Where systemd's journal listens, the priority stands first.
  */
 #ifndef CONCLAVE_LIVE_PROCESS_EVENT_LOG_H
 #define CONCLAVE_LIVE_PROCESS_EVENT_LOG_H
@@ -31,14 +31,14 @@ enum cv_log_event {
     CV_LOG_LEASE_HELD,
     CV_LOG_PEER_SUSPECTED,
     CV_LOG_PEER_TRUSTED,
-    CV_LOG_PEER_REFUSED,   /* a connection that could not prove it is a member, or said what none says */
-    CV_LOG_PEER_CUT_OFF,   /* a member said what none says */
+    CV_LOG_PEER_REFUSED,   /* a connection that could not prove that it is a member's, or sent what no member sends */
+    CV_LOG_PEER_CUT_OFF,   /* a member that sent what no member sends */
     CV_LOG_CLIENT_REFUSED, /* the same of a client */
     CV_LOG_DISK_FAILED,
     CV_LOG_MEMORY,
-    CV_LOG_LOG_CUT,     /* what made no sense was cut off the journal */
+    CV_LOG_LOG_CUT,     /* a broken end was cut off the journal */
     CV_LOG_TIE_BREAKER, /* is lost, or found again */
-    CV_LOG_EXPOSED,     /* somebody may listen */
+    CV_LOG_EXPOSED,     /* others may listen in */
     CV_LOG_RELOADED,
     CV_LOG_NOT_RELOADED,
     CV_LOG_STALLED,     /* the loop did not turn for long */
@@ -47,13 +47,13 @@ enum cv_log_event {
     CV_LOG_NOT_WRITTEN, /* a file that the node can do without */
     CV_LOG_REMOVED,     /* the node has no place in the group, or none any more, and ends */
     CV_LOG_MEMBERS,     /* the file lists others than belong to the group */
-    CV_LOG_FOUNDING,    /* a node without a group waits, and what for */
+    CV_LOG_FOUNDING,    /* a node without a group waits, and for what */
     CV_LOG_TERMS,       /* the group's settings count, and not the file's */
     CV_LOG_LIMITED,     /* the system allows less than the settings do */
     CV_LOG_EVENTS
 };
 
-/* A word and what it says: a text, or for want of one a number. */
+/* A key and its value: a text, or, if that is NULL, a number. */
 struct cv_detail {
     const char *key;
     const char *text;
@@ -67,7 +67,7 @@ void cv_log_open(bool json, enum cv_log_level level, cv_id node);
 #define cv_log(event, ...) cv_log_write(event, (const struct cv_detail[]){__VA_ARGS__, {0}})
 void cv_log_write(enum cv_log_event event, const struct cv_detail *details);
 
-/* What takes a sentence: it is the line's `message`. */
+/* A sentence: it is the `message` of the line. */
 void cv_log_say(enum cv_log_event event, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The ids of some members as a detail's text, "1,2,3"; none: "". */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How the kernel ranks a node beside other processes. A node does little, but a lease does not wait: one that gets the
- * processor too late has lost it. What is not allowed is left as it is.
+ * How the kernel ranks a node beside other processes. A node does little, but a lease does not wait: a node that gets
+ * the processor too late has lost it. A rank that is not allowed is left as it is.
  */
 #ifndef CONCLAVE_LIVE_PROCESS_PRIORITY_H
 #define CONCLAVE_LIVE_PROCESS_PRIORITY_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a service manager is told, by the datagrams that sd_notify(3) documents: that the node serves, that its loop
- * still turns, that it goes. One datagram in a few lines; libsystemd would be a library for that alone.
+ * Tells a service manager, by the datagrams that sd_notify(3) documents, that the node serves, that its loop still
+ * turns, and that it ends. That takes a few lines; libsystemd would be a library for that alone.
  */
 #ifndef CONCLAVE_LIVE_PROCESS_SUPERVISOR_H
 #define CONCLAVE_LIVE_PROCESS_SUPERVISOR_H

@@ -256,7 +256,7 @@ static int set_mode(struct cv_settings *settings, const char *value, struct cv_c
     return cv_complain(complaint, "[group] mode = %s: expected static or raft", cv_brief(value).text);
 }
 
-/* A setting that the whole group agrees on: it counts for founding it. */
+/* A setting that the whole group agrees on. It counts until the group is founded. */
 static int set_term(struct cv_settings *settings, enum cv_term_key key, const char *text,
                     struct cv_complaint *complaint)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a node is told to be: by a file, or for want of one by defaults. */
+/* The settings of a node: from a file, or by default. */
 #ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_H
 #define CONCLAVE_LIVE_SETTINGS_SETTINGS_H
 
@@ -44,8 +44,8 @@ struct cv_settings {
     char *listen[CV_MOST_LISTENERS]; /* for clients: host:port or the path of a socket */
     uint32_t listen_count;
     bool joins;      /* a group that is there already */
-    bool founds;     /* a group without those who are missing */
-    char *directory; /* what has to outlast the process; NULL: nothing */
+    bool founds;     /* a group without the members that are missing */
+    char *directory; /* for what has to outlast the process; NULL: nothing has to */
     char *peers;     /* where the other members connect, a list like that; by default what [members] has for this id */
     uint32_t member_count;
     struct cv_member_setting members[CV_MAX_MEMBERS];
@@ -73,14 +73,14 @@ void cv_settings_free(struct cv_settings *settings);
 /* One of them; `section` and `key` as in the file. */
 int cv_settings_set(struct cv_settings *settings, const char *section, const char *key, const char *value,
                     cv_settings_find *find, struct cv_complaint *complaint);
-/* What is missing gets its default; what does not fit together is complained about. */
+/* Fills in defaults, and complains of settings that do not fit together. */
 int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, struct cv_complaint *complaint);
 
 /* ---- settings.c ---- */
 
-/* Who has a vote, by their places among the members: the first few by id that are no standbys. */
+/* The members that vote, by their places: the first few by id that are no standbys. */
 cv_set cv_settings_voters(const struct cv_settings *settings);
-/* What of them the whole group has to have alike. */
+/* The settings that are the same for the whole group. */
 struct cv_terms cv_settings_terms(const struct cv_settings *settings);
 
 /* The values of an algorithm's parameters, in its order, to be freed. */

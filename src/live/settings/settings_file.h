@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reading a settings file. inih does the parsing, but it takes an indented line as the continuation of the one before,
- * and cuts long lines and long section names into pieces. Each of these turns a line into another that nobody has
- * written, which may grant a right. So the lines pass through a check on their way to it.
+ * Reads a settings file. inih parses it, but takes an indented line as the continuation of the one before, and cuts
+ * long lines and long section names into pieces. Each of these makes a line that the operator has not written, and that
+ * may grant a right. So the lines pass through a check on their way to inih.
  */
 #ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H
 #define CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 
-/* [limits]: of what clients can make a node keep. */
 struct cv_limits {
     uint64_t observed_each, observed; /* names that a client observes; that all do, each as often as it is observed */
     uint64_t held_each;               /* locks and leaderships of a client */

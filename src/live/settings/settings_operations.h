@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What of [node] is for operators: /metrics and /healthz, lines on standard error, priority. */
+/* The settings of [node] for operators: /metrics and /healthz, lines on standard error, priority. */
 #ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_OPERATIONS_H
 #define CONCLAVE_LIVE_SETTINGS_SETTINGS_OPERATIONS_H
 
@@ -22,7 +22,7 @@ struct cv_operations_settings {
 bool operations_settings_has(const char *key);
 int operations_settings_set(struct cv_operations_settings *operations, const char *key, const char *value,
                             struct cv_complaint *complaint);
-/* Whoever asks for a log gets all of it, others only what is wrong. */
+/* An operator who asks for a log gets all of it, others only what is wrong. */
 void operations_settings_finish(struct cv_operations_settings *operations);
 void operations_settings_free(struct cv_operations_settings *operations);
 
