@@ -178,7 +178,7 @@ void view_promises_end(struct cv_member *member, const struct cv_view *view)
         instance->told = NULL;
         for (struct cv_promise *promise = instance->promises; promise; promise = promise->next) {
             longest_ms = promise->ttl_ms > longest_ms ? promise->ttl_ms : longest_ms;
-            promise->generation = promise->generation ? cv_view_fence(view, 0, 0) : 0;
+            promise->generation = promise->generation ? cv_instance_first_fence(instance, view, member->roster.me) : 0;
         }
     }
     if (!grace_us)

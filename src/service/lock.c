@@ -507,8 +507,7 @@ void lock_resume(struct cv_instance *instance)
     ttl_promise_inherit(lock);
     const struct sharing_queue queue = queue_of(lock);
     sharing_resume(&lock->sharing, &queue, instance->holder, instance->sharers,
-                   cv_view_fence(&instance->host->view, 0, instance->holder == CV_NOBODY ? me : instance->holder),
-                   instance->fence);
+                   cv_instance_first_fence(instance, &instance->host->view, me), instance->fence);
     leader_resume(lock);
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;

@@ -283,20 +283,27 @@ def keepers_follow_keepers():
 
 def readers_of_several_views():
     """Readers that were let in before and after a view, at several nodes, all keep what they hold over the next views."""
-    with Group(3) as group:
-        readers = []
-        for turn, node in enumerate((1, 2, 1, 2)):
-            client = group.client(node)
-            readers.append((client, client.ask("LOCK", "table", "SHARED", "TTL", 60000, "SECRET", SECRET)))
-            group.kill(3, which=signal.SIGTERM if turn % 2 else signal.SIGKILL)
-            group.start(3)
-            group.await_view()
-            for client, fence in readers:
-                assert patiently(client, "RENEW", "table", fence) == 60000 and not client.pushes, (turn, fence, client.pushes)
-        assert group.client(3).ask("LOCK", "table", "WAIT", 300) is None, "a writer waits for all of them"
+    for victim, nodes in ((3, (1, 2, 1, 2)), (1, (3, 3, 2, 3)), (2, (3, 1, 3, 3))):
+        with Group(3) as group:
+            read_over_views(group, victim, nodes)
+
+
+def read_over_views(group, victim, nodes):
+    """A reader at each of the nodes in turn; after each the victim ends and comes back."""
+    readers = []
+    for turn, node in enumerate(nodes):
+        client = group.client(node)
+        readers.append((client, client.ask("LOCK", "table", "SHARED", "TTL", 60000, "SECRET", SECRET)))
+        group.kill(victim, which=signal.SIGTERM if turn % 2 else signal.SIGKILL)
+        group.start(victim)
+        group.await_view()
         for client, fence in readers:
-            assert client.ask("UNLOCK", "table", fence) == 1
-        free_again(group, 3, "table", max(fence for _, fence in readers))
+            told = patiently(client, "RENEW", "table", fence)
+            assert told == 60000 and not client.pushes, (victim, turn, fence, told, client.pushes)
+    assert group.client(victim).ask("LOCK", "table", "WAIT", 300) is None, "a writer waits for all of them"
+    for client, fence in readers:
+        assert client.ask("UNLOCK", "table", fence) == 1
+    free_again(group, victim, "table", max(fence for _, fence in readers))
 
 
 # ---- whose it is ----

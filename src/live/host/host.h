@@ -99,6 +99,16 @@ static inline bool instance_is_section(const struct cv_instance *instance)
     return instance->subject == CV_SUBJECT_LOCK || instance->subject == CV_SUBJECT_LEADER;
 }
 
+/*
+ * Below all fences that the holder gives in the view. The readers that go on together into the view have it as the name
+ * of their generation, and members that only know of them use the same.
+ */
+static inline uint64_t cv_instance_first_fence(const struct cv_instance *instance, const struct cv_view *view,
+                                               cv_node me)
+{
+    return cv_view_fence(view, 0, instance->holder == CV_NOBODY ? me : instance->holder);
+}
+
 static inline struct cv_text cv_instance_name(const struct cv_instance *instance)
 {
     return (struct cv_text){instance->name, instance->name_length};
