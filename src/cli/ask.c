@@ -202,7 +202,7 @@ static bool hear(struct ask *ask, int timeout_ms, struct cv_text *reply)
 {
     const int64_t until = timeout_ms < 0 ? -1 : cv_wall_ms() + timeout_ms;
     struct cv_resp_scan scan = {0};
-    /* What the last reply was is behind us now. */
+    /* The last reply is no longer needed. */
     if (ask->taken) {
         ask->used -= ask->taken;
         memmove(ask->in, ask->in + ask->taken, ask->used);

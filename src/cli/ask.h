@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Asks a node something and waits for the answer: for the commands that show, start and try out clusters. */
+/* Asks a node a question and waits for the answer. The commands that show, start and try out clusters use it. */
 #ifndef CONCLAVE_CLI_ASK_H
 #define CONCLAVE_CLI_ASK_H
 
@@ -16,12 +16,16 @@ struct ask {
     int fd;
     struct cv_tls *tls; /* NULL: plaintext */
     char *in;
-    size_t used, room, taken;
+    size_t used;  /* bytes in `in` */
+    size_t room;  /* its size */
+    size_t taken; /* bytes of the last reply, at its beginning */
     struct cv_resp_writer out;
 };
 
-/* The rows of the options that say which server is asked, and what to prove oneself with; `member` of the command's
- * request is a struct conclave_options. */
+/*
+ * The options that name the server and the key or certificates of this client. `member` of the command's request is a
+ * struct conclave_options.
+ */
 #define ASK_SERVER_ROWS(request, member)                                                                               \
     {"server", "LIST", OPTION_TEXT, offsetof(request, member.servers),                                                 \
      .help = "host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)"},             \
@@ -36,41 +40,39 @@ struct ask {
             .help = "and its private key ($CONCLAVE_TLS_PRIVATE_KEY)"                                                  \
     }
 
-/* The same for commands that ask one of the members, whose address is in `member`, a const char *. */
+/* The same for commands that ask a member without TLS. `member` is a const char *, the address. */
 #define ASK_ADDRESS_ROW(request, member, who)                                                                          \
     {                                                                                                                  \
         "server", "ADDRESS", OPTION_TEXT, offsetof(request, member),                                                   \
             .help = who ", or several separated by commas (CONCLAVE_SERVER, or 127.0.0.1:7700)"                        \
     }
 
-/* What all that are opened from now on prove themselves with. 0, or CV_EINPUT with a complaint. */
+/* Sets the key or the certificates for all connections that are opened later. 0, or CV_EINPUT with a complaint. */
 int ask_with(const struct conclave_options *options, struct cv_complaint *complaint);
 
-/*
- * Connects to host:port or the path of a socket, and speaks RESP3 from then on. False if nobody answers in that time.
- */
+/* Connects to host:port or the path of a socket, and switches to RESP3. False if no node answers in that time. */
 bool ask_open(struct ask *ask, const char *address, int timeout_ms);
 void ask_close(struct ask *ask);
 
 /*
- * Says the words of a line, separated by single spaces, and waits for the reply, passing over pushes. The reply stays
- * where it is until the next one is waited for. Negative: for ever. False if the connection is gone.
+ * Sends the words of a line, separated by single spaces, and waits for the reply; a negative timeout waits for ever.
+ * Pushes are skipped. The reply stays valid until the next command. False if the connection is gone.
  */
 bool ask_command(struct ask *ask, const char *line, int timeout_ms, struct cv_text *reply);
-/* The same for a command line that a node may refuse. EXIT_HELD, or another exit code after one line on stderr. */
+/* The same for an order that the node may refuse. EXIT_HELD, or EXIT_UNKNOWN after one line on stderr. */
 int ask_order(struct ask *ask, const char *servers, const char *line, int timeout_ms, struct cv_text *reply);
 
-/* The value of a key in a map, with all that belongs to it; empty if there is none. */
+/* The value of a key in a map; empty if the map has no such key. */
 struct cv_text ask_value(struct cv_text map, const char *key);
-/* A reply that is a number, or a text; -1 and "" if it is not. */
+/* The reply as a number, or as a text; -1 and "" if it is another kind of reply. */
 int64_t ask_number(struct cv_text reply);
 struct cv_text ask_text(struct cv_text reply);
-/* Takes the next item of an array; begins with an array's whole reply, *left of UINT64_MAX. */
+/* Takes the next item of an array. Begin with the reply and with *left = UINT64_MAX. */
 bool ask_each(struct cv_text *array, uint64_t *left, struct cv_text *item);
 
-/* Where clients look for nodes: what is given, else CONCLAVE_SERVER, else the default. A list, separated by commas. */
+/* Where clients look for nodes: the given list, else CONCLAVE_SERVER, else the default. Separated by commas. */
 const char *ask_servers(const char *given);
-/* Connects to the first of them that answers. */
+/* Connects to the first server of the list that answers. */
 bool ask_open_any(struct ask *ask, const char *servers, int timeout_ms);
 
 #endif

@@ -25,7 +25,7 @@ int command_refuse(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    cv_show_line(shown, sizeof shown, cv_text(sentence)); /* a server may have put in what it likes */
+    cv_show_line(shown, sizeof shown, cv_text(sentence)); /* a server's text may hold any bytes */
     refused = true;
     fflush(stdout);
     fprintf(stderr, "conclave: %s\n", shown);
@@ -151,7 +151,7 @@ static void interrupt(int signal)
 
 void command_catch_signals(void)
 {
-    /* Once: the second Ctrl-C ends the program the hard way. */
+    /* Catches the first signal only: the second Ctrl-C ends the program at once. */
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -165,7 +165,7 @@ int command_flush(int code)
     return command_refuse("standard output: %s", strerror(errno));
 }
 
-/* All up to the first NUL, of which a text has none. */
+/* Reads up to the first NUL; a text has none. */
 char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint)
 {
     FILE *file = fopen(path, "re");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the subcommands share. */
+/* What all subcommands share. */
 #ifndef CONCLAVE_CLI_COMMAND_H
 #define CONCLAVE_CLI_COMMAND_H
 
@@ -11,12 +11,12 @@
 #include "core/error.h"
 #include "property/property.h"
 
-/* Exit codes: a run held, was violated; wrong usage, or nothing can be said; a node that has no place in its group. */
+/* Exit codes: a run held; it was violated; wrong usage, or no verdict; a node that is not a member of its group. */
 enum { EXIT_HELD = 0, EXIT_VIOLATED = 1, EXIT_UNKNOWN = 2, EXIT_OUTSIDE = 3 };
 
 /* A row of the table in main.c. */
 struct command {
-    const struct options *options; /* its name, too */
+    const struct options *options; /* they have the command's name, too */
     const char *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
@@ -50,9 +50,9 @@ COMMAND(tour);
 /* Tells one line on stderr and returns EXIT_UNKNOWN. */
 int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_fail(int error, const struct cv_complaint *complaint);
-/* Says so, and ends the program: for what is too small to be passed on. */
+/* Prints a line and ends the program. */
 _Noreturn void command_out_of_memory(void);
-/* The same for libraries that would not survive it. */
+/* malloc() for libraries that do not check it: ends the program when memory is out. */
 void *command_allocate(size_t size);
 
 /* "conclave NAME" and its words as a shell reads them, but for the options in `without` and their values. To be freed;
@@ -61,11 +61,11 @@ char *command_repeat(const char *name, int argc, char **argv, const char *const 
 
 int command_exit_code(enum cv_verdict verdict);
 
-/* Colours and pictures are for terminals, colours only without NO_COLOR. */
+/* May the output have colours? Only on a terminal, and without NO_COLOR. */
 bool command_colour(void);
 unsigned command_width(void);
 
-/* What the clock on the wall shows in so many milliseconds, "07:31:05". */
+/* The time of day in so many milliseconds from now, "07:31:05". */
 #define COMMAND_CLOCK_BYTES 16u
 const char *command_clock_in(int64_t ms, char text[COMMAND_CLOCK_BYTES]);
 
@@ -75,7 +75,7 @@ struct command_progress {
     double told;    /* when the line was written last; 0: never */
 };
 
-/* Is it time for another line? Then the last is wiped out. */
+/* Is another line due? If so, clears the last one. */
 bool command_progress_due(struct command_progress *progress);
 void command_progress_end(const struct command_progress *progress);
 
@@ -83,10 +83,10 @@ void command_progress_end(const struct command_progress *progress);
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);
 
-/* Makes sure that what was printed got out: a full disk or a closed pipe is an error. */
+/* Flushes standard output: a full disk or a closed pipe is an error. */
 int command_flush(int code);
 
-/* A whole file as text, to be freed; NULL and a complaint otherwise. */
+/* Reads a whole text file; free it. NULL and a complaint if that fails. */
 char *command_read_file(const char *option, const char *path, struct cv_complaint *complaint);
 
 #endif

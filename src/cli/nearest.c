@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 40u /* no word of ours is longer */
+#define LONGEST 40u /* no known word is longer */
 
 struct nearest nearest_to(const char *word)
 {
@@ -16,7 +16,7 @@ static size_t least(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* Damerau and Levenshtein's: rows of the usual table, of which three are needed. */
+/* The distance of Damerau and Levenshtein. Three rows of the usual table are enough. */
 static size_t distance(const char *from, const char *to)
 {
     size_t rows[3][LONGEST + 1];
@@ -48,7 +48,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
     }
 }
 
-/* A slip for every three letters, but never all of a short word. */
+/* Allows one error for every three letters, but not all letters of a short word. */
 static int is_near(const struct nearest *nearest)
 {
     const size_t length = strlen(nearest->word);

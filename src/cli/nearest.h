@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* "Did you mean": the word of a list that was probably meant. */
+/* "Did you mean": finds the word of a list that was probably meant. */
 #ifndef CONCLAVE_CLI_NEAREST_H
 #define CONCLAVE_CLI_NEAREST_H
 
 #include <stddef.h>
 
 struct nearest {
-    const char *word; /* as it was written */
+    const char *word; /* as the user wrote it */
     const char *best; /* of those offered so far, or NULL */
     size_t distance;  /* letters to add, drop, change or swap with their neighbour */
 };

@@ -46,7 +46,7 @@ static void write_message(struct record *record, struct cv_json *json, const str
 static void write_subject(struct cv_json *json, const struct cv_instance *instance)
 {
     cv_json_text(json, "subject", subject_name(instance));
-    char name[4 * CV_NAME_BYTES + 1]; /* whatever bytes it has, the line is text, and no other name looks the same */
+    char name[4 * CV_NAME_BYTES + 1]; /* escaped, so that the line is text, and different names stay different */
     cv_show(name, sizeof name, cv_instance_name(instance));
     cv_json_text(json, "name", name);
     cv_json_text(json, "algorithm", instance->policy->algorithm->name);
@@ -58,7 +58,7 @@ static void write_event(void *context, const struct cv_instance *instance, const
     struct record *record = context;
     struct cv_json json = {.out = record->file};
     if (instance->subject == CV_SUBJECT_ELECTION)
-        return; /* candidates come and go: the properties of one election do not say what many in a row must do */
+        return; /* candidates come and go, and the properties judge a single election */
     cv_json_open(&json, NULL, '{');
     cv_json_count(&json, "time", event->time);
     cv_json_text(&json, "event", cv_event_name(event->type));
@@ -142,7 +142,7 @@ static void write_header(struct record *record)
     end_line(record, &json);
 }
 
-/* A node that comes back under its name goes on in the same file. */
+/* A node that restarts appends to the same file. */
 int record_open(struct record *record, const char *path, const struct cv_settings *settings,
                 struct cv_complaint *complaint)
 {
@@ -168,7 +168,7 @@ void record_mark(struct record *record)
     fprintf(record->file, "{\"type\":\"mark\",\"time\":%llu}\n", (unsigned long long)now);
 }
 
-/* Without this line the node still runs, or has died. */
+/* A file without this line belongs to a node that still runs, or died. */
 void record_close(struct record *record)
 {
     if (!record->file)

@@ -5,10 +5,10 @@
 
 #include "core/error.h"
 
-/* What one atomic event knew: shared by the messages of a multicast. */
+/* The knowledge of one atomic event, shared by the messages of a multicast. */
 struct cv_clocks_stamp {
     struct cv_clocks_stamp *next; /* of the spare ones */
-    uint32_t holders;             /* messages on the way, and the sender while it may send more */
+    uint32_t holders;             /* messages under way, plus one for the sender while it may send more */
     uint32_t vector[];
 };
 
@@ -20,8 +20,8 @@ struct cv_clocks_entry {
 /* The atomic event a node is in. */
 struct cv_clocks_node {
     uint64_t clock;                /* Lamport's */
-    bool open;                     /* more pieces may come */
-    struct cv_clocks_stamp *stamp; /* of a send; NULL in other events */
+    bool open;                     /* more pieces may follow */
+    struct cv_clocks_stamp *stamp; /* for a send; NULL in other events */
 };
 
 int cv_clocks_init(struct cv_clocks *clocks, uint32_t nodes)
@@ -99,7 +99,7 @@ static bool grow(struct cv_clocks *clocks)
     return true;
 }
 
-/* Closes the gap behind the removed entry, so that every other is still found from its home on. */
+/* Closes the gap after the removed entry, so that probing still finds all others. */
 static void forget(struct cv_clocks *clocks, struct cv_clocks_entry *entry)
 {
     const size_t mask = clocks->entry_room - 1;
@@ -144,7 +144,7 @@ static void send(struct cv_clocks *clocks, const struct cv_event *event)
     }
     struct cv_clocks_entry *entry = find(clocks, event->message);
     if (entry->message)
-        return; /* told twice */
+        return; /* reported twice */
     *entry = (struct cv_clocks_entry){event->message, node->stamp};
     clocks->entry_count++;
     node->stamp->holders++;

@@ -19,21 +19,21 @@ struct cv_clocks {
     uint32_t *vectors; /* one per node, end to end */
     struct cv_clocks_node *now;
 
-    /* What was known at the sends whose messages are still on the way: a hash table by message. */
+    /* The knowledge of senders whose messages are still under way: a hash table by message. */
     struct cv_clocks_entry *entries;
     size_t entry_count, entry_room;
     struct cv_clocks_stamp *spare;
-    bool out_of_memory; /* from then on nothing is true any more */
+    bool out_of_memory; /* the clocks are wrong from then on */
 };
 
 /* 0 or CV_ENOMEM; to be freed in both cases. */
 int cv_clocks_init(struct cv_clocks *clocks, uint32_t nodes);
 void cv_clocks_free(struct cv_clocks *clocks);
 
-/* Takes the next piece. Does a new atomic event begin with it, rather than an old one go on? */
+/* Takes the next piece. True: it begins a new atomic event; false: it continues the last one. */
 bool cv_clocks_event(struct cv_clocks *clocks, const struct cv_event *event);
 
-/* The node's vector after what was taken last, a count per node; NULL if none are kept. */
+/* The node's vector after the last piece, a count per node; NULL if none are kept. */
 const uint32_t *cv_clocks_vector(const struct cv_clocks *clocks, cv_node node);
 
 #endif

@@ -132,7 +132,7 @@ static void show_line(const struct table *table, const struct cv_measurement *fi
     fprintf(table->out, "  %s\n", source_of(first));
 }
 
-/* Words in lines of so many columns, all but the first indented. */
+/* Fills lines of so many columns, all but the first indented. */
 static void show_words(FILE *out, const char *words, int indent, int most)
 {
     int column = indent;
@@ -152,7 +152,7 @@ static void show_words(FILE *out, const char *words, int indent, int most)
     putc('\n', out);
 }
 
-/* Where a text has another number, what it counts. */
+/* Prints what a text counts, where its number is another. */
 static void show_remarks(const struct table *table, unsigned width)
 {
     for (size_t i = 0; i < table->comparison->row_count; i++) {
@@ -165,7 +165,7 @@ static void show_remarks(const struct table *table, unsigned width)
     }
 }
 
-/* A size that was measured but not met is told in full. */
+/* Prints a size at which the formula was not met. */
 static void show_misses(const struct table *table)
 {
     for (size_t i = 0; i < table->comparison->row_count; i++) {

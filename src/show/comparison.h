@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A comparison of algorithms: what was measured beside what formulas give, and problems shown by runs. */
+/* A comparison of algorithms: measurements beside formulas, and problems shown by runs. */
 #ifndef CONCLAVE_SHOW_COMPARISON_H
 #define CONCLAVE_SHOW_COMPARISON_H
 
@@ -13,11 +13,11 @@ struct cv_measurement {
     const char *load;     /* "one" or "all" ask; the token is "here"; a "round" of an app; the "gadget" */
     const char *quantity; /* "messages", "idle", "delay", "synchronization", "time", "control", "updates" */
     uint32_t nodes;
-    bool known; /* otherwise the run got stuck, and there is nothing to measure */
+    bool known; /* false: the run got stuck, and nothing was measured */
     double measured;
     const char *formula; /* NULL: there is none */
     uint32_t source;     /* enum cv_source */
-    const char *where;   /* who has the formula, or the page that proves it */
+    const char *where;   /* the source of the formula, or the page that proves it */
     const char *remark;  /* what a text has instead, and why it differs; or NULL */
     double expected;
     bool exact; /* the formula is the number itself, otherwise a bound */
@@ -30,7 +30,8 @@ struct cv_demonstration {
     const char *problem; /* as the texts' tables name it */
     const char *algorithm;
     const char *circumstance;
-    enum cv_verdict verdict, expected;
+    enum cv_verdict verdict;
+    enum cv_verdict expected;
     char outcome[200];
     char *command;
 };
@@ -38,9 +39,10 @@ struct cv_demonstration {
 /* A table of the report: all measurements of one quantity under one load. */
 struct cv_section {
     const char *title;
-    const char *quantity, *load;
-    bool drawn;            /* the first two of these are */
-    const char *against;   /* it is drawn against this quantity, for the largest size; NULL: against the size */
+    const char *quantity;  /* as in struct cv_measurement */
+    const char *load;      /* as in struct cv_measurement */
+    bool drawn;            /* the first two drawn sections are plotted */
+    const char *against;   /* the plot's x axis, for the largest size; NULL: the size */
     const uint32_t *sizes; /* up to 0; NULL: those of the comparison */
 };
 
@@ -71,7 +73,7 @@ static inline const uint32_t *cv_compare_sizes(const struct cv_comparison *compa
 /* Does the row belong to the section, and is it the first of its algorithm there? */
 bool cv_compare_begins(const struct cv_comparison *comparison, const struct cv_section *section, size_t row);
 
-/* Was every formula met, and did every demonstration end as told? */
+/* Was every formula met, and did every demonstration end as expected? */
 bool cv_compare_holds(const struct cv_comparison *comparison);
 
 void cv_compare_text(FILE *out, const struct cv_comparison *comparison, bool colour, unsigned width);

@@ -82,7 +82,7 @@ void cv_compare_json(FILE *out, const struct cv_comparison *comparison)
     putc('\n', out);
 }
 
-/* A field with a comma or a quote in it stands in quotes, and its quotes are doubled. */
+/* Quotes a field with a comma or a quote in it, and doubles its quotes. */
 static void csv_text(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\n")) {

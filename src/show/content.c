@@ -12,7 +12,7 @@
 #define MOST_WORDS 16u /* of a body, shown */
 #define MOST_IDS 16u   /* of a list, shown */
 
-/* What is to be read of a message: of one that carries an app's, that one. */
+/* The part of a message that is shown: the app's message, if it carries one. */
 struct said {
     const struct cv_algorithm *by;
     const struct cv_kind *kind;
@@ -58,7 +58,7 @@ int cv_content_learn(struct cv_content *content, const struct cv_scenario *scena
     const int error = cv_index_make(&content->index, scenario->group.ids, scenario->group.nodes);
     if (error)
         return error;
-    uint64_t seen[2][CV_MAX_KINDS] = {{0}}; /* where a rank was seen at all */
+    uint64_t seen[2][CV_MAX_KINDS] = {{0}}; /* bits of pairs that were a rank at least once */
     memset(content->ranks, 0xff, sizeof content->ranks);
     for (size_t i = 0; i < history->count; i++) {
         if (history->events[i].type != CV_EVENT_SEND)
@@ -110,7 +110,7 @@ static void add(struct writer *writer, const char *text)
 
 /* ---- in the words of those who gave the nodes labels ---- */
 
-/* A node that is reported stands with its capacity, as in the textbook's figure: [h,8]. */
+/* Shows a reported node with its capacity, as in the textbook's figure: [h,8]. */
 static void add_rank(struct writer *writer, const struct cv_scenario *scenario, cv_rank rank)
 {
     char capacity[16];
@@ -297,7 +297,7 @@ bool cv_content_same(const struct cv_scenario *scenario, const struct cv_message
     if (cv_view_hosts(scenario, one)) {
         const struct cv_envelope *mine = cv_body(one), *theirs = cv_body(other);
         if (mine->round != theirs->round || mine->kind != theirs->kind)
-            return false; /* over which link it comes is no part of what it says */
+            return false; /* the link that it came over does not matter */
         from = sizeof *mine / sizeof *a;
     }
     return memcmp(a + from, b + from, (one->words - from) * sizeof *a) == 0;

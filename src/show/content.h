@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a message says, as a person wants to read it: "election(80)". Bodies are words without names, so what a word
- * means is learnt from the whole run: a pair that is always some node's rank, or nothing, is told as that node's id.
+ * Messages as people read them: "election(80)". Bodies are words without names, so this room learns their meaning from
+ * the whole run: a pair of words that is always a node's rank, or nothing, is shown as that node's id.
  */
 #ifndef CONCLAVE_SHOW_CONTENT_H
 #define CONCLAVE_SHOW_CONTENT_H

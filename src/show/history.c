@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-/* Nobody reads more than this; what is beyond is counted only. */
+/* Later events are only counted: nobody reads more than this. */
 #define LARGEST_HISTORY_EVENTS (1u << 20)
 #define LARGEST_HISTORY_BYTES (128u << 20)
 #define CHUNK_BYTES (64u << 10)
@@ -65,7 +65,7 @@ static void count(struct cv_history *history, const struct cv_event *event)
     switch (event->type) {
     case CV_EVENT_SEND:
         if (event->peer == event->node)
-            return; /* the texts do not count a message to oneself */
+            return; /* the texts do not count messages to oneself */
         node->sent++;
         history->sent[event->content->kind][event->time / history->span]++;
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Remembers what a runtime tells: every event with its message, as long as the run is of a size that a person can
- * look at, and counts of all of it, however long it gets. Diagrams and transcripts are drawn from it.
+ * Keeps what a runtime reports: every event with its message, up to a size that a person can look at, and counts of all
+ * events. Diagrams and transcripts are made from it.
  */
 #ifndef CONCLAVE_SHOW_HISTORY_H
 #define CONCLAVE_SHOW_HISTORY_H
@@ -15,13 +15,17 @@
 
 /* What a node did in all. */
 struct cv_history_node {
-    uint64_t sent, received;
-    uint64_t crashed, recovered; /* when, the last time; CV_NEVER if not at all */
-    cv_id leader;                /* whom it takes for the leader, when `knows` */
-    bool knows, down;
-    uint64_t entries;         /* how often it was inside */
-    uint32_t waiting, inside; /* at how many critical sections it stands now */
-    uint64_t result;          /* what it has come to, over `via`, when `came` */
+    uint64_t sent;
+    uint64_t received;
+    uint64_t crashed;   /* when, the last time; CV_NEVER: it did not */
+    uint64_t recovered; /* when, the last time; CV_NEVER: it did not */
+    cv_id leader;       /* the leader that it knows, if `knows` */
+    bool knows;         /* it knows a leader */
+    bool down;
+    uint64_t entries; /* how often it was inside */
+    uint32_t waiting; /* for how many critical sections, now */
+    uint32_t inside;  /* how many critical sections, now */
+    uint64_t result;  /* its result, over `via`, if `came` */
     cv_node via;
     bool came;
 };
@@ -29,8 +33,8 @@ struct cv_history_node {
 struct cv_history {
     struct cv_event *events; /* their `content` belongs to the history */
     size_t count, capacity;
-    bool truncated;     /* more happened than is kept: the first `count` events are here, the counts are complete */
-    bool out_of_memory; /* and that is why; or the counts could not be kept either */
+    bool truncated;     /* only the first `count` events are kept; the counts are complete */
+    bool out_of_memory; /* memory ran out; the counts may be wrong, too */
 
     struct cv_history_node *nodes;
     uint32_t node_count;
@@ -51,16 +55,16 @@ void cv_history_free(struct cv_history *history);
 /* The observer: context is the history. */
 void cv_history_event(void *context, const struct cv_event *event);
 
-/* The way of one message through the events. */
+/* One message: its send, and its receipt or loss. */
 struct cv_flight {
     size_t sent;    /* the index of its send */
-    size_t arrived; /* of its receipt or loss, or CV_NO_EVENT: it was still on the way */
+    size_t arrived; /* the index of its receipt or loss; CV_NO_EVENT: still under way */
 };
 
-/* All messages that were seen being sent, in the order they were; NULL if there is no memory. Free it. */
+/* All messages, in the order of their sends; NULL if memory is out. Free it. */
 struct cv_flight *cv_history_flights(const struct cv_history *history, size_t *count);
 
-/* Is there a leader to be known? */
+/* Does this problem have a leader? */
 static inline bool cv_view_elects(const struct cv_scenario *scenario)
 {
     return scenario->algorithm->problem == CV_ELECTION || cv_scenario_claims(scenario) & CV_AGREEMENT;
@@ -72,7 +76,7 @@ static inline bool cv_view_hosts(const struct cv_scenario *scenario, const struc
     return scenario->app && message->kind == 0;
 }
 
-/* Who is meant. */
+/* The id of a node. */
 static inline cv_id cv_view_id(const struct cv_scenario *scenario, cv_node node)
 {
     return scenario->group.ids[node];

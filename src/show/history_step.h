@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A history, step by step: what a step began with, what it made the node do and send, all of it at one instant. */
+/* Reads a history step by step: what began a step, and what the node did and sent at that instant. */
 #ifndef CONCLAVE_SHOW_HISTORY_STEP_H
 #define CONCLAVE_SHOW_HISTORY_STEP_H
 
@@ -20,9 +20,7 @@ bool cv_step_next(const struct cv_history *history, struct cv_step *step);
 const struct cv_event *cv_step_find(const struct cv_history *history, const struct cv_step *step,
                                     enum cv_event_type type);
 
-/*
- * Does a timer fire there without any consequence that shows? An algorithm keeps its books so; pictures leave it out.
- */
+/* Does a timer fire in this step without any visible effect? Pictures leave such steps out. */
 bool cv_step_is_idle_timeout(const struct cv_history *history, size_t index);
 
 #endif

@@ -14,7 +14,7 @@ static void write_text(FILE *out, const char *text)
         uint32_t character = 0;
         const size_t length = cv_utf8_character(rest, &character);
         if (!length)
-            fprintf(out, "\\\\x%02x", (unsigned char)*rest.start); /* JSON is UTF-8, whatever somebody has said */
+            fprintf(out, "\\\\x%02x", (unsigned char)*rest.start); /* JSON is UTF-8, whatever bytes the text has */
         else if (character == '"' || character == '\\')
             fprintf(out, "\\%c", (char)character);
         else if (character < 0x20 || (character >= 0x7f && character < 0xa0))

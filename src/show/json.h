@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing JSON as it comes, without a tree in memory: a run of ten million nodes prints a line of their leaders.
- * Commas and closing brackets are kept track of here.
+ * Writes JSON without a tree in memory: a run of ten million nodes prints a line of their leaders. It keeps track of
+ * commas.
  */
 #ifndef CONCLAVE_SHOW_JSON_H
 #define CONCLAVE_SHOW_JSON_H

@@ -28,7 +28,7 @@ static void clean_up(struct cv_output *output)
     *output = (struct cv_output){0};
 }
 
-/* The links of /dev/stdout lead to whatever the shell opened; replacing that file would cut the shell off. */
+/* /dev/stdout links to a file that the shell opened. Replacing that file would cut the shell off. */
 static bool is_standard_output(const char *name)
 {
     return strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0 || strcmp(name, "/dev/fd/1") == 0;
@@ -41,7 +41,7 @@ static bool is_written_in_place(const char *name)
            (stat(name, &status) == 0 && !S_ISREG(status.st_mode));
 }
 
-/* Where the file really goes: a link is followed, so that it stays a link. */
+/* Follows a link, so that the link stays and its target is replaced. */
 static char *find_target(const char *name)
 {
     char *target = realpath(name, NULL);
@@ -67,7 +67,7 @@ static int create_partial(struct cv_output *output)
     }
     struct stat status;
     if (descriptor >= 0 && stat(output->target, &status) == 0 && fchmod(descriptor, status.st_mode & 0777) < 0)
-        errno = 0; /* somebody else's file: it gets the rights of a new one */
+        errno = 0; /* the file of another user: the new one gets default rights */
     return descriptor;
 }
 
@@ -103,7 +103,7 @@ int cv_output_open(struct cv_output *output, const char *name, struct cv_complai
     const int descriptor = open_descriptor(output);
     output->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (output->file) {
-        __fsetlocking(output->file, FSETLOCKING_BYCALLER); /* one thread writes, and much */
+        __fsetlocking(output->file, FSETLOCKING_BYCALLER); /* only one thread writes, and it writes much */
         setvbuf(output->file, NULL, _IOFBF, BUFFER_BYTES);
         return 0;
     }
@@ -117,7 +117,7 @@ int cv_output_open(struct cv_output *output, const char *name, struct cv_complai
     return CV_EFILE;
 }
 
-/* Everything must have reached the disk, or have failed loudly, before the name is given. */
+/* The data must be on the disk before the file gets its name. */
 static int finish(struct cv_output *output)
 {
     int reason = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file that is there when it is complete, and not before: it is written beside its name and takes the name at
- * the end. A run that is killed, fails or meets a full disk leaves what was there before.
+ * A file that appears only when it is complete. It is written under another name and renamed at the end. A run that is
+ * killed, fails or meets a full disk leaves the old file.
  */
 #ifndef CONCLAVE_SHOW_OUTPUT_H
 #define CONCLAVE_SHOW_OUTPUT_H
@@ -13,8 +13,8 @@
 struct cv_output {
     FILE *file;
     char *name;    /* as the user gave it */
-    char *target;  /* what the finished file is called: the name with links followed; NULL if written in place */
-    char *partial; /* what it is called until then */
+    char *target;  /* the final name, with links followed; NULL if written in place */
+    char *partial; /* its name until then */
 };
 
 /*
@@ -22,10 +22,10 @@ struct cv_output {
  */
 int cv_output_open(struct cv_output *output, const char *name, struct cv_complaint *complaint);
 
-/* Finishes the file and gives it its name. CV_EFILE with a complaint if any write failed; then nothing is left. */
+/* Completes the file and gives it its name. CV_EFILE with a complaint if a write failed; then the file is removed. */
 int cv_output_commit(struct cv_output *output, struct cv_complaint *complaint);
 
-/* Throws away what was written. Does nothing to an output that is not open. */
+/* Removes the file. Does nothing to an output that is not open. */
 void cv_output_abort(struct cv_output *output);
 
 #endif

@@ -13,7 +13,7 @@ void cv_phrase_text(FILE *out, const char *text)
         putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
 }
 
-/* Does a run of nodes go on with that one? Words have no order. */
+/* Does that node continue a range of ids? Labels have no order. */
 static bool follows_on(const struct cv_scenario *scenario, cv_node one, cv_node next)
 {
     return !scenario->labels && cv_view_id(scenario, next) == cv_view_id(scenario, one) + 1;
@@ -35,7 +35,7 @@ void cv_phrase_nodes(FILE *out, const struct cv_scenario *scenario, const cv_nod
     }
 }
 
-/* Nodes of one side stand in node order; a run of ids is shortened as above, without a list of the nodes. */
+/* Prints the nodes of a side in node order, with ranges of ids shortened. */
 static void phrase_side(FILE *out, const struct cv_scenario *scenario, const uint32_t *side, uint32_t which)
 {
     const uint32_t nodes = scenario->group.nodes;
@@ -55,7 +55,7 @@ static void phrase_side(FILE *out, const struct cv_scenario *scenario, const uin
     }
 }
 
-/* The lowest number of a side that is not below `least`; UINT64_MAX if there is none. Unnamed nodes have a high one. */
+/* The lowest side that is not below `least`; UINT64_MAX if there is none. Unnamed nodes have the highest number. */
 static uint64_t next_side(const struct cv_partition *partition, uint32_t nodes, uint64_t least)
 {
     uint64_t lowest = UINT64_MAX;

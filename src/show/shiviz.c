@@ -6,7 +6,7 @@
 #include "show/history.h"
 #include "show/phrase.h"
 
-/* What ShiViz reads an uploaded file with: the first line; the second would tell several runs apart. */
+/* The regular expression by which ShiViz reads the file; the second line would separate several runs. */
 #define PARSER "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n\n"
 
 int cv_shiviz_begin(struct cv_shiviz *shiviz, FILE *out, const struct cv_scenario *scenario,

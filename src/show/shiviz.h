@@ -18,7 +18,7 @@ struct cv_shiviz {
     const struct cv_scenario *scenario;
     struct cv_clocks clocks;
     bool in_line;  /* the last event's text may go on */
-    uint64_t kind; /* of the message it tells of */
+    uint64_t kind; /* the message of the last event */
 };
 
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint if the group is too large for vector clocks; ended in all cases. */

@@ -11,9 +11,9 @@
 
 struct cv_trace_target {
     cv_node to;
-    bool lost; /* right away: it was cut off */
+    bool lost; /* at once: it was cut off */
     uint64_t message;
-    uint64_t clock; /* of the one that missed it */
+    uint64_t clock; /* the node that did not receive it */
 };
 
 /* ---- the parts of a line ---- */
@@ -31,7 +31,7 @@ static void write_clocks(struct cv_trace *trace, struct cv_json *json, cv_node n
     cv_json_close(json, '}');
 }
 
-/* Round and kind of a message of the app; the envelope's words. */
+/* Writes round and kind of the app's message; returns the size of the envelope in words. */
 static uint64_t write_envelope(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
 {
     const struct cv_envelope *envelope = cv_body(message);
@@ -222,7 +222,7 @@ void cv_trace_event(void *context, const struct cv_event *event)
     if (event->type != CV_EVENT_SEND)
         flush_send(trace);
     else if (!same_multicast(trace, event))
-        flush_send(trace); /* before its node's vector moves on */
+        flush_send(trace); /* before the node's vector changes */
     cv_clocks_event(&trace->clocks, event);
     if (event->type == CV_EVENT_SEND)
         add_send(trace, event);

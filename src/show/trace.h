@@ -16,7 +16,7 @@ struct cv_trace {
     FILE *out;
     const struct cv_scenario *scenario;
     struct cv_clocks clocks;
-    /* The send that the next ones may turn out to be a multicast with. */
+    /* The last send, to which the next ones may belong as a multicast. */
     struct cv_event send;
     struct cv_message *content;
     size_t content_room;

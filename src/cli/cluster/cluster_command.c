@@ -116,7 +116,7 @@ const struct options cluster_options = {
     .lenient = true,
 };
 
-/* False to end with that code. */
+/* False: the command ends with *code. */
 static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     uint64_t count;
@@ -150,7 +150,7 @@ static int make_directories(const struct cluster *cluster)
     return EXIT_HELD;
 }
 
-/* A node has ended, though nobody asked it to. */
+/* A node has ended without being asked. */
 static void tell_death(struct request *request, pid_t child, int status)
 {
     struct cluster *cluster = &request->cluster;

@@ -29,7 +29,7 @@ static void pause_a_little(void)
 
 /* ---- configurations ---- */
 
-/* A port that nobody listens on now. */
+/* A port on which no process listens now. */
 static int free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -103,7 +103,7 @@ static int write_configuration(const struct cluster *cluster, uint32_t index, co
 
 /* ---- processes ---- */
 
-/* In the child. Whatever ends the supervisor ends it, too. */
+/* Runs in the child. The kernel ends the child when the supervisor ends. */
 static void become_node(const struct cluster *cluster, uint32_t index, pid_t parent)
 {
     char *configuration = path_of(cluster, index, ".conf"), *log = path_of(cluster, index, ".log"), *record = NULL;
@@ -165,7 +165,7 @@ static bool is_there(struct cv_text member)
     return ask_number(ask_value(member, "member")) == 1 && (cv_text_is(state, "self") || cv_text_is(state, "alive"));
 }
 
-/* What a node says of its view: the coordinator's id and which members are alive; false if it does not say. */
+/* Asks a node for its view: the coordinator's id and the live members. False if it does not answer. */
 static bool look(const char *address, int64_t *epoch, int64_t *coordinator, uint32_t *alive)
 {
     struct ask ask;
@@ -298,7 +298,7 @@ static void remove_files(int directory, const char *path, const char *prefix)
     unlinkat(directory, path, AT_REMOVEDIR);
 }
 
-/* Only what nodes leave behind. */
+/* Removes only files that nodes write. */
 void cluster_remove(const char *directory)
 {
     remove_files(AT_FDCWD, directory, "node");

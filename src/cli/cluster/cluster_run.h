@@ -21,19 +21,21 @@ struct cluster {
     char *sockets[CV_MAX_MEMBERS];
 };
 
-/* Writes the configurations and starts everybody. */
+/* Writes the configurations and starts all nodes. */
 int cluster_start(struct cluster *cluster, struct cv_complaint *complaint);
-/* One of them again. */
+/* Starts one of them again. */
 int cluster_start_node(struct cluster *cluster, uint32_t index, struct cv_complaint *complaint);
-/* Waits until all that run are in one view together, with no others; the coordinator's index, or -1 if that takes too
- * long. */
+/*
+ * Waits until all running nodes are in one view, with no others. Returns the coordinator's index, or -1 after the
+ * timeout.
+ */
 int cluster_await(const struct cluster *cluster, int timeout_ms);
-/* What a node that could not go on complained about, for want of a better guess why the others wait for it. */
+/* The last complaint of a node that has ended: the likely reason why the others wait. */
 struct cv_complaint cluster_last_words(const struct cluster *cluster);
-/* Ends everybody, and waits until they are gone. */
+/* Ends all nodes and waits for them. */
 void cluster_stop(struct cluster *cluster);
 
-/* A new directory for temporary files; NULL if there is none to be had. To be freed, after cluster_remove(). */
+/* Makes a temporary directory; NULL if that fails. Free the name after cluster_remove(). */
 char *cluster_make_directory(void);
 void cluster_remove(const char *directory);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Five real processes elect, lose their leader, elect again, and let five others in one at a time. */
+/* Five node processes elect a leader, lose it, elect another, and let five clients in one at a time. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ struct visit {
     double entered, left;
 };
 
-/* In a process of its own: in, a moment inside, out. */
+/* Runs in a process of its own: enters, stays a moment, leaves. */
 static int visit(const struct cluster *cluster, uint32_t node, const char *name, struct visit *visit_of)
 {
     struct ask ask;
@@ -114,7 +114,7 @@ static int by_entering(const void *left, const void *right)
     return (x->entered > y->entered) - (x->entered < y->entered);
 }
 
-/* All at once; how many got in. */
+/* Starts all clients at once; returns how many entered. */
 static uint32_t visit_all(const struct cluster *cluster, const char *name, struct visit *visits)
 {
     int ends[2];
@@ -137,7 +137,7 @@ static uint32_t visit_all(const struct cluster *cluster, const char *name, struc
     return count;
 }
 
-/* Messages of that algorithm so far; all nodes are asked. */
+/* The messages of that algorithm so far, summed over all nodes. */
 static uint64_t messages_of(const struct cluster *cluster, const char *name)
 {
     struct status status;
@@ -152,8 +152,8 @@ static uint64_t messages_of(const struct cluster *cluster, const char *name)
     return total;
 }
 
-/* What the texts have for one entry of each node. */
-/* The messages of all entries beside the formula, whose it is, and whether it is met. */
+/* The texts' formula for one entry of each node. */
+/* Prints the messages of all entries beside the formula, its source, and whether it is met. */
 static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
 {
     struct cv_plan plan = {.algorithm = algorithm, .nodes = "5", .entries = "1", .seed = 1};
@@ -174,7 +174,7 @@ static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
     cv_plan_free(&plan);
 }
 
-/* False if two were inside at once, or somebody never was. */
+/* False if two clients were inside at once, or one never entered. */
 static bool show_visits(const char *name, const struct visit *visits, uint32_t count, uint64_t messages)
 {
     bool good = count == NODES;

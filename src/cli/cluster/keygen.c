@@ -31,7 +31,7 @@ const struct options keygen_options = {
     .lenient = true,
 };
 
-/* False to end with that code. */
+/* False: the command ends with *code. */
 static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     const int next = options_take(&keygen_options, argc, argv, request, code);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* `conclave join`, `leave` and `replace`: change who belongs to a running group, and wait until it is so. */
+/*
+ * `conclave join`, `leave` and `replace`: change the members of a running group, and wait until the group has agreed.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +18,7 @@ struct request {
     const struct options *options;
     const char *servers, *client;
     bool joins, replaces, standby, has_id;
-    int64_t directory; /* that is replaced */
+    int64_t directory; /* the directory that is replaced */
     uint64_t id, attribute;
     const char *address;
 };
@@ -83,7 +85,7 @@ static int read_member(struct request *request, const char *word)
     return EXIT_HELD;
 }
 
-/* False to end with that code. */
+/* False: the command ends with *code. */
 static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     const char *name = request->options->name;
@@ -105,7 +107,7 @@ static bool read_options(struct request *request, int argc, char **argv, int *co
 
 enum answer { NO, YES, NOT_YET, SILENCE };
 
-/* Is it a member? All others know what the node knows if a view of it has begun. */
+/* Is that node a member? Once a view has begun, all its members know the same. */
 static enum answer is_member(struct ask *ask, uint64_t id, int64_t *directory)
 {
     struct cv_text view, members, member;

@@ -18,12 +18,12 @@
 #include "service/health.h"
 #include "service/http.h"
 
-/* Files, listeners, members by two connections each, 64 pages of /metrics, reserved places. */
+/* Files, listeners, two connections per member, 64 pages of /metrics, reserved places. */
 #define OWN_DESCRIPTORS 256u
 
 struct node {
     struct cv_settings settings;
-    struct cv_settings *reread; /* what the last HUP found; NULL: none has come */
+    struct cv_settings *reread; /* what the last HUP read; NULL: there was none */
     int argc;
     char **argv;
     struct cv_member member;
@@ -32,7 +32,7 @@ struct node {
     struct cv_pulse pulse;
     bool supervised;
     char priority[CV_PRIORITY_BYTES];
-    char status[CV_HEALTH_BYTES]; /* as the service manager was told last */
+    char status[CV_HEALTH_BYTES]; /* what the service manager was told last */
     struct record record;
 };
 
@@ -129,7 +129,7 @@ const struct options node_options = {
 
 enum { HELP_TOLD = 1 };
 
-/* 0 to go on, HELP_TOLD to end with that, or an error and a complaint. */
+/* 0 to go on, HELP_TOLD after the help page, or an error with a complaint. */
 static int read_options(struct cv_settings *settings, int argc, char **argv, const char **record,
                         struct cv_complaint *complaint)
 {
@@ -151,9 +151,9 @@ static int read_options(struct cv_settings *settings, int argc, char **argv, con
 /* ---- what the process may use ---- */
 
 /*
- * A descriptor each for as many clients as the system allows, but not those that the node needs for itself: its
- * journal, members and their strangers, /metrics, and the places that are kept for operators. Where there are few, half
- * of them.
+ * Lowers the limit of clients to the descriptors that the system allows, less those that the node itself needs: for its
+ * journal, members and strangers, /metrics, and the places reserved for operators. The node keeps at most half of them
+ * for itself.
  */
 static void share_descriptors(struct cv_settings *settings)
 {
@@ -177,15 +177,17 @@ static void share_descriptors(struct cv_settings *settings)
                    (unsigned long long)wanted, (unsigned long long)settings->most_sessions, (unsigned long long)all);
 }
 
-/* The loop must not wait for memory. A large table that grows has pages of its own, which the kernel moves without
- * copying them; and what is freed is not given back in bits. */
+/*
+ * The loop must not wait for memory. A large table gets pages of its own, so the kernel can move them without a copy
+ * when the table grows. Small pieces of freed memory are not returned to the system.
+ */
 static void tune_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 256 << 10);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
 }
 
-/* Before the threads begin, and before there is much memory. */
+/* Call this before threads start and before much memory is in use. */
 static void take_priority(const struct cv_operations_settings *operations, struct node *node)
 {
     if (!cv_priority_set(operations->priority, node->priority))
@@ -226,7 +228,7 @@ static void beat(void *context)
         tell_supervisor(node);
 }
 
-/* What goes over the network without TLS can be read and changed by others: said once, and loudly. */
+/* Without TLS others can read and change what goes over the network. The node says so once. */
 static void warn(const struct node *node)
 {
     const struct cv_peers *peers = &node->member.peers;
@@ -243,7 +245,7 @@ static void warn(const struct node *node)
         cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
 }
 
-/* HUP: keys, certificates, ACLs and members are read again, as the process was started. The rest needs a restart. */
+/* HUP reads keys, certificates, ACLs and members again. Other settings need a restart. */
 static void reload(void *context)
 {
     struct node *node = context;
@@ -345,7 +347,7 @@ int command_node(int argc, char **argv)
     if (code == EXIT_HELD)
         code = serve(node);
     record_close(&node->record);
-    if (node->member.loop.lookups) { /* a thread that waits for a name server has the loop yet */
+    if (node->member.loop.lookups) { /* a thread that waits for a name server still uses the loop */
         fflush(NULL);
         _exit(code < 0 ? EXIT_HELD : code);
     }

@@ -87,7 +87,7 @@ int command_recover(int argc, char **argv)
     if (argc - next != 1)
         return command_refuse("expected the directory of a node; see conclave recover --help");
     recovery->directory = argv[next];
-    if (stat(recovery->directory, &status) || !S_ISDIR(status.st_mode)) /* it would be made */
+    if (stat(recovery->directory, &status) || !S_ISDIR(status.st_mode)) /* otherwise it would be created */
         return command_refuse("%s: expected the directory of a node", cv_brief(recovery->directory).text);
     if (getrandom(&recovery->group, sizeof recovery->group, 0) != sizeof recovery->group || !recovery->group)
         return command_refuse("no random numbers");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave set`: changes one of the terms of a running group, and waits until it is so. */
+/* `conclave set`: changes one of the terms of a running group, and waits until the group has agreed. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -53,7 +53,7 @@ static int read_term(struct request *request, const char *word)
     return EXIT_HELD;
 }
 
-/* False to end with that code. */
+/* False: the command ends with *code. */
 static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     const int next = options_take(&set_options, argc, argv, request, code);
@@ -68,7 +68,7 @@ static bool read_options(struct request *request, int argc, char **argv, int *co
     return *code == EXIT_HELD;
 }
 
-/* What the node's view goes by: all members of it do, once it has begun. */
+/* The term in the node's view. All members of a view have the same terms. */
 static int64_t present(struct ask *ask, const char *name)
 {
     struct cv_text reply;

@@ -8,7 +8,7 @@
 #include "core/printable.h"
 
 #define ANSWER_MS 1000
-#define LONGEST_NAME 2304u /* as it is shown: each byte may become four */
+#define LONGEST_NAME 2304u /* escaped, a byte may become four */
 
 static void copy(char *to, size_t room, struct cv_text text)
 {
@@ -69,7 +69,7 @@ static bool add_lock(struct status *status, struct cv_text lock)
     return true;
 }
 
-/* Each node knows only its own clients. Adds up what all nodes say of a name. */
+/* Each node knows only its own clients. This sums up what all nodes say about a name. */
 static void merge_locks(struct status *status)
 {
     size_t kept = 0;

@@ -65,7 +65,7 @@ const struct options doctor_options = {
     .lenient = true,
 };
 
-/* False to end with that code. */
+/* False: the command ends with *code. */
 static bool read_options(struct request *request, int argc, char **argv, int *code)
 {
     struct cv_complaint complaint;
@@ -95,7 +95,7 @@ void doctor_find(struct doctor_report *report, const char *check, enum doctor_se
     if (vasprintf(&finding.text, format, arguments) < 0)
         command_out_of_memory();
     va_end(arguments);
-    /* The worst first; those that are alike stay in the order of the checks. */
+    /* The most severe first; equal ones stay in the order of the checks. */
     size_t place = report->count++;
     for (; place > 0 && findings[place - 1].severity < severity; place--)
         findings[place] = findings[place - 1];
@@ -122,7 +122,7 @@ static void discharge(struct doctor_report *report)
 
 /* ---- for people ---- */
 
-/* Who hears whom: a row for each that answers. */
+/* Prints who hears whom, a row for each member that answers. */
 static void show_matrix(const struct doctor_group *group)
 {
     bool any = false;
@@ -154,7 +154,7 @@ static void show(const struct doctor_group *group, const struct doctor_report *r
     puts(report->healthy ? "healthy" : "not healthy");
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *it = &report->findings[i];
-        char text[4096]; /* with words of nodes in it */
+        char text[4096]; /* it quotes text from nodes */
         cv_show_line(text, sizeof text, cv_text(it->text));
         printf("%s%-8s%s %s: %s\n", colour ? colours[it->severity] : "", names[it->severity], colour ? "\033[0m" : "",
                it->check, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What is wrong with a cluster. Every member is asked, their answers are put side by side, and what does not fit is
- * explained. */
+/*
+ * Finds out what is wrong with a cluster. It asks every member, compares the answers, and explains what does not fit.
+ */
 #ifndef CONCLAVE_CLI_DOCTOR_DOCTOR_H
 #define CONCLAVE_CLI_DOCTOR_DOCTOR_H
 
@@ -12,26 +13,26 @@ struct doctor_finding {
     const char *check;
     enum doctor_severity severity;
     char *text;
-    const char *remedy; /* NULL where all is well */
+    const char *remedy; /* NULL if nothing is wrong */
 };
 
 struct doctor_report {
-    struct doctor_finding *findings; /* the most important first */
+    struct doctor_finding *findings; /* the most severe first */
     size_t count;
     bool healthy;
 };
 
-/* What counts as too long, and as too many. */
+/* The limits beyond which the doctor warns. */
 struct doctor_limits {
     uint64_t hold_ms;
     uint64_t waiting;
 };
 
-/* For the checks: another finding, and its words as printf has them. `remedy` may be NULL. */
+/* Adds a finding, with a text as for printf. `remedy` may be NULL. */
 void doctor_find(struct doctor_report *report, const char *check, enum doctor_severity severity, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* What each check adds: what is wrong, or that all is well. */
+/* A check adds findings to the report: what is wrong, or that all is well. */
 typedef void doctor_check(const struct doctor_group *group, const struct doctor_limits *limits,
                           struct doctor_report *report);
 

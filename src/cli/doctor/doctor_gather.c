@@ -88,7 +88,7 @@ static struct doctor_member *member_of(struct doctor_group *group, int64_t id)
     return &group->members[place];
 }
 
-/* Those it knows are the group's, too. */
+/* Members that this node knows belong to the group, too. */
 static void meet_all(struct doctor_group *group, struct cv_text view)
 {
     struct cv_text members = ask_value(view, "members"), member;
@@ -121,7 +121,7 @@ static void read_locks(struct doctor_member *member, struct cv_text locks)
         const int64_t held_ms = ask_number(ask_value(lock, "held_ms")), crowd = ask_number(ask_value(lock, "waiters"));
         const struct cv_text name = ask_text(ask_value(lock, "name"));
         const bool held = ask_text(ask_value(lock, "holder")).length > 0;
-        /* Whoever leads does so for long: that is what leaders are for. */
+        /* An election is held for long by design, so it is no finding. */
         if (held && cv_text_is(ask_text(ask_value(lock, "kind")), "lock") && held_ms > member->longest_ms) {
             member->longest_ms = held_ms;
             copy(member->longest, sizeof member->longest, name);
@@ -164,14 +164,14 @@ static struct doctor_member *ask_member(struct doctor_group *group, struct ask *
 
 /* ---- everybody ---- */
 
-/* It takes a second for each that is silent: whoever watches is told why. */
+/* Each silent member takes a second, so a terminal shows the progress. */
 static void show_progress(const char *address)
 {
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[K%s%s%s", *address ? "asking " : "", cv_brief(address).text, *address ? " ..." : "");
 }
 
-/* Who answers there, or NULL; `silent`: somebody took the call, and said nothing. */
+/* The member that answers at that address, or NULL. *silent: it accepted the connection, but sent nothing. */
 static struct doctor_member *ask_at(struct doctor_group *group, const char *address, bool *silent)
 {
     struct ask ask;
@@ -213,7 +213,7 @@ static void ask_given(struct doctor_group *group, const char *servers)
     }
 }
 
-/* The next one whose address is known and who was not asked; whoever is asked may know somebody else. */
+/* The next member with a known address that was not asked yet. Each answer may add members. */
 static struct doctor_member *next_unasked(struct doctor_group *group)
 {
     learn_addresses(group);
@@ -235,7 +235,7 @@ bool doctor_gather(struct doctor_group *group, const char *servers)
         memcpy(address, next->address, sizeof address);
         next->asked = true;
         ask_at(group, address, &silent);
-        member_of(group, id)->silent = silent; /* it may have moved, for others that came before it */
+        member_of(group, id)->silent = silent; /* it may have moved when others were inserted */
     }
     show_progress("");
     for (uint32_t i = 0; i < group->count; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Checks of the members together: who is there, who hears whom, whether they mean the same. */
+/* Checks of the members together: who is there, who hears whom, and whether their settings agree. */
 #include "cli/doctor/doctor_group.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct words {
 static const char *list(struct words *words, const char *separator, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a piece to the list; what is too much is left out. */
+/* Appends a piece to the list; drops what does not fit. */
 static const char *list(struct words *words, const char *separator, const char *format, ...)
 {
     va_list arguments;
@@ -49,7 +49,7 @@ static const char *since(int64_t unheard_ms, char text[64])
 
 /* ---- who is there ---- */
 
-/* Somebody who answers hears it, too, or nobody who answers does. */
+/* Does any other member hear it? *unheard_ms: the shortest silence that one reports; -1: none does. */
 static bool is_heard(const struct doctor_group *group, const struct doctor_member *member, int64_t *unheard_ms)
 {
     bool heard = false;
@@ -65,7 +65,7 @@ static bool is_heard(const struct doctor_group *group, const struct doctor_membe
     return heard;
 }
 
-/* `group raft` grants while a majority of the voters is together; nobody does without one. */
+/* `group raft` grants while a majority of the voters is connected, and not without one. */
 static void check_majority(const struct doctor_group *group, const struct doctor_limits *limits,
                            struct doctor_report *report)
 {
@@ -102,7 +102,7 @@ static void check_majority(const struct doctor_group *group, const struct doctor
                     "no node that answers can grant: %s", troubles.length ? troubles.text : "none of them has a view");
 }
 
-/* The address of a member that is missed: what is wrong with it is told by its id. */
+/* Is it the address of a member that is already reported as missing? */
 static bool is_known(const struct doctor_group *group, const char *address)
 {
     for (uint32_t i = 0; i < group->count; i++) {
@@ -124,7 +124,7 @@ static void check_members(const struct doctor_group *group, const struct doctor_
         int64_t unheard_ms;
         const bool heard = is_heard(group, it, &unheard_ms), votes = doctor_votes(group, it);
         answering += it->answers;
-        if (it->answers || (!votes && unheard_ms < 0)) /* a standby that has yet to come is not missed */
+        if (it->answers || (!votes && unheard_ms < 0)) /* a standby that has not joined yet is not missing */
             continue;
         wrong += it->asked || !heard;
         if (!heard)
@@ -158,7 +158,7 @@ static bool suspects(const struct doctor_member *observer, const struct doctor_m
     return observer->answers && sight && sight->suspected;
 }
 
-/* Only between those who answer: the others are missing anyway. */
+/* Looks only at members that answer: the others are reported as missing. */
 static void check_links(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
 {
@@ -190,7 +190,7 @@ static void check_links(const struct doctor_group *group, const struct doctor_li
 
 /* ---- who is refused ---- */
 
-/* Lines `refuses_ID:why` of the peers' section; one line for each who is refused. */
+/* Reads the lines `refuses_ID:why` of the peers' section, one for each refused member. */
 static void check_identity(const struct doctor_group *group, const struct doctor_limits *limits,
                            struct doctor_report *report)
 {
@@ -240,7 +240,7 @@ static void check_views(const struct doctor_group *group, const struct doctor_li
              (long long)it->coordinator);
     }
     if (!first)
-        return; /* told above: nobody can grant */
+        return; /* already reported: no node can grant */
     if (same)
         doctor_find(report, "view", DOCTOR_WELL, NULL, "view %lld, node %lld coordinates", (long long)first->epoch,
                     (long long)first->coordinator);
@@ -266,7 +266,7 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
     uint32_t without = 0, with = 0;
     (void)limits;
     if (!anybody_serves(group))
-        return; /* told above, with the reasons */
+        return; /* already reported, with the reasons */
     for (uint32_t i = 0; i < group->count; i++) {
         const struct doctor_member *it = &group->members[i];
         const struct cv_text trouble = doctor_fact(it, "trouble");
@@ -285,7 +285,7 @@ static void check_leases(const struct doctor_group *group, const struct doctor_l
         doctor_find(report, "lease", DOCTOR_WELL, NULL, "all that answer have theirs");
 }
 
-/* A view, and the log's elections, take a few messages there and back within a lease. */
+/* A view and an election of Raft each take a few round trips within a lease. */
 static void check_distances(const struct doctor_group *group, const struct doctor_limits *limits,
                             struct doctor_report *report)
 {
@@ -320,7 +320,7 @@ static bool has_id(struct cv_text ids, int64_t id)
     return false;
 }
 
-/* The log's seats follow what is agreed, one at a time: until then a new member's vote makes up for nobody's. */
+/* Raft's configuration follows the agreed seats one change at a time. Until then a new member's vote does not count. */
 static void check_votes(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
 {
@@ -339,7 +339,7 @@ static void check_votes(const struct doctor_group *group, const struct doctor_li
     }
 }
 
-/* As long as it lasts nothing is wrong, but whoever waits for a lock would like to know why. */
+/* A grace period is no fault, but it explains why clients wait for a lock. */
 static void check_grace(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
 {
@@ -361,7 +361,7 @@ static void check_grace(const struct doctor_group *group, const struct doctor_li
 
 /* ---- the same configuration, the same version ---- */
 
-/* "key:value"; a pattern in the key may have colons, a value here has none. */
+/* Splits "key:value" at the last colon: a pattern in the key may have colons, a value has none. */
 static bool split(struct cv_text line, struct cv_text *key, struct cv_text *value)
 {
     const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
@@ -387,7 +387,7 @@ static bool find_value(struct cv_text section, struct cv_text wanted, struct cv_
     return false;
 }
 
-/* Lines that one has and the other has not; or, if that is asked for, has otherwise. */
+/* Lines that one member has and the other lacks; or, if asked for, has with another value. */
 static void compare(struct words *words, const struct doctor_member *one, const struct doctor_member *other,
                     bool values_too)
 {

@@ -12,7 +12,7 @@
 #define SLOW_DISK_US 100000
 #define DAY_S 86400
 
-/* A loop that comes late by half a lease makes the node lose it now and then. */
+/* A node whose loop is late by half a lease loses the lease now and then. */
 static void check_loops(const struct doctor_group *group, const struct doctor_limits *limits,
                         struct doctor_report *report)
 {
@@ -37,7 +37,7 @@ static void check_loops(const struct doctor_group *group, const struct doctor_li
                     (long long)worst_ms);
 }
 
-/* Suspecting the living now and then is what a detector learns from; often means that its times do not fit. */
+/* A detector learns from a few wrong suspicions. Many mean that its times do not fit. */
 static void check_detectors(const struct doctor_group *group, const struct doctor_limits *limits,
                             struct doctor_report *report)
 {
@@ -62,7 +62,7 @@ static void check_detectors(const struct doctor_group *group, const struct docto
 
 /* ---- disks ---- */
 
-/* A directory that somebody has removed under it; the node goes on until it has to write a new file. */
+/* The directory was removed while the node runs. The node goes on until it must create a file. */
 static bool directory_is_gone(const struct doctor_member *member, struct doctor_report *report)
 {
     if (doctor_number(member, "disk_size", 1) > 0)
@@ -233,7 +233,7 @@ static void check_holds(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "holds", DOCTOR_WELL, NULL, "%lld held, none for very long", (long long)held);
 }
 
-/* Whoever asks this has one of the places that are kept. */
+/* The doctor itself uses one of the reserved places. */
 static void check_places(const struct doctor_group *group, const struct doctor_limits *limits,
                          struct doctor_report *report)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave elect`: a command runs while this process leads; or somebody watches who does. */
+/* `conclave elect`: runs a command while this process leads, or shows who leads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static bool show(const struct hold *hold, const char *leader, uint64_t fence)
     return fflush(stdout) == 0;
 }
 
-/* Until a signal ends it: there is nothing to tidy up. */
+/* Runs until a signal ends it. There is nothing to clean up. */
 static int observe(const struct hold *hold)
 {
     struct conclave *session;

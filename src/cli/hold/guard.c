@@ -14,22 +14,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEFTOVER_MS 2000 /* what a command leaves behind has so long to end by itself */
-#define AGAIN_MS 20      /* between attempts to end what does not end */
+#define LEFTOVER_MS 2000 /* how long processes that the command left may take to end by themselves */
+#define AGAIN_MS 20      /* between attempts to end a process */
 
 struct order {
-    int32_t signal; /* for the process group; 0: the limits below are meant */
+    int32_t signal; /* for the process group; 0: the order sets the limits below */
     int64_t term_ms, kill_ms;
 };
 
-/* The guard's own view of things. */
+/* The state of the guard process. */
 struct watch {
-    int fd, children; /* the conclave process; SIGCHLD */
+    int fd;       /* to the conclave process */
+    int children; /* where SIGCHLD is read */
     pid_t command;
-    bool ended, overdue; /* the command itself has ended; its time was over */
+    bool ended;   /* the command itself has ended */
+    bool overdue; /* its time was over */
     int status;
     int64_t term_ms, kill_ms;
-    int64_t leftover_ms; /* what the command left behind is ended then, whatever the lock's limits are */
+    int64_t leftover_ms; /* when processes that the command left are ended, whatever the lock's limits are */
 };
 
 int64_t guard_now_ms(void)
@@ -58,7 +60,7 @@ static void signal_strays(pid_t group, int signal)
         fclose(children);
 }
 
-/* A stopped process ends only when it goes on. */
+/* A stopped process ends only after SIGCONT. */
 static void signal_all(pid_t group, int signal)
 {
     kill(-group, signal);
@@ -71,7 +73,7 @@ static void signal_all(pid_t group, int signal)
 
 void guard_end_all(pid_t group)
 {
-    /* Whoever is orphaned by this becomes a child of this process, and has its turn in the next round. */
+    /* Orphans become children of this process and are signalled in the next round. */
     for (;;) {
         signal_all(group, SIGKILL);
         const pid_t reaped = waitpid(-1, NULL, WNOHANG);
@@ -125,7 +127,7 @@ static pid_t start_command(char *const *command, const sigset_t *mask)
 static void report(const struct watch *watch, enum guard_report_kind kind, int value)
 {
     const struct guard_report report = {kind, value, watch->overdue};
-    /* If nobody listens any more, that will be seen soon. */
+    /* If the other side is gone, the next read shows it. */
     send(watch->fd, &report, sizeof report, MSG_NOSIGNAL);
 }
 
@@ -147,7 +149,7 @@ static void obey(struct watch *watch)
     }
 }
 
-/* Reaps. False when nothing the command started is left. */
+/* Reaps children. False when no process of the command is left. */
 static bool look_after_children(struct watch *watch)
 {
     struct signalfd_siginfo siginfo;
@@ -176,7 +178,7 @@ static int act_in_time(struct watch *watch)
     if (now_ms >= watch->kill_ms) {
         watch->overdue = watch->overdue || !watch->ended;
         signal_all(watch->command, SIGKILL);
-        return AGAIN_MS; /* what is orphaned by that is next, as soon as its parent is reaped */
+        return AGAIN_MS; /* its orphans follow as soon as their parent is reaped */
     }
     if (now_ms >= watch->term_ms) {
         watch->overdue = watch->overdue || !watch->ended;
@@ -187,7 +189,7 @@ static int act_in_time(struct watch *watch)
     return next_ms == GUARD_NEVER ? -1 : next_ms - now_ms > INT32_MAX ? INT32_MAX : (int)(next_ms - now_ms);
 }
 
-/* The command has ended: what it left behind is to end, too. */
+/* The command has ended, so the processes that it left must end, too. */
 static void clear_up(struct watch *watch)
 {
     const int64_t now_ms = guard_now_ms();
@@ -221,9 +223,9 @@ static _Noreturn void be_guard(int fd, char *const *command, const sigset_t *mas
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    /* Whatever this process has open stays open while it lives: among it the session's connection, so that the lock of
-       a conclave process that was killed is free only when the guard has ended everything. */
-    setpgid(0, 0); /* what is meant for our terminal's job, or kills it, is not meant for the guard */
+    /* The guard keeps all descriptors open, the session's connection among them. So if the conclave process is
+     * killed, its lock becomes free only after the guard has ended everything. */
+    setpgid(0, 0); /* signals from the terminal are for the job, not for the guard */
     prctl(PR_SET_NAME, "conclave-guard");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     watch.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -246,7 +248,7 @@ bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask
     int fd[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return false;
-    /* If the guard is killed, its orphans come here. */
+    /* If the guard is killed, this process adopts its orphans. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     fflush(NULL);
     guard->pid = fork();
@@ -265,7 +267,7 @@ bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask
 
 static void give_order(const struct guard *guard, const struct order *order)
 {
-    /* A guard that is gone is noticed when it is heard. */
+    /* If the guard is gone, the next read shows it. */
     while (send(guard->fd, order, sizeof *order, MSG_NOSIGNAL) < 0 && errno == EINTR)
         continue;
 }
@@ -282,7 +284,7 @@ void guard_limit(const struct guard *guard, int64_t term_ms, int64_t kill_ms)
 
 bool guard_hear(const struct guard *guard, struct guard_report *report)
 {
-    /* A guard that ended before it read its last order resets the connection; its last words come after that. */
+    /* A guard that ended before it read its last order resets the connection. Its last reports are still to be read. */
     ssize_t size;
     do
         size = recv(guard->fd, report, sizeof *report, 0);

@@ -30,7 +30,7 @@ enum guard_report_kind {
     GUARD_STARTED, /* value: the command's process id */
     GUARD_FAILED,  /* value: why it could not be started, an errno */
     GUARD_STOPPED, /* value: the signal that stopped it */
-    GUARD_ENDED    /* value: its wait status; nothing it started is left */
+    GUARD_ENDED    /* value: its wait status; no process of the command is left */
 };
 
 struct guard_report {
@@ -39,28 +39,28 @@ struct guard_report {
     bool overdue; /* it was ended because its time was over */
 };
 
-/* Of a clock that no one sets and that goes on while the machine sleeps. */
+/* From a clock that is never set and that counts while the machine sleeps. */
 int64_t guard_now_ms(void);
 
-/* What the guard does when everything has ended and the conclave process cannot do it, since it is gone or stopped. */
+/* What the guard does after everything has ended, if the conclave process is gone or stopped. */
 struct guard_heir {
     void (*let_go)(void *context);
     void *context;
 };
 
-/* Starts the command with this signal mask. False, with errno set, if there can be no guard. */
+/* Starts the command with this signal mask. False, with errno set, if the guard cannot be started. */
 bool guard_start(struct guard *guard, char *const *command, const sigset_t *mask, const struct guard_heir *heir);
 
-/* A signal for the whole process group. */
+/* Sends a signal to the whole process group. */
 void guard_signal(const struct guard *guard, int signal);
 
-/* The command is asked to end (SIGTERM) and then ended (SIGKILL) at these times, unless told otherwise before. */
+/* Sets when the guard sends SIGTERM and then SIGKILL to the command. A later call replaces the times. */
 void guard_limit(const struct guard *guard, int64_t term_ms, int64_t kill_ms);
 
 /* The next report; false if the guard is gone. */
 bool guard_hear(const struct guard *guard, struct guard_report *report);
 
-/* What the guard does last, for when it cannot: ends the process group and all children of this process. */
+/* Ends the process group and all children of this process. For when the guard cannot. */
 void guard_end_all(pid_t group);
 
 #endif

@@ -24,10 +24,10 @@
 #include "live/net/loop.h"
 #include "secure/key.h"
 
-#define ANSWER_MS 2000 /* a server that takes longer is taken for dead */
+#define ANSWER_MS 2000 /* a server that takes longer is suspected */
 #define TELL_AFTER_S 2u
 
-/* These go to the whole process group. */
+/* Signals that are passed on to the whole process group. */
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 #define PASSED_ON (sizeof passed_on / sizeof *passed_on)
 #define ENDING 4u /* the first of them end a wait */
@@ -44,8 +44,8 @@ struct run {
     struct hold_terminal terminal;
     pid_t command;
     int signals;
-    int64_t ends_ms; /* the lock surely lasts until then */
-    int64_t kill_ms; /* the command is ended then */
+    int64_t ends_ms; /* the lock is sure until then */
+    int64_t kill_ms; /* when the command is ended */
     bool lost;
     int code; /* to exit with; -1: not yet */
 };
@@ -69,7 +69,7 @@ int hold_explain(const struct conclave *session, const char *whose, int error)
         {CONCLAVE_LOST, HOLD_LOST},
     };
     if (error == CONCLAVE_INTERRUPTED)
-        return HOLD_SIGNAL + interrupted_by; /* whoever did it knows why */
+        return HOLD_SIGNAL + interrupted_by; /* the sender knows why */
     command_refuse("%s: %s: %s", whose, conclave_error_text(error), conclave_explain(session));
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].error == error)
@@ -90,7 +90,7 @@ static void interrupt(int signal, siginfo_t *info, void *context)
     errno = before;
 }
 
-/* Signals that were ignored stay ignored, as nohup and shells without job control want it. */
+/* Ignored signals stay ignored, as nohup and shells without job control expect. */
 static void catch_ending_signals(void)
 {
     for (size_t i = 0; i < ENDING; i++) {
@@ -101,7 +101,7 @@ static void catch_ending_signals(void)
     }
 }
 
-static char patience[160]; /* a line for somebody who sits and waits */
+static char patience[160]; /* shows a line to a person who waits */
 
 static void ask_for_patience(int signal)
 {
@@ -112,7 +112,7 @@ static void ask_for_patience(int signal)
     errno = before;
 }
 
-/* On a terminal, a wait that takes longer is told of. */
+/* A longer wait is shown on a terminal. */
 static void expect_a_wait(const struct hold *hold)
 {
     const struct sigaction action = {.sa_handler = ask_for_patience};
@@ -169,7 +169,7 @@ static int acquire(struct run *run)
         error = conclave_renew(run->session, hold->name, run->fence, NULL); /* how long does it last? */
     expect_no_wait();
     if (error && interrupted_by) {
-        /* The session's end gives up the wait, but not a lock with a time to live that was just granted. */
+        /* Closing the session gives up the wait, but not a lock with a TTL that was just granted. */
         if (run->fence && !hold->want.ends_with_session)
             give_up(run);
         return HOLD_SIGNAL + interrupted_by;
@@ -183,8 +183,10 @@ static int acquire(struct run *run)
 
 /* ---- limits ---- */
 
-/* Tells the guard how long the lock surely lasts: it asks the command to end a third of that earlier, and ends it a
-   fifth earlier, which neither clocks that go a tenth wrong nor a machine that is busy use up. */
+/*
+ * Tells the guard how long the lock is sure to last. The guard sends SIGTERM a third of that time earlier, and SIGKILL
+ * a fifth earlier. That margin covers clocks that are wrong by a tenth, and a busy machine.
+ */
 static void tell_limit(struct run *run)
 {
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
@@ -197,7 +199,7 @@ static void tell_limit(struct run *run)
     guard_limit(&run->guard, left_ms < 0 ? GUARD_NEVER : ends_ms - left_ms / 3, run->kill_ms);
 }
 
-/* Only a session's own lock with a lease leaves time to end in peace: others have promised to wait for the lease. */
+/* Only a lock that ends with its session leaves the command time to end: other clients wait for the lease. */
 static void lose(struct run *run)
 {
     const bool in_peace = run->hold->want.ends_with_session && run->kill_ms != GUARD_NEVER;
@@ -238,7 +240,7 @@ static void describe_to_command(struct run *run)
     setenv("CONCLAVE_DEADLINE", digits, 1);
 }
 
-/* Blocks the signals that are passed on, and reads them from a descriptor. Returns the mask of before. */
+/* Blocks the signals that are passed on, to read them from a descriptor. Returns the mask before that. */
 static sigset_t collect_signals(struct run *run)
 {
     sigset_t wanted, before;
@@ -248,18 +250,18 @@ static sigset_t collect_signals(struct run *run)
     sigaddset(&wanted, SIGCONT);
     sigprocmask(SIG_BLOCK, &wanted, &before);
     run->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    /* The command is to begin with the dispositions this process began with. */
+    /* The command starts with the signal dispositions that this process had. */
     for (size_t i = 0; i < ENDING; i++) {
         struct sigaction now, action = {.sa_handler = SIG_DFL};
         sigaction(passed_on[i], NULL, &now);
         if (now.sa_sigaction == interrupt)
             sigaction(passed_on[i], &action, NULL);
     }
-    signal(SIGCHLD, SIG_DFL); /* were it ignored, nobody could be waited for */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, waitpid() would not work */
     return before;
 }
 
-/* After a stop: was the lock lost meanwhile? A command that may no longer run does not go on. */
+/* After a stop: was the lock lost meanwhile? If so, the command must not go on. */
 static void resume(struct run *run)
 {
     const bool ends_with_session = run->hold->want.ends_with_session;
@@ -322,8 +324,10 @@ static void attend_guard(struct run *run)
     }
 }
 
-/* In the guard, which has a copy of the session. Its connection is still the conclave process's, or nobody's: what ends
-   with the session ends with that, and for the rest there is the secret. */
+/*
+ * Runs in the guard, which has a copy of the session. The connection belongs to the conclave process, so locks that end
+ * with the session end with it. For the others the guard has the secret.
+ */
 static void let_go(void *context)
 {
     struct run *run = context;
@@ -339,7 +343,7 @@ static void run_command(struct run *run)
 {
     const sigset_t before = collect_signals(run);
     if (interrupted_by) {
-        /* Just after the lock was granted. The interruption is used up here, so that the lock can be given back. */
+        /* An interruption just after the grant. It is cleared here, so that the lock can be released. */
         struct conclave_event event;
         conclave_next_event(run->session, &event, 0);
         run->code = HOLD_SIGNAL + interrupted_by;
@@ -377,7 +381,7 @@ static void run_command(struct run *run)
 
 /* ---- the whole ---- */
 
-/* If it turns out that the lock was not held to the end, the command's success means little. */
+/* If the lock was lost before the end, the command's success does not count. */
 static void give_back(struct run *run)
 {
     const struct hold *hold = run->hold;
@@ -390,7 +394,9 @@ static void give_back(struct run *run)
     run->code = HOLD_LOST;
 }
 
-/* A script ends at Ctrl-C only if what it runs visibly dies of it; an exit code would mean that it was dealt with. */
+/*
+ * A script ends at Ctrl-C only if its command dies by the signal; an exit code would mean that the signal was handled.
+ */
 static void die_as_the_command_did(int code)
 {
     sigset_t one;
@@ -403,7 +409,7 @@ static void die_as_the_command_did(int code)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Were one of these closed, a connection would take its place, and messages for people would go there. */
+/* If one of these were closed, a connection could take its number, and output would go there. */
 static void fill_standard_descriptors(void)
 {
     int fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Running a command while a lock is held or an election led: what `conclave lock` and `conclave elect` share. */
+/* Runs a command while a lock is held or an election is led. `conclave lock` and `conclave elect` share it. */
 #ifndef CONCLAVE_CLI_HOLD_HOLD_H
 #define CONCLAVE_CLI_HOLD_HOLD_H
 
@@ -9,7 +9,7 @@
 
 #include "cli/hold/guard.h"
 
-/* Exit codes besides the command's own; of a command ended by a signal, 128 and its number. */
+/* Exit codes besides the command's own. For a command ended by a signal: 128 plus its number. */
 enum hold_exit {
     HOLD_LOST = 122,
     HOLD_NO_SERVER = 123,
@@ -26,17 +26,18 @@ struct hold {
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
     uint32_t priority;
-    bool observe, json;
+    bool observe;         /* print who leads, run no command */
+    bool json;            /* print it as JSON */
     char *const *command; /* NULL: none was given */
 };
 
-/* Does all of it and returns the exit code. */
+/* Takes the lock or leads, runs the command, and returns the exit code. */
 int hold_run(const struct hold *hold);
 
-/* A session, for those who only look. 0, or an exit code after one line on stderr. */
+/* Opens a session. 0, or an exit code after one line on stderr. */
 int hold_open(struct conclave **session, const struct hold *hold);
 
-/* One line on stderr and the exit code for an error of libconclave. */
+/* Prints one line on stderr for an error of libconclave; returns the exit code. */
 int hold_explain(const struct conclave *session, const char *what, int error);
 
 #endif

@@ -22,7 +22,7 @@ static void take_back(struct hold_terminal *terminal)
 {
     sigset_t output, before;
     sigemptyset(&output);
-    sigaddset(&output, SIGTTOU); /* a group in the background may take the terminal only with this blocked */
+    sigaddset(&output, SIGTTOU); /* a background group may take the terminal only while this is blocked */
     sigprocmask(SIG_BLOCK, &output, &before);
     if (terminal->lent)
         tcsetpgrp(terminal->fd, getpgrp());
@@ -48,7 +48,7 @@ static void lend(struct hold_terminal *terminal, pid_t command)
         terminal->lent = true;
 }
 
-/* Stops this process; with the command in the foreground its whole group, since only the command was stopped by it. */
+/* Stops this process. If the command had the terminal, stops the whole group: the terminal stopped only the command. */
 static void suspend(struct hold_terminal *terminal)
 {
     const bool was_lent = terminal->lent;
@@ -67,12 +67,12 @@ static void suspend(struct hold_terminal *terminal)
 bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *guard, pid_t command, int signal)
 {
     if (terminal->fd < 0)
-        return false; /* nobody could set it going again by way of this process, so this process goes on */
+        return false; /* nobody could continue the command through this process, so this process goes on */
     const bool wants_it = signal == SIGTTIN || signal == SIGTTOU, foreground = in_foreground(terminal);
     if (wants_it && (foreground || terminal->lent)) {
         if (foreground)
             lend(terminal, command);
-        guard_signal(guard, SIGCONT); /* also to one that stopped just before it was lent the terminal */
+        guard_signal(guard, SIGCONT); /* also if it stopped just before it got the terminal */
         return false;
     }
     if (wants_it)

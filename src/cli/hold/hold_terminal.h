@@ -10,17 +10,19 @@
 struct hold_terminal {
     int fd;         /* -1: there is none */
     bool lent;      /* the command has it */
-    bool returning; /* and should have it again when it goes on */
+    bool returning; /* the command gets it back when it goes on */
 };
 
 void hold_terminal_open(struct hold_terminal *terminal);
 void hold_terminal_close(struct hold_terminal *terminal);
 
-/* The command was stopped by this signal. Either it gets what it needs and goes on (false), or this process was stopped
-   as well and now goes on again (true): then it must see whether the command still may. */
+/*
+ * The command was stopped by this signal. False: it got the terminal and goes on. True: this process was stopped as
+ * well and has been continued; the caller must check whether the command may still run.
+ */
 bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *guard, pid_t command, int signal);
 
-/* The command goes on. */
+/* Continues the command. */
 void hold_terminal_go_on(struct hold_terminal *terminal, const struct guard *guard, pid_t command);
 
 #endif

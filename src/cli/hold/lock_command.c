@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave lock`: a command runs while a lock is held. */
+/* `conclave lock`: runs a command while a lock is held. */
 #include "cli/ask.h"
 #include "cli/command.h"
 #include "cli/hold/hold_options.h"

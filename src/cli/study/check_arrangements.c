@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One check for every arrangement of ids, and what all of them come to. */
+/* Checks every arrangement of ids and sums up the results. */
 #include "cli/study/check_arrangements.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "check/arrangement.h"
 #include "cli/command.h"
 
-/* Did nobody say which id stands where? A file of edges does, and so do attributes. */
+/* Is the arrangement free? --ids, a file of edges, and attributes each fix it. */
 static bool is_free(const struct check_request *request)
 {
     const struct cv_plan *plan = &request->group.plan;
@@ -29,7 +29,7 @@ static enum cv_verdict worse(enum cv_verdict one, enum cv_verdict other)
     return one == CV_UNFINISHED ? one : other;
 }
 
-/* What was found in this arrangement too. */
+/* Adds the result of another arrangement. */
 static void add_up(struct cv_check_result *sum, struct cv_check_result *result)
 {
     const struct cv_check_result before = *sum;
@@ -76,7 +76,7 @@ static int check_one(struct check_request *request, struct cv_scenario *scenario
     return 0;
 }
 
-/* There were more arrangements: nothing is known to hold. */
+/* Some arrangements were not checked, so no property is known to hold. */
 static void break_off(struct cv_check_result *result)
 {
     struct cv_judgement *judgement = &result->judgement;

@@ -28,7 +28,7 @@ static void show_progress(void *context, const struct cv_check_progress *now)
             now->depth, (unsigned long long)now->queue, (double)now->bytes / 1e6);
 }
 
-/* Plays the counterexample, to tell and draw it. */
+/* Plays the counterexample, to print and draw it. */
 static int show(const struct check_report *report, struct cv_complaint *complaint)
 {
     const struct check_request *request = report->request;

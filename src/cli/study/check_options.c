@@ -17,7 +17,7 @@
 
 /* ---- values ---- */
 
-/* 500M, 16G: as many bytes. */
+/* Reads a size as in 500M or 16G. */
 static int take_memory(void *context, const char *value, struct cv_complaint *complaint)
 {
     static const char units[] = "KMGT";
@@ -153,7 +153,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-/* Keeps what says what is checked: the file of a counterexample needs no more. */
+/* Keeps the options that say what is checked: the file of a counterexample needs only these. */
 static void note(void *context, const struct option_row *row, char **words, int count)
 {
     struct check_request *request = context;
@@ -175,7 +175,7 @@ const struct options check_options = {
     .note = note,
 };
 
-/* Three quarters of what is free now. */
+/* Three quarters of the free memory. */
 static uint64_t usual_memory(void)
 {
     uint64_t kilobytes = 0;
@@ -229,7 +229,7 @@ void check_free(struct check_request *request)
     *request = (struct check_request){0};
 }
 
-/* --ask LIST: who may want to enter. */
+/* --ask LIST: the nodes that may want to enter. */
 static int read_askers(struct check_request *request, const struct cv_scenario *scenario,
                        struct cv_complaint *complaint)
 {
@@ -282,7 +282,7 @@ static cv_node node_of(const struct cv_scenario *scenario, struct cv_text id)
     return CV_NOBODY;
 }
 
-/* --cut P:Q: the links that may be cut, if not all. One is cut once if nothing else is said. */
+/* --cut P:Q: the only links that may be cut. Without --cuts, one cut is allowed. */
 static int read_cuts(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     request->options.may_be_cut = (struct cv_links){0};

@@ -42,7 +42,7 @@ static void json_decision(struct cv_json *json, const struct cv_scenario *scenar
 
 #define MOST_UNMET 8u
 
-/* What the algorithm takes for granted and this check does not grant: so many, each a clause. */
+/* Lists the assumptions of the algorithm that this check does not keep; returns how many. */
 static uint32_t unmet_assumptions(const struct check_report *report, const char *unmet[MOST_UNMET])
 {
     const uint32_t assumes = report->scenario->algorithm->assumes;
@@ -150,7 +150,7 @@ static void text_setting(FILE *out, const struct check_report *report)
     putc('\n', out);
 }
 
-/* Whose arrangement the story is of, and how many were tried. */
+/* Prints the arrangement of the counterexample, and how many were tried. */
 static void text_arrangement(FILE *out, const struct check_report *report)
 {
     const struct check_request *request = report->request;
@@ -172,7 +172,7 @@ static void text_assumptions(FILE *out, const struct check_report *report)
         fprintf(out, "note      the algorithm assumes that %s\n", unmet[i]);
 }
 
-/* A broken promise about names is wrong in any case. */
+/* Does the check break an assumption of the algorithm? A broken promise of the algorithm counts in any case. */
 static bool is_outside(const struct check_report *report)
 {
     const char *unmet[MOST_UNMET];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is said about the result of a check. */
+/* Reports the result of a check. */
 #ifndef CONCLAVE_CLI_STUDY_CHECK_REPORT_H
 #define CONCLAVE_CLI_STUDY_CHECK_REPORT_H
 

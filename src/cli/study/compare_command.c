@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave compare`: the texts' comparison tables, measured. */
+/* `conclave compare`: measures the texts' comparison tables. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define LEAST_NODES 3u
 #define MOST_NODES 1000u
 
-/* What can be compared, at which sizes if none are given. */
+/* What can be compared, and the default sizes. */
 static const struct problem {
     const char *name;
     int (*measure)(struct cv_comparison *comparison, struct cv_complaint *complaint);

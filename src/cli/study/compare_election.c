@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an election costs: messages and time, when the lowest live node calls and when all do. */
+/* Measures messages and time of an election, when the lowest live node calls and when all call. */
 #include "cli/study/compare_election.h"
 
 #include <inttypes.h>
@@ -26,8 +26,8 @@ static const char *const notes[] = {
 };
 
 /*
- * The judges evaluate formulas that hold for every setting of the parameters. Here everything is set as it is by
- * default, at least three nodes are there, and the lowest calls, so simpler ones say the same.
+ * The formulas of the properties hold for all parameters. Here the parameters have their defaults, there are at least
+ * three nodes, and the lowest calls, so simpler formulas are enough.
  */
 static const struct {
     const char *algorithm, *general, *simple;
@@ -63,7 +63,7 @@ static const char *simplified(const char *algorithm, const char *formula)
     return formula;
 }
 
-/* What a text has where the formula is not its own. */
+/* What a text states where the formula is not its own. */
 static const struct {
     const char *algorithm, *quantity, *load, *remark;
 } remarks[] = {

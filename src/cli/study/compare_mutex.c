@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an entry costs: messages, the delay before it when nobody contends, the delay after the one before. */
+/* Measures an entry: messages, the delay without contention, and the delay after the previous exit. */
 #include "cli/study/compare_mutex.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #define ENTRIES 3
 
-/* A formula, whose it is, and what a text has instead. */
+/* A formula, its source, and what a text has instead. */
 struct claim {
     const char *formula;
     uint32_t source; /* enum cv_source */
@@ -24,12 +24,13 @@ struct claim {
 #define ONE_BY_ONE ": it counts messages one after another, here they travel at once"
 
 /*
- * What an entry and its exit cost. Variables: n nodes; K the size of a voting set, its owner included; m the votes it
- * takes; k the attempts an entry took; r how often each node enters. What a node tells itself is no message.
+ * The cost of an entry and its exit. Variables: n nodes; K the size of a voting set, its owner included; m the votes
+ * that an entry needs; k the attempts that it took; r the entries of each node. A message to oneself does not count.
  */
 static const struct cost {
     const char *algorithm, *page;
-    struct claim alone, contended; /* messages when one asks, when all do */
+    struct claim alone;     /* messages when one node asks */
+    struct claim contended; /* messages when all ask */
     struct claim delay, synchronization;
     bool bound; /* `contended` is an upper bound */
 } costs[] = {
@@ -175,7 +176,7 @@ static int by_entry(const void *left, const void *right)
     return (one->entered > other->entered) - (one->entered < other->entered);
 }
 
-/* The longest time from an exit to the next entry, if that was asked for by then. */
+/* The longest time from an exit to the next entry, if that was requested before the exit. */
 static int longest_handover(const struct cv_run *run, double *longest)
 {
     const size_t bytes = run->entry_count * sizeof *run->entries;
@@ -202,7 +203,7 @@ static const struct cost *cost_of(const char *algorithm)
     return cost;
 }
 
-/* Fills in a row; `measured` counts only if every request was served. */
+/* Fills in a row. `measured` is valid only if every request was served. */
 static int put_row(struct cv_comparison *comparison, const struct compare_play *play, const char *quantity,
                    const struct claim *claim, bool bound, double measured, struct cv_complaint *complaint)
 {
@@ -228,7 +229,9 @@ static int put_row(struct cv_comparison *comparison, const struct compare_play *
     return error ? error : row->command ? 0 : CV_ENOMEM;
 }
 
-/* One node asks: 1, but for the token ring, where 1 has the token already and the last one is farthest from it. */
+/*
+ * One node asks: node 1; in the token ring the last node, since node 1 has the token and the last is farthest from it.
+ */
 static int measure_alone(struct cv_comparison *comparison, const struct cost *cost, uint32_t nodes,
                          struct cv_complaint *complaint)
 {
@@ -249,7 +252,7 @@ static int measure_alone(struct cv_comparison *comparison, const struct cost *co
     return error;
 }
 
-/* The texts' "0 to n − 1" and "1 to ∞" at the ends that a request of the farthest node does not reach. */
+/* The ends of the texts' ranges "0 to n − 1" and "1 to ∞" that a request of the farthest node does not reach. */
 static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct cv_complaint *complaint)
 {
     static const struct claim here = {"0", CV_TEXT, "the texts' tables have 0 to n − 1: this is the near end"};

@@ -117,7 +117,7 @@ void compare_free(struct cv_comparison *comparison)
 
 bool compare_agrees(const struct cv_measurement *row)
 {
-    const double slack = 1e-9 * (1 + fabs(row->expected)); /* numbers an entry are quotients */
+    const double slack = 1e-9 * (1 + fabs(row->expected)); /* averages are quotients */
     return row->known &&
            (row->exact ? fabs(row->measured - row->expected) <= slack : row->measured <= row->expected + slack);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Plays lines of options and collects what is measured of them, for `conclave compare`. */
+/* Runs lines of options and collects the measurements, for `conclave compare`. */
 #ifndef CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
 #define CONCLAVE_CLI_STUDY_COMPARE_PLAY_H
 
@@ -8,9 +8,9 @@
 
 #define COMPARE_MOST_WORDS 40
 
-/* One run of a line of options of `conclave sim`, so that the command that repeats it is the one that was run. */
+/* One run, given as a line of options of `conclave sim`: the same line repeats it. */
 struct compare_play {
-    char *line; /* cut into words */
+    char *line; /* split into words */
     char *words[COMPARE_MOST_WORDS];
     struct sim_request request;
     struct sim_result result;
@@ -25,10 +25,10 @@ struct cv_measurement *compare_add_row(struct cv_comparison *comparison);
 struct cv_demonstration *compare_add_demonstration(struct cv_comparison *comparison);
 void compare_free(struct cv_comparison *comparison);
 
-/* Takes the progress line off the terminal. */
+/* Clears the line of progress. */
 void compare_progress_end(void);
 
-/* Does the number agree with the formula's? */
+/* Does the measured number agree with the formula? */
 bool compare_agrees(const struct cv_measurement *row);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A comparison's plot as a file: SVG as it is, PNG through rsvg-convert, which is part of librsvg. */
+/* Writes the plot of a comparison: SVG directly, PNG with rsvg-convert, a part of librsvg. */
 #include "cli/study/compare_plot.h"
 
 #include <errno.h>

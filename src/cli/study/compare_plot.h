@@ -6,9 +6,9 @@
 #include "show/comparison.h"
 #include "show/output.h"
 
-/* Refuses a name that is neither FILE.svg nor FILE.png, or a PNG that nothing here could draw. */
+/* Refuses a name that is neither FILE.svg nor FILE.png, and a PNG without rsvg-convert. */
 int compare_plot_check(const char *name, struct cv_complaint *complaint);
-/* Draws into a file that is open, and finishes it. */
+/* Draws into the open file, and commits it. */
 int compare_plot(struct cv_output *output, const struct cv_comparison *comparison, struct cv_complaint *complaint);
 
 #endif

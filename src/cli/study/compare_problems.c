@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The problems column of the texts' tables, each shown by a run that meets it and one that does not. */
+/* The problems in the texts' tables, each shown by a run that has it and a run that does not. */
 #include "cli/study/compare_problems.h"
 
 #include "cli/study/compare_play.h"
@@ -11,7 +11,7 @@
 static const struct problem {
     const char *problem, *algorithm, *circumstance, *options;
     enum cv_verdict expected;
-    uint32_t runs; /* so many seeds, 0: one run */
+    uint32_t runs; /* how many seeds; 0: one run */
 } problems[] = {
     {"Coordinator crash", "central", "without views", "-n 5 --entries 2 --crash 5@6 --views off", CV_VIOLATED, 0},
     {"Coordinator crash", "central-deny", "without views", "-n 5 --entries 2 --crash 5@6 --views off", CV_VIOLATED, 0},
@@ -47,7 +47,7 @@ static const struct problem {
      "-n 5 --request 1@0+50,3@10 --crash 3@5 --recover 3@6 --views on", CV_HELD, 0},
 };
 
-/* The longest wait of all, and how often others entered meanwhile. */
+/* The longest wait, and how often others entered meanwhile. */
 static void tell_waiting(const struct cv_run *run, char *text, size_t size)
 {
     const struct cv_entry *worst = NULL;
@@ -83,7 +83,7 @@ static void tell_outcome(const struct compare_play *play, struct cv_demonstratio
         snprintf(it->outcome, sizeof it->outcome, "%" PRIu64 " entries, everybody alive served%s", served, waiting);
 }
 
-/* The same under many seeds; the verdict is the worst. */
+/* Runs many seeds; the verdict is the worst. */
 static int play_many(const struct problem *problem, struct cv_demonstration *it, struct cv_complaint *complaint)
 {
     char line[256];

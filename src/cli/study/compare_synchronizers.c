@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a synchronizer adds to a round: messages and time, and how gamma trades the one for the other; and what rounds
- * are good for: Bellman and Ford's algorithm with and without them.
+ * Measures what a synchronizer adds to a round: messages and time, and how gamma trades one for the other. Also Bellman
+ * and Ford's algorithm with rounds and without.
  */
 #include "cli/study/compare_synchronizers.h"
 
@@ -13,7 +13,7 @@
 #include "core/formula/formula.h"
 
 #define ROUNDS 20
-#define REACH 2.25 /* over √n: πr²n, some 16, nodes are in reach of one that is far from the rim */
+#define REACH 2.25 /* over √n: a node far from the border reaches about πr²n = 16 nodes */
 
 static const uint32_t gadgets[] = {5, 9, 13, 17, 21, 25, 0};
 
@@ -117,10 +117,11 @@ static int put_row(struct cv_comparison *comparison, struct compare_play *play, 
 static const struct host {
     const char *name, *algorithm;
     const char *control, *time;
-    uint32_t k; /* by which gamma's clusters grow; AS_MANY: by n; 0: there are none */
+    uint32_t k; /* gamma's parameter K; AS_MANY: n; 0: it has none */
     bool bound; /* `time` is an upper bound */
     uint32_t control_source, time_source;
-    const char *control_remark, *time_remark; /* what the text has */
+    const char *control_remark; /* what the text has of messages */
+    const char *time_remark;    /* what the text has of time */
 } hosts[] = {
     {"lockstep", "lockstep", "0", "1", 0, false, CV_DERIVED, CV_DERIVED, NULL, NULL},
     {"abd", "abd", "0", "2D", 0, true, CV_DERIVED, CV_TEXT, NULL, NULL},
@@ -135,7 +136,7 @@ static const struct host {
     {"gamma, k = n", "gamma", "4(n − c) + 2P", "4h + 3", AS_MANY, true, CV_DERIVED, CV_DERIVED, NULL, NULL},
 };
 
-/* All but the first kind, which carries the app's messages, and what acknowledges them. */
+/* Counts all kinds but the app's messages and their acknowledgements. */
 static uint64_t count_control(const struct cv_run *run)
 {
     const struct cv_algorithm *algorithm = run->scenario->algorithm;

@@ -18,7 +18,7 @@ struct request {
     const char *name, *svg;
     bool json, diagram;
     struct recording recording;
-    enum cv_verdict verdict; /* of all */
+    enum cv_verdict verdict; /* the worst of all */
 };
 
 #define FIELD(member) offsetof(struct request, member)
@@ -42,7 +42,7 @@ const struct options judge_options = {
     .lenient = true,
 };
 
-/* The index of the first file, or 0 to end with that code. */
+/* The index of the first file; 0: end with *code. */
 static int read_options(struct request *request, int argc, char **argv, int *code)
 {
     const int next = options_take(&judge_options, argc, argv, request, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave list`: the algorithms, or one of them in full. */
+/* `conclave list`: lists the algorithms, or describes one of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const char *topology_name(uint32_t topology)
 
 /* ---- tables ---- */
 
-/* The columns a UTF-8 text takes; the formulas have no wide characters. */
+/* The width of a UTF-8 text in columns. The formulas have no wide characters. */
 static int columns(const char *text)
 {
     int count = 0;

@@ -44,7 +44,7 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
     return 0;
 }
 
-/* The object stays loaded: its tables and strings are used until the end. */
+/* The object stays loaded, since its tables and strings are used until the end. */
 static int load(const char *path, const struct cv_algorithm **algorithm, struct cv_complaint *complaint)
 {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Algorithms by name, and those that a user brings in a shared object. */
+/* Finds an algorithm by name, or loads it from a shared object. */
 #ifndef CONCLAVE_CLI_STUDY_PLUGIN_H
 #define CONCLAVE_CLI_STUDY_PLUGIN_H
 

@@ -16,9 +16,9 @@ struct reading {
     const char *path;
     uint64_t line;
     struct cv_complaint *complaint;
-    cv_node node; /* whose file it is */
+    cv_node node; /* the node that wrote the file */
     uint64_t last;
-    uint64_t base; /* of the view it is in */
+    uint64_t base; /* the base of the node's current view */
     bool begun, ended;
 };
 
@@ -28,7 +28,7 @@ static int complain(const struct reading *reading, const char *what)
                        (unsigned long long)reading->line, what);
 }
 
-/* Room for one more; NULL if there is none. */
+/* Makes room for one more entry; NULL if memory is out. */
 static void *add(void **list, size_t *count, size_t *room, size_t size)
 {
     if (*count == *room) {
@@ -259,7 +259,7 @@ static int read_grant(struct reading *reading, const json_t *line, struct record
     return complain(reading, "expected the end of something granted");
 }
 
-/* Numbers of views begin anew when all nodes have been down; their bases never do. */
+/* The numbers of views start again after all nodes were down; the bases keep rising. */
 static int note_base(struct recording *recording, uint64_t base)
 {
     size_t place = recording->base_count;
@@ -335,7 +335,7 @@ static int read_line(struct reading *reading, const json_t *line)
     return read_event(reading, line, story, event);
 }
 
-/* The last line of a node that was killed may be cut short. */
+/* The last line of a killed node may be incomplete. */
 static int read_lines(struct reading *reading, FILE *file)
 {
     char *text = NULL;
@@ -385,7 +385,7 @@ int recording_read(struct recording *recording, const char *path, struct cv_comp
     return error;
 }
 
-/* Did the others go on without it? Otherwise nobody knows whether it has died. */
+/* Did the others begin a view without the node? Otherwise it is unknown whether it has died. */
 static bool was_missed(const struct recording *recording, cv_node node)
 {
     for (size_t i = 0; i < recording->seen_count; i++)
@@ -412,7 +412,7 @@ static void look_at_ends(struct recording *recording)
     }
 }
 
-/* Nodes that are asked to end together do not end at once, and those left meanwhile suspect those who are gone. */
+/* Nodes that are asked to end together end one after the other, and the last ones suspect the first. */
 void recording_close(struct recording *recording)
 {
     const uint64_t together_us = 5000000;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What live nodes wrote down, put together: for each name the events of all nodes in the order of time, as a run that
- * the properties can judge and the diagrams can draw.
- */
+/* Reads the recordings of live nodes and merges them: for each name the events of all nodes, ordered by time. */
 #ifndef CONCLAVE_CLI_STUDY_RECORDING_H
 #define CONCLAVE_CLI_STUDY_RECORDING_H
 
@@ -11,30 +8,35 @@
 #include "group/view.h"
 #include "property/run.h"
 
-/* What a client got, and when it was over. */
+/* A grant to a client, and when it ended. */
 struct recording_grant {
     cv_node node;
-    uint64_t session, fence;
-    uint64_t begun, ended; /* CV_NEVER: not yet */
-    uint64_t ttl; /* it lasts so long from when it was renewed last, whatever becomes of its node; 0: no longer */
-    bool shared, died;
+    uint64_t session;
+    uint64_t fence;
+    uint64_t begun;
+    uint64_t ended; /* CV_NEVER: not yet */
+    uint64_t ttl;   /* how long it lasts after the last renewal, even if the node dies; 0: it has no TTL */
+    bool shared;
+    bool died; /* its node died */
 };
 
-/* Something with a time to live was renewed, or has ended, at whichever node. */
+/* A grant with a TTL was renewed or has ended, at any node. */
 struct recording_renewal {
-    uint64_t fence, time;
+    uint64_t fence;
+    uint64_t time;
     bool ends;
 };
 
-/* One name. */
+/* All that was recorded about one name. */
 struct recording_story {
-    char *subject, *name;
+    char *subject; /* "lock", say */
+    char *name;
     const struct cv_algorithm *algorithm;
     struct cv_event *events; /* `message` of an entry is the base of its view */
     size_t count, room;
     struct recording_grant *grants;
     size_t grant_count, grant_room;
-    struct recording_renewal *renewals; /* in the order of fences and times once it is told */
+    struct recording_renewal *renewals; /* by fence and time after recording_tell() */
     size_t renewal_count, renewal_room;
 
     /* Filled in by recording_tell(). */
@@ -44,21 +46,21 @@ struct recording_story {
     struct cv_entry *entries;
 };
 
-/* A node stopped writing without saying so, or began again. */
+/* A node stopped recording without a last line, or started again. */
 struct recording_break {
     cv_node node;
     bool back;
     bool asked; /* it was asked to end */
-    bool last;  /* nothing is known of it afterwards */
+    bool last;  /* nothing is known of the node afterwards */
     uint64_t time;
 };
 
-/* What there is of a node. */
+/* What is known of a node. */
 struct recording_node {
-    bool recorded; /* there is a file */
-    bool ended;    /* that says how it ended, */
-    bool gone;     /* or the others began a view without the node afterwards */
-    uint64_t base; /* of the last view it began */
+    bool recorded; /* the node has a file */
+    bool ended;    /* the file says how the node ended */
+    bool gone;     /* the others began a view without the node after its last line */
+    uint64_t base; /* the base of the last view that it began */
 };
 
 /* A view that some node began. */
@@ -73,26 +75,26 @@ struct recording {
     struct recording_node *known;
     uint32_t nodes;
     uint32_t missing; /* nodes without a file */
-    uint32_t endless; /* nodes that still run, or were killed at the end: nobody has noticed yet */
+    uint32_t endless; /* nodes that still run, or were killed at the end before others noticed */
     struct recording_view *seen;
     size_t seen_count, seen_room;
     struct recording_story **stories;
     size_t story_count;
     struct recording_break *breaks;
     size_t break_count;
-    uint64_t views;  /* how often the room changed, or the highest number of a view, whichever is more */
-    uint64_t *bases; /* of the views, rising */
+    uint64_t views;  /* the number of view changes, or the highest number of a view, whichever is larger */
+    uint64_t *bases; /* the bases of the views, rising */
     size_t base_count;
-    cv_node coordinator; /* of the first view, or CV_NOBODY */
+    cv_node coordinator; /* the coordinator of the first view, or CV_NOBODY */
     uint64_t last;       /* the time of the last event */
-    uint64_t curtain;    /* when the first of those who ended together did; what follows is no part of the run */
+    uint64_t curtain;    /* when the first node was asked to end; later events do not count */
 };
 
-/* Reads one node's file; all of a run together make the recording. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
+/* Adds the file of one node. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. */
 int recording_read(struct recording *recording, const char *path, struct cv_complaint *complaint);
-/* All files are read: when did the run end? */
+/* Call this after the last file: finds out when the run ended. */
 void recording_close(struct recording *recording);
-/* It was in a view, but there is no file of it. */
+/* Was the node in a view, but has no file? */
 bool recording_lacks(const struct recording *recording, cv_node node);
 void recording_free(struct recording *recording);
 

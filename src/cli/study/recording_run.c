@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* From recorded events to a run: who entered when, who follows whom, what was sent. */
+/* Turns recorded events into a run: who entered when, who follows whom, what was sent. */
 #include "cli/study/recording_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A message that has left. */
+/* A message that was sent. */
 struct flight {
     uint64_t message; /* its number; 0: the place is free */
     uint64_t sent;
-    uint64_t entry; /* that it asks for, from 1; 0: it is no request */
+    uint64_t entry; /* the entry that it requests, from 1 on; 0: it is no request */
     uint32_t attempt;
 };
 
-/* A request is made again in every new view; only the last time counts. */
+/* A node repeats its request in every new view; only the last one counts. */
 struct request {
     uint32_t attempt;
     uint32_t on_the_way; /* messages of it that have not arrived */
@@ -25,7 +25,7 @@ struct telling {
     uint64_t *open;           /* per node: its entry that is not over, from 1; 0: none */
     uint64_t *asked;          /* per node: when it last requested */
     struct request *requests; /* per entry */
-    struct flight *flights;   /* by number, in a table of `size` places; who finds its place taken is in the next */
+    struct flight *flights;   /* a hash table by number with `size` places and linear probing */
     uint64_t size;
     uint64_t slowest;
 };
@@ -60,7 +60,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
 static void open_entry(struct telling *telling, const struct cv_event *event)
 {
     struct recording_story *story = telling->story;
-    if (telling->open[event->node]) { /* it asks again, in a new view */
+    if (telling->open[event->node]) { /* it requests again, in a new view */
         struct request *request = &telling->requests[telling->open[event->node] - 1];
         *request = (struct request){.attempt = request->attempt + 1};
         story->entries[telling->open[event->node] - 1].heard = 0;
@@ -71,7 +71,7 @@ static void open_entry(struct telling *telling, const struct cv_event *event)
     telling->open[event->node] = ++story->run.entry_count;
 }
 
-/* The algorithm's count, in the views as they followed each other. */
+/* The algorithm's fence counter, over all views. */
 static uint64_t fence_of(const struct recording *recording, const struct cv_event *event)
 {
     uint64_t place = 0;
@@ -112,7 +112,7 @@ static struct flight *find_flight(const struct telling *telling, uint64_t messag
     return &telling->flights[place];
 }
 
-/* What a node sends in the step of its request is the request. */
+/* The messages that a node sends in the step of its request are the request. */
 static void take_off(struct telling *telling, const struct cv_event *event, uint64_t asked)
 {
     struct flight *flight = find_flight(telling, event->message);
@@ -190,7 +190,7 @@ static void happen(struct telling *telling, const struct cv_event *event)
     }
 }
 
-/* Its recording stops, and nobody says that it has died: what it is inside of may last, or not. */
+/* The recording stops, and no node reports a death: whether the node is still inside is unknown. */
 static bool is_unknown(const struct recording *recording, const struct recording_break *it)
 {
     return it->last && !it->asked && !recording->known[it->node].gone;
@@ -214,7 +214,7 @@ static int by_break(const void *left, const void *right)
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->back - y->back;
 }
 
-/* What clients are promised whatever the algorithm. */
+/* What the service promises its clients with every algorithm. */
 static const struct cv_algorithm judged_clients = {
     .problem = CV_MUTEX, .name = "clients", .claims = CV_EXCLUSION | CV_FENCES_RISE};
 
@@ -255,8 +255,10 @@ static int set_scenario(const struct recording *recording, struct recording_stor
     return error;
 }
 
-/* What went wrong, as far as the properties want to know: every new view may begin the queues anew. More of them than
-   anything that happened change no verdict, whatever number a recording gives its views. */
+/*
+ * The faults that matter to the properties: every new view may reset the queues. More views than events do not change a
+ * verdict, so a recording with absurd numbers of views costs nothing.
+ */
 static int set_faults(const struct recording *recording, struct recording_story *story)
 {
     struct cv_scenario *scenario = &story->scenario;
@@ -329,7 +331,7 @@ static void conclude(const struct recording *recording, struct recording_story *
     run->runtime = story;
     run->standing = standing;
     run->ending = recording->missing || recording->endless ? CV_UNRECORDED : open ? CV_OUT_OF_TIME : CV_QUIET;
-    run->unmeasured = recording->missing; /* how long messages took is known of some alone */
+    run->unmeasured = recording->missing; /* the delay is known for some messages only */
     run->now = recording->last;
     run->views = recording->views;
     run->entries = story->entries;
@@ -376,7 +378,7 @@ static int by_renewal(const void *left, const void *right)
                                 : 0;
 }
 
-/* What has a time to live outlasts its node, until it is ended by any, or its time is over. */
+/* A grant with a TTL outlives its node until any node ends it, or the TTL is over. */
 static uint64_t end_of_promise(const struct recording_story *story, const struct recording_grant *grant)
 {
     size_t low = 0, high = story->renewal_count;
@@ -397,8 +399,7 @@ static uint64_t end_of_promise(const struct recording_story *story, const struct
     return until;
 }
 
-/* Of those who held it, whatever the nodes did meanwhile. What a dead node had granted is over with it, but for what
- * has a time to live. */
+/* Judges the grants of clients. A grant ends with the death of its node, unless it has a TTL. */
 static void tell_clients(const struct recording *recording, struct recording_story *story)
 {
     if (story->renewal_count)

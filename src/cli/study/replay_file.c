@@ -178,7 +178,7 @@ static int read_trail(struct lines *lines, char *line, const struct cv_index *in
     return trail->loop != CV_NEVER && trail->loop >= trail->count ? refuse(lines, "loop", "decisions after it") : 0;
 }
 
-/* The words that describe the check, up to the first line that is none. */
+/* Reads the words of the check, up to the first line of another kind. */
 static int read_words(struct lines *lines, struct replay_file *file, char **line)
 {
     int count = 1;

@@ -8,12 +8,13 @@
 
 int replay_write(const char *path, const struct check_report *report, struct cv_complaint *complaint);
 
-/* What such a file holds; the trail is in nodes of the scenario that its words describe. */
+/* The contents of such a file. The trail names nodes of the scenario that the words describe. */
 struct replay_file {
     struct check_request request;
     struct cv_scenario scenario;
     struct cv_trail trail;
-    char *text, **words;
+    char *text;   /* the file */
+    char **words; /* the words of the check, in the text */
 };
 int replay_load(const char *path, struct replay_file *file, struct cv_complaint *complaint);
 void replay_unload(struct replay_file *file);

@@ -58,7 +58,7 @@ static int verdict_code(const char *line, size_t length)
     return -1;
 }
 
-/* Plays one line; *as_told says whether the verdict is the expected one. Extra options come from the user. */
+/* Plays one line with the user's extra options. Clears *as_told if the verdict is not the expected one. */
 static int play_line(const char *name, char *line, int extra, char **options, bool *as_told)
 {
     char *words[MOST_WORDS];

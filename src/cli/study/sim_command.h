@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Running what the options of `conclave sim` ask for. */
+/* Runs what the options of `conclave sim` ask for. */
 #ifndef CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 #define CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 
@@ -7,13 +7,13 @@
 #include "property/property.h"
 #include "sim/sim.h"
 
-/* Runs it and prints the result; the exit code. */
+/* Runs it and prints the result; returns the exit code. */
 int sim_run_once(const struct sim_request *request);
 
-/* The command that repeats the request with that seed, to be freed; NULL if memory is out. */
+/* The command that repeats the request with that seed. Free it. */
 char *sim_command(const struct sim_request *request, uint64_t seed);
 
-/* One simulation with the seed of the plan, judged. Free the scenario and the simulation. */
+/* Simulates once with the seed of the plan, and judges. Free the result. */
 struct sim_result {
     struct cv_scenario scenario;
     struct cv_sim *sim;

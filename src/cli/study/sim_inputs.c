@@ -23,7 +23,7 @@ static char *spell_out_sets(const char *sets)
     return text;
 }
 
-/* Only mutual exclusion has requests, and views in which they go on. */
+/* Only mutual exclusion takes options about requests and views. */
 static int check_mutex(struct sim_request *request, struct cv_complaint *complaint)
 {
     const struct cv_plan *plan = &request->plan;
@@ -72,7 +72,7 @@ static int choose_app(struct sim_request *request, struct cv_complaint *complain
     return error;
 }
 
-/* The voting sets of a file. */
+/* Reads the voting sets of a file. */
 static int read_quorums(struct sim_request *request, struct cv_complaint *complaint)
 {
     for (uint32_t i = 0; i < request->plan.set.count && request->plan.algorithm->quorums; i++) {
@@ -99,7 +99,7 @@ static char *spell_out_clusters(const char *clusters)
     return text;
 }
 
-/* The clusters of a file; a number says how to grow them. */
+/* Reads the clusters of a file; a number says how to grow them. */
 static int read_clusters(struct sim_request *request, struct cv_complaint *complaint)
 {
     const char *value = request->plan.algorithm->clusters ? cv_plan_setting(&request->plan, "clusters") : NULL;

@@ -85,7 +85,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-/* A replay says itself what is played: besides it only what is to be shown can be asked for. */
+/* Remembers an option that says what is run: --replay takes only options that say what is shown. */
 static void note(void *context, const struct option_row *row, char **words, int count)
 {
     struct sim_request *request = context;
@@ -142,7 +142,7 @@ static int check_outputs(const struct sim_request *request, struct cv_complaint 
 
 int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint)
 {
-    static const char *const without[] = {"--seed", "--runs", NULL}; /* the reports add them */
+    static const char *const without[] = {"--seed", "--runs", NULL}; /* the reports add these themselves */
     *request = (struct sim_request){.plan.seed = 1};
     request->command = command_repeat("sim", argc, argv, without);
     if (!request->command)

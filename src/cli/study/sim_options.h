@@ -31,10 +31,10 @@ struct sim_request {
 int sim_read(int argc, char **argv, struct sim_request *request, struct cv_complaint *complaint);
 void sim_free(struct sim_request *request);
 
-/* For commands with options of their own that fill in a request: first the algorithm, the only word... */
+/* For commands with other options that fill in the same request: reads the algorithm, the only word. */
 int sim_read_algorithm(struct sim_request *request, const char *command, int count, char **words,
                        struct cv_complaint *complaint);
-/* ...then whatever the options name. */
+/* Then reads the files and finds the algorithms that the options name. */
 int sim_settle(struct sim_request *request, struct cv_complaint *complaint);
 
 /* Does the option of that name, without dashes, write a file? */

@@ -13,7 +13,7 @@
 #include "show/text/transcript.h"
 #include "show/trace.h"
 
-/* Who listens to the run. Traces are written as it goes, pictures are drawn from the history in the end. */
+/* The outputs of a run. Traces are written during the run, pictures are drawn from the history at the end. */
 struct sim_listeners {
     const struct sim_request *request;
     struct cv_output trace_file, shiviz_file, svg_file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* conclave sim --replay FILE: a counterexample of the checker, played again and shown like any other run. */
+/* `conclave sim --replay FILE`: plays a counterexample of the checker and shows it like any other run. */
 #include "cli/study/sim_replay.h"
 
 #include <stdio.h>

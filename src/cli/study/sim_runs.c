@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave sim --runs R`: the same plan under many seeds. */
+/* `conclave sim --runs R`: runs the same plan with many seeds. */
 #include "cli/study/sim_runs.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "cli/study/sim_command.h"
 #include "show/text/statistics.h"
 
-/* Violated is worse than unfinished is worse than held; among equals more messages are worse. */
+/* Violated is worse than unfinished, which is worse than held. Among equals, more messages are worse. */
 static bool is_worse(const struct cv_survey *survey, const struct sim_result *result)
 {
     static const int badness[] = {[CV_HELD] = 0, [CV_UNFINISHED] = 1, [CV_VIOLATED] = 2};

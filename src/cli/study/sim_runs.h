@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* `conclave sim --runs R`: many seeds, and what all of them come to. */
+/* `conclave sim --runs R`: runs many seeds and reports the distribution. */
 #ifndef CONCLAVE_CLI_STUDY_SIM_RUNS_H
 #define CONCLAVE_CLI_STUDY_SIM_RUNS_H
 
 #include "cli/study/sim_options.h"
 
-/* Runs them and prints the result; the exit code. */
+/* Runs them and prints the result; returns the exit code. */
 int sim_run_many(const struct sim_request *request);
 
 #endif

@@ -23,17 +23,17 @@ struct range {
 
 struct line {
     const char *algorithm;
-    uint32_t order; /* its place among all algorithms: colour and shape of its points */
-    double last_x;  /* where its last point is, from left to right */
-    double end;     /* and its height */
-    double label;   /* the height of its label */
+    uint32_t order; /* its index among all algorithms, for colour and shape */
+    double last_x;  /* the x of its last point */
+    double end;     /* the y of its last point */
+    double label;   /* the y of its label */
 };
 
 struct panel {
     FILE *out;
     const struct cv_comparison *comparison;
     const struct cv_section *section;
-    const uint32_t *sizes; /* up to 0; only the largest where it is drawn against another quantity */
+    const uint32_t *sizes; /* up to 0; only the largest if `against` is set */
     double left;
     struct range across, values;
     struct line lines[MOST_LINES];
@@ -65,7 +65,7 @@ static void take_in(struct range *range, double value)
     range->high = value > range->high ? value : range->high;
 }
 
-/* The value of a measurement from left to right: the size, or what else was measured of that algorithm; 0: none. */
+/* The x of a measurement: the size, or another measurement of that algorithm; 0: none. */
 static double across(const struct panel *panel, const struct cv_measurement *row)
 {
     if (!panel->section->against)
@@ -118,9 +118,7 @@ static void draw_grid_line(const struct panel *panel, double value, bool labelle
                 value);
 }
 
-/*
- * The numbers 1, 2 and 5 of every power of ten in the range, one after the other; 0 is the first, and behind the last.
- */
+/* The next number of 1, 2, 5, 10, 20, ... in the range. Begin with 0; 0 after the last. */
 static double next_step(const struct range *range, double before)
 {
     static const double steps[] = {1, 2, 5};
@@ -153,7 +151,7 @@ static void draw_tick(const struct panel *panel, double value, double *before)
     *before = x;
 }
 
-/* What the panel is drawn against, as the tables call it. */
+/* The title of the x axis. */
 static const char *caption(const struct panel *panel)
 {
     const struct cv_section *section = panel->comparison->sections;
@@ -182,7 +180,7 @@ static void draw_axes(const struct panel *panel)
 
 /* ---- lines ---- */
 
-/* Ten colours that people who see colours differently tell apart in pairs; the shapes tell the rest. */
+/* Ten colours, in pairs that colour-blind people can tell apart; the shapes distinguish the rest. */
 static const char *colour_of(uint32_t order)
 {
     static const char *const more[] = {"#5e4b9c", "#6b7a00"};
@@ -244,7 +242,7 @@ static int by_height(const void *left, const void *right)
     return (one->order > other->order) - (one->order < other->order);
 }
 
-/* Labels stand beside the ends of their lines, pushed apart where those are close. */
+/* Puts labels beside the ends of their lines, and moves them apart where they are close. */
 static void place_labels(struct panel *panel)
 {
     struct line *lines = panel->lines;
@@ -285,7 +283,7 @@ static void draw_label(const struct panel *panel, const struct line *line)
     fputs("</text>\n", panel->out);
 }
 
-/* The room that the longest label takes to the right of a panel. */
+/* The width of the longest label, to the right of a panel. */
 static double label_width(const struct cv_comparison *comparison, const struct cv_section *section)
 {
     double widest = 0;

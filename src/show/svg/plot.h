@@ -8,7 +8,7 @@
 
 #include "show/comparison.h"
 
-/* Draws the two sections of a comparison that are to be drawn side by side as SVG. 0 or CV_ENOMEM. */
+/* Draws the two plotted sections of a comparison side by side as SVG. 0 or CV_ENOMEM. */
 int cv_plot_svg(FILE *out, const struct cv_comparison *comparison);
 
 #endif

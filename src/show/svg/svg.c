@@ -15,14 +15,14 @@
 #include "show/svg/svg_summary.h"
 #include "show/svg/svg_text.h"
 
-/* More nodes stand closer together. */
+/* The more nodes, the closer their lines. */
 static double pitch_of(uint32_t nodes)
 {
     const double pitch = 620.0 / nodes;
     return pitch > 62 ? 62 : pitch < 26 ? 26 : pitch;
 }
 
-/* Finds room for everything, or says with CV_EINPUT that there is none. */
+/* Lays out the picture; CV_EINPUT if it does not fit. */
 static int lay_out(struct svg *svg)
 {
     const struct cv_history *history = svg->history;
@@ -39,7 +39,7 @@ static int lay_out(struct svg *svg)
     if (!error && svg->flight_count > SVG_FEW_MESSAGES &&
         (double)svg->flight_count / (double)svg_axis_instants(svg) > SVG_MOST_AT_ONCE)
         error = CV_EINPUT;
-    const double ends = svg_tells_results(svg) ? 190 : 130; /* what becomes of a node, behind its line */
+    const double ends = svg_tells_results(svg) ? 190 : 130; /* the result of a node, after its line */
     svg->width = svg->right + ends > 760 ? svg->right + ends : 760;
     return error;
 }
@@ -60,7 +60,7 @@ static void draw_diagram(struct svg *svg)
     svg->height = svg_network_draw(svg, y + 10) + 12;
 }
 
-/* The size stands at the beginning of the file and is known at the end: the body is put together first. */
+/* The size is written first but known last, so the body is made in memory. */
 static int draw(struct svg *svg, FILE *out)
 {
     char *body = NULL;

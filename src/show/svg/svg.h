@@ -11,7 +11,7 @@
 #include "property/property.h"
 #include "show/history.h"
 
-/* 0 or CV_ENOMEM. Whether it could be written, the FILE knows. */
+/* 0 or CV_ENOMEM. Check the FILE for write errors. */
 int cv_svg_write(FILE *out, const struct cv_run *run, const struct cv_judgement *judgement,
                  const struct cv_history *history);
 

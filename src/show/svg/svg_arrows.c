@@ -10,16 +10,17 @@
 #include "show/svg/svg_marks.h"
 #include "show/svg/svg_text.h"
 
-#define MOST_LABELS 160u /* of more messages none is labelled: colours and the legend tell the kinds */
-#define APART 6.0        /* between arrows that would lie on each other */
-#define CLEAR 12.0       /* between the middles of letters of different labels */
-#define CROWD 60u        /* of so many messages fewer are labelled: the others are clear from these */
+#define MOST_LABELS 160u /* beyond this, no message is labelled: colours show the kinds */
+#define APART 6.0        /* between arrows that would overlap */
+#define CLEAR 12.0       /* between letters of different labels */
+#define CROWD 60u        /* beyond this, only the outer arrows of a fan are labelled */
 #define CLEAR_CROWD 24.0
 
-/* An arrow on the paper. */
+/* An arrow in the picture. */
 struct arrow {
     struct svg_point from, to;
-    bool lost, flying; /* it did not arrive; it had not arrived yet */
+    bool lost;   /* it did not arrive */
+    bool flying; /* it was still under way */
 };
 
 void svg_take(struct svg *svg, double x, double y)
@@ -37,7 +38,7 @@ void svg_take(struct svg *svg, double x, double y)
     svg->taken[svg->taken_count++] = (struct svg_point){x, y};
 }
 
-/* How many messages before this one went the same way at the same times. */
+/* How many earlier messages have the same ends at the same times. */
 static unsigned same_way(const struct svg *svg, size_t index)
 {
     const struct cv_event *events = svg->history->events;
@@ -56,7 +57,7 @@ static unsigned same_way(const struct svg *svg, size_t index)
     return count;
 }
 
-/* What never arrived ends on the way: at once if it was cut off, later if it was still flying. */
+/* An arrow that did not arrive ends half way: early if the message was cut off, later if it was still under way. */
 static void cut_short(struct arrow *arrow, double share, double most)
 {
     const double dx = arrow->to.x - arrow->from.x, dy = arrow->to.y - arrow->from.y;
@@ -64,7 +65,7 @@ static void cut_short(struct arrow *arrow, double share, double most)
     arrow->to = (struct svg_point){arrow->from.x + dx * part, arrow->from.y + dy * part};
 }
 
-/* The height of the border between the sides of a partition that the message could not cross; 0 if there is none. */
+/* The y of the partition's border that the message could not cross; 0 if there is none. */
 static double border(const struct svg *svg, const struct cv_event *send)
 {
     const int step = send->peer > send->node ? 1 : -1;
@@ -115,7 +116,7 @@ static void write_tooltip(struct svg *svg, size_t index)
     fputs("</title>", svg->out);
 }
 
-/* A message to oneself is a loop over one's line. */
+/* Draws a message to oneself as a loop above the line. */
 static void draw_shaft(struct svg *svg, const struct arrow *arrow, uint32_t kind, bool loop)
 {
     const double dx = arrow->to.x - arrow->from.x, dy = arrow->to.y - arrow->from.y;
@@ -175,7 +176,7 @@ static bool is_free(const struct svg *svg, struct svg_point place)
     return true;
 }
 
-/* Letters stand every few points along the arrow, a little above or below it. */
+/* The positions of the letters along the arrow, a little above or below it. */
 #define LETTERS 40u
 
 static size_t letters_of(const struct arrow *arrow, double share, double side, double width,
@@ -214,7 +215,7 @@ static bool try_label(struct svg *svg, const struct arrow *arrow, const char *te
     return true;
 }
 
-/* Puts the label at the first place along the arrow where it meets nothing. Is there one? */
+/* Puts the label at the first free place along the arrow. False if there is none. */
 static bool draw_label(struct svg *svg, const struct arrow *arrow, const char *text, uint32_t kind)
 {
     static const double shares[] = {0.5, 0.56, 0.44, 0.62, 0.38, 0.72, 0.28};
@@ -224,10 +225,7 @@ static bool draw_label(struct svg *svg, const struct arrow *arrow, const char *t
     return false;
 }
 
-/*
- * A message to many is a fan of arrows: the nearest and the farthest on each side say what it is, the others need
- * not repeat it.
- */
+/* A multicast is a fan of arrows. Only the nearest and the farthest arrow on each side get a label. */
 static bool is_repetition(const struct svg *svg, size_t index)
 {
     const struct cv_event *events = svg->history->events, *send = &events[svg->flights[index].sent];
@@ -256,9 +254,9 @@ void svg_labels_draw(struct svg *svg)
             continue;
         cv_content_numbers(&svg->content, send->content, numbers, sizeof numbers);
         if (strchr(numbers, ' ') != strrchr(numbers, ' '))
-            numbers[0] = '\0'; /* more than two: the tooltip has them */
+            numbers[0] = '\0'; /* the tooltip shows more than two */
         snprintf(text, sizeof text, "%.40s%s%s", kind, *numbers ? " " : "", numbers);
-        /* Where there is little room: a number tells more than the kind, which has its colour. */
+        /* In little room the numbers come first: the colour shows the kind. */
         if (!draw_label(svg, &arrow, text, number) && *numbers && svg->flight_count <= CROWD &&
             !draw_label(svg, &arrow, numbers, number))
             draw_label(svg, &arrow, kind, number);

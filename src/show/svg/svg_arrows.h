@@ -6,9 +6,9 @@
 #include "show/svg/svg_parts.h"
 
 void svg_arrows_draw(struct svg *svg);
-/* What the arrows say, where there is room. After the marks. */
+/* Draws labels where there is room. Call it after the marks are drawn. */
 void svg_labels_draw(struct svg *svg);
-/* Keeps labels away from there. */
+/* Marks a place as taken: no label goes there. */
 void svg_take(struct svg *svg, double x, double y);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where an instant stands in the picture. Time is linear, unless a run mostly waits: then a long wait is drawn as a
- * short one and the axis is broken there.
+ * The x of an instant. Time is linear, unless a run mostly waits: then a long wait is shortened and the axis is broken
+ * there.
  */
 #include "show/svg/svg_axis.h"
 
@@ -84,7 +84,7 @@ int svg_axis_make(struct svg *svg)
     axis->x[0] = svg->left + 26;
     for (size_t i = 1; i < axis->count; i++)
         axis->x[i] = axis->x[i - 1] + axis->unit * (double)drawn_gap(axis, i);
-    svg->right = axis->x[axis->count - 1] + (svg_tells_results(svg) ? 54 : 34); /* for marks side by side */
+    svg->right = axis->x[axis->count - 1] + (svg_tells_results(svg) ? 54 : 34); /* room for marks side by side */
     return 0;
 }
 
@@ -122,7 +122,7 @@ double svg_axis_x(const struct svg *svg, uint64_t time)
     return time > axis->times[axis->count - 1] ? svg->right : axis->x[low];
 }
 
-/* Every tick if there is room for it, otherwise every 2nd, 5th, 10th, ... */
+/* Labels every tick if there is room, otherwise every 2nd, 5th, 10th, ... */
 static uint64_t step_of_ticks(const struct svg_axis *axis)
 {
     uint64_t step = 1;

@@ -9,9 +9,9 @@
 int svg_axis_make(struct svg *svg);
 void svg_axis_free(struct svg *svg);
 double svg_axis_x(const struct svg *svg, uint64_t time);
-/* The distance of two instants that follow each other, at least. */
+/* The least distance between two successive instants. */
 double svg_axis_unit(const struct svg *svg);
-/* At how many instants anything happens. */
+/* The number of instants at which anything happens. */
 size_t svg_axis_instants(const struct svg *svg);
 void svg_axis_draw(struct svg *svg);
 

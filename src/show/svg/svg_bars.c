@@ -13,7 +13,7 @@
 
 /* ---- bars ---- */
 
-/* Where a bar that began with this event ends: with the event of its node that ends it, or with the picture. */
+/* The x where the bar that begins with this event ends: at the event that ends it, or at the right border. */
 static const struct cv_event *end_of(const struct svg *svg, const struct cv_event *begin)
 {
     const struct cv_event *events = svg->history->events;
@@ -94,7 +94,7 @@ void svg_bars_draw(struct svg *svg)
     }
 }
 
-/* In the bar if it is long and high enough, otherwise above its beginning. */
+/* Puts the fence into the bar if it fits, otherwise above its beginning. */
 void svg_fences_draw(struct svg *svg)
 {
     for (size_t i = 0; i < svg->history->count; i++) {

@@ -24,7 +24,7 @@ static bool is_root(const cv_node *parents, cv_node node)
     return parents[node] == CV_NOBODY || parents[node] == node;
 }
 
-/* How many parents are above it; DEEPEST if there are too many, or no end of them. */
+/* The depth of a node; DEEPEST if it is deeper or in a cycle. */
 static uint32_t depth_of(const cv_node *parents, cv_node node)
 {
     uint32_t depth = 0;
@@ -33,7 +33,7 @@ static uint32_t depth_of(const cv_node *parents, cv_node node)
     return depth;
 }
 
-/* A node stands above the middle of its children, a leaf beside the one before. Returns the next free column. */
+/* Puts a node above the middle of its children, and a leaf right of the last one. Returns the next free column. */
 static double place(struct svg_layout *layout, const cv_node *parents, uint32_t nodes, cv_node root, double column)
 {
     const double first = column;

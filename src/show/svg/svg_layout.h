@@ -15,8 +15,8 @@ struct svg_layout {
 void svg_layout_circle(struct svg_layout *layout, uint32_t nodes);
 
 /*
- * Parents above their children, tree beside tree; a root is its own parent, or has CV_NOBODY. False, and the circle, if
- * a tree is too deep to be looked at or parents go round in a circle.
+ * Puts parents above their children, tree beside tree. A root is its own parent, or has CV_NOBODY. If a tree is too
+ * deep or parents form a cycle, it uses the circle and returns false.
  */
 bool svg_layout_trees(struct svg_layout *layout, const cv_node *parents, uint32_t nodes);
 

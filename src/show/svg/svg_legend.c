@@ -21,7 +21,7 @@ static const char *const meanings[SVG_MARKS] = {
     [SVG_LOST] = "lost",
 };
 
-/* Moves on to the next line where the text would not fit. */
+/* Begins a new line if the text does not fit. */
 static void place(const struct svg *svg, struct svg_point *at, double needed)
 {
     if (at->x + needed <= svg->width - 20 || at->x <= 28)

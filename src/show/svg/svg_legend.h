@@ -5,7 +5,7 @@
 
 #include "show/svg/svg_parts.h"
 
-/* The kinds and marks; returns where the picture ends. */
+/* Draws kinds and marks; returns the y of the picture's end. */
 double svg_legend_draw(struct svg *svg, double y);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The processes' lines and what happens on them. */
+/* Draws the lines of the processes and what happens on them. */
 #include "show/svg/svg_marks.h"
 
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static void tell_result(char *text, size_t room, const struct cv_scenario *scena
     fclose(words);
 }
 
-/* The name on the left, and on the right whom the node follows in the end, or how often it entered. */
+/* Writes the name on the left, and the leader or the number of entries on the right. */
 static void draw_ends(struct svg *svg, cv_node node)
 {
     const struct cv_history_node *it = &svg->history->nodes[node];
@@ -195,7 +195,7 @@ void svg_mark_draw(struct svg *svg, enum svg_mark mark, double x, double y)
     svg->drawn_marks[mark] = true;
 }
 
-/* Which mark an event leaves; SVG_MARKS if none. */
+/* The mark of an event; SVG_MARKS if it has none. */
 static enum svg_mark mark_of(const struct cv_event *event)
 {
     switch (event->type) {
@@ -220,15 +220,15 @@ static enum svg_mark mark_of(const struct cv_event *event)
     }
 }
 
-/* What a node has met at an instant so far: marks of one instant stand side by side. */
+/* The marks of a node at one instant, which stand side by side. */
 struct instant {
     uint64_t time;
-    double used;    /* so far to the right */
+    double used;    /* the offset of the next mark */
     uint32_t marks; /* a bit per mark: one of each is enough */
     bool any;
 };
 
-/* The number of the round in its mark, or of a result behind it: so much wider is the mark. */
+/* Writes the number of a round or result; returns how much wider the mark becomes. */
 static double draw_number(struct svg *svg, const struct cv_event *event, double x, double y)
 {
     char text[32];

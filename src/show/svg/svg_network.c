@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The network that the run went over: a ring as a ring, with the direction in which messages travel; a graph by the
- * trees that the run has made in it, since what is not in a tree is seldom what one looks for.
- */
+/* Draws the network: a ring with the direction of messages; a graph by the trees that the run has built in it. */
 #include "show/svg/svg_network.h"
 
 #include <inttypes.h>
@@ -35,7 +32,7 @@ static struct svg_point place(const struct network *network, cv_node node)
 
 /* ---- trees ---- */
 
-/* Have nodes come to something over each other? */
+/* Has any node a result? */
 static bool has_results(const struct svg *svg)
 {
     for (cv_node node = 0; node < svg->history->node_count; node++)
@@ -44,7 +41,7 @@ static bool has_results(const struct svg *svg)
     return false;
 }
 
-/* From whom each node first heard anything of these kinds: in a wave, its parent. Whoever starts the wave has none. */
+/* The node from which each first heard a message of these kinds: its parent in a wave. The initiator has none. */
 static void find_wave(const struct svg *svg, uint32_t least_kind, cv_node *parents)
 {
     for (size_t i = 0; i < svg->history->count; i++) {
@@ -55,7 +52,7 @@ static void find_wave(const struct svg *svg, uint32_t least_kind, cv_node *paren
     }
 }
 
-/* Clusters have trees, and a synchronizer may build one first; otherwise over whom a node came to what it has. */
+/* The trees: of clusters, or the one that a synchronizer builds, or the nodes over which results came. */
 static const char *find_trees(struct network *network)
 {
     const struct svg *svg = network->svg;
@@ -103,7 +100,7 @@ static void draw_weight(struct svg *svg, struct svg_point a, struct svg_point b,
         draw_head(svg, b, a);
 }
 
-/* Among trees, an edge between nodes of one row is bent, so that it does not run through those between. */
+/* Bends an edge between nodes of one row, so that it does not cross the nodes between them. */
 static void draw_edge(const struct network *network, cv_node from, cv_node to, const char *colour, double width)
 {
     const struct svg_point a = place(network, from), b = place(network, to);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* The parts a picture is put together from. Of this room's SVG alone. */
+/* What the parts of a picture share. For the files of this room. */
 #ifndef CONCLAVE_SHOW_SVG_SVG_PARTS_H
 #define CONCLAVE_SHOW_SVG_SVG_PARTS_H
 
 #include "show/content.h"
 #include "show/svg/svg.h"
 
-/* Beyond this nobody sees anything in a diagram. */
+/* A larger run is drawn as a summary. */
 #define SVG_MOST_NODES 64u
 #define SVG_MOST_MESSAGES 4000u
-#define SVG_FEW_MESSAGES 400u /* that many are drawn in any case; of more, so many an instant: */
+#define SVG_FEW_MESSAGES 400u /* up to so many are always drawn; more, up to this average per instant: */
 #define SVG_MOST_AT_ONCE 40.0
 #define SVG_MOST_TICKS 1200u
 
@@ -32,11 +32,13 @@ struct svg {
 
     /* Where things are. */
     double width, height;
-    double left, right; /* where lines begin and end */
-    double top, pitch;  /* of the first line, and from line to line */
+    double left;  /* where lines begin */
+    double right; /* where lines end */
+    double top;   /* the y of the first line */
+    double pitch; /* from one line to the next */
     struct svg_axis *axis;
 
-    /* Places that are taken: no label is put there. */
+    /* Places that are taken: no label goes there. */
     struct svg_point *taken;
     size_t taken_count, taken_room;
 
@@ -59,7 +61,7 @@ enum svg_mark {
     SVG_MARKS
 };
 
-/* Are there results, which take more room than what becomes of a node elsewhere? */
+/* Do nodes have results? These take more room. */
 static inline bool svg_tells_results(const struct svg *svg)
 {
     const uint32_t problem = svg->scenario->algorithm->problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A run too large to be drawn message by message: how many of each kind, and when. */
+/* Draws a summary of a run that is too large: how many messages of each kind, and when. */
 #include "show/svg/svg_summary.h"
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static uint64_t sent_in(const struct svg *svg, size_t bin)
     return sent;
 }
 
-/* Columns of what was sent in each span of time, the kinds on top of each other. */
+/* A column for each span of time, with the kinds stacked. */
 static double draw_times(struct svg *svg, double y)
 {
     const struct cv_history *history = svg->history;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Words in a picture, and its frame. */
+/* Texts in a picture, and its frame. */
 #include "show/svg/svg_text.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static size_t utf8_bytes(const unsigned char *text)
             return 0;
     if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f) || (*text == 0xf0 && text[1] < 0x90) ||
         (*text == 0xf4 && text[1] > 0x8f))
-        return 0; /* longer than need be, or no character at all */
+        return 0; /* overlong, or no character */
     return bytes;
 }
 
@@ -57,7 +57,7 @@ void svg_text(struct svg *svg, double x, double y, const char *class, const char
     fputs("</text>\n", svg->out);
 }
 
-/* Told apart by people who see colours differently, too: after Okabe and Ito, darkened for a light ground. */
+/* Colours that colour-blind people can tell apart, after Okabe and Ito, darkened for a light background. */
 const char *svg_colour(uint32_t kind)
 {
     static const char *const colours[] = {"#0072b2", "#d55e00", "#00805c", "#a63d80",
@@ -127,7 +127,7 @@ static void write_facts(struct svg *svg, FILE *out)
     fprintf(out, "%" PRIu64 " messages  ·  time %" PRIu64, svg->run->total, svg->run->time);
 }
 
-/* A long text goes over several lines, broken between words. */
+/* Breaks a long text between words. */
 static double write_lines(struct svg *svg, double y, const char *reason)
 {
     const size_t most = (size_t)((svg->width - 56) / (SVG_PLAIN * 0.58));

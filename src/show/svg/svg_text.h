@@ -7,14 +7,14 @@
 
 /* Text with what XML reserves escaped, and without what it forbids. */
 void svg_escape(FILE *out, const char *text);
-/* The width of a text, about. */
+/* The approximate width of a text. */
 double svg_text_width(const char *text, double size);
-/* A text element of that class. */
+/* Writes a text element of that class. */
 void svg_text(struct svg *svg, double x, double y, const char *class, const char *text);
 const char *svg_colour(uint32_t kind);
-/* The beginning of the file, up to the ground that everything is drawn on. */
+/* Writes the beginning of the file, up to the background. */
 void svg_open(const struct svg *svg, FILE *out);
-/* Title and verdict; returns where the picture may begin below. */
+/* Writes title and verdict; returns the y below them. */
 double svg_heading(struct svg *svg);
 
 #endif

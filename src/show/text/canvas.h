@@ -9,7 +9,7 @@
 
 enum cv_paint {
     PAINT_PLAIN,
-    PAINT_LINE, /* what is only there for orientation */
+    PAINT_LINE, /* lifelines and other lines for orientation */
     PAINT_STRONG,
     PAINT_STAR,
     PAINT_GOOD,
@@ -29,19 +29,19 @@ void cv_canvas_free(struct cv_canvas *canvas);
 
 void cv_canvas_clear(struct cv_canvas *canvas);
 
-/* Puts a text there; what would stand outside is left out. Returns the column behind it. */
+/* Puts a text there and cuts what does not fit. Returns the column after it. */
 size_t cv_canvas_put(struct cv_canvas *canvas, size_t column, const char *text, unsigned paint);
 
 /* The same, but in no more than `room` columns, the last of them "…" if it is too long. */
 size_t cv_canvas_put_within(struct cv_canvas *canvas, size_t column, size_t room, const char *text, unsigned paint);
 
-/* Is anything but blanks and lines for orientation in these columns? */
+/* Do these columns hold anything but blanks and lifelines? */
 bool cv_canvas_is_free(const struct cv_canvas *canvas, size_t begin, size_t end);
 
 /* Prints the line without the blanks at its end. */
 void cv_canvas_print(const struct cv_canvas *canvas, FILE *out);
 
-/* Columns that a text takes. */
+/* The width of a text in columns. */
 size_t cv_canvas_columns(const char *text);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Messages as arrows. One to several: ●─election─▶│───────────▶│, with a head at everybody who hears it. Several that
- * say the same to one: │◀────ok────●────────────●, with a dot at everybody who says it.
+ * Draws messages as arrows. One to several: ●─election─▶│───────────▶│, with a head at each receiver. Several with the
+ * same words to one: │◀────ok────●────────────●, with a dot at each sender.
  */
 #include "show/text/diagram_arrows.h"
 
-/* A stretch of an arrow without heads and dots: columns begin .. end-1. */
+/* A part of an arrow without heads and dots: columns begin .. end-1. */
 struct stretch {
     size_t begin, end;
 };
@@ -44,7 +44,7 @@ static void draw_dot(struct diagram_drawing *drawing, const struct diagram_row *
                   paint_of(row));
 }
 
-/* The nearest cell beyond `here` that speaks, or that hears. */
+/* The nearest cell beyond `here` that sends, or that receives. */
 static const struct diagram_cell *next_cell(const struct diagram_drawing *drawing, const struct diagram_row *row,
                                             cv_node here, bool rightwards, bool speaks)
 {
@@ -59,7 +59,7 @@ static const struct diagram_cell *next_cell(const struct diagram_drawing *drawin
     return next;
 }
 
-/* What lies between two columns, with the head at the side of the one that hears. */
+/* Draws the line between two columns, with the head at the receiver. */
 static struct stretch between(const struct diagram_drawing *drawing, cv_node from, cv_node to)
 {
     const size_t begin = diagram_column(drawing, from), end = diagram_column(drawing, to);
@@ -69,8 +69,8 @@ static struct stretch between(const struct diagram_drawing *drawing, cv_node fro
 /* ---- labels ---- */
 
 /*
- * Is this line a better place for the label? The first that it fits into is. Where lifelines cross it, the part at
- * its beginning is enough if it is long enough, so that the crossings stay visible.
+ * Is this part a better place for the label? The first part that the label fits into is best. A part that lifelines
+ * cross is used up to the first crossing if that is long enough, so that crossings stay visible.
  */
 static void note_stretch(const struct diagram_drawing *drawing, struct stretch line, bool begins_left, size_t label,
                          struct stretch *best)
@@ -106,7 +106,7 @@ static bool hears_itself(const struct diagram_drawing *drawing, const struct dia
     return false;
 }
 
-/* One way from the sender, from target to target. Remembers the best place for a label. */
+/* Draws the arrow from the sender in one direction, and remembers the best place for a label. */
 static void draw_way(struct diagram_drawing *drawing, const struct diagram_row *row, bool rightwards, size_t label,
                      struct stretch *best)
 {
@@ -117,13 +117,13 @@ static void draw_way(struct diagram_drawing *drawing, const struct diagram_row *
         draw_line(drawing, line, paint_of(row));
         draw_head(drawing, row, next, rightwards);
         if (here == row->from && rightwards && hears_itself(drawing, row))
-            line.begin++; /* there is a sign */
+            line.begin++; /* there is a mark */
         note_stretch(drawing, line, rightwards, label, best);
         here = next->node;
     }
 }
 
-/* One side of a node that hears the same from several: dots on one line that ends in one head. */
+/* Draws one side of a node that receives the same from several: dots on a line with one head. */
 static void draw_side(struct diagram_drawing *drawing, const struct diagram_row *row, const struct diagram_cell *target,
                       bool from_left, size_t label)
 {
@@ -146,7 +146,7 @@ static void draw_side(struct diagram_drawing *drawing, const struct diagram_row 
     draw_label(drawing, row, best);
 }
 
-/* Beside an arrow to others the sign is enough: what is said stands on the arrow. */
+/* Beside an arrow to others the mark is enough: the label is on the arrow. */
 static void draw_to_itself(struct diagram_drawing *drawing, const struct diagram_row *row, const char *label,
                            bool others)
 {
@@ -178,7 +178,7 @@ void diagram_draw_arrows(struct diagram_drawing *drawing, const struct diagram_r
         if (itself)
             draw_to_itself(drawing, row, label, others);
         if (itself && others && cells[i].mark == MARK_NONE)
-            continue; /* the dot stays */
+            continue; /* the dot is kept */
         if (cells[i].mark == MARK_LOST || (cells[i].mark == MARK_NONE && !cells[i].speaks))
             diagram_draw_line(drawing, cells[i].node, false, PAINT_LINE);
         else if (cells[i].mark != MARK_NONE)

@@ -9,7 +9,7 @@
 #include "show/phrase.h"
 #include "show/text/diagram_arrows.h"
 
-#define SMALLEST_PITCH 6u /* from one column to the next: an arrow with some letters of its kind */
+#define SMALLEST_PITCH 6u /* the least distance of columns: an arrow with a few letters of its kind */
 #define LARGEST_PITCH 28u
 
 static const struct {
@@ -60,7 +60,7 @@ static size_t measure_labels(struct diagram_drawing *drawing)
     return longest;
 }
 
-/* From one column to the next, if all are to fit and so much is to stay free behind the last. */
+/* The distance of columns at which all fit and `free` columns remain after the last. */
 static size_t fitting_pitch(const struct diagram_drawing *drawing, size_t width, size_t tail)
 {
     const uint32_t nodes = drawing->scenario->group.nodes;
@@ -80,7 +80,7 @@ static bool lay_out(struct diagram_drawing *drawing, size_t width)
     drawing->first = drawing->gutter + longest / 2;
     size_t wanted = measure_labels(drawing) + 4;
     wanted = wanted < 12 ? 12 : wanted > LARGEST_PITCH ? LARGEST_PITCH : wanted;
-    /* Room for words behind the last column's marks, unless the labels need it. */
+    /* Leaves room for words after the last column's marks, unless labels need it. */
     drawing->pitch = fitting_pitch(drawing, width, 11);
     if (drawing->pitch < wanted)
         drawing->pitch = fitting_pitch(drawing, width, longest / 2 + 2);
@@ -110,7 +110,7 @@ static void draw_lifelines(struct diagram_drawing *drawing)
         diagram_draw_line(drawing, node, false, PAINT_LINE);
 }
 
-/* What holds from this row on; of ends, from the next row on. */
+/* Updates the state of the nodes: for ends, from the next row on. */
 static void note_beginning(struct diagram_drawing *drawing, const struct diagram_cell *cell)
 {
     struct diagram_standing *it = &drawing->standing[cell->node];
@@ -144,7 +144,7 @@ static void draw_time(struct diagram_drawing *drawing, const struct diagram_row 
     cv_canvas_put(&drawing->canvas, drawing->gutter - 2 - cv_canvas_columns(text), text, PAINT_PLAIN);
 }
 
-/* The text goes to the right of its mark, or to the left where there is no room, before it is cut short. */
+/* Puts the text right of its mark, or left of it if there is no room, before it is cut. */
 void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cell *cell)
 {
     struct cv_canvas *canvas = &drawing->canvas;
@@ -157,7 +157,7 @@ void diagram_draw_mark(struct diagram_drawing *drawing, const struct diagram_cel
     if (columns + 1 > room && last && at > columns + 2 && cv_canvas_is_free(canvas, at - columns - 2, at - 1) &&
         columns + 2 < drawing->pitch)
         cv_canvas_put(canvas, at - columns - 1, cell->text, PAINT_PLAIN);
-    else if (room > 1 && (cell->mark != MARK_CALL || columns + 1 <= room)) /* half of "calls" says less than its mark */
+    else if (room > 1 && (cell->mark != MARK_CALL || columns + 1 <= room)) /* half a word says less than the mark */
         cv_canvas_put_within(canvas, at + 2, room - 1, cell->text, PAINT_PLAIN);
 }
 
@@ -174,7 +174,7 @@ static void phrase_view(const struct diagram_drawing *drawing, FILE *words, cons
     free(down);
 }
 
-/* A partition begins or ends, or a view begins: a line across, with words in it. */
+/* Draws a line across with a text, where a partition begins or ends or a view begins. */
 static int draw_rule(struct diagram_drawing *drawing, const struct diagram_row *row)
 {
     const unsigned paint = row->event->type == CV_EVENT_VIEW ? PAINT_GOOD : PAINT_BAD;
@@ -248,7 +248,7 @@ static void draw_header(struct diagram_drawing *drawing)
     cv_canvas_print(&drawing->canvas, drawing->out);
 }
 
-/* Where everybody stands in the end. */
+/* Draws the state of each node at the end. */
 static void draw_footer(struct diagram_drawing *drawing, const struct cv_history *history)
 {
     char text[32];
@@ -271,7 +271,7 @@ static void draw_footer(struct diagram_drawing *drawing, const struct cv_history
     cv_canvas_print(&drawing->canvas, drawing->out);
 }
 
-/* Only what occurs is explained. */
+/* Explains the marks that occur. */
 static void draw_legend(struct diagram_drawing *drawing)
 {
     bool used[sizeof marks / sizeof *marks] = {false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which rows a diagram has: messages of one sender that are heard at the same time share one, so do marks. */
+/* Makes the rows of a diagram. Messages of one sender that arrive at the same time share a row; so do marks. */
 #include "show/text/diagram_rows.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "show/history_step.h"
 #include "show/phrase.h"
 
-/* What is known while the rows are made. */
+/* The state while the rows are made. */
 struct maker {
     struct diagram_rows *rows;
     const struct cv_scenario *scenario;
@@ -39,7 +39,7 @@ static bool has_cell(const struct diagram_rows *rows, const struct diagram_row *
     return false;
 }
 
-/* The cells of a row lie together; the rows behind it move up. */
+/* The cells of a row are contiguous; those of later rows move up. */
 static void add_cell(struct diagram_rows *rows, struct diagram_row *row, cv_node node, enum diagram_mark mark,
                      const char *text)
 {
@@ -64,7 +64,7 @@ static void add_cell(struct diagram_rows *rows, struct diagram_row *row, cv_node
 
 /* ---- marks ---- */
 
-/* The highest of the rows of marks at the end that show this instant, below all that the node has there already. */
+/* The first row of marks for this instant, at the end, in which the node has no cell yet. */
 static struct diagram_row *mark_row(struct diagram_rows *rows, const struct cv_event *event)
 {
     struct diagram_row *found = NULL;
@@ -106,7 +106,7 @@ static void add_enter_mark(struct maker *maker, const struct cv_step *step)
     add_section_mark(maker, enter, MARK_ENTER, text);
 }
 
-/* Rounds, what a node comes to in them, and that a message is late for one. */
+/* Adds marks for rounds, results, and messages that are late for a round. */
 static void add_round_marks(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *pulse = cv_step_find(maker->history, step, CV_EVENT_PULSE);
@@ -156,11 +156,11 @@ static void add_cause_mark(struct maker *maker, const struct cv_step *step)
         add_section_mark(maker, cause, MARK_LEAVE, "leaves");
         break;
     default:
-        break; /* what a later interface adds is told in the transcript */
+        break; /* the transcript shows events that a later interface adds */
     }
 }
 
-/* What the step led to besides messages: for rows of marks, another mark below. */
+/* Adds marks for the effects of a step besides messages. */
 static void add_effect_marks(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *cause = &maker->history->events[step->first];
@@ -189,8 +189,8 @@ static enum diagram_mark receipt_mark(const struct maker *maker, const struct cv
 /* ---- arrows ---- */
 
 /*
- * The row of that message's siblings, heard at the same time; unless the hearer has something in a later row
- * already, which would turn the order of its own events round.
+ * The row of messages from the same step that arrive at the same time; NULL if the receiver already has a cell in a
+ * later row, since that would reverse its events.
  */
 static struct diagram_row *sibling_row(struct maker *maker, const struct cv_event *event, size_t step)
 {
@@ -206,7 +206,7 @@ static struct diagram_row *sibling_row(struct maker *maker, const struct cv_even
     return NULL;
 }
 
-/* The row in which this node hears the same, sent at the same time, from somebody else. */
+/* The row in which this node receives the same message, sent at the same time, from another node. */
 static struct diagram_row *gathering_row(struct maker *maker, const struct cv_event *event, uint64_t sent,
                                          enum diagram_mark mark)
 {

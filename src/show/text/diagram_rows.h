@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The rows of a diagram, before they are drawn. Of this room's diagram alone. */
+/* The rows of a diagram, before they are drawn. For the files of this room. */
 #ifndef CONCLAVE_SHOW_TEXT_DIAGRAM_ROWS_H
 #define CONCLAVE_SHOW_TEXT_DIAGRAM_ROWS_H
 
@@ -41,24 +41,25 @@ enum diagram_row_type { ROW_MARKS, ROW_ARROWS, ROW_RULE };
 struct diagram_cell {
     cv_node node;
     enum diagram_mark mark;
-    bool speaks;   /* in rows of arrows: it says the same as row->from, to the same node */
+    bool speaks;   /* in rows of arrows: it sends the same as row->from, to the same node */
     char text[31]; /* beside the mark; empty in rows of arrows */
 };
 
 /*
- * Marks that befall nodes; or a message, from one to several that hear it at the same time, or from several that say
- * the same to one; or a line of text.
+ * Marks of nodes; or a message from one node to several at the same time, or the same message from several nodes to
+ * one; or a line of text.
  */
 struct diagram_row {
     enum diagram_row_type type;
     uint64_t time;
-    size_t cells, cell_count;         /* in the rows' common list */
+    size_t cells; /* the index of the first, in the rows' common list */
+    size_t cell_count;
     const struct cv_event *event;     /* ROW_RULE */
-    const struct cv_message *content; /* ROW_ARROWS: what is said, */
-    cv_node from;                     /* by whom, */
-    uint64_t sent;                    /* when, */
-    size_t step;                      /* in which step; */
-    bool gathers; /* or by all cells that speak: the first cell is the one that hears them, `from` one of them */
+    const struct cv_message *content; /* ROW_ARROWS: the message */
+    cv_node from;                     /* its sender */
+    uint64_t sent;                    /* when it was sent */
+    size_t step;                      /* the step that sent it */
+    bool gathers;                     /* several send it: the first cell is the receiver, `from` one of the senders */
 };
 
 struct diagram_rows {

@@ -55,7 +55,7 @@ static void json_messages(struct cv_json *json, const struct cv_run *run)
         json_kinds(json, run, "preparing", run->preparing, counted, all);
 }
 
-/* What the nodes came to, if they sought a number: how far they are from the source, say. */
+/* The results of the nodes, if they are numbers: their distances from the source, for example. */
 static void json_results(struct cv_json *json, const struct cv_run *run)
 {
     const struct cv_group *group = &run->scenario->group;
@@ -234,7 +234,7 @@ static bool comes_before(const struct cv_entry *one, const struct cv_entry *othe
     return one->entered < other->entered || (one->entered == other->entered && one < other);
 }
 
-/* Who was inside, in the order in which they came. */
+/* Lists the entries, in their order. */
 static void text_entries(FILE *out, const struct cv_run *run)
 {
     uint64_t served = 0, shown = 0;
@@ -261,7 +261,7 @@ static void text_entries(FILE *out, const struct cv_run *run)
                 run->views == 1 ? "" : "s", (unsigned long long)run->election_messages);
 }
 
-/* How far the rounds came, and what the nodes came to in them. */
+/* Prints how many rounds there were, and the results. */
 static void text_results(FILE *out, const struct cv_run *run)
 {
     const struct cv_group *group = &run->scenario->group;

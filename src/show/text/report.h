@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is said about a run when it is over: for a person, or as JSON. */
+/* Reports a run when it is over: for a person, or as JSON. */
 #ifndef CONCLAVE_SHOW_TEXT_REPORT_H
 #define CONCLAVE_SHOW_TEXT_REPORT_H
 
@@ -10,11 +10,14 @@
 struct cv_report {
     const struct cv_run *run;
     const struct cv_judgement *judgement;
-    const char *command; /* what repeats the run exactly */
-    bool timed;          /* tell `seconds`, the wall time of the run */
+    const char *command; /* the command that repeats the run exactly */
+    bool timed;          /* print `seconds`, the wall time of the run */
     double seconds;
-    bool transport; /* tell the packets below the reliable channel */
-    uint64_t packets, lost, duplicated, retransmitted;
+    bool transport; /* print the packets below the reliable channel */
+    uint64_t packets;
+    uint64_t lost;
+    uint64_t duplicated;
+    uint64_t retransmitted;
     bool colour;
 };
 

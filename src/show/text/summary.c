@@ -7,13 +7,13 @@
 #include "core/error.h"
 #include "show/text/canvas.h"
 
-#define MOST_NODES 40u /* in the table; of more, the busiest are shown */
+#define MOST_NODES 40u /* rows of the table; of more nodes, the busiest are shown */
 #define BUSIEST 20u
 #define TEXT 64u
 
 /* ---- messages over time ---- */
 
-/* A line of blocks, each as high as the number of messages sent in its span. */
+/* Prints a line of blocks, as high as the number of messages sent in each span. */
 static size_t draw_blocks(struct cv_canvas *canvas, size_t column, const uint64_t *sent, size_t spans, uint64_t most,
                           unsigned paint)
 {

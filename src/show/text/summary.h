@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is left to see of a run too large to draw: messages over time by kind, and what each node did. */
+/* A summary of a run that is too large to draw: messages over time by kind, and what each node did. */
 #ifndef CONCLAVE_SHOW_TEXT_SUMMARY_H
 #define CONCLAVE_SHOW_TEXT_SUMMARY_H
 

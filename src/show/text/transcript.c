@@ -28,7 +28,7 @@ static void tell_cause(struct story *story, const struct cv_step *step)
     switch (cause->type) {
     case CV_EVENT_START:
         if (cv_step_find(story->history, step, CV_EVENT_CALL) || cv_step_find(story->history, step, CV_EVENT_PULSE))
-            return; /* then that says it */
+            return; /* then the effect says it */
         break;
     case CV_EVENT_RECEIVE:
         fprintf(story->out, "hears %s from %s", story_message(story, cause, text), cv_name(scenario, cause->peer).text);
@@ -52,7 +52,7 @@ static void tell_cause(struct story *story, const struct cv_step *step)
 
 /* ---- what it sent ---- */
 
-/* A run of sends that say the same; the losses among them are those that were cut off at once. */
+/* Successive sends of the same message. Losses among them were cut off at once. */
 struct batch {
     size_t first, end;
     size_t targets;
@@ -103,7 +103,7 @@ static void tell_losses(struct story *story, const struct batch *batch)
     fputs(" cut off)", story->out);
 }
 
-/* On a ring the next one may well be the one before; that is no answer. Nor is what one says in a new round. */
+/* Is it an answer? Not on a ring, where the next node may be the one before, and not in a new round. */
 static bool is_answer(const struct story *story, const struct cv_step *step, const struct batch *batch)
 {
     const struct cv_event *cause = &story->history->events[step->first];
@@ -114,7 +114,7 @@ static bool is_answer(const struct story *story, const struct cv_step *step, con
            !cv_step_find(story->history, step, CV_EVENT_PULSE);
 }
 
-/* What a node says in a call of its own it says for itself, even if the words are those it just heard. */
+/* Does the node pass on what it just heard? Not if it calls an election itself. */
 static bool is_passed_on(const struct story *story, const struct cv_step *step, const struct batch *batch)
 {
     const struct cv_event *cause = &story->history->events[step->first];
@@ -173,7 +173,7 @@ static void tell_effects(struct story *story, const struct cv_step *step)
         if (event->type == CV_EVENT_YIELD && calls)
             continue;
         if (event->type == CV_EVENT_FORGET && (calls || elects))
-            continue; /* that goes without saying */
+            continue; /* that is obvious */
         say(story, "");
         if (event->type == CV_EVENT_CALL && yields)
             fputs("calls again", story->out);
@@ -184,7 +184,7 @@ static void tell_effects(struct story *story, const struct cv_step *step)
 
 /* ---- lines ---- */
 
-/* What came to a node that could not hear it. */
+/* Prints messages to a node that could not receive them. */
 static void tell_missed(struct story *story, const struct cv_step *step)
 {
     char text[STORY_TEXT];
@@ -239,7 +239,7 @@ static void tell_all(struct story *story)
     }
 }
 
-/* How wide the columns are, and how many nodes a line names at most. */
+/* Measures the columns, and how many nodes a line names at most. */
 static void measure(struct story *story)
 {
     uint64_t steps = 0;

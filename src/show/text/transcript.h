@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A run told as a story: one numbered line per step, what was heard, what it led to, what was sent to whom. */
+/* Prints a run step by step: one numbered line per step with what was received, its effects, and what was sent. */
 #ifndef CONCLAVE_SHOW_TEXT_TRANSCRIPT_H
 #define CONCLAVE_SHOW_TEXT_TRANSCRIPT_H
 

@@ -13,7 +13,7 @@ static int by_place(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Who does it: those in story->some, one of them in the column of the ids. */
+/* Prints the nodes in story->some; a single one in the column of the ids. */
 static void tell_nodes(struct story *story, size_t count)
 {
     qsort(story->some, count, sizeof *story->some, by_place);
@@ -33,7 +33,7 @@ static bool is_silent_report(const struct story *story, const struct cv_step *st
            step->end == step->first + 1;
 }
 
-/* How many events from there on are reports about that peer, or that timer, all alike. */
+/* How many successive events report the same of that peer or timer. */
 static size_t report_length(const struct story *story, size_t first, size_t end)
 {
     const struct cv_event *events = story->history->events;
@@ -45,7 +45,7 @@ static size_t report_length(const struct story *story, size_t first, size_t end)
     return at - first;
 }
 
-/* Do both reports, of that length, go to the same nodes and say the same, but about different peers? */
+/* Do both reports, of that length, go to the same nodes and differ only in the peer? */
 static bool same_report(const struct story *story, size_t one, size_t other, size_t length, size_t end)
 {
     const struct cv_event *events = story->history->events;
@@ -59,7 +59,7 @@ static bool same_report(const struct story *story, size_t one, size_t other, siz
     return true;
 }
 
-/* Tells the first reports of those in first .. end-1 that can share a line; returns the event behind them. */
+/* Prints the first reports in first .. end-1 that can share a line; returns the index of the event after them. */
 static size_t tell_reports(struct story *story, size_t first, size_t end)
 {
     const struct cv_event *events = story->history->events;
@@ -174,7 +174,7 @@ static bool same_gathering(const struct story *story, const struct cv_step *one,
 static bool tell_gathering(struct story *story, struct cv_step *step, bool *more)
 {
     const struct cv_event *cause = &story->history->events[step->first];
-    struct cv_step next = *step; /* of a step with an effect not even the first is alike */
+    struct cv_step next = *step; /* a step with an effect is not alike even to itself */
     size_t count = 0;
     char text[STORY_TEXT];
     bool there = true;

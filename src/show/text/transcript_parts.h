@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the parts of a transcript share. Of this room's transcript alone. */
+/* What the parts of a transcript share. For the files of this room. */
 #ifndef CONCLAVE_SHOW_TEXT_TRANSCRIPT_PARTS_H
 #define CONCLAVE_SHOW_TEXT_TRANSCRIPT_PARTS_H
 
@@ -14,15 +14,17 @@ struct story {
     const struct cv_scenario *scenario;
     const struct cv_history *history;
     struct cv_content content;
-    bool *down;    /* per node, as the story goes */
+    bool *down;    /* per node, at the current step */
     cv_node *some; /* room for the nodes that a line names */
     size_t some_room;
     uint64_t number;  /* of the line */
-    const char *join; /* what stands before the next thing the node does */
-    int number_width, time_width, id_width;
+    const char *join; /* what separates the next effect of the node */
+    int number_width; /* of the column of numbers */
+    int time_width;   /* of the column of times */
+    int id_width;     /* of the column of ids */
 };
 
-/* Number and time. */
+/* Prints the number and the time. */
 void story_begin_line(struct story *story, uint64_t time);
 const char *story_message(struct story *story, const struct cv_event *event, char text[STORY_TEXT]);
 
