@@ -64,3 +64,20 @@ bool expander_make_room(struct expander *expander)
     }
     return true;
 }
+
+void expander_set_node_state(struct expander *expander, struct successor *successor, cv_node node, uint32_t number)
+{
+    successor_add(successor, fingerprint_subtract(slot_fingerprint(number, false),
+                                                  slot_fingerprint(expander->state[node], false)));
+    expander_set(expander, node, number);
+}
+
+void expander_set_budgets(struct expander *expander, struct successor *successor, uint32_t number)
+{
+    const uint32_t slot = expander->model->setting.nodes;
+    if (number == expander->state[slot])
+        return;
+    successor_add(successor,
+                  fingerprint_subtract(slot_fingerprint(number, true), slot_fingerprint(expander->state[slot], true)));
+    expander_set(expander, slot, number);
+}

@@ -149,21 +149,9 @@ static inline void expander_set(struct expander *expander, uint32_t slot, uint32
         expander->state[slot] = number;
 }
 
-static inline void expander_set_node_state(struct expander *expander, struct successor *successor, cv_node node,
-                                           uint32_t number)
-{
-    successor_add(successor, fingerprint_subtract(slot_fingerprint(number, false),
-                                                  slot_fingerprint(expander->state[node], false)));
-    expander_set(expander, node, number);
-}
-
-static inline void expander_set_budgets(struct expander *expander, struct successor *successor, uint32_t number)
-{
-    const uint32_t slot = expander->model->setting.nodes;
-    successor_add(successor,
-                  fingerprint_subtract(slot_fingerprint(number, true), slot_fingerprint(expander->state[slot], true)));
-    expander_set(expander, slot, number);
-}
+/* Out of line: they are called rarely, and the common path stays short. */
+void expander_set_node_state(struct expander *expander, struct successor *successor, cv_node node, uint32_t number);
+void expander_set_budgets(struct expander *expander, struct successor *successor, uint32_t number);
 
 static inline void expander_set_contents(struct expander *expander, struct successor *successor, uint32_t slot,
                                          uint32_t number)
