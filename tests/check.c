@@ -2,8 +2,8 @@
 /*
  * The checker against one too simple to be wrong (check/naive.c): without reduction both must count the same states,
  * steps and levels, with one thread and with two, with short fingerprints and long ones. With reduction the verdict
- * must stay the same, every end of a run be kept, and no more states be seen. Clocks that are dropped or capped once
- * nobody will ask any more are so in both, and so is the order of requests where it is laid down instead.
+ * must stay the same, every end of a run be kept, and no more states be seen. Both drop or cap clocks after the last
+ * request, and both search requests in fixed orders.
  *
  * usage: check [--long | --brief]
  */
@@ -91,7 +91,7 @@ static const struct sample longer[] = {
     {"voting", "2", NULL, NULL, NULL, {CALLERS}, false},
 };
 
-/* Too large for the naive one: whole and reduced search against each other. */
+/* Too large for the naive checker: the whole search and the reduced one are compared. */
 static const struct sample large[] = {
     {"bully", "4", NULL, NULL, NULL, {CALLERS}, false},
     {"multicast", "4", NULL, NULL, NULL, {CALLERS}, false},
@@ -140,7 +140,7 @@ static struct cv_check_options options_of(const struct sample *sample)
 /* With one thread, with two, with long fingerprints; and depth first, with two threads. */
 enum round { PLAIN, THREADS, WIDE, DEEP, ROUNDS };
 
-/* Both count all there is: a property of no name is never violated, so nothing ends the search early. */
+/* Both count all states: a property without a name is never violated, so no search ends early. */
 static void compare_counts(const struct sample *sample, const struct cv_scenario *scenario,
                            const struct naive_result *naive, bool canonical, enum cv_orders orders)
 {
@@ -157,7 +157,7 @@ static void compare_counts(const struct sample *sample, const struct cv_scenario
             fail(sample, "memory", 0, 1);
         expect(sample, "states", naive->states, result.states);
         expect(sample, "transitions", naive->transitions, result.transitions);
-        if (!options.deep || result.depth < naive->depth) /* some may be reached by a longer way first */
+        if (!options.deep || result.depth < naive->depth) /* a state may be reached on a longer path first */
             expect(sample, "depth", naive->depth, result.depth);
         expect(sample, "ends", naive->ends, result.ends);
         expect(sample, "complete", true, result.complete);
@@ -165,7 +165,7 @@ static void compare_counts(const struct sample *sample, const struct cv_scenario
     }
 }
 
-/* Leaving out orders must keep every end of a run. */
+/* A reduction must keep every end of a run. */
 static void compare_ends(const struct sample *sample, const struct cv_scenario *scenario, uint64_t ends,
                          enum cv_orders orders)
 {
@@ -207,7 +207,7 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     expect(sample, "confirmed by replay, depth first", deep.trail.count != 0, deep.confirmed);
     expect(sample, "confirmed by replay", whole.trail.count != 0, whole.confirmed);
     expect(sample, "confirmed by replay, with reduction", reduced.trail.count != 0, reduced.confirmed);
-    const bool orders = scenario->algorithm->hints.clocked > CV_CLOCKED; /* each has its own states */
+    const bool orders = scenario->algorithm->hints.clocked > CV_CLOCKED; /* each order has its own states */
     if (whole.judgement.verdict == CV_HELD && reduced.states > whole.states && !orders)
         fail(sample, "states with reduction", whole.states, reduced.states);
     cv_check_free(&whole);
@@ -215,7 +215,7 @@ static void compare_verdicts(const struct sample *sample, const struct cv_scenar
     cv_check_free(&deep);
 }
 
-/* Requests in a given order instead of clocks: the same in every order, and nothing that clocks allow is missing. */
+/* Requests in a given order: both count the same in every order, and nothing that clocks allow is missing. */
 static void compare_orders(const struct sample *sample, const struct cv_scenario *scenario)
 {
     struct naive_result naive;

@@ -18,7 +18,7 @@ import mutants
 CONCLAVE = os.environ.get("CONCLAVE", str(mutants.SOURCE / "build" / "conclave"))
 TEXTS_SETS = "quorums=sets:0:0-1-2,1:1-3-5,2:2-4-5,3:1-2-3,4:1-2-4,5:1-2-5"
 
-# Options, the property that is violated, and the most steps the story may have.
+# Options, the violated property, and the most steps of the counterexample.
 FOUND = [
     ("maekawa-plain -n 2", "every-request", 8),
     ("maekawa-plain -n 3", "every-request", 10),
@@ -47,8 +47,8 @@ FOUND = [
     ("lamport -n 2 --crashes 1 --recoveries 1 --unordered --property exclusion", "exclusion", 8),
 ]
 
-# The same for what is found depth first: long stories before they are shortened. Breadth first the last would take
-# minutes and gigabytes.
+# The same depth first: counterexamples are long before they are shortened. Breadth first, the last would take minutes
+# and gigabytes.
 FOUND_DEEP = [
     ("maekawa-plain -n 3", "every-request", 30),
     ("bully -n 3 --timeouts any", "agreement", 10),
@@ -73,11 +73,11 @@ HELD = [
     "ring-list -n 3 --crashes 1 --set stop=leader",
     "maekawa -n 3 --set recall=no --property exclusion",
     "chang-roberts -n 3 --crashes 2",
-    "chang-roberts -n 4 --crashes 1",  # a result was dropped by who still followed a dead leader
+    "chang-roberts -n 4 --crashes 1",  # a node that still followed a dead leader dropped a result
     "wireless -n 3 --graph line --crashes 1",
     *(f"wireless --ids {ids} --graph {graph} --crashes 2" for graph in ("line", "ring") for ids in ("1,2,3", "1,3,2", "2,1,3")),
     "wireless -n 3 --graph star --crashes 2 --unordered",
-    "chang-roberts -n 3 --crashes 1 --recoveries 1",  # an old ballot made who followed the leader participate again
+    "chang-roberts -n 3 --crashes 1 --recoveries 1",  # an old ballot made a follower participate again
     "ring-basic -n 2 --crashes 2 --recoveries 2",
     "ring-basic --ids 1,2,3 --crashes 1 --recoveries 1",
     *(f"wireless --ids 1,2,3 --graph {graph} --crashes 1 --recoveries 1" for graph in ("line", "star")),
@@ -101,9 +101,7 @@ HELD = [
     "token-ring -n 3 --inside 2",
 ]
 
-# What goes wrong with each mutant, and how it is found. Those that are not here break what the checker does not look
-# at: costs, attributes, nodes that come back, and timeouts that are too short for the network.
-# Mutants of mutual exclusion that are not for the checker; the simulator's tests find them.
+# Mutants of mutual exclusion that are not for the checker, and why. The simulator's tests find them.
 NOT_FOR_THE_CHECKER = {
     "token-ring-takes-void-tokens": "two tokens that go round for ever have too many states",
     "central-deny-says-nothing": "it only costs less than the text says",
@@ -220,7 +218,7 @@ def violated(result):
 
 
 def check_found(name, words, wanted, most, directory):
-    """The violation is found, told, kept, and repeated by the simulator."""
+    """The checker finds, reports and saves the violation, and the simulator repeats it."""
     file = directory / "found.replay"
     done = run([*words, "--json", "--trace", str(file)])
     expect(f"{name}: exit code 1", done.returncode == 1, f"{done.returncode} {done.stdout}{done.stderr}")
@@ -277,7 +275,7 @@ def check_depth_first(directory):
            done.stdout)
 
 
-# What an algorithm does not claim: the check, and what it assumes.
+# Checks outside of what an algorithm assumes, and the assumption.
 OUTSIDE = {
     "voting -n 3 --set backoff=0 --crashes 1 --recoveries 1 --property exclusion": "nobody comes back from a crash",
     "chang-roberts -n 3 --crashes 1 --recoveries 1 --unordered": "messages stay in order if somebody comes back",
@@ -290,7 +288,7 @@ OUTSIDE = {
 
 
 def check_outside():
-    """A violation where an assumption does not hold is told as one."""
+    """The report of a violation says which assumption does not hold."""
     for line, assumed in OUTSIDE.items():
         told = run(line.split()).stdout
         expect(f"{line}: outside of what it assumes",
@@ -339,7 +337,7 @@ def check_arrangements(directory):
 
 
 def check_progress():
-    """On a terminal, once it takes longer than two seconds."""
+    """Progress is shown on a terminal, after two seconds."""
     ours, theirs = os.openpty()
     with subprocess.Popen([CONCLAVE, "check", "ricart-agrawala", "-n", "5", "--memory", "2G"], stdout=subprocess.DEVNULL,
                           stderr=theirs) as child:
@@ -368,7 +366,7 @@ def check_mutants(directory, every):
 
 
 def check_complaints(directory):
-    """What a handler asserts, what its invariant says and what kills it are judged like everything else."""
+    """Failed assertions, broken invariants and fatal signals in handlers are findings like others."""
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
     text = source.read_text(encoding="utf-8")
     line = "    if (--my->missing == 0)"
@@ -406,8 +404,8 @@ def check_astray(directory):
                "violated: invariant: at time " in told.stdout and asserted in told.stdout, told.stdout + told.stderr)
 
 
-# What an algorithm's table promises about names and times, and does not keep: where, what is replaced by what, what is
-# wrong then (None: nothing), and whether it is the promise that is broken.
+# Algorithms that break a promise of their table about names and times: the source, what is replaced by what, the
+# violated property (None: none), and whether the promise is broken.
 FIRST = "cv_before(me, my->time, me->node, theirs->time, message->from)"
 FREE = "    if (my->holder == CV_NOBODY)\n        let_in(me, node);\n    else"
 THEIRS, MINE = "my->peers[node].request", "my->peers[me->node].request"
@@ -436,7 +434,7 @@ PROMISES = {
 
 
 def check_promises(directory):
-    """A promise that is not kept is told, is not relied on, and hides nothing."""
+    """A broken promise is reported, is not relied on, and hides no violation."""
     for name, (source, before, after, wanted, broken) in PROMISES.items():
         text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / f"{source}.c").read_text(encoding="utf-8")
         expect(f"{name}: the line is there once", text.count(before) == 1)
@@ -461,7 +459,7 @@ def check_promises(directory):
                "promises" not in told.stdout, told.stdout)
 
 
-# Voting whose numbers are not what `counters` says: what is changed, and what is violated besides the promise.
+# Voting whose counters break the promise: what is replaced by what, and what is violated besides the promise.
 ENTER = "    if (my->granted == my->answers) {\n"
 COUNTS = {
     "the third attempt enters": (ENTER, ENTER.replace(") {", " || my->attempt > 2) {"), ["exclusion"]),
@@ -476,7 +474,7 @@ COUNTS = {
 
 
 def check_counters(directory):
-    """Numbers that grow are counted anew only if nothing is made of them but to compare them."""
+    """Counters are renumbered only if the algorithm does nothing with them but compare them."""
     text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "voting.c").read_text(encoding="utf-8")
     for name, (before, after, wanted) in COUNTS.items():
         expect(f"counters, {name}: the line is there once", text.count(before) == 1)
@@ -491,7 +489,7 @@ def check_counters(directory):
 
 
 def check_both_wrong(directory):
-    """A step that breaks two properties is found by whoever looks for either."""
+    """A step that violates two properties is found with --property for either."""
     text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / "central.c").read_text(encoding="utf-8")
     changes = (("me->region == CV_TRYING", "true"), ("        cv_send(me, node, GRANT, &grant);\n", "        cv_send(me, node, GRANT, &grant), cv_send(me, node, GRANT, &grant);\n"),
                ("    cv_enter(me, grant->fence);\n}\n\nstatic void on_denied",
@@ -511,7 +509,7 @@ def check_both_wrong(directory):
 
 
 def check_beginning(directory):
-    """A node that cannot begin leaves nothing to check."""
+    """If a node cannot begin, the check says why and ends."""
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
     text = source.read_text(encoding="utf-8")
     line = "static void adopt(struct cv_self *me, cv_node holder, uint64_t fence)\n{\n"
@@ -525,7 +523,7 @@ def check_beginning(directory):
 
 
 def check_hum(directory):
-    """Whatever is left out, nothing is put off for ever."""
+    """The reduction postpones no event for ever."""
     text = (mutants.SOURCE / "tests" / "check" / "hum.c").read_text(encoding="utf-8")
     target = mutants.compile_object(text, "conclave_algorithm", directory, "hum")
     for more in ("", "--depth-first", "--threads 2", "--depth-first --threads 2"):
@@ -535,12 +533,12 @@ def check_hum(directory):
 
 def check_restless(directory):
     """
-    Where the order of requests is laid down, a run that never ends is not taken for one that does: it is looked for again
-    with clocks, which tick for ever here, until there is no memory left.
+    With a fixed order of requests, the checker does not miss a run that never ends: it searches again with clocks, which
+    tick for ever here, until there is no memory left.
     """
     source = mutants.SOURCE / "src" / "algorithm" / "mutex" / "ricart_agrawala.c"
     text, before = source.read_text(encoding="utf-8"), "    if (--my->missing == 0)\n        enter(me);\n"
-    text = text.replace("return my->mode == WANTED && my->missing;", "return true;")  # what it says cannot be is not the point
+    text = text.replace("return my->mode == WANTED && my->missing;", "return true;")  # the validity of messages is not the point
     expect("restless: the lines are there once", text.count(before) == 1)
     target = mutants.compile_object(text.replace("    (void)message;\n" + before,
                                                  "    (void)my;\n    (void)enter;\n    cv_signal(me, message->from, OK);\n"),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Can the tests fail? Each mutants/*.mutant changes a line of an algorithm, in a copy; tests/elections, tests/mutexes or
-tests/synchronizers, as its source belongs to, must find that something is wrong with it. The same source unchanged,
-compiled the same way, must pass.
+"""Can the tests fail? Each mutants/*.mutant changes a line of an algorithm, in a copy. The tests of its problem
+(tests/elections, tests/mutexes or tests/synchronizers) must find it. The unchanged source, compiled the same way, must
+pass.
 
-A mutant file says in # lines what is broken, then names the algorithm, its source and the C name of its table. What
-follows `- ` is replaced by what follows `+ `; it must stand in the source exactly once. Mutants are given by name to
-try only these. With `found: by the checker` it is too rare for random runs, and left to tests/check.py."""
+A mutant file says in # lines what is broken, then names the algorithm, its source and the C name of its table. The lines
+after `- ` become those after `+ `; they must be in the source exactly once. Arguments name the mutants to try. With
+`found: by the checker` a violation is too rare for random runs, and tests/check.py looks for it."""
 
 import concurrent.futures
 import os
@@ -40,7 +40,7 @@ class Mutant:
         self.before, self.after = "\n".join(before) + "\n", "\n".join(after) + "\n"
 
     def text(self):
-        """The changed source, or None if the lines are not there, or more than once."""
+        """The changed source; None if the lines are not in it exactly once."""
         text = self.source.read_text(encoding="utf-8")
         return text.replace(self.before, self.after) if text.count(self.before) == 1 else None
 
@@ -60,7 +60,7 @@ def play(algorithm, source, target, share):
 
 
 def try_mutant(mutant, directory):
-    """What is wrong with the tests, or None if they caught it."""
+    """A message if the tests did not catch the mutant; None if they did."""
     text = mutant.text()
     if text is None:
         return f"the line is not in {mutant.source.name} exactly once; has the source changed?\n{mutant.before}"

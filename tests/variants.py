@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does a reduction ever change a verdict? Algorithms are broken at random: a comparison is turned round, the update of a
-field is dropped, a neighbour is taken for another, a message is not sent. Each variant is checked with every reduction,
-without symmetry, and without any reduction; all must say the same. A variant is caught if something is violated, and
-equivalent if nothing is, with 3 nodes and with 4. A variant that has no end of states, because a number grows or messages
-multiply for ever, is caught if a simulated run is violated or does not come to rest.
+"""Does a reduction ever change a verdict? The test breaks algorithms at random: it reverses a comparison, drops the update
+of a field, mistakes a neighbour for another, or leaves out a message. It checks each variant with every reduction, without
+symmetry, and without any reduction; all must say the same. A variant is caught if a property is violated, and equivalent
+if none is, with 3 nodes and with 4. A variant with infinitely many states, because a number or the messages grow for ever,
+is caught if a simulated run is violated or does not come to rest.
 
 usage: tests/variants.py [--count N] [--seed S] [--patience SECONDS] [--only NAME] [--nice N] [--table]
 
-Exit 1 if two verdicts differ. What is not finished in time is counted, and proves nothing: --table tells how many states
-that were."""
+Exit 1 if two verdicts differ. A check that does not finish in time is counted, and proves nothing: --table tells how many
+states it reached."""
 
 import argparse
 import collections
@@ -28,9 +28,9 @@ import mutants
 CONCLAVE = os.environ.get("CONCLAVE", str(mutants.SOURCE / "build" / "conclave"))
 WORKERS = 2
 
-# What is checked of each algorithm with 3 nodes, and with 4. Where clocks tick, or attempts are made anew, four that ask are
-# out of reach without reduction: ricart-agrawala has 4,349 states if two of four ask, 979,156 if three do, and voting had
-# no end after 2.5 million states, at depth 15 of more than 30. There two of four ask.
+# The checks of each algorithm with 3 nodes, and with 4. If clocks tick, or nodes try again, four requests are out of reach
+# without reduction: ricart-agrawala has 4,349 states with two requests of four nodes, and 979,156 with three; voting had no
+# end after 2.5 million states, at depth 15 of more than 30. So two of four nodes request there.
 CALM, CRASHES = ["-n 3", "-n 4"], ["-n 3", "-n 3 --crashes 1", "-n 4"]
 TWO_ASK = ["-n 3", "-n 4 --ask 1,2"]
 ALGORITHMS = {
@@ -53,7 +53,7 @@ ALGORITHMS = {
 
 SEARCHES = {"reduced": "", "no symmetry": "--no-symmetry", "whole": "--no-reduction"}
 
-# How a line is broken: what is found there, and what it becomes.
+# How to break a line: a pattern, and what it becomes.
 TURNED = {"<=": ">", ">=": "<", "==": "!=", "!=": "==", "<": ">", ">": "<"}
 NEIGHBOURS = {"cv_successor(me)": "cv_predecessor(me)", "cv_predecessor(me)": "cv_successor(me)",
               "message->from": "me->node", "me->node": "0", "cv_my_id(me)": "cv_id_of(me, 0)"}
@@ -120,7 +120,7 @@ def check(target, line, more, options):
 
 
 def try_line(target, line, options):
-    """The verdicts of all searches. That a promise about names is not kept says nothing about the properties."""
+    """The verdicts of all searches. A broken promise about names says nothing about the properties."""
     told = {search: check(target, line, more, options) for search, more in SEARCHES.items()}
     plain = {"held" if verdict == "promises" else verdict for verdict in told.values() if "unfinished" not in verdict}
     return told, len(plain) > 1
@@ -137,7 +137,7 @@ def is_held(algorithm, words):
 
 
 def caught_by_a_run(name, target, line):
-    """Is some simulated run violated, or does it not come to rest, though that of the original is held?"""
+    """Is some simulated run violated or restless, while that of the original is held?"""
     given = " ".join(re.findall(r"--graph \w+|--set \w+=\w+", line)).split()
     original = ALGORITHMS[name][0].removeprefix("cv_").replace("_", "-")
     for run in RUNS:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two nodes hum to each other for ever, and a third goes wrong as soon as it hears of it. That the hum goes on commutes
- * with everything, so a checker that leaves out orders might put off the third for ever.
+ * Two nodes exchange messages for ever, and a third violates its invariant as soon as it hears of it. The exchange
+ * commutes with everything, so a checker that leaves out orders might postpone the third for ever.
  */
 #include <assert.h>
 #include <conclave/algorithm.h>

@@ -13,7 +13,7 @@ static const struct cv_scenario *scenario;
 static const struct naive_options *options;
 static struct naive_result *result;
 static struct cv_group group;
-static struct full now, next; /* the state at hand, and what it is made into */
+static struct full now, next; /* the current state, and its successor */
 static uint32_t n, script[8], ways[8], chosen, scripted;
 static struct cv_self self;
 
@@ -52,16 +52,16 @@ static void grow(struct cv_self *me, size_t bytes)
 
 enum { STEP = 64 };
 
-static uint64_t leap; /* as far as this the clock has run ahead of all that was heard of */
-static bool late;     /* the node should have asked before: that does not happen */
+static uint64_t leap; /* the clock is ahead of all times heard of up to this */
+static bool late;     /* the node should have requested before: this event is impossible */
 
-/* A node's next request, of so many that are left; 0: there is none. */
+/* The time of a node's next request when it has this many left; 0: none. */
 static uint64_t time_of(cv_node i, uint32_t left)
 {
     return left ? options->times[i * scenario->entries + scenario->entries - left] * STEP : 0ull;
 }
 
-/* Requests alone bear a time: nobody keeps in mind what it has heard of others. */
+/* Only requests carry a time: no node keeps what it has heard of others. */
 static bool forgets(void)
 {
     return options->times && scenario->algorithm->hints.clocked == CV_CLOCKS_ORDER;
@@ -73,7 +73,7 @@ static uint64_t on_time(uint64_t clock)
     return options->times ? clock / STEP * STEP : clock;
 }
 
-/* Has somebody just been sent something whose request has the time that the clock has run ahead to? */
+/* Does the step send to a node whose request has the time that the clock is ahead to? */
 static bool is_heard(cv_node i)
 {
     for (cv_node j = 0; j < n; j++)
@@ -157,7 +157,7 @@ static uint64_t place_of(const unsigned char *packed, uint32_t length)
             return at;
 }
 
-/* Half full, it doubles. */
+/* It doubles when it is half full. */
 static void grow_set(void)
 {
     unsigned char **old = set;
@@ -170,7 +170,7 @@ static void grow_set(void)
     free(old);
 }
 
-/* Numbers that grow for ever, where the algorithm says that only their order matters: counted from 1 on. */
+/* Renumbers counters that grow for ever from 1, if the algorithm says that only their order matters. */
 static uint64_t least[N];
 
 // NOLINTNEXTLINE(readability-non-const-parameter): one of two that look at counters, and the other changes them
@@ -207,7 +207,7 @@ static void visit(struct cv_counting *counting)
     }
 }
 
-/* Of the state that is being made, or of the one at hand: how far clocks go. */
+/* The cap of the clocks in the successor, or in the current state. */
 static uint64_t latest(const struct full *full)
 {
     const bool capped = scenario->algorithm->hints.clocked == CV_CLOCKS_REQUESTS;
@@ -305,7 +305,7 @@ static bool may_kill(bool one_more)
     return now.crashes && alive > 1;
 }
 
-/* Over links that are not cut; in a graph a node also loses those from whom the dead cut it off. */
+/* Reach over links that are not cut; in a graph dead nodes cut off others. */
 static bool lost_in(const struct full *full, cv_node i, cv_node j)
 {
     bool reached[N] = {false};
@@ -331,9 +331,9 @@ static bool need_not_be_told(cv_node j)
 }
 
 /*
- * Somebody is within reach again. Who knew of the loss is owed the news. Who did not hear of it yet will hear of it,
- * and of the return behind it, unless it was one of those losses that need not be told. Only where nobody is ever cut
- * off does a node that comes back to life make itself known at once.
+ * A node can reach another again. If it knew of the loss, it will be told of the return. If it did not, it will be told
+ * of both, unless the loss need not be reported. Only if no node is ever cut off does a node that recovers make itself
+ * known at once.
  */
 static void find_again(void)
 {
@@ -373,7 +373,7 @@ static bool are_linked(cv_node i, cv_node j)
 
 enum event { START, REQUEST, LEAVE, DELIVER, TIMEOUT, SUSPECT, TRUST, RECOVER };
 
-/* Does it, sends so many of its messages, and says how many there were. */
+/* Takes a step and sends `most` of its messages; returns how many there were. */
 static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint32_t most)
 {
     const struct cv_algorithm *algorithm = scenario->algorithm;
@@ -459,7 +459,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
     return sent;
 }
 
-/* For every outcome of what it chooses; and, if somebody may die, for every point at which it dies half done. */
+/* Takes a step for every choice; and, if nodes may crash, with a crash after each message. */
 static void all_choices(enum event event, cv_node i, uint32_t a, uint32_t b)
 {
     scripted = 0;
@@ -484,7 +484,7 @@ static void all_choices(enum event event, cv_node i, uint32_t a, uint32_t b)
     }
 }
 
-/* The same, if the clock may have run ahead: not past the node's own next request. */
+/* The same for every time that the clock may be ahead to, before the node's own next request. */
 static void all(enum event event, cv_node i, uint32_t a, uint32_t b)
 {
     const uint64_t own = options->times ? time_of(i, now.node[i].left) : 0;
@@ -513,7 +513,7 @@ static bool over(void)
     return scenario->algorithm->hints.perpetual && !busy;
 }
 
-/* Everything that can happen at a node; whether some of it must. */
+/* All events at a node; true if one of them must happen. */
 static bool events_at(cv_node i)
 {
     const struct node *it = &now.node[i];
@@ -529,7 +529,7 @@ static bool events_at(cv_node i)
     for (cv_node j = 0; j < n; j++) {
         for (uint32_t k = 0; k < (scenario->unordered ? now.count[j][i] : now.count[j][i] > 0); k++) {
             must = true;
-            /* They are sorted; of two that are alike it does not matter which one arrives. */
+            /* Messages are sorted; one of several equal messages is enough. */
             if (k == 0 || letter_compare(&now.letter[j][i][k - 1], &now.letter[j][i][k]) != 0)
                 all(DELIVER, i, j, k);
         }
@@ -551,7 +551,7 @@ static bool events_at(cv_node i)
     return must;
 }
 
-/* Timers: accurate ones fire only when nothing is under way, in the order in which they are due. */
+/* Accurate timers fire only when nothing is under way, in the order in which they are due. */
 static bool timers(void)
 {
     uint64_t due = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A checker too simple to be wrong: full states as byte strings, one list, one hash set, no reduction, nothing
- * remembered. It shares no code with src/check, so that both must have made the same mistake to agree on a wrong count.
+ * A checker too simple to be wrong: full states as byte strings, one list, one hash set, no reduction, no memos. It
+ * shares no code with src/check. So both must make the same mistake to agree on a wrong count.
  */
 #ifndef CONCLAVE_TESTS_CHECK_NAIVE_H
 #define CONCLAVE_TESTS_CHECK_NAIVE_H
@@ -11,13 +11,12 @@
 struct naive_options {
     uint32_t callers, crashes, missed, suspicions, recoveries, cuts;
     bool any_time;
-    bool symmetry;    /* of states that differ in names only, one */
-    bool drop_clocks; /* once nobody will ask any more; or they go no further than all requests that wait */
-    bool inside;      /* the first node is inside from the beginning, in a view that follows another */
-    uint64_t most;    /* states; 0: no bound */
-    /* Which request is made when, instead of by clocks that tick: from 1 on, all entries of the first node first. */
-    const uint32_t *times;
-    /* Is shown what can be seen of every state from outside: who waits or is inside, which kinds are under way. */
+    bool symmetry;         /* identify states that differ only in names */
+    bool drop_clocks;      /* after the last request, drop the clocks, or cap them above all waiting requests */
+    bool inside;           /* the first node is inside at the beginning, in a view that follows another */
+    uint64_t most;         /* states; 0: no bound */
+    const uint32_t *times; /* fixed times of requests, from 1 on, those of the first node first; NULL: clocks tick */
+    /* Gets an outline of every state: which nodes wait or are inside, which kinds of messages are under way. */
     void (*look)(const uint32_t *outline, uint32_t count);
 };
 
@@ -25,7 +24,7 @@ struct naive_result {
     uint64_t states, transitions, ends;
     uint32_t depth;
     bool two_inside; /* in some state */
-    bool stuck;      /* in some end somebody waits to enter, or follows another than its neighbours */
+    bool stuck;      /* in some end a node waits to enter, or follows another leader than its neighbours */
 };
 
 void naive_run(const struct cv_scenario *scenario, const struct naive_options *options, struct naive_result *result);

@@ -50,7 +50,7 @@ static void rename_all(const struct full *from, const cv_node *names, struct ful
     }
 }
 
-/* Tries every order of the nodes but the coordinator, and keeps the one whose bytes come first. */
+/* Tries every permutation of the nodes except the coordinator, and keeps the one whose bytes come first. */
 static void choose_names(cv_node *names, uint32_t at, const struct full *original, unsigned char *best)
 {
     static struct full other;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* For the naive checker: of states that differ in the names of nodes only, one. */
+/* For the naive checker: chooses one of the states that differ only in the names of nodes. */
 #ifndef CONCLAVE_TESTS_CHECK_NAMES_H
 #define CONCLAVE_TESTS_CHECK_NAMES_H
 
 #include "check/full.h"
 
-/* Makes the state the one of them whose bytes come first. */
+/* Replaces the state by the one whose bytes come first. */
 void names_choose(const struct cv_scenario *what, const struct cv_group *of, struct full *full);
 
 #endif

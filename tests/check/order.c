@@ -8,11 +8,11 @@ struct body {
 };
 
 struct state {
-    uint64_t log; /* who was heard of, two bits each; or who was last, plus 1 */
+    uint64_t log; /* the nodes heard of, two bits each; or the last one, plus 1 */
     uint32_t heard, armed;
 };
 
-/* Node 4 has the others begin, so that all of it may be under way at once. */
+/* Node 4 makes the others begin, so that all messages may be under way at once. */
 static void start(struct cv_self *me)
 {
     for (cv_node node = 0; me->node == 4 && node < 4; node++)

@@ -6,11 +6,11 @@
 
 enum { MOST = 8, ROOM = 1 << 20 };
 
-/* ---- what was seen from outside, by a hash ---- */
+/* ---- a set of outlines, by hash ---- */
 
 static uint64_t *seen, missing;
 
-/* Where it is, or would be. */
+/* The slot where it is, or would be. */
 static uint64_t *slot_of(const uint32_t *outline, uint32_t count, uint64_t *hash)
 {
     *hash = 14695981039346656037ull;
@@ -38,7 +38,7 @@ static void look_up(const uint32_t *outline, uint32_t count)
 
 /* ---- all orders ---- */
 
-/* Is it an order? The requests of a node follow each other, and every time up to the last is somebody's. */
+/* Is it an order? The requests of a node have ascending times, and every time up to the last has a request. */
 static bool is_order(const uint32_t *times, uint32_t nodes, uint32_t entries, bool strict)
 {
     uint32_t used = 0;
@@ -52,7 +52,7 @@ static bool is_order(const uint32_t *times, uint32_t nodes, uint32_t entries, bo
     return (used & (used + 1)) == 0;
 }
 
-/* The next way to give each request a time of 1 to their number; 0 for who does not ask. False after the last. */
+/* The next assignment of times to requests, from 1 to their number; 0: no request. False after the last. */
 static bool count_on(uint32_t *times, uint32_t callers, uint32_t nodes, uint32_t entries)
 {
     const uint32_t count = nodes * entries;
@@ -68,7 +68,7 @@ static bool count_on(uint32_t *times, uint32_t callers, uint32_t nodes, uint32_t
 
 /* ---- other names ---- */
 
-/* The next permutation in the order of a dictionary; false after the last. */
+/* The next permutation in lexicographic order; false after the last. */
 static bool permute(cv_node *names, uint32_t count)
 {
     uint32_t i = count - 1, j = count - 1;
@@ -97,7 +97,7 @@ static bool votes_for(const struct cv_group *group, cv_node voter, cv_node node)
     return false;
 }
 
-/* Do all pairs of nodes stand to each other as their namesakes do? */
+/* Do all pairs of nodes have the same relation as their images? */
 static bool is_fair(const struct cv_group *group, const struct naive_options *options, const uint32_t *times,
                     uint32_t entries, const cv_node *names)
 {
@@ -117,7 +117,7 @@ static bool is_fair(const struct cv_group *group, const struct naive_options *op
     return true;
 }
 
-/* Is it the first, in the order of a dictionary, of those that can be made of it by giving nodes other names? */
+/* Is it the first, in lexicographic order, of its images under other names? */
 static bool is_first(const uint32_t *times, const struct cv_scenario *scenario, const struct naive_options *options)
 {
     const uint32_t nodes = scenario->group.nodes, entries = (uint32_t)scenario->entries;
@@ -140,8 +140,8 @@ static bool is_first(const uint32_t *times, const struct cv_scenario *scenario, 
     return true;
 }
 
-uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict, bool alike,
-                    struct naive_result *sum)
+uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_options *options, bool strict,
+                    bool symmetric, struct naive_result *sum)
 {
     const uint32_t nodes = scenario->group.nodes, entries = (uint32_t)scenario->entries;
     uint32_t times[MOST] = {0};
@@ -157,7 +157,7 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     now.times = times;
     now.look = note;
     do {
-        if (!is_order(times, nodes, entries, strict) || (alike && !is_first(times, scenario, options)))
+        if (!is_order(times, nodes, entries, strict) || (symmetric && !is_first(times, scenario, options)))
             continue;
         naive_run(scenario, &now, &result);
         sum->states += result.states;
@@ -167,7 +167,7 @@ uint64_t orders_run(const struct cv_scenario *scenario, const struct naive_optio
     } while (count_on(times, options->callers, nodes, entries));
     now.times = NULL;
     now.look = look_up;
-    if (!alike)
+    if (!symmetric)
         naive_run(scenario, &now, &result);
     free(seen);
     return missing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What one thread has added all threads find, however often the memo grows meanwhile, and the first result counts. */
+/* All threads find what one thread has added, however often the memo grows meanwhile. The first result counts. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,13 +14,13 @@
 #define THREADS 4u
 #define KEYS 60000u
 
-/* A thread that adds all keys, in an order of its own, and looks up one of those that are behind it after each. */
+/* A thread that adds all keys in an order of its own, and looks up an earlier one after each. */
 struct adder {
     pthread_t thread;
     struct memo *memo;
     uint64_t number;
     uint32_t order[KEYS];
-    uint64_t results[KEYS]; /* as it was told */
+    uint64_t results[KEYS]; /* what memo_add() returned */
     uint32_t lost;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checker's table: however it grows, what was in it is found, with where it came from, and nothing else is. */
+/* The checker's table: however it grows, it has all entries with their parents, and no others. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void grow_together(struct table *table, uint64_t room)
     } while (table_go_on(table));
 }
 
-/* Filled to the brim each time, and larger by anything from a sixteenth to three times as much again. */
+/* The table is filled each time, then grows by a factor between 17/16 and 4. */
 static void grow_again_and_again(bool wide)
 {
     struct table table;
@@ -98,7 +98,7 @@ static void wide_tables_grow(void **context)
     grow_again_and_again(true);
 }
 
-/* The second halves tell two states apart whose first are the same. */
+/* Second halves distinguish two states with the same first half. */
 static void second_halves_count(void **context)
 {
     (void)context;
