@@ -4,6 +4,7 @@
 
 #include "core/formula/formula.h"
 #include "core/graph/graph.h"
+#include "core/graph/graph_make.h"
 #include "core/random.h"
 #include "fuzz/file.h"
 

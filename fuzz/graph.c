@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Files of graphs, and of clusters and voting sets over them. */
+#include "core/graph/graph_parse.h"
 #include "core/quorum.h"
 #include "core/scenario/cluster.h"
 #include "fuzz/file.h"

@@ -3,6 +3,7 @@
    of clusters are lines, too, with ; where theirs end. */
 #include "core/scenario/plan.h"
 #include "algorithm/registry.h"
+#include "core/graph/graph_make.h"
 #include "fuzz/file.h"
 
 #define MOST_NODES 40u

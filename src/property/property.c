@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/formula/theory_symbols.h"
 #include "core/scenario/label.h"
 #include "property/election.h"
 #include "property/mutex.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Clusters: what Awerbuch promises of growing balls, beside a naive second model; and those that people write. */
 #include "core/scenario/cluster.h"
+#include "core/graph/graph_make.h"
+#include "core/graph/graph_parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph/graph.h"
+#include "core/graph/graph_make.h"
+#include "core/graph/graph_parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What users write: specs and graph files, right and wrong. */
 #include "core/graph/graph.h"
+#include "core/graph/graph_make.h"
+#include "core/graph/graph_parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

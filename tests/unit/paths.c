@@ -6,6 +6,7 @@
 
 #include "algorithm/registry.h"
 #include "core/graph/graph_build.h"
+#include "core/graph/graph_make.h"
 #include "core/graph/graph_paths.h"
 #include "core/scenario/plan.h"
 
@@ -17,7 +18,7 @@
 static struct cv_graph random_graph(struct cv_random *random, uint32_t nodes)
 {
     struct cv_graph graph;
-    struct cv_edges edges = {0};
+    struct edge_list edges = {0};
     const uint64_t most = cv_random_below(random, 100) + 1;
     for (cv_node b = 1; b < nodes; b++)
         for (cv_node a = 0; a < b; a++)
@@ -26,9 +27,9 @@ static struct cv_graph random_graph(struct cv_random *random, uint32_t nodes)
                 const uint32_t others[] = {weight, (uint32_t)cv_random_below(random, 20), CV_NO_WAY};
                 const uint32_t other = others[cv_random_below(random, 3)];
                 const bool turned = cv_random_below(random, 2);
-                cv_edges_add(&edges, (struct cv_edge){a, b, 0, turned ? other : weight, turned ? weight : other});
+                edge_list_add(&edges, (struct graph_edge){a, b, 0, turned ? other : weight, turned ? weight : other});
             }
-    assert_int_equal(cv_graph_build(&graph, nodes, &edges), 0);
+    assert_int_equal(graph_build(&graph, nodes, &edges), 0);
     return graph;
 }
 
@@ -85,10 +86,10 @@ static void a_step_costs_what_its_direction_costs(void **state)
 {
     (void)state;
     struct cv_graph graph;
-    struct cv_edges edges = {0};
-    cv_edges_add(&edges, (struct cv_edge){0, 1, 0, 5, 7});
-    cv_edges_add(&edges, (struct cv_edge){1, 2, 0, CV_NO_WAY, 0});
-    assert_int_equal(cv_graph_build(&graph, 4, &edges), 0);
+    struct edge_list edges = {0};
+    edge_list_add(&edges, (struct graph_edge){0, 1, 0, 5, 7});
+    edge_list_add(&edges, (struct graph_edge){1, 2, 0, CV_NO_WAY, 0});
+    assert_int_equal(graph_build(&graph, 4, &edges), 0);
     assert_int_equal(cv_graph_step(&graph, 0, 1, CV_BY_WEIGHT), 5);
     assert_int_equal(cv_graph_step(&graph, 1, 0, CV_BY_WEIGHT), 7);
     assert_int_equal(cv_graph_step(&graph, 1, 0, CV_BY_HOPS), 1);
@@ -241,12 +242,12 @@ static void make_up(struct made_up *it)
                                          .parameters = parameters,
                                          .kinds = kinds},
                            .ids = {10, 20, 30, 40}};
-    struct cv_edges edges = {0};
-    cv_edges_add(&edges, (struct cv_edge){0, 1, 0, 3, CV_NO_WAY});
-    cv_edges_add(&edges, (struct cv_edge){1, 2, 0, 2, 2});
-    cv_edges_add(&edges, (struct cv_edge){0, 2, 0, 6, 6});
-    cv_edges_add(&edges, (struct cv_edge){2, 3, 0, CV_NO_WAY, 1});
-    assert_int_equal(cv_graph_build(&it->scenario.graph, NODES, &edges), 0);
+    struct edge_list edges = {0};
+    edge_list_add(&edges, (struct graph_edge){0, 1, 0, 3, CV_NO_WAY});
+    edge_list_add(&edges, (struct graph_edge){1, 2, 0, 2, 2});
+    edge_list_add(&edges, (struct graph_edge){0, 2, 0, 6, 6});
+    edge_list_add(&edges, (struct graph_edge){2, 3, 0, CV_NO_WAY, 1});
+    assert_int_equal(graph_build(&it->scenario.graph, NODES, &edges), 0);
     it->scenario.algorithm = &it->algorithm;
     it->scenario.group = (struct cv_group){.ids = it->ids, .nodes = NODES, .topology = CV_GRAPH, .bound = 1};
     it->scenario.ids = it->ids;

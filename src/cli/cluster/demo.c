@@ -14,6 +14,7 @@
 #include "cli/cluster/status_gather.h"
 #include "cli/command.h"
 #include "core/formula/theory.h"
+#include "core/formula/theory_symbols.h"
 #include "core/scenario/plan.h"
 #include "core/wall_clock.h"
 

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/study/recording_run.h"
+#include "core/formula/theory_symbols.h"
 #include "core/parse.h"
 #include "core/printable.h"
 #include "show/history.h"

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/study/plugin.h"
 #include "core/formula/theory.h"
+#include "core/formula/theory_symbols.h"
 #include "core/scenario/scenario.h"
 #include "property/properties.h"
 #include "show/json.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Turns recorded events into a run: who entered when, who follows whom, what was sent. */
 #include "cli/study/recording_run.h"
+#include "core/graph/graph_make.h"
 
 #include <stdlib.h>
 #include <string.h>

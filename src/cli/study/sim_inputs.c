@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/study/plugin.h"
 #include "core/graph/graph.h"
+#include "core/graph/graph_make.h"
 #include "core/parse.h"
 
 /* "0:0-1-2,1:1-3" says the same as a file of two lines. */

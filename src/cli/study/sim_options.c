@@ -9,6 +9,7 @@
 #include "cli/study/plugin.h"
 #include "cli/study/sim_inputs.h"
 #include "core/graph/graph.h"
+#include "core/graph/graph_make.h"
 #include "core/parse.h"
 
 #define MOST_RUNS 10000000u

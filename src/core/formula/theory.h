@@ -28,16 +28,6 @@ struct cv_expectation {
     double value;
 };
 
-/* "text", "paper" or "derived"; and as a report says it: "the text", "the paper", "derived". */
-const char *cv_source_name(const struct cv_cost *cost);
-const char *cv_source_phrase(const struct cv_cost *cost);
-
-/*
- * What the variables of a formula mean, but for n: "q live nodes at least as good as the caller; …". Empty if there are
- * none to explain.
- */
-void cv_theory_symbols(const struct cv_algorithm *algorithm, const char *formula, char *text, size_t size);
-
 /* The conditions (enum cv_condition) that hold for a scenario. */
 uint32_t cv_theory_conditions(const struct cv_scenario *scenario);
 

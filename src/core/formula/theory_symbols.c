@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Formulas in words: whose they are, and what their variables stand for. */
+#include "core/formula/theory_symbols.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -5,11 +5,11 @@
 
 /* ---- from a list of edges to rows ------------------------------------------------------------------- */
 
-void cv_edges_add(struct cv_edges *edges, struct cv_edge edge)
+void edge_list_add(struct edge_list *edges, struct graph_edge edge)
 {
     if (edges->count == edges->room && !edges->exhausted) {
         const uint64_t room = edges->room ? 2 * edges->room : 64;
-        struct cv_edge *list = realloc(edges->list, room * sizeof *list);
+        struct graph_edge *list = realloc(edges->list, room * sizeof *list);
         edges->exhausted = list == NULL;
         if (list) {
             edges->list = list;
@@ -22,7 +22,7 @@ void cv_edges_add(struct cv_edges *edges, struct cv_edge edge)
 
 static int by_key_and_ends(const void *left, const void *right)
 {
-    const struct cv_edge *x = left, *y = right;
+    const struct graph_edge *x = left, *y = right;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     if (x->a != y->a)
@@ -30,7 +30,7 @@ static int by_key_and_ends(const void *left, const void *right)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-void cv_edges_sort(struct cv_edges *edges)
+void edge_list_sort(struct edge_list *edges)
 {
     if (edges->count)
         qsort(edges->list, edges->count, sizeof *edges->list, by_key_and_ends);
@@ -43,10 +43,10 @@ struct end {
 };
 
 /* Puts both ends of every edge into the rows, in any order. `next` is where each row goes on. */
-static void scatter(const struct cv_edges *edges, uint64_t *next, struct end *ends)
+static void scatter(const struct edge_list *edges, uint64_t *next, struct end *ends)
 {
     for (uint64_t i = 0; i < edges->count; i++) {
-        const struct cv_edge *edge = &edges->list[i];
+        const struct graph_edge *edge = &edges->list[i];
         ends[next[edge->a]++] = (struct end){edge->b, edge->back};
         ends[next[edge->b]++] = (struct end){edge->a, edge->weight};
     }
@@ -64,7 +64,7 @@ static void sort_rows(struct cv_graph *graph, const struct end *ends, uint64_t *
         }
 }
 
-int cv_graph_build(struct cv_graph *graph, uint32_t nodes, struct cv_edges *edges)
+int graph_build(struct cv_graph *graph, uint32_t nodes, struct edge_list *edges)
 {
     const uint64_t count = 2 * edges->count;
     bool weighted = false;
@@ -96,7 +96,7 @@ out:
     free(next);
     free(ends);
     free(edges->list);
-    *edges = (struct cv_edges){0};
+    *edges = (struct edge_list){0};
     if (error)
         cv_graph_free(graph);
     return error;
@@ -120,10 +120,10 @@ uint32_t cv_graph_components(const struct cv_graph *graph, uint32_t *label)
     for (cv_node node = 0; node < graph->nodes; node++) {
         parent[node] = node;
         for (uint64_t i = graph->edges[node]; i < graph->edges[node + 1] && graph->neighbours[i] < node; i++)
-            cv_graph_join(parent, graph->neighbours[i], node);
+            component_join(parent, graph->neighbours[i], node);
     }
     for (cv_node node = 0; node < graph->nodes; node++)
-        parent[node] = cv_graph_first(parent, node);
+        parent[node] = component_first(parent, node);
 
     /* A component's first node comes before the others and has its number by then. */
     uint32_t count = 0;

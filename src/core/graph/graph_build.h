@@ -1,49 +1,47 @@
 // SPDX-License-Identifier: MIT
-/* What the files of the graph share: a growing list of edges and the graph made of it. */
+/* A list of edges that grows, and the graph that is made of it. */
 #ifndef CONCLAVE_CORE_GRAPH_GRAPH_BUILD_H
 #define CONCLAVE_CORE_GRAPH_GRAPH_BUILD_H
 
 #include "core/graph/graph.h"
 
-struct cv_edge {
+struct graph_edge {
     cv_node a, b;
-    uint64_t key;          /* what the list is sorted by: a length, a line */
-    uint32_t weight, back; /* from a to b, and from b to a */
+    uint64_t key;    /* the list is sorted by it: a length, or the number of a line */
+    uint32_t weight; /* from a to b */
+    uint32_t back;   /* from b to a */
 };
 
-struct cv_edges {
-    struct cv_edge *list;
-    uint64_t count, room;
-    bool exhausted; /* memory ran out; told once, by cv_graph_build */
+struct edge_list {
+    struct graph_edge *list;
+    uint64_t count; /* edges in the list */
+    uint64_t room;  /* edges it has room for */
+    bool exhausted; /* memory ran out; graph_build tells it */
 };
 
-void cv_edges_add(struct cv_edges *edges, struct cv_edge edge);
+void edge_list_add(struct edge_list *edges, struct graph_edge edge);
 
 /* Orders by key, then by ends. */
-void cv_edges_sort(struct cv_edges *edges);
+void edge_list_sort(struct edge_list *edges);
 
-/* Turns edges, each given once, into rows; frees the list in any case. */
-int cv_graph_build(struct cv_graph *graph, uint32_t nodes, struct cv_edges *edges);
-
-/* Adds the edges of geometric:RADIUS. */
-int cv_graph_geometric(struct cv_edges *edges, const char *radius, uint32_t nodes, struct cv_random *random,
-                       struct cv_complaint *complaint);
+/* Turns a list that has each edge once into the rows of a graph. Frees the list in any case. */
+int graph_build(struct cv_graph *graph, uint32_t nodes, struct edge_list *edges);
 
 /*
  * Components as disjoint sets: parent[i] leads to the component's first node, which is its own parent.
- * cv_graph_join says whether a and b were apart.
+ * component_join joins the components of a and b, and says whether they were two.
  */
-static inline uint32_t cv_graph_first(uint32_t *parent, cv_node node)
+static inline uint32_t component_first(uint32_t *parent, cv_node node)
 {
     while (parent[node] != node)
         node = parent[node] = parent[parent[node]];
     return node;
 }
 
-static inline bool cv_graph_join(uint32_t *parent, cv_node a, cv_node b)
+static inline bool component_join(uint32_t *parent, cv_node a, cv_node b)
 {
-    a = cv_graph_first(parent, a);
-    b = cv_graph_first(parent, b);
+    a = component_first(parent, a);
+    b = component_first(parent, b);
     parent[a < b ? b : a] = a < b ? a : b;
     return a != b;
 }

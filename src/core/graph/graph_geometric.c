@@ -4,6 +4,8 @@
  * means the same graph on every machine. A grid of cells at least as wide as the radius finds the near pairs:
  * they lie in one cell or in two that touch.
  */
+#include "core/graph/graph_geometric.h"
+
 #include "core/graph/graph_build.h"
 #include "core/parse.h"
 
@@ -19,7 +21,7 @@ struct plane {
     struct point *points;
     cv_node *order;   /* the nodes, cell by cell */
     uint32_t *cells;  /* those of cell c are order[cells[c] .. cells[c+1]) */
-    uint32_t *parent; /* components, see cv_graph_join */
+    uint32_t *parent; /* components, see component_join */
     uint64_t across;  /* so many cells side by side */
     uint32_t nodes;
 };
@@ -73,22 +75,22 @@ static uint64_t squared_distance(struct point p, struct point q)
 
 /* Lists the near pairs of order[i] and order[begin .. end) that lie in two components. */
 static void compare(const struct plane *plane, uint32_t i, uint32_t begin, uint32_t end, uint64_t reach,
-                    struct cv_edges *edges)
+                    struct edge_list *edges)
 {
     const cv_node a = plane->order[i];
     for (uint32_t j = begin; j < end; j++) {
         const cv_node b = plane->order[j];
         const uint64_t squared = squared_distance(plane->points[a], plane->points[b]);
         if (squared < reach * reach && plane->parent[a] != plane->parent[b])
-            cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, squared, 1, 1});
+            edge_list_add(edges, (struct graph_edge){a < b ? a : b, a < b ? b : a, squared, 1, 1});
     }
 }
 
 /* Lists the pairs of different components closer than `reach`, each once. */
-static void list_near(struct plane *plane, uint64_t reach, struct cv_edges *edges)
+static void list_near(struct plane *plane, uint64_t reach, struct edge_list *edges)
 {
     for (cv_node node = 0; node < plane->nodes; node++)
-        plane->parent[node] = cv_graph_first(plane->parent, node);
+        plane->parent[node] = component_first(plane->parent, node);
     fill_cells(plane, reach);
     const uint32_t *cells = plane->cells;
     const uint64_t across = plane->across;
@@ -104,20 +106,20 @@ static void list_near(struct plane *plane, uint64_t reach, struct cv_edges *edge
 }
 
 /* Keeps all pairs within the radius, then, looking twice as far each time, those that join two components. */
-static void join_near(struct plane *plane, uint64_t reach, struct cv_edges *edges)
+static void join_near(struct plane *plane, uint64_t reach, struct edge_list *edges)
 {
     uint32_t components = plane->nodes;
     list_near(plane, reach, edges);
     for (uint64_t i = 0; i < edges->count; i++)
-        components -= cv_graph_join(plane->parent, edges->list[i].a, edges->list[i].b);
+        components -= component_join(plane->parent, edges->list[i].a, edges->list[i].b);
     while (components > 1 && !edges->exhausted) {
-        struct cv_edges shortest = {0};
+        struct edge_list shortest = {0};
         reach *= 2;
         list_near(plane, reach, &shortest);
-        cv_edges_sort(&shortest);
+        edge_list_sort(&shortest);
         for (uint64_t i = 0; i < shortest.count; i++)
-            if (cv_graph_join(plane->parent, shortest.list[i].a, shortest.list[i].b)) {
-                cv_edges_add(edges, shortest.list[i]);
+            if (component_join(plane->parent, shortest.list[i].a, shortest.list[i].b)) {
+                edge_list_add(edges, shortest.list[i]);
                 components--;
             }
         edges->exhausted |= shortest.exhausted;
@@ -125,8 +127,8 @@ static void join_near(struct plane *plane, uint64_t reach, struct cv_edges *edge
     }
 }
 
-int cv_graph_geometric(struct cv_edges *edges, const char *radius, uint32_t nodes, struct cv_random *random,
-                       struct cv_complaint *complaint)
+int graph_geometric_add(struct edge_list *edges, const char *radius, uint32_t nodes, struct cv_random *random,
+                        struct cv_complaint *complaint)
 {
     const uint64_t reach = parse_radius(radius);
     if (!reach)

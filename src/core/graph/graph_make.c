@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "core/graph/graph_make.h"
+
 #include "core/graph/graph_build.h"
+#include "core/graph/graph_geometric.h"
 #include "core/parse.h"
 
 #include <inttypes.h>
@@ -10,7 +13,7 @@ struct order {
     const char *spec;
     const char *argument; /* after the colon */
     struct cv_graph *graph;
-    struct cv_edges edges;
+    struct edge_list edges;
     struct cv_random *random;
     struct cv_complaint *complaint;
     uint32_t nodes;
@@ -18,7 +21,7 @@ struct order {
 
 static void join(struct order *order, cv_node a, cv_node b)
 {
-    cv_edges_add(&order->edges, (struct cv_edge){.a = a, .b = b, .weight = 1, .back = 1});
+    edge_list_add(&order->edges, (struct graph_edge){.a = a, .b = b, .weight = 1, .back = 1});
 }
 
 static int make_line(struct order *order)
@@ -115,7 +118,7 @@ uint32_t cv_graph_gadget(const char *spec)
 /* From a to b, and not back. */
 static void lead(struct order *order, cv_node a, cv_node b, uint32_t weight)
 {
-    cv_edges_add(&order->edges, (struct cv_edge){.a = a, .b = b, .weight = weight, .back = CV_NO_WAY});
+    edge_list_add(&order->edges, (struct graph_edge){.a = a, .b = b, .weight = weight, .back = CV_NO_WAY});
 }
 
 static int make_gadget(struct order *order)
@@ -207,7 +210,7 @@ static int make_random(struct order *order)
 
 static int make_geometric(struct order *order)
 {
-    return cv_graph_geometric(&order->edges, order->argument, order->nodes, order->random, order->complaint);
+    return graph_geometric_add(&order->edges, order->argument, order->nodes, order->random, order->complaint);
 }
 
 uint32_t cv_graph_size(const char *spec)
@@ -259,7 +262,7 @@ int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, stru
     order.argument = spec + strlen(shape->name) + (*shape->argument == ':');
     const int error = shape->make(&order);
     if (error == 0 && !graph->edges)
-        return cv_graph_build(graph, nodes, &order.edges);
+        return graph_build(graph, nodes, &order.edges);
     free(order.edges.list);
     return error;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "core/graph/graph_parse.h"
+
 #include "core/graph/graph_build.h"
 #include "core/index.h"
 #include "core/reader.h"
@@ -80,7 +82,7 @@ int cv_graph_ids(const char *text, const char *name, cv_id **ids, uint32_t *node
 /* ---- a file's edges --------------------------------------------------------------------------------- */
 
 /* The key of an edge is its line. */
-static int read_edges(struct cv_reader *reader, const struct cv_index *index, struct cv_edges *edges)
+static int read_edges(struct cv_reader *reader, const struct cv_index *index, struct edge_list *edges)
 {
     struct row row;
     while (next_row(reader, &row)) {
@@ -91,14 +93,14 @@ static int read_edges(struct cv_reader *reader, const struct cv_index *index, st
         if (a == b)
             return cv_complain(reader->complaint, "%s:%" PRIu64 ": id %" PRIu32 " is joined to itself", reader->name,
                                reader->line, row.a);
-        cv_edges_add(edges, (struct cv_edge){a < b ? a : b, a < b ? b : a, reader->line, row.weight, row.weight});
+        edge_list_add(edges, (struct graph_edge){a < b ? a : b, a < b ? b : a, reader->line, row.weight, row.weight});
     }
     return reader->error;
 }
 
 static int by_ends_and_line(const void *left, const void *right)
 {
-    const struct cv_edge *x = left, *y = right;
+    const struct graph_edge *x = left, *y = right;
     if (x->a != y->a)
         return x->a < y->a ? -1 : 1;
     if (x->b != y->b)
@@ -107,13 +109,13 @@ static int by_ends_and_line(const void *left, const void *right)
 }
 
 /* Complains about the first line that repeats an edge. Leaves the edges sorted. */
-static int refuse_repetition(const struct cv_reader *reader, const cv_id *ids, struct cv_edges *edges)
+static int refuse_repetition(const struct cv_reader *reader, const cv_id *ids, struct edge_list *edges)
 {
-    const struct cv_edge *first = NULL;
+    const struct graph_edge *first = NULL;
     if (edges->count)
         qsort(edges->list, edges->count, sizeof *edges->list, by_ends_and_line);
     for (uint64_t i = 1; i < edges->count; i++) {
-        const struct cv_edge *x = &edges->list[i - 1], *y = &edges->list[i];
+        const struct graph_edge *x = &edges->list[i - 1], *y = &edges->list[i];
         if (x->a == y->a && x->b == y->b && (!first || y->key < first->key))
             first = y;
     }
@@ -133,12 +135,12 @@ int cv_graph_parse(struct cv_graph *graph, const char *text, const cv_id *ids, u
     if (error)
         return error;
     struct cv_reader reader = {.at = text, .name = name, .line = 1, .complaint = complaint};
-    struct cv_edges edges = {0};
+    struct edge_list edges = {0};
     error = read_edges(&reader, &index, &edges);
     if (!error)
         error = refuse_repetition(&reader, ids, &edges);
     if (!error)
-        error = cv_graph_build(graph, nodes, &edges);
+        error = graph_build(graph, nodes, &edges);
     free(edges.list);
     cv_index_free(&index);
     return error;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/scenario/plan.h"
+#include "core/graph/graph_make.h"
+#include "core/graph/graph_parse.h"
+#include "core/scenario/plan_faults.h"
+#include "core/scenario/plan_mutex.h"
+#include "core/scenario/plan_synchronizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,7 +339,7 @@ static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_
             return cv_complain(complaint, "--set %s: expected a number of ticks, at least 1", cv_brief(word).text);
         return 0;
     }
-    if (cv_plan_mutex_set(plan, key.start, key.length) || cv_plan_synchronizer_set(plan, key.start, key.length))
+    if (plan_mutex_knows(plan, key.start, key.length) || plan_synchronizer_knows(plan, key.start, key.length))
         return 0; /* read where it is needed */
     char names[200];
     name_parameters(plan, names, sizeof names);
@@ -531,16 +536,16 @@ static int fill(const struct cv_plan *plan, struct cv_index *index, struct cv_sc
     if (!error)
         error = plan_network(plan, scenario, complaint);
     if (!error)
-        error = cv_plan_faults(plan, index, scenario, complaint);
+        error = plan_faults_build(plan, index, scenario, complaint);
     if (error)
         return error;
     scenario->group.bound = cv_scenario_bound(scenario);
     error = set_parameters(plan, index, scenario, complaint);
     const uint32_t problem = plan->algorithm->problem;
     if (!error && problem == CV_MUTEX)
-        error = cv_plan_mutex(plan, index, scenario, complaint);
+        error = plan_mutex_build(plan, index, scenario, complaint);
     else if (!error && (problem == CV_SYNCHRONIZER || problem == CV_PATHS))
-        error = cv_plan_synchronizer(plan, index, scenario, complaint);
+        error = plan_synchronizer_build(plan, index, scenario, complaint);
     else if (!error)
         error = plan_callers(plan, index, scenario, complaint);
     if (!error)

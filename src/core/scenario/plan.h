@@ -57,27 +57,7 @@ void cv_plan_free(struct cv_plan *plan);
 /* 0, CV_ENOMEM, or CV_EINPUT and what is wrong. Free the scenario in any case. */
 int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint);
 
-/* plan_faults.c: the part that plans what goes wrong. */
-struct cv_index;
-int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                   struct cv_complaint *complaint);
-
-/* plan_mutex.c: who wants to enter, and what mutual exclusion needs besides. */
-int cv_plan_mutex(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                  struct cv_complaint *complaint);
-/* The settings that are no parameters of the algorithm's own: clocks, quorums. Was it one of them? */
-bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length);
-
-/* plan_synchronizer.c: what a synchronizer hosts, for how many rounds and in which clusters. */
-int cv_plan_synchronizer(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                         struct cv_complaint *complaint);
-/* Its settings that are no parameters: rounds, clusters. Was it one of them? */
-bool cv_plan_synchronizer_set(const struct cv_plan *plan, const char *key, size_t length);
-
 /* The value of `--set KEY=`, or NULL. */
 const char *cv_plan_setting(const struct cv_plan *plan, const char *key);
-
-/* The kind of that name, or CV_MAX_KINDS. */
-uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);
 
 #endif

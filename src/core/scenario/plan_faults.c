@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q, P:Q@T and P:Q:KIND=T. */
+#include "core/scenario/plan_faults.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/graph/graph_make.h"
 #include "core/index.h"
 #include "core/parse.h"
 #include "core/scenario/plan.h"
@@ -17,15 +20,6 @@ struct reader {
     struct cv_scenario *scenario;
     struct cv_complaint *complaint;
 };
-
-uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length)
-{
-    const uint32_t count = cv_algorithm_kinds(algorithm);
-    for (uint32_t kind = 0; kind < count; kind++)
-        if (cv_text_is((struct cv_text){name, length}, algorithm->kinds[kind].name))
-            return kind;
-    return CV_MAX_KINDS;
-}
 
 /* The node of an id, or CV_NOBODY and a complaint. */
 static cv_node read_node(const struct reader *reader, const char *option, const char *word, struct cv_text id)
@@ -244,8 +238,8 @@ static int read_all(const struct reader *reader)
     return error;
 }
 
-int cv_plan_faults(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                   struct cv_complaint *complaint)
+int plan_faults_build(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                      struct cv_complaint *complaint)
 {
     const struct reader reader = {plan, index, scenario, complaint};
     if (plan->alternate.count > CV_MAX_ALTERNATES)

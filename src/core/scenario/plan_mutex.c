@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reading who wants to enter: ID@T+HOLD/NAME, or a closed loop; and voting sets and clocks. */
+#include "core/scenario/plan_mutex.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +99,7 @@ static int read_load(const struct cv_plan *plan, const struct cv_index *index, s
 
 /* ---- settings ---- */
 
-bool cv_plan_mutex_set(const struct cv_plan *plan, const char *key, size_t length)
+bool plan_mutex_knows(const struct cv_plan *plan, const char *key, size_t length)
 {
     const struct cv_text text = {key, length};
     return (plan->algorithm->hints.clocked && cv_text_is(text, "clocks")) ||
@@ -162,8 +164,8 @@ static void find_coordinator(const struct cv_plan *plan, struct cv_scenario *sce
     }
 }
 
-int cv_plan_mutex(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                  struct cv_complaint *complaint)
+int plan_mutex_build(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                     struct cv_complaint *complaint)
 {
     if (plan->start)
         return cv_complain(complaint, "--start %s: %s elects nobody; expected --request or --entries", plan->start,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What a synchronizer hosts, for how many rounds and in which clusters. */
+#include "core/scenario/plan_synchronizer.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@
 #define MOST_ROUNDS (UINT32_MAX - 2u)
 #define USUAL_GROWTH 2u
 
-bool cv_plan_synchronizer_set(const struct cv_plan *plan, const char *key, size_t length)
+bool plan_synchronizer_knows(const struct cv_plan *plan, const char *key, size_t length)
 {
     const struct cv_text text = {key, length};
     return (plan->app && cv_text_is(text, "rounds")) || (plan->algorithm->clusters && cv_text_is(text, "clusters"));
@@ -80,8 +82,8 @@ static uint64_t slot_bytes(const struct cv_algorithm *app)
     return sizeof(struct cv_envelope) + (most + 7) / 8 * 8;
 }
 
-int cv_plan_synchronizer(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
-                         struct cv_complaint *complaint)
+int plan_synchronizer_build(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
+                            struct cv_complaint *complaint)
 {
     struct cv_group *group = &scenario->group;
     if (plan->start)

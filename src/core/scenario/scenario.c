@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/link/channel.h"
+#include "core/parse.h"
 
 /* How often a lost packet may have to be sent again before we call a message late: once in 2^40 channels' lives. */
 #define RARE_BITS 40u
@@ -161,4 +162,13 @@ void cv_scenario_free(struct cv_scenario *scenario)
     free(scenario->clocks);
     cv_quorums_free(&scenario->quorums);
     *scenario = (struct cv_scenario){0};
+}
+
+uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length)
+{
+    const uint32_t count = cv_algorithm_kinds(algorithm);
+    for (uint32_t kind = 0; kind < count; kind++)
+        if (cv_text_is((struct cv_text){name, length}, algorithm->kinds[kind].name))
+            return kind;
+    return CV_MAX_KINDS;
 }

@@ -162,4 +162,7 @@ uint32_t cv_algorithm_parameters(const struct cv_algorithm *algorithm);
 /* The value that a parameter has if nobody says otherwise. */
 int64_t cv_parameter_usual(const struct cv_parameter *parameter);
 
+/* The kind of that name, or CV_MAX_KINDS. */
+uint32_t cv_kind_find(const struct cv_algorithm *algorithm, const char *name, size_t length);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/glob.h"
+#include "core/graph/graph_make.h"
 #include "core/scenario/scenario.h"
 #include "live/host/host.h"
 #include "live/host/host_views.h"

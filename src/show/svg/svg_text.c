@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Texts in a picture, and its frame. */
 #include "show/svg/svg_text.h"
+#include "core/formula/theory_symbols.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

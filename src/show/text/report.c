@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "show/text/report.h"
 
+#include "core/formula/theory_symbols.h"
 #include "core/scenario/label.h"
 #include "show/json.h"
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+/* Nodes at random points of the unit square, joined when they are close. */
+#ifndef CONCLAVE_CORE_GRAPH_GRAPH_GEOMETRIC_H
+#define CONCLAVE_CORE_GRAPH_GRAPH_GEOMETRIC_H
+
+#include "core/graph/graph_build.h"
+
+/* Adds the edges of geometric:RADIUS. */
+int graph_geometric_add(struct edge_list *edges, const char *radius, uint32_t nodes, struct cv_random *random,
+                        struct cv_complaint *complaint);
+
+#endif
