@@ -4,11 +4,18 @@
 #include "live/host/host_names.h"
 #include "service/lock.h"
 #include "service/service.h"
+#include "service/ttl_promise.h"
 
-/* The lowest priority is 1; 0 means that the node does not stand. */
+/*
+ * The lowest priority is 1; 0 means that the node does not stand. In a time of grace only clients that claim what they
+ * held may lead, so no other stands.
+ */
 static uint32_t attribute_of(const struct lock *lock)
 {
-    return lock->first ? (uint32_t)(lock->first->priority + ((int64_t)1 << 31)) : 0;
+    const struct waiter *first = lock->first;
+    if (!first || (!first->claimed && ttl_promise_in_grace(lock->service)))
+        return 0;
+    return first->claimed ? UINT32_MAX : (uint32_t)(first->priority + ((int64_t)1 << 31));
 }
 
 static struct cv_instance *open_election(struct lock *lock)

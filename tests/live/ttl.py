@@ -151,6 +151,29 @@ def all_restarted():
                 command.kill()
 
 
+def elected_leader_claims():
+    """All nodes are killed and started again: the leader of an election that an algorithm decides claims it before a rival."""
+    group = Group(3)
+    for node in group.members:
+        with open(group.directory / f"{node}.conf", "a", encoding="utf-8") as config:
+            config.write("[election boss]\nalgorithm = bully\n")
+    with group:
+        leader = group.client(1)
+        fence = leader.ask("CAMPAIGN", "boss", "TTL", 8000, "SECRET", SECRET)
+        assert fence > 0, fence
+        group.kill(1, 2, 3)
+        group.start()
+        group.await_view()
+        rival = group.client(3, timeout=60)
+        rival.say("CAMPAIGN", "boss", "PRIORITY", 100)
+        leader = group.client(1, timeout=60)
+        left = leader.ask("RENEW", "boss", fence, "SECRET", SECRET, "TTL", 8000, "LEADER")
+        assert left == 8000, left
+        assert leader.ask("LEADER", "boss")[1] == fence
+        assert leader.ask("RESIGN", "boss", fence, "SECRET", SECRET) == 1
+        assert rival.hear() > fence
+
+
 def told_of_grace(group, left):
     """What operators and programs see: VIEW, INFO and `conclave status` and `doctor`, as people and programs read them."""
     servers = ",".join(group.address(node) for node in group.members)
@@ -439,7 +462,7 @@ def in_any_language():
 
 
 TESTS = [in_any_language, judged, secrets, deadlines, asked_elsewhere_in_a_failover, stalled_session, cut_off, keepers_follow_keepers, faults, hangs,
-         rolling_restart, rolling_kill, all_restarted, members_far_apart, grace_is_told, readers_of_several_views]
+         rolling_restart, rolling_kill, all_restarted, elected_leader_claims, members_far_apart, grace_is_told, readers_of_several_views]
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rolling"]:
