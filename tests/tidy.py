@@ -178,7 +178,7 @@ def header_cycles(tree):
 
 
 # Rooms in which a .c with something to offer has a header of its name.
-HEADED = {"cli", "show", "service", "resp", "client"}
+HEADED = {"cli", "show", "live", "group", "secure", "service", "resp", "client"}
 OFFERED = re.compile(r"^(?!static\b|typedef\b)\w[\w *]*?\b(\w+)\([^;{]*\)\n\{", re.MULTILINE)
 
 

@@ -63,6 +63,25 @@ static size_t next_piece(struct cv_text text, bool doubles, char piece[LONGEST_P
     return length;
 }
 
+size_t cv_json_piece(struct cv_text text, char piece[CV_JSON_PIECE_BYTES])
+{
+    uint32_t character = 0;
+    const size_t length = cv_utf8_character(text, &character);
+    if (!length) {
+        snprintf(piece, CV_JSON_PIECE_BYTES, "\\\\x%02x", (unsigned char)*text.start);
+        return 1;
+    }
+    if (character == '"' || character == '\\') {
+        snprintf(piece, CV_JSON_PIECE_BYTES, "\\%c", (char)character);
+    } else if (!is_harmless(character)) {
+        snprintf(piece, CV_JSON_PIECE_BYTES, "\\u%04x", character & 0xffffu);
+    } else {
+        memcpy(piece, text.start, length);
+        piece[length] = '\0';
+    }
+    return length;
+}
+
 static size_t show(char *to, size_t room, struct cv_text text, bool doubles)
 {
     size_t used = 0, last = 0; /* up to where an ellipsis would have room */

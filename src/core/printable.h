@@ -20,6 +20,11 @@ size_t cv_show(char *to, size_t room, struct cv_text text);
 /* The same for a whole sentence of ours that has foreign words in it: backslashes stay single. */
 size_t cv_show_line(char *to, size_t room, struct cv_text text);
 
+/* The first character of a text that is not empty, as a JSON string has it, and a NUL. Returns how many bytes of the
+ * text that were. A byte that is no part of valid UTF-8 becomes \\xff. */
+#define CV_JSON_PIECE_BYTES 8u
+size_t cv_json_piece(struct cv_text text, char piece[CV_JSON_PIECE_BYTES]);
+
 /* The bytes of the character that the text begins with, and which it is; 0 if it is none. The text is not empty. */
 size_t cv_utf8_character(struct cv_text text, uint32_t *character);
 

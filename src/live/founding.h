@@ -32,7 +32,7 @@ void founding_greeted(struct consensus *consensus, cv_node node);
 void founding_accepted(struct consensus *consensus, cv_node node);
 /* That member does not speak with this node, since this node's directory is empty. */
 void founding_refused(struct consensus *consensus, cv_id by);
-/* A member tells who belongs to the group. */
+/* A member tells the members of the group. */
 void founding_welcome(struct consensus *consensus, const struct cv_frame *frame);
 void founding_hear(struct consensus *consensus, cv_node from, const struct cv_frame *frame);
 

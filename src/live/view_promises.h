@@ -33,7 +33,7 @@ void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, 
 /* A member knows of this promise. */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_promise *promise);
-/* All have reported: which promises live on, who keeps each, and is there a grace? */
+/* All have reported: which promises live on, which member keeps each, and is there a grace? */
 void view_promises_settle(struct cv_member *member);
 /* The view begins with what was told. */
 void view_promises_end(struct cv_member *member, const struct cv_view *view);

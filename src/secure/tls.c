@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "secure/acl.h"
-#include "secure/tls_context.h"
+#include "secure/tls_parts.h"
 
 /* ---- coming and going ---- */
 

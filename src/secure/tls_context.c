@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "secure/tls_context.h"
+#include "secure/tls_parts.h"
 
 /* Both with SHA-256, as the keys are. */
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"

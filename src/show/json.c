@@ -11,18 +11,11 @@ static void write_text(FILE *out, const char *text)
     struct cv_text rest = cv_text(text);
     putc('"', out);
     while (rest.length) {
-        uint32_t character = 0;
-        const size_t length = cv_utf8_character(rest, &character);
-        if (!length)
-            fprintf(out, "\\\\x%02x", (unsigned char)*rest.start); /* JSON is UTF-8, whatever bytes the text has */
-        else if (character == '"' || character == '\\')
-            fprintf(out, "\\%c", (char)character);
-        else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
-            fprintf(out, "\\u%04x", character);
-        else
-            fwrite(rest.start, 1, length, out);
-        rest.start += length ? length : 1;
-        rest.length -= length ? length : 1;
+        char piece[CV_JSON_PIECE_BYTES];
+        const size_t taken = cv_json_piece(rest, piece);
+        fputs(piece, out);
+        rest.start += taken;
+        rest.length -= taken;
     }
     putc('"', out);
 }

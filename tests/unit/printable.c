@@ -106,6 +106,26 @@ static void test_any_bytes(void **state)
     }
 }
 
+static void test_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"grün", "grün"},    {"a\"b\\c", "a\\\"b\\\\c"},  {"\033[2J\n", "\\u001b[2J\\u000a"},
+        {"\xff", "\\\\xff"}, {"\xe2\x80\xae", "\\u202e"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char shown[64] = "", piece[CV_JSON_PIECE_BYTES];
+        for (struct cv_text rest = cv_text(cases[i].text); rest.length;) {
+            const size_t taken = cv_json_piece(rest, piece);
+            strcat(shown, piece);
+            rest = (struct cv_text){rest.start + taken, rest.length - taken};
+        }
+        assert_string_equal(shown, cases[i].shown);
+    }
+}
+
 static void test_without_room(void **state)
 {
     (void)state;
@@ -127,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_json),
         cmocka_unit_test(test_without_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,7 +264,7 @@ bool cv_agreement_work(struct cv_agreement *agreement)
     return disk_work(agreement->disk);
 }
 
-/* ---- whose directory it is ---- */
+/* ---- the identity of the directory ---- */
 
 const struct cv_identity *cv_agreement_identity(const struct cv_agreement *agreement)
 {

@@ -14,7 +14,7 @@ struct directory {
     struct cv_files files;
     int self; /* the directory */
     int lock;
-    int written;   /* the file last written to, or -1: a failure to write it out is told to whoever has it open */
+    int written; /* the file last written to, or -1: the kernel tells a failed write to the process that has it open */
     char name[16]; /* its name */
 };
 

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/printable.h"
+
 #define LINE_BYTES 2048u                /* less than a pipe takes at once, PIPE_BUF */
 #define LAST_TEXT (LINE_BYTES - 128u)   /* a text that is longer is cut off here, */
 #define LAST_DETAIL (LINE_BYTES - 100u) /* and from here on no more details begin: a line is always well formed */
@@ -83,14 +85,12 @@ static void put(struct line *line, const char *format, ...)
 static void put_quoted(struct line *line, const char *text)
 {
     put(line, "\"");
-    for (const char *at = text; *at && line->length < LAST_TEXT; at++) {
-        const unsigned char byte = (unsigned char)*at;
-        if (byte == '"' || byte == '\\')
-            put(line, "\\%c", byte);
-        else if (byte < 0x20 || byte >= 0x7f)
-            put(line, "\\u%04x", byte);
-        else
-            put(line, "%c", byte);
+    for (struct cv_text rest = cv_text(text); rest.length && line->length < LAST_TEXT;) {
+        char piece[CV_JSON_PIECE_BYTES];
+        const size_t taken = cv_json_piece(rest, piece);
+        put(line, "%s", piece);
+        rest.start += taken;
+        rest.length -= taken;
     }
     put(line, "\"");
 }
