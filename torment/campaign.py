@@ -103,7 +103,7 @@ class Run:
         return "; ".join(lines) or "they said nothing"
 
     def start_helpers(self):
-        """The register, then whoever uses it. They run beside the bridge, where no nemesis stops them."""
+        """The register, then its users. They run beside the bridge, where no nemesis stops them."""
         plan = self.directory / "plan.json"
         socket = self.directory / "register"
         plan.write_text(json.dumps({

@@ -114,7 +114,7 @@ class PlainHold:
         session.history.note("plain-hold", name=name, kind=kind, fence=self.fence, shared=self.shared, node=session.node)
 
     def rest(self, seconds):
-        """Whoever looks finds out: a connection that has ended answers nothing."""
+        """A connection that has ended answers nothing."""
         end_us = now_us() + int(seconds * SECOND)
         while True:
             self.session.ask("PING")

@@ -58,7 +58,7 @@ class Cluster:
         self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
         self.forgotten = set()  # nodes that do not know what they have said: an operator has to replace them
         self.other = {}  # node: the lines of [group] that only its file has
-        self.listed = {}  # node: whom its [members] lists, if not everybody
+        self.listed = {}  # node: the members that its [members] lists, if not all
         self.mounted = []
         if settings["configuration"].tied:
             self.tie_breaker().write_bytes(b"")  # the nodes do not make it
@@ -270,7 +270,7 @@ class Cluster:
         return answer if isinstance(answer, dict) else {}
 
     def coordinator(self):
-        """Who coordinates in the view of most members' latest epoch; 0 if nobody does."""
+        """The coordinator of the view of most members' latest epoch; 0 if there is none."""
         views = [view for view in map(self.view, self.nodes()) if view.get("coordinator")]
         return max(views, key=lambda view: view["epoch"])["coordinator"] if views else 0
 

@@ -105,7 +105,7 @@ def twice_the_same(world):
 
 
 def shake(world, node):
-    """A few views, which whoever is away does not hear of."""
+    """A few views that a node that is away does not hear of."""
     for _ in range(world.random.randint(1, 3)):
         world.cluster.kill(node)
         yield world.seconds(0.5, 1)

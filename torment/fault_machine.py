@@ -17,7 +17,7 @@ def clock_jump(world):
 
 
 def under_other_clocks(world):
-    """Clocks that go wrong matter when somebody counts on a lease: stop or cut off whoever leads."""
+    """Wrong clocks matter when a lease counts: stop or cut off the leader."""
     yield from world.random.choice([pause_leader, kill_leader] + [isolate_leader] * world.network.can_cut())(world)
 
 

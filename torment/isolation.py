@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A world of its own: a campaign runs in new network, mount and process namespaces, so that whatever it leaves behind,
+"""A world of its own: a campaign runs in new network, mount and process namespaces, so that whatever it leaves,
 even after SIGKILL, ends with its first process, and it can neither see nor signal any process but its own."""
 
 import ctypes
@@ -21,7 +21,7 @@ def die_with_parent():
 
 
 def become_root():
-    """Who is not root can be it in a user namespace, where the kernel allows that."""
+    """A user that is not root can be root in a user namespace, where the kernel allows that."""
     user, group = os.getuid(), os.getgid()
     if libc.unshare(NEW_USER):
         return False

@@ -83,7 +83,7 @@ class Judge:
 
     def fences_rise(self):
         """What surely happened later has the higher fence: a lock asked for after another's grant had arrived, and a
-        hold that was confirmed after another had been. Those who share have theirs in any order."""
+        hold that was confirmed after another had been. Sharers have theirs in any order."""
         for kind, events, begin in (("granted", self.grants, "asked"), ("held", self.holds, "confirmed")):
             for name in self.names(events):
                 yield from self.falling(kind, [event for event in events if event["name"] == name], begin)
@@ -110,7 +110,7 @@ class Judge:
     def exclusion(self):
         """No two clients believe in the same lock at the same time, unless they share it."""
         for name in self.names(self.holds):
-            stays = {True: None, False: None}  # of those who share and of those who do not, who stays longest
+            stays = {True: None, False: None}  # the hold that lasts longest, of sharers and of others
             for hold in sorted((hold for hold in self.holds if hold["name"] == name), key=lambda hold: hold["us"]):
                 shared = bool(hold.get("shared"))
                 others = [stays[False]] if shared else [stays[False], stays[True]]
@@ -141,7 +141,7 @@ class Judge:
                        f"{self.at(min(rivals))}, and its connection still answered at {self.at(late['us'])}")
 
     def ttl_holds_last(self):
-        """Whoever holds with a time to live is told that it has lost it only when that is over."""
+        """A holder with a time to live is told that it has lost the lock only when that time is over."""
         for event in self.all("end"):
             if event["why"] == "lost" and event.get("ttl_ms") and event["us"] < event["until"]:
                 yield (f"{event['name']}: {event['who']} was told that fence {event['fence']} is lost at {self.at(event['us'])}, "
@@ -173,7 +173,7 @@ class Judge:
                        f"{self.at(crowd['begin'])}")
 
     def no_stale_fence(self):
-        """The register never accepts a fence lower than one it has seen; of those who share, than one of who does not."""
+        """The register never accepts a fence lower than one it has seen; from a sharer, than one of a client that does not share."""
         highest, alone = {}, {}
         for event in self.events:
             if event["what"] in ("read", "write") and event["accepted"]:
@@ -185,7 +185,7 @@ class Judge:
                     marks[name] = max(event["fence"], marks.get(name, 0))
 
     def no_torn_read(self):
-        """Whoever shares a lock reads the same as long as it holds it: nobody writes meanwhile."""
+        """A sharer reads the same as long as it holds the lock: no client writes meanwhile."""
         first = {}
         for event in self.all("read"):
             if event["accepted"] and event.get("shared"):

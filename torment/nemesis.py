@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong. A nemesis is a generator: it breaks something, yields for how many seconds, and mends it.
 
-Whom it hits is drawn from the run's seed, except who leads, which only the run itself can tell.
+Its victims are drawn from the run's seed, but for the leader, which only the run itself can tell.
 """
 
 import dataclasses

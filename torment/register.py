@@ -6,9 +6,9 @@ usage: register.py SOCKET HISTORY fence|deadline
 
 A line in, a line out, JSON. `{"read": NAME, "fence": F, "until": US|null, "by": WHO}` and `{"write": NAME, "fence": F, "base": TAG,
 "tag": TAG, "until": US|null, "by": WHO}` are answered by `{"accepted": true|false, "tag": TAG}`. A register knows the
-highest fence it has seen, reads included, and refuses lower ones. Those who share a lock have fences in any order, so
-`"shared": true` is refused only below the highest of those who do not share. With `deadline` it trusts the clients'
-clocks instead: it takes every fence, and refuses whoever is later than it said it would be.
+highest fence it has seen, reads included, and refuses lower ones. Clients that share a lock have fences in any order, so
+`"shared": true` is refused only below the highest of clients that do not share. With `deadline` it trusts the clients'
+clocks instead: it takes every fence, and refuses a client that is later than it said it would be.
 """
 
 import asyncio

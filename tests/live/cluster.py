@@ -34,7 +34,7 @@ def await_gone(pids):
 
 
 def ends_with_its_supervisor():
-    """INT and TERM end everything in order; even a supervisor that is killed leaves no node behind."""
+    """INT and TERM end everything in order; even a supervisor that is killed leaves no node running."""
     for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         cluster = Cluster(3, record=False)
         cluster.__enter__()

@@ -134,7 +134,7 @@ def settings_lines():
 
 
 def renewing_takes_the_right_for_it():
-    """Who may stand for an election cannot renew the lock of the same name, here or by another member."""
+    """A client that may stand for an election cannot renew the lock of the same name, here or by another member."""
     with Node(acl="[acl anonymous]\nelect = job\n") as node:
         holder, stranger = node.client(), node.stranger()
         fence = holder.ask("LOCK", "job", "TTL", 60000)

@@ -13,7 +13,7 @@ SETTLED = 1.0  # seconds, after which a ring has told everybody: twice n message
 
 
 class Register:
-    """What the lock protects: it counts who is inside, and knows the highest fence it has seen."""
+    """What the lock protects: it counts the clients inside, and knows the highest fence that it has seen."""
 
     def __init__(self):
         self.guard = threading.Lock()
@@ -143,7 +143,7 @@ def node_restarted_with_the_same_id():
 
 
 def locks_held_over_restarts():
-    """Under every algorithm, whoever survives keeps its lock, and whoever comes back learns of it."""
+    """Under every algorithm a survivor keeps its lock, and a node that comes back learns of it."""
     algorithms = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa",
                   "voting"]
     options = [word for algorithm in algorithms for word in ("--algorithm", f"{algorithm}={algorithm}")]
@@ -166,7 +166,7 @@ def locks_held_over_restarts():
 
 
 def holder_stopped():
-    """A stopped node does not know that it has lost the lock; the fence tells whoever the lock is for."""
+    """A stopped node does not know that it has lost the lock; the fence tells the resource."""
     for stopped, other in ((1, 2), (2, 1), (3, 1)):  # a member, another, the coordinator
         with Cluster(3, "--group", "static") as cluster:
             holder, rival = cluster.client(stopped), cluster.client(other)
@@ -245,7 +245,7 @@ def two_hundred_names():
 
 
 def released_by_another_member():
-    """Whoever shows the secret may renew and release, by any member."""
+    """A client that shows the secret may renew and release, by any member."""
     with Cluster(3, "--group", "static") as cluster:
         one, two = cluster.client(1), cluster.client(2)
         fence = one.ask("LOCK", "x", "TTL", 60000, "SECRET", "s")

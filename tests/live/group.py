@@ -201,7 +201,7 @@ class Group:
         raise AssertionError(f"no common view of {members}: {views}; ended: {ended}, {self.last_words()}")
 
     def last_words(self):
-        """Of each node's log, for who looks at a failure."""
+        """The end of each node's log, to look at after a failure."""
         logs = sorted(self.directory.glob("*.log"))
         return {log.stem: log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] for log in logs}
 

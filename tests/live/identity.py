@@ -190,7 +190,7 @@ def swapped():
 
 
 def founded_by_all():
-    """A group is founded when all are there; until then whoever waits says for whom."""
+    """A group is founded when all are there; until then a node that waits says for which members."""
     group = House(3)
     try:
         group.start(1, 3)
@@ -205,7 +205,7 @@ def founded_by_all():
 
 
 def founded_by_a_majority():
-    """`found = yes` does it without those who are missing; they join when they come."""
+    """`found = yes` founds it without the missing members; they join when they come."""
     group = House(3)
     try:
         path = group.directory / "3.conf"
@@ -350,7 +350,7 @@ def duplicate_of_static():
             group.refused(9, f"another process runs with the id {node}")
             group.await_log(2, "two processes have this id")
             assert group.view(2)["epoch"] == before and holder.ask("RENEW", "held", fence) and not holder.pushes
-            group.kill(node)  # whoever comes after it is let in
+            group.kill(node)  # its successor is let in
             group.start(node)
             group.await_view([1, 2, 3])
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whoever asks is answered: by nodes that are still starting, and by groups that have lived through many faults."""
+"""Clients get answers: from nodes that are still starting, and from groups that have lived through many faults."""
 
 import pathlib
 import re

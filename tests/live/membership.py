@@ -58,7 +58,7 @@ class Room(Group):
         return sorted(m["id"] for m in self.view(node)["members"] if m["voter"])
 
     def log_votes(self, node):
-        """Who votes in the log, as that node has it; that follows what is agreed, one member at a time."""
+        """The voters of the log, as that node has it; they follow what is agreed, one at a time."""
         try:
             client = self.client(node, timeout=2)
             text = next(line for line in client.ask("INFO", "raft").splitlines() if line.startswith("log_voters:"))
@@ -155,7 +155,7 @@ def joined_by_a_follower():
 
 
 def joined_by_the_second_address():
-    """Whoever joins may have several; the others find it at the one that answers, also after a restart."""
+    """A newcomer may have several addresses; the others find it at the one that answers, also after a restart."""
     with Room(2) as group:
         group.ports[3] = free_port()
         result = group.run(1, "join", f"3=127.0.0.1:{free_port()},127.0.0.1:{group.ports[3]}")
@@ -212,7 +212,7 @@ def left():
 
 
 def leader_left():
-    """Whoever leads the log leaves by its own command; without an id it is the one that is asked."""
+    """The leader of the log leaves by its own command; without an id the node that is asked leaves."""
     with Room(3) as group:
         leader = group.await_view()["raft_leader"]
         rest = [node for node in group.members if node != leader]
@@ -391,7 +391,7 @@ def nine_with_five_votes():
 
 
 def vote_given_back():
-    """Whoever leads the log is made a standby: another leads, another votes, and nobody loses a lock."""
+    """The leader of the log is made a standby: another leads, another votes, and no client loses a lock."""
     with Room(4, voters=3) as group:
         view = group.await_view()
         leader = view["raft_leader"]
@@ -413,7 +413,7 @@ def vote_given_back():
 
 
 class Locked(Room):
-    """The same behind a cluster's key."""
+    """The same with a cluster's key."""
 
     def configure(self, node, ports, joins):
         super().configure(node, ports, joins)
@@ -424,7 +424,7 @@ class Locked(Room):
 
 
 def with_keys():
-    """Who joins has to have the key; then all is as it is without."""
+    """A newcomer has to have the key; then all is as it is without."""
     with Locked(3) as group:
         holders = Holders(group, [1, 2, 3])
         group.join(4)
@@ -539,7 +539,7 @@ def churned():
             by = dice.choice([1, 2, 3])
             if guests and dice.random() < 0.5:
                 guest = dice.choice(guests)
-                if guest not in arrived or dice.random() < 0.4:  # who has never been let in waits for that
+                if guest not in arrived or dice.random() < 0.4:  # a guest that has never been let in waits for that
                     group.kill(guest)
                 group.leave(guest, by)
                 if guest in group.processes:
@@ -562,7 +562,7 @@ def churned():
 
 
 def truncated():
-    """A file that has lost most of its lines takes nobody out, by HUP or by a restart; who is missing is told."""
+    """A file that has lost most of its lines takes no member out, by HUP or by a restart; the operator is told of those that are missing."""
     with Room(5) as group:
         holders = Holders(group, [1, 3, 4, 5])
         last = lock_everywhere(group)
@@ -592,7 +592,7 @@ def truncated():
 
 
 def majority_kept():
-    """Nobody is taken out if those who are left would be no majority; and the group goes on."""
+    """No member is taken out if the others would be no majority; and the group goes on."""
     with Room(5) as group:
         group.kill(4, 5)
         group.await_view([1, 2, 3])

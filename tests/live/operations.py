@@ -303,7 +303,7 @@ def full_disk_is_told():
 
 
 def refusals_are_told():
-    """Who has another cluster's key, or none, is refused, and the log says from where and why."""
+    """A client with another cluster's key, or none, is refused, and the log says from where and why."""
     port = free_port()
     with World() as world:
         key, other = world.key("cluster"), world.key("other")
@@ -432,7 +432,7 @@ def has_priority():
 
 
 def logs_are_bounded():
-    """Ten thousand strangers, a few dozen lines; and who does not read the log does not stop the node."""
+    """Ten thousand strangers, a few dozen lines; and an operator that does not read the log does not stop the node."""
     with Watched(2, log="text") as group:
         port = int(re.search(r"peers = 127.0.0.1:(\d+)", (group.directory / "1.conf").read_text())[1])
         for _ in range(2000):

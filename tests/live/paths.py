@@ -253,7 +253,7 @@ def cut_downwards():
 
 
 def both_cut():
-    """Then it is as ever: the majority goes on without whoever is cut off."""
+    """Then it is as ever: the majority goes on without the node that is cut off."""
     with networks(3) as group:
         before = group.await_view()["epoch"]
         group.isolate(1)

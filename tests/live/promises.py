@@ -45,7 +45,7 @@ def campaigns_are_tried():
 
 
 def ring_of_a_new_view():
-    """Whoever still waits is let in, though the member that begins with the token has forgotten the name."""
+    """A client that still waits is let in, though the member that begins with the token has forgotten the name."""
     with Cluster(3, "--algorithm", "token-ring") as cluster:
         cluster.await_view([1, 2, 3])
         holder, waiting = cluster.client(2), cluster.client(3)
@@ -105,7 +105,7 @@ def observers():
 
 
 def observers_across_views():
-    """Nodes die under the candidates; those who observe at the others see one order, nothing twice, no leader without end."""
+    """Nodes die under the candidates; observers at the others see one order, nothing twice, no leader without end."""
     with Cluster(5) as cluster:
         cluster.await_view([1, 2, 3, 4, 5])
         watching = [cluster.client(node) for node in (1, 2, 3)]

@@ -387,7 +387,7 @@ def stopped_briefly():
 
 
 def all_restarted():
-    """Fences rise, whoever dies, and however often."""
+    """Fences rise, whichever node dies, and however often."""
     with Group(3) as group:
         last = 0
         for turn in range(4):
@@ -452,7 +452,7 @@ def stepped_down():
 
 
 def waits_through_views():
-    """Who waits goes on waiting, whatever happens to the other nodes."""
+    """A client that waits goes on waiting, whatever happens to the other nodes."""
     with Group(3) as group:
         holder, waiting = group.client(1), group.client(1)
         held = holder.ask("LOCK", "x")

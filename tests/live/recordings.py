@@ -168,7 +168,7 @@ def verdict_on(report, name):
 
 
 def request_held_back():
-    """A link that is cut holds a request back: whoever enters meanwhile does not overtake it."""
+    """A link that is cut holds a request back: a node that enters meanwhile does not overtake it."""
     for arrives in (None, 900):
         recording = Recording()
         recording.event(2, 10, "request")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Clients: who has no key gets nothing, who has one gets what its ACL says."""
+"""Clients: without a key a client gets nothing, with one what its ACL says."""
 
 import hashlib
 import hmac
@@ -60,7 +60,7 @@ def strangers_get_nothing():
 
 
 def another_server_is_not_believed():
-    """A client that has a key speaks with nobody who does not."""
+    """A client that has a key speaks with no node that has none."""
     with World() as world:
         world.key("cluster")
         key = world.key("build", "build")
@@ -76,7 +76,7 @@ def another_server_is_not_believed():
 
 
 def long_waits_with_a_key():
-    """Whoever waits for long looks whether the server still answers: with the same key, wherever that came from."""
+    """A client that waits for long looks whether the server still answers: with the same key, wherever that came from."""
     with World() as world:
         world.key("cluster")
         key = world.key("build", "build")
@@ -187,7 +187,7 @@ def acl_matrix():
                 assert found == expected, (name, found, expected)
             # Without a section: TLS succeeds, and that is all.
             assert node.lock("build-1", "--key", world.path / "nobody.key").returncode == 123
-            # The Unix socket is for who can open it; AUTH acts as somebody else, by name and secret.
+            # The Unix socket is for users that can open it; AUTH acts as another client, by name and secret.
             local = Client(node.socket)
             assert local.ask("ACL", "WHOAMI") == "local"
             assert refusal(local, "AUTH", "build", secrets["watcher"]).startswith("WRONGPASS")
@@ -360,7 +360,7 @@ def dumpable(*command):
 
 
 def keys_are_not_dumped():
-    """Who holds a key leaves no core, and its memory is root's to read: the node, and commands that are given a key."""
+    """A process with a key leaves no core, and its memory is root's to read: the node, and commands that are given a key."""
     with World() as world, World() as others:
         key = world.key("cluster")
         with Secured(world, f"cluster-key = {key}\n") as node:

@@ -194,7 +194,7 @@ def facts():
 
 
 def pipelines():
-    """Many commands in one go, over TCP; those behind a waiting one wait, and go on where it ends."""
+    """Many commands in one go, over TCP; those after a waiting one wait, and go on when it ends."""
     port = free_port()
     with Node("--listen", f"127.0.0.1:{port}") as node:
         client, holder = Client(f"127.0.0.1:{port}"), node.client()
@@ -284,7 +284,7 @@ FULL = "ERR max number of clients reached"
 
 
 def all_places_taken():
-    """Who wants a lock is told that there is no place; who asks how things are gets in, and so does the doctor."""
+    """A client that wants a lock is told that there is no place; one that asks for the state gets in, and so does the doctor."""
     port = free_port()
     with Node("--listen", f"127.0.0.1:{port}", "--set", "node.clients=4", "--set", "node.log-level=error") as node:
         crowd = [Client(f"127.0.0.1:{port}", protocol=2) for _ in range(4)]
@@ -310,7 +310,7 @@ def all_places_taken():
         assert local.ask("PING") == "PONG"
         for stranger in strangers:
             stranger.close()
-        # A place that gets free is anybody's, also of those who are there already.
+        # A place that gets free is for any client, also for those that are there already.
         crowd.pop().close()
         end = time.monotonic() + PATIENCE
         while int(dict(line.split(":", 1) for line in asks.ask("INFO", "clients").splitlines() if ":" in line)
@@ -323,7 +323,7 @@ def all_places_taken():
 
 
 def no_stay_in_kept_places():
-    """They are for those who ask, not for those who stay."""
+    """They are for clients that ask, not for clients that stay."""
     with Node("--set", "node.clients=1", "--set", "node.log-level=error") as node:
         one, idler = node.client(), node.client()
         begun = time.monotonic()

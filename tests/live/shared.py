@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Locks that readers of several nodes share: together, behind writers, and when the node that lends or borrows is gone."""
+"""Locks that readers of several nodes share: together, after writers, and when the node that lends or borrows is gone."""
 
 import random
 import signal

@@ -169,7 +169,7 @@ def changed_under_load():
             worker.done = True
         for worker in crowd:
             worker.join(PATIENCE)
-        for node in (1, 2, 3):  # who stood still may have missed what was changed again soon
+        for node in (1, 2, 3):  # a node that stood still may have missed a change that was soon undone
             log = (group.directory / f"{node}.log").read_text(encoding="utf-8")
             assert log.count("event=terms") >= 2 and "the group has agreed on lease = 300; it was " in log, log
         assert len(spans) > 20, len(spans)

@@ -208,7 +208,7 @@ def all_restarted():
 
 
 def one_after_the_other():
-    """Whoever is started alone takes over from one that died alone; the stale one joins it later."""
+    """A node that is started alone takes over from one that died alone; the stale one joins it later."""
     with Pair() as pair:
         fence, _ = lock_once(pair, 1)
         pair.kill(1)
@@ -274,7 +274,7 @@ def ttl_outlives_either():
 
 
 def ttl_outlives_both():
-    """Both are killed: nothing new is granted in the time of grace, and whoever held something claims it."""
+    """Both are killed: nothing new is granted in the time of grace, and clients claim what they held."""
     with Pair() as pair:
         holder = pair.client(1)
         fence = holder.ask("LOCK", "job", "TTL", TTL, "SECRET", SECRET)

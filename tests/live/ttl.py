@@ -117,7 +117,7 @@ def rolling_kill():
 
 
 def all_restarted():
-    """All nodes are killed and started again: whoever was promised something claims it, others wait until that is sure."""
+    """All nodes are killed and started again: clients claim what they were promised, others wait until all had time to."""
     with Group(3) as group:
         commands = [Command(group, f"job-{i}", first=i % 3 + 1, kind="elect" if i == 3 else "lock") for i in range(4)]
         readers = [Command(group, "table", "--shared", first=i + 1) for i in range(2)]
@@ -193,7 +193,7 @@ def told_of_grace(group, left):
 
 
 def grace_is_told():
-    """All nodes have forgotten a promise of 20 s: whoever looks is told why nothing new is granted."""
+    """All nodes have forgotten a promise of 20 s: an operator is told why nothing new is granted."""
     with Group(3) as group:
         holder = group.client(1)
         fence = holder.ask("LOCK", "job", "TTL", 15000, "SECRET", SECRET)
@@ -268,7 +268,7 @@ def cut_off():
 
 
 def stalled_session():
-    """A node that slept through a view: whoever is connected there renews by its fence alone, and was not told `lost`."""
+    """A node that slept through a view: a client that is connected there renews by its fence alone, and was not told `lost`."""
     with Group(3) as group:
         holder, short = group.client(1), group.client(1)
         fence = holder.ask("LOCK", "job", "TTL", 20000)

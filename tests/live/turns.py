@@ -168,7 +168,7 @@ def check(truth):
 
 
 def crowds():
-    """Thousands who observe, wait, share or stand, and all hear of it at once."""
+    """Thousands of clients observe, wait, share or stand, and all hear of it at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, CROWD + 1000), hard))
     count = min(CROWD, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 500)
