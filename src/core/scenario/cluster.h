@@ -10,7 +10,7 @@
 #include "core/index.h"
 
 struct cv_clusters {
-    cv_node *parents;         /* the next node towards the head, which is its own */
+    cv_node *parents;         /* the next node towards the head; a head is its own parent */
     unsigned char *preferred; /* of the graph's neighbours[]: do two clusters talk over this edge? */
     uint64_t preferred_edges; /* how many there are: a pair of neighbouring clusters each */
     uint32_t count;

@@ -30,7 +30,7 @@ unsigned long long cv_raft_term(const struct raft_message *message);
 /* Reads a configuration as raft_configuration_encode writes it; into nothing, if NULL. 0, CV_EINPUT or CV_ENOMEM. */
 int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration);
 
-/* A configuration that libraft has encoded, of whole words: what follows it is 0 then. */
+/* libraft encodes a configuration in whole words. Sets the bytes that follow it to 0. */
 void cv_raft_clear_padding(void *bytes, size_t length);
 
 #endif

@@ -45,7 +45,7 @@ struct cv_frame peers_refusal(const struct cv_peers *peers, cv_id to, enum cv_re
 
 /*
  * Of two processes with one id, the one that is connected and speaks stays. The other may be its successor, and faster
- * than the news of its end: it has to try again until the first is gone, or is heard so much later that it must live.
+ * than the news of its end. It must try again until the first is gone, or was heard so much later that it is alive.
  */
 static enum cv_refusal judge_process(struct cv_peer *peer, const struct cv_frame *hello)
 {
