@@ -28,16 +28,16 @@ struct ask {
  */
 #define ASK_SERVER_ROWS(request, member)                                                                               \
     {"server", "LIST", OPTION_TEXT, offsetof(request, member.servers),                                                 \
-     .help = "host:port or a socket's path, several with commas ($CONCLAVE_SERVER, then 127.0.0.1:7700)"},             \
+     .help = "host:port or a socket's path; several separated by commas ($CONCLAVE_SERVER, or 127.0.0.1:7700)"},       \
         {"key", "FILE", OPTION_TEXT, offsetof(request, member.key),                                                    \
-         .help = "made by conclave keygen; with it servers are spoken to by TLS ($CONCLAVE_KEY)"},                     \
+         .help = "a key made by conclave keygen; connections then use TLS ($CONCLAVE_KEY)"},                           \
         {"tls-ca", "FILE", OPTION_TEXT, offsetof(request, member.tls_ca),                                              \
-         .help = "the same by certificates: who signs the servers' ($CONCLAVE_TLS_CA)"},                               \
+         .help = "TLS by certificates: the authority of the servers' ($CONCLAVE_TLS_CA)"},                             \
         {"tls-certificate", "FILE", OPTION_TEXT, offsetof(request, member.tls_certificate),                            \
-         .help = "one's own certificate ($CONCLAVE_TLS_CERTIFICATE)"},                                                 \
+         .help = "this client's certificate ($CONCLAVE_TLS_CERTIFICATE)"},                                             \
     {                                                                                                                  \
         "tls-private-key", "FILE", OPTION_TEXT, offsetof(request, member.tls_private_key),                             \
-            .help = "and its private key ($CONCLAVE_TLS_PRIVATE_KEY)"                                                  \
+            .help = "the private key of the certificate ($CONCLAVE_TLS_PRIVATE_KEY)"                                   \
     }
 
 /* The same for commands that ask a member without TLS. `member` is a const char *, the address. */

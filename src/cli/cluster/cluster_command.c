@@ -90,28 +90,27 @@ static const struct option_row rows[] = {
     {"port", "P", OPTION_TAKE, 0, .help = "the first node's port for clients (7700); 0: sockets alone",
      .take = take_port},
     {"dir", "DIR", OPTION_TEXT, FIELD(cluster.directory),
-     .help = "for configurations, sockets and logs (a temporary one)"},
+     .help = "the directory for configurations, sockets and logs (a temporary one)"},
     {"algorithm", "A", OPTION_TAKE, 0,
-     .help = "mutual exclusion by this algorithm; PATTERN=A: of names like that; may be repeated (central)",
+     .help = "the algorithm for mutual exclusion; PATTERN=A: for names that match; repeatable (central)",
      .take = take_rule, .repeats = true},
-    {"group", "raft|static", OPTION_TAKE, 0, .help = "how the nodes agree on who is there: see conclave-node(1) (raft)",
+    {"group", "raft|static", OPTION_TAKE, 0, .help = "how the nodes agree on the members: see conclave-node(1) (raft)",
      .take = take_group},
-    {"election", "E", OPTION_TAKE, 0, .help = "the coordinator is elected by this algorithm (bully)",
+    {"election", "E", OPTION_TAKE, 0, .help = "the algorithm that elects the coordinator (bully)",
      .take = take_election},
-    {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0, .help = "a setting of all nodes; may be repeated",
-     .take = take_setting, .repeats = true},
+    {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0, .help = "a setting of all nodes; repeatable", .take = take_setting,
+     .repeats = true},
     {"record", "DIR", OPTION_TEXT, FIELD(cluster.record),
-     .help = "each node writes down what happens, as DIR/node<i>.jsonl, for conclave judge"},
-    {"restart", NULL, OPTION_SWITCH, FIELD(restarts), .help = "starts a node that dies again"},
+     .help = "each node records all events as DIR/node<i>.jsonl, for conclave judge"},
+    {"restart", NULL, OPTION_SWITCH, FIELD(restarts), .help = "restart a node that dies"},
     {0},
 };
 
 const struct options cluster_options = {
     .name = "cluster",
     .usage = "N [OPTION...]",
-    .about =
-        "Starts N node processes on this machine and runs until INT or TERM: for trying things out. Clients of node "
-        "i connect to port P+i-1 or to DIR/node<i>.sock.",
+    .about = "Starts N node processes on this machine, to try things out, and runs until INT or TERM. "
+             "Clients of node i connect to port P+i-1 or to DIR/node<i>.sock.",
     .rows = rows,
     .lenient = true,
 };

@@ -235,7 +235,7 @@ struct cv_complaint cluster_last_words(const struct cluster *cluster)
 {
     struct cv_complaint words;
     static const char mark[] = "conclave: ";
-    cv_complain(&words, "the nodes did not find together; see %s/node1.log and the others", cluster->directory);
+    cv_complain(&words, "the nodes did not form a group; see %s/node1.log and the others", cluster->directory);
     for (uint32_t i = 0; i < cluster->count; i++) {
         char *path = path_of(cluster, i, ".log"), line[256];
         FILE *file = path ? fopen(path, "re") : NULL;

@@ -247,7 +247,7 @@ struct request {
 
 static const struct option_row rows[] = {
     {"stay", NULL, OPTION_SWITCH, offsetof(struct request, stays),
-     .help = "leaves the cluster running until INT, to try it out"},
+     .help = "keep the cluster running until INT, to try it out"},
     {0},
 };
 

@@ -15,7 +15,7 @@ struct request {
 
 static const struct option_row rows[] = {
     {"client", "NAME", OPTION_TEXT, offsetof(struct request, client),
-     .help = "the client's name, as [acl NAME] has it: letters, digits, and any of . _ -"},
+     .help = "the client's name, as in [acl NAME]: letters, digits, and any of . _ -"},
     {"from", "FILE", OPTION_TEXT, offsetof(struct request, from), .help = "the cluster's key"},
     {0},
 };
@@ -24,9 +24,9 @@ const struct options keygen_options = {
     .name = "keygen",
     .usage = "FILE\n"
              "FILE --client NAME --from CLUSTER_FILE",
-    .about = "Makes a key: the first way a new one for a cluster, which every node is given; the second way that of a "
-             "client, derived from the cluster's. Nodes know it without being told. FILE must not exist, and only you "
-             "can read it.",
+    .about = "Makes a key. The first form makes the key of a new cluster; give it to every node. The "
+             "second form derives the key of a client from the cluster's key; nodes know it without "
+             "further setup. FILE must not exist, and only you can read it.",
     .rows = rows,
     .lenient = true,
 };
@@ -79,7 +79,7 @@ int command_keygen(int argc, char **argv)
         command_out_of_memory();
     int error = request.client ? derive(&request, &key, &complaint) : cv_key_make(&key, CV_KEY_CLUSTER);
     if (error == CV_EFILE)
-        cv_complain(&complaint, "the system has no randomness to give");
+        cv_complain(&complaint, "the system gives no random numbers");
     if (!error)
         error = cv_key_file_write("keygen", request.file, &key, &complaint);
     cv_key_wipe(&key, sizeof key);

@@ -27,9 +27,9 @@ struct request {
 
 static const struct option_row join_rows[] = {
     {"client", "ADDRESS", OPTION_TEXT, FIELD(client), .help = "where its clients reach it, for conclave status"},
-    {"attribute", "N", OPTION_NUMBER, FIELD(attribute), .help = "what the election compares before the id (the id)",
-     .most = UINT32_MAX},
-    {"standby", NULL, OPTION_SWITCH, FIELD(standby), .help = "it shall never have a vote"},
+    {"attribute", "N", OPTION_NUMBER, FIELD(attribute),
+     .help = "the attribute that the election compares before the id (the id)", .most = UINT32_MAX},
+    {"standby", NULL, OPTION_SWITCH, FIELD(standby), .help = "the member never gets a vote"},
     ASK_ADDRESS_ROW(struct request, servers, "a member"),
     {0},
 };
@@ -42,10 +42,9 @@ static const struct option_row server_rows[] = {
 const struct options join_options = {
     .name = "join",
     .usage = "[OPTION...] ID=ADDRESS[,ADDRESS...]",
-    .about =
-        "Adds a member to a running group raft, and waits until all agree on it. ADDRESS is where the other members "
-        "reach it, one for each network. Then start it there, with `join = yes` in its configuration. Nobody loses "
-        "a lock by that.",
+    .about = "Adds a member to a running group raft, and waits until all members agree. ADDRESS is where "
+             "the other members reach it, one for each network. Then start the node there, with `join = "
+             "yes` in its configuration. No client loses a lock.",
     .rows = join_rows,
     .lenient = true,
 };
@@ -53,10 +52,9 @@ const struct options join_options = {
 const struct options leave_options = {
     .name = "leave",
     .usage = "[OPTION...] [ID]",
-    .about =
-        "Takes a member out of a running group raft for good, dead or alive, and waits until all agree on it: this "
-        "one, or the one that answers. Its process ends. What its clients hold is theirs until they are told that "
-        "it is lost.",
+    .about = "Removes a member from a running group raft, dead or alive, and waits until all members "
+             "agree. Without ID it removes the member that answers. Its process ends. Its clients hold "
+             "their locks until they are told that these are lost.",
     .rows = server_rows,
     .lenient = true,
 };
@@ -64,9 +62,10 @@ const struct options leave_options = {
 const struct options replace_options = {
     .name = "replace",
     .usage = "[OPTION...] ID",
-    .about = "Makes a machine whose directory is lost, or an old copy, a new member of a running group raft, under the "
-             "same id: the old one leaves, a new one joins. Start the node there with an empty directory, before or "
-             "after. What the old one had promised counts no more, so be sure that its directory does not come back.",
+    .about = "Makes a machine whose directory is lost, or an old copy, a new member of a running group "
+             "raft, under the same id: the old member leaves, a new one joins. Start the node with an "
+             "empty directory, before or after. The old member's promises no longer count, so make sure "
+             "that its directory does not come back.",
     .rows = server_rows,
     .lenient = true,
 };
@@ -159,7 +158,7 @@ static int change(struct ask *ask, struct request *request)
         request->id = (uint64_t)answers;
     own = !request->joins && !request->replaces && (int64_t)request->id == answers;
     if ((size_t)write_line(request, line, sizeof line) >= sizeof line)
-        return command_refuse("%s: too long an address", cv_brief(request->address).text);
+        return command_refuse("%s: expected a shorter address", cv_brief(request->address).text);
     if (ask_order(ask, request->servers, line, ANSWER_MS, &reply))
         return EXIT_UNKNOWN;
     request->directory = request->replaces ? ask_number(reply) : -1;
@@ -174,7 +173,7 @@ static int change(struct ask *ask, struct request *request)
             break;
         nanosleep(&(struct timespec){0, POLL_NS}, NULL);
     }
-    return command_refuse("it was asked for, but does not come to pass; see conclave status");
+    return command_refuse("it was asked for, but has not happened yet; see conclave status");
 }
 
 static int run(struct request *request, int argc, char **argv)

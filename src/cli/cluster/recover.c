@@ -25,20 +25,21 @@ static int take_floor(void *context, const char *value, struct cv_complaint *com
 
 static const struct option_row rows[] = {
     {"the-others-are-lost", NULL, OPTION_SWITCH, offsetof(struct request, sure),
-     .help = "your word that a majority of the others runs no more and never will; without it nothing is changed"},
-    {"fence-floor", "FENCE", OPTION_TAKE, 0, .help = "the highest fence that anybody has seen: all new ones are higher",
-     .take = take_floor},
+     .help = "your promise that a majority of the others has stopped for good; without it nothing is "
+             "changed"},
+    {"fence-floor", "FENCE", OPTION_TAKE, 0,
+     .help = "the highest fence that any client has seen: all new ones are higher", .take = take_floor},
     {0},
 };
 
 const struct options recover_options = {
     .name = "recover",
     .usage = "[OPTION...] DIRECTORY",
-    .about =
-        "A group raft that has lost its majority for good goes on with this member, which is stopped: DIRECTORY is "
-        "its [node] directory. What the others had agreed on without it is lost. The group gets a new identity; "
-        "members of the old one that come back are refused, and replaced by conclave replace. Fences rise if they "
-        "are told how far they got, or the others made less than 256 views without this member.",
+    .about = "Continues a group raft that has lost its majority for good with this member, which must be "
+             "stopped. DIRECTORY is its [node] directory. What the others agreed on without it is lost. "
+             "The group gets a new identity; it refuses old members that come back, until conclave replace "
+             "makes them new ones. Fences keep rising if --fence-floor gives the highest, or if the others "
+             "made fewer than 256 views without this member.",
     .rows = rows,
     .lenient = true,
 };
@@ -70,7 +71,7 @@ static int ask_for_word(const struct cv_group_recovery *recovery)
     fprintf(stderr, "conclave: nothing is changed: node %u, which knows epoch %llu, would go on without node ",
             recovery->id, (unsigned long long)recovery->last_epoch);
     list_others(recovery, stderr);
-    fprintf(stderr, "; --the-others-are-lost is your word that a majority of them runs no more and never will\n");
+    fprintf(stderr, "; --the-others-are-lost is your promise that a majority of them has stopped for good\n");
     return EXIT_UNKNOWN;
 }
 
@@ -90,7 +91,7 @@ int command_recover(int argc, char **argv)
     if (stat(recovery->directory, &status) || !S_ISDIR(status.st_mode)) /* otherwise it would be created */
         return command_refuse("%s: expected the directory of a node", cv_brief(recovery->directory).text);
     if (getrandom(&recovery->group, sizeof recovery->group, 0) != sizeof recovery->group || !recovery->group)
-        return command_refuse("no random numbers");
+        return command_refuse("the system gives no random numbers");
     const int error = cv_group_recover(recovery, !request.sure, &complaint);
     if (error)
         return command_fail(error, &complaint);

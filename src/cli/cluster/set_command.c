@@ -27,10 +27,10 @@ static const struct option_row rows[] = {
 const struct options set_options = {
     .name = "set",
     .usage = "[OPTION...] group.KEY=VALUE",
-    .about =
-        "Changes what a running group raft has agreed on, and waits until all members go by it. Nobody loses a lock by "
-        "that. KEY is lease, drift, bound or voters, as in the section [group] of a configuration. From the first "
-        "view on these are the group's: what a member's file says counts for founding a group.",
+    .about = "Changes what a running group raft has agreed on, and waits until all members use it. No "
+             "client loses a lock. KEY is lease, drift, bound or voters, as in the section [group] of a "
+             "configuration. A member's file sets these only when a group is founded; later they belong to "
+             "the group.",
     .rows = rows,
     .lenient = true,
 };
@@ -91,7 +91,7 @@ static int change(struct ask *ask, const struct request *request)
         }
         nanosleep(&(struct timespec){0, POLL_NS}, NULL);
     }
-    return command_refuse("it was asked for, but does not come to pass; see conclave doctor");
+    return command_refuse("it was asked for, but has not happened yet; see conclave doctor");
 }
 
 int command_set(int argc, char **argv)

@@ -17,8 +17,8 @@ struct request {
 };
 
 static const struct option_row rows[] = {
-    {"watch", NULL, OPTION_SWITCH, offsetof(struct request, watch), .help = "again every second, until INT"},
-    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "for programs"},
+    {"watch", NULL, OPTION_SWITCH, offsetof(struct request, watch), .help = "repeat every second, until INT"},
+    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "print JSON"},
     ASK_SERVER_ROWS(struct request, server),
     {0},
 };
@@ -26,9 +26,8 @@ static const struct option_row rows[] = {
 const struct options status_options = {
     .name = "status",
     .usage = "[OPTION...]",
-    .about =
-        "Shows a cluster: who is in it, whom it suspects, who coordinates, which locks are held and waited for, and "
-        "how many messages that took.",
+    .about = "Shows a cluster: its members, suspicions and coordinator, the locks and who waits for them, "
+             "and the number of messages.",
     .rows = rows,
     .no_words = true,
     .lenient = true,

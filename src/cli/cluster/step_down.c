@@ -26,7 +26,8 @@ static int take_to(void *context, const char *value, struct cv_complaint *compla
 
 static const struct option_row rows[] = {
     {"to", "ID", OPTION_TAKE, 0,
-     .help = "this node (the best of the others); it stays until it is gone or the next step-down", .take = take_to},
+     .help = "the new coordinator (the best of the others); it stays until it dies or the next step-down",
+     .take = take_to},
     ASK_ADDRESS_ROW(struct request, servers, "a node"),
     {0},
 };
@@ -34,7 +35,8 @@ static const struct option_row rows[] = {
 const struct options step_down_options = {
     .name = "step-down",
     .usage = "[OPTION...]",
-    .about = "Has another node coordinate a group raft, and waits until it does. Nobody loses a lock by that.",
+    .about = "Makes another node the coordinator of a group raft, and waits until it is. No client loses a "
+             "lock.",
     .rows = rows,
     .no_words = true,
     .lenient = true,
@@ -64,7 +66,7 @@ static int step_down(struct ask *ask, const struct request *request)
         }
         nanosleep(&(struct timespec){0, POLL_NS}, NULL);
     }
-    return command_refuse("it was asked for, but does not come to pass; see conclave status");
+    return command_refuse("it was asked for, but has not happened yet; see conclave status");
 }
 
 int command_step_down(int argc, char **argv)

@@ -43,13 +43,13 @@ static int take_address(void *context, const char *address, struct cv_complaint 
 
 static const struct option_row rows[] = {
     {"connect", "ADDRESS", OPTION_TAKE, 0,
-     .help = "ask there, too; may be repeated. Members whose client address is in [members] are found",
+     .help = "ask this node, too; repeatable. Members with a client address in [members] are found",
      .take = take_address, .repeats = true},
     {"waiting", "N", OPTION_NUMBER, FIELD(limits.waiting),
-     .help = "so many clients that wait for one name at a node are too many (100)", .most = UINT32_MAX},
-    {"held", "SECONDS", OPTION_NUMBER, FIELD(held_s), .help = "a lock that is held longer is held for very long (3600)",
+     .help = "warn if so many clients wait for one name at a node (100)", .most = UINT32_MAX},
+    {"held", "SECONDS", OPTION_NUMBER, FIELD(held_s), .help = "warn if a lock is held longer (3600)",
      .most = UINT32_MAX},
-    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "for programs"},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print JSON"},
     ASK_SERVER_ROWS(struct request, server),
     {0},
 };
@@ -57,8 +57,8 @@ static const struct option_row rows[] = {
 const struct options doctor_options = {
     .name = "doctor",
     .usage = "[OPTION...]",
-    .about = "Asks every member of a cluster how it is, and explains in words what is wrong, what matters most first, "
-             "and what to do. What looks wrong is looked at twice, so that a view that is just beginning is no alarm.",
+    .about = "Asks every member of a cluster, and explains what is wrong and what to do, the most severe "
+             "first. It looks twice before it reports a problem, so that a change of view is no alarm.",
     .rows = rows,
     .more = "Exit codes: 0 healthy, 1 not, 2 wrong usage or nobody can be asked.",
     .no_words = true,

@@ -13,17 +13,16 @@
 
 static const struct option_row rows[] = {
     {"priority", "P", OPTION_NUMBER32, offsetof(struct hold, priority),
-     .help = "the highest of the candidates is preferred (0)", .most = UINT32_MAX},
+     .help = "the candidate with the highest priority is preferred (0)", .most = UINT32_MAX},
     {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time (wait for as long as it takes)",
      .take = hold_take_wait},
     {"ttl", "TIME", OPTION_TAKE, 0,
-     .help = "the leadership lasts so long without a server, as it is renewed all the time; 0: it ends with the "
-             "session, and "
-             "with the server (10s)",
+     .help = "how long the leadership lasts without contact to a server; it is renewed all the time; 0: it "
+             "ends with the session, and with the server (10s)",
      .take = hold_take_ttl},
     {"observe", NULL, OPTION_SWITCH, offsetof(struct hold, observe),
-     .help = "print a line for the leader of now and one for every later leader"},
-    {"json", NULL, OPTION_SWITCH, offsetof(struct hold, json), .help = "as JSON, a line each"},
+     .help = "print the leader, and every later leader"},
+    {"json", NULL, OPTION_SWITCH, offsetof(struct hold, json), .help = "print them as JSON, a line each"},
     ASK_SERVER_ROWS(struct hold, server),
     {0},
 };

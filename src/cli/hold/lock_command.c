@@ -9,11 +9,11 @@ static const struct option_row rows[] = {
     {"wait", "TIME", OPTION_TAKE, 0, .help = "give up after this time; 0: try once (wait for as long as it takes)",
      .take = hold_take_wait},
     {"ttl", "TIME", OPTION_TAKE, 0,
-     .help = "the lock lasts so long without a server, as it is renewed all the time; 0: it ends with the session, and "
-             "with the "
-             "server (10s)",
+     .help = "how long the lock lasts without contact to a server; it is renewed all the time; 0: it ends "
+             "with the session, and with the server (10s)",
      .take = hold_take_ttl},
-    {"shared", NULL, OPTION_SWITCH, offsetof(struct hold, want.shared), .help = "beside other shared holders"},
+    {"shared", NULL, OPTION_SWITCH, offsetof(struct hold, want.shared),
+     .help = "share the lock with other shared holders"},
     ASK_SERVER_ROWS(struct hold, server),
     {0},
 };

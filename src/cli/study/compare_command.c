@@ -74,11 +74,13 @@ static const struct option_row rows[] = {
      .help = "sizes of the group, rising, up to 12 of 3..1000: 4,9,16 or 3..8 (4,9,16,25,49; synchronizers "
              "16,32,64,128,256)",
      .take = take_sizes},
-    {"seed", "S", OPTION_NUMBER, FIELD(seed), .help = "the source of all chance (1)", .most = UINT64_MAX - 10000000u},
-    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "the result as JSON"},
-    {"csv", NULL, OPTION_SWITCH, FIELD(csv), .help = "the measurements as CSV"},
+    {"seed", "S", OPTION_NUMBER, FIELD(seed), .help = "the seed of all random choices (1)",
+     .most = UINT64_MAX - 10000000u},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print the result as JSON"},
+    {"csv", NULL, OPTION_SWITCH, FIELD(csv), .help = "print the measurements as CSV"},
     {"plot", "FILE", OPTION_TAKE, 0,
-     .help = "messages against n, for synchronizers against time, to FILE.svg or FILE.png; PNG needs rsvg-convert",
+     .help = "plot messages against n, for synchronizers against time, as FILE.svg or FILE.png; PNG needs "
+             "rsvg-convert",
      .take = take_plot},
     {0},
 };

@@ -25,19 +25,18 @@ struct request {
 #define FIELD(member) offsetof(struct request, member)
 
 static const struct option_row rows[] = {
-    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "this name alone"},
-    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "for programs"},
-    {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draws each run (with --name)"},
-    {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "the same as a picture (with --name)"},
+    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "judge this name only"},
+    {"json", NULL, OPTION_SWITCH, FIELD(json), .help = "print JSON"},
+    {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draw each run (with --name)"},
+    {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "write each run as SVG (with --name)"},
     {0},
 };
 
 const struct options judge_options = {
     .name = "judge",
     .usage = "[OPTION...] FILE...",
-    .about =
-        "Judges what live nodes have recorded, one file for each node: every name by what its algorithm claims, by "
-        "the texts' formulas where they apply, and by what its clients are promised.",
+    .about = "Judges what live nodes have recorded, one file for each node: every name by the claims of "
+             "its algorithm, by the texts' formulas where they apply, and by the promises to clients.",
     .rows = rows,
     .more = "Exit codes: 0 held, 1 violated, 2 wrong usage or nothing can be said.",
     .lenient = true,

@@ -244,7 +244,7 @@ struct request {
 };
 
 static const struct option_row rows[] = {
-    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "for programs"},
+    {"json", NULL, OPTION_SWITCH, offsetof(struct request, json), .help = "print JSON"},
     {0},
 };
 

@@ -19,10 +19,10 @@ struct cv_words {
  */
 #define CV_FAULTS(X)                                                                                                   \
     X(crash, crashes, crash_count, "ID@T",                                                                             \
-      "at time T; @0: dead from the start and nobody is told; @before:KIND, @after:KIND: as it first sends such a "    \
-      "message")                                                                                                       \
-    X(recover, recoveries, recovery_count, "ID@T", "comes back with a fresh state")                                    \
-    X(partition, partitions, partition_count, "A,B/C,D@T1..T2", "cuts the network; what is sent across is lost")       \
+      "the node dies at time T; @0: it is dead from the start, and no node is told; @before:KIND, "                    \
+      "@after:KIND: when it first sends such a message")                                                               \
+    X(recover, recoveries, recovery_count, "ID@T", "the node comes back with a fresh state")                           \
+    X(partition, partitions, partition_count, "A,B/C,D@T1..T2", "cuts the network; messages across are lost")          \
     X(alternate, alternates, alternate_count, "P:Q",                                                                   \
       "a second link that no partition cuts; messages are relayed over it")                                            \
     X(suspect, suspicions, suspicion_count, "P:Q@T", "P falsely suspects Q; * for everybody")                          \
