@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The judges, given runs made up by hand. */
+/* The judges, on runs made by hand; and the table of properties. */
 #include "judged.h"
+
+#include "property/step_properties.h"
 
 #define NODES 4u
 
@@ -139,7 +141,7 @@ static void everyone_must_learn(void **state)
     assert_false(it.judgement.has_leader);
 }
 
-/* Of an election that no live node has heard of there is nothing to be said; the checker judges so, too. */
+/* An election that no live node has heard of is not judged. The checker does the same. */
 static void who_has_not_heard_of_it_owes_nothing(void **state)
 {
     (void)state;
@@ -172,7 +174,7 @@ static void somebody_must_call_and_only_once_at_a_time(void **state)
     assert_string_equal(finding(&it, "one-election")->detail, "node 20 called while its own election was under way");
 }
 
-/* Where the result depends on the callers, the best of them is to win. */
+/* If the result depends on the callers, the best of them must win. */
 static void without_any_caller_the_best_caller_wins(void **state)
 {
     (void)state;
@@ -228,7 +230,7 @@ static void a_parameter_drops_claims(void **state)
     assert_int_equal(finding(&it, "agreement")->verdict, CV_DISCLAIMED);
 }
 
-/* Each part of the network by itself; a part in which nobody called owes nothing. */
+/* Each component of the network by itself. A component in which no node called owes nothing. */
 static void parts_are_judged_by_themselves(void **state)
 {
     (void)state;
@@ -237,10 +239,10 @@ static void parts_are_judged_by_themselves(void **state)
     memcpy(it.part, (uint32_t[]){0, 0, 2, 2}, sizeof it.part);
     it.run.component = it.part;
     it.standing[0].leader = it.standing[1].leader = 20;
-    expect_violated(&it, "agreement best-wins any-caller"); /* it does not claim so much */
+    expect_violated(&it, "agreement best-wins any-caller"); /* it claims no more */
     it.algorithm.claims |= CV_PER_COMPONENT;
     expect_violated(&it, "");
-    assert_false(it.judgement.has_leader); /* two leaders: not one that all follow */
+    assert_false(it.judgement.has_leader); /* two leaders: there is none that all follow */
     it.standing[2].knows = it.standing[3].knows = false;
     expect_violated(&it, "");
     it.standing[3].knows = true;
@@ -249,7 +251,7 @@ static void parts_are_judged_by_themselves(void **state)
     expect_violated(&it, "agreement best-wins everyone-learns any-caller");
 }
 
-/* What has not come to rest may still come right, unless it goes round in circles. */
+/* A run that is not at rest may still become right, unless it repeats for ever. */
 static void an_unfinished_run_is_not_violated(void **state)
 {
     (void)state;
@@ -267,7 +269,7 @@ static void an_unfinished_run_is_not_violated(void **state)
         assert_int_equal(finding(&it, "agreement")->verdict, verdicts[i]);
         assert_int_equal(finding(&it, "everyone-learns")->verdict, verdicts[i]);
         assert_non_null(strstr(it.judgement.reason, i == 2 ? "678" : "12345"));
-        /* Even if all is well so far, the run itself is not over, or never will be. */
+        /* Even if nothing is violated so far, the run is not over, or never will be. */
         make_up(&it);
         it.run.ending = endings[i];
         it.run.now = 6;
@@ -308,7 +310,7 @@ static void the_costs_are_compared_with_the_text(void **state)
     assert_int_equal(judge(&it), CV_UNFINISHED);
     it.scenario.delay = (struct cv_delay){CV_DELAY_UNIFORM, 1, 9};
     it.run.ending = CV_QUIET;
-    expect_violated(&it, ""); /* the text has no time for that */
+    expect_violated(&it, ""); /* the text gives no time */
     assert_null(it.judgement.delay.cost);
 }
 
@@ -334,6 +336,42 @@ static void a_broken_invariant_is_a_violation(void **state)
     assert_string_equal(finding(&it, "invariant")->detail, "at time 99 on node 30: two and two is five");
 }
 
+static void every_property_has_one_row(void **state)
+{
+    (void)state;
+    uint32_t claims = 0;
+    for (uint32_t i = 0; i < CV_PROPERTY_COUNT; i++) {
+        const struct cv_property *row = cv_property((enum cv_property_number)i);
+        assert_false(claims & row->claim);
+        claims |= row->claim;
+        for (uint32_t other = 0; other < i; other++)
+            assert_string_not_equal(cv_property((enum cv_property_number)other)->name, row->name);
+        assert_int_equal(cv_property_is_checked(row->name), row->checked);
+    }
+    /* CV_PER_COMPONENT is no property; it says where the others hold. */
+    assert_int_equal(claims | CV_PER_COMPONENT, 2 * CV_FEWEST_HOPS - 1);
+    assert_false(cv_property_is_checked("exclusions"));
+}
+
+static void a_step_shows_what_it_violates(void **state)
+{
+    (void)state;
+    uint32_t judged = 0;
+    for (size_t i = 0; i < CV_STEP_PROPERTIES; i++)
+        judged |= 1u << cv_step_properties[i];
+    const struct cv_step_facts all = {.broken = true,
+                                      .entered = true,
+                                      .others_inside = true,
+                                      .fence_rises = false,
+                                      .recalled = true,
+                                      .misled = true,
+                                      .disagrees = true};
+    assert_int_equal(cv_judge_step(&all), judged);
+    assert_int_equal(cv_judge_step(&(struct cv_step_facts){.entered = true, .fence_rises = true}), 0);
+    assert_int_equal(cv_judge_step(&(struct cv_step_facts){.entered = true}), 1u << CV_PROPERTY_FENCES_RISE);
+    assert_int_equal(cv_judge_step(&(struct cv_step_facts){.others_inside = true}), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +390,8 @@ int main(void)
         cmocka_unit_test(an_unfinished_run_is_not_violated),
         cmocka_unit_test(the_costs_are_compared_with_the_text),
         cmocka_unit_test(a_broken_invariant_is_a_violation),
+        cmocka_unit_test(every_property_has_one_row),
+        cmocka_unit_test(a_step_shows_what_it_violates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

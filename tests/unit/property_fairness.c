@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The judge of mutual exclusion: who is overtaken, and in what order requests are served. */
+/* The judge of mutual exclusion: overtaking, and the order in which requests are served. */
 #include "mutex_run.h"
 
 #include "core/random.h"
@@ -33,7 +33,7 @@ static void nobody_overtakes_twice(void **state)
     expect_violated(&it, "");
 }
 
-/* Who is never served has been overtaken all the same; who died has not. */
+/* A node that is never served counts as overtaken; a dead node does not. */
 static void the_unserved_are_overtaken_too(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void the_unserved_are_overtaken_too(void **state)
     expect_violated(&it, "");
 }
 
-/* A new view begins the queue anew: the numbers of the views are in the fences. */
+/* A new view starts a new queue. The fences contain the numbers of the views. */
 static void a_new_view_begins_anew(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void requests_are_served_in_their_order(void **state)
     assert_int_equal(finding(&it, "request-order")->verdict, CV_DISCLAIMED);
 }
 
-/* Who had to ask again in a new view has another time; and times of two views do not compare. */
+/* A node that requests again in a new view has another time; times of two views do not compare. */
 static void a_request_made_again_has_another_time(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void a_request_made_again_has_another_time(void **state)
                   "10 entered at 22 after 20, but asked before it: clock 50, not 51");
 }
 
-/* The definitions as they stand, asked of all pairs and triples. */
+/* The definitions, word by word, for all pairs and triples. */
 static bool meet(const struct cv_entry *x, const struct cv_entry *y)
 {
     return x != y && x->entered < y->left && y->entered < x->left;

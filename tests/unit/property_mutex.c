@@ -22,7 +22,7 @@ static void two_inside_are_found(void **state)
     expect_violated(&it, "exclusion");
     expect_detail(&it, "exclusion", CV_VIOLATED, "10 and 20 both inside at 6..7");
     assert_string_equal(it.judgement.reason, "exclusion: 10 and 20 both inside at 6..7");
-    /* Not only neighbours in the order of entering: the first stays on, the second is gone when the third comes. */
+    /* Not only neighbours in the order of entering: the first stays, the second is gone when the third enters. */
     make_up(&it);
     it.entries[1].left = 7;
     it.entries[0].left = 15;
@@ -38,7 +38,7 @@ static void two_inside_are_found(void **state)
     expect_violated(&it, "");
 }
 
-/* Exclusion is judged whatever the ending, and held against it at once. */
+/* Exclusion is judged whatever the ending, and violated at once. */
 static void who_has_not_left_is_inside(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void names_do_not_meet(void **state)
     expect_detail(&it, "fences-rise", CV_VIOLATED, "40 entered `name 7` at 12 with fence 3, after 20 with fence 3");
 }
 
-/* Live clients that share: with each other alone, and their fences in any order. */
+/* Live clients may share with each other only, and their fences have any order. */
 static void those_who_share_meet_each_other(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void a_deadlock_is_told(void **state)
     expect_detail(&it, "no-deadlock", CV_UNFINISHED, "");
     expect_detail(&it, "every-request", CV_UNFINISHED,
                   "3 of 3 requests of live nodes are not served, that of 10 at 0 among them");
-    /* The dead wait for nothing. */
+    /* A dead node does not wait. */
     it.run.ending = CV_QUIET;
     it.entries[0].died = it.dead[0] = it.dead[1] = true;
     expect_violated(&it, "no-deadlock every-request somebody-enters");
@@ -190,7 +190,7 @@ static void many_in_a_deadlock_are_counted(void **state)
                   "deadlock: 10, 20, 30, 40, 10, 20 and 6 more wait for `name 2` for ever");
 }
 
-/* Somebody stays inside for ever: no deadlock, but no service either. */
+/* A node stays inside for ever: no deadlock, but no service either. */
 static void waiting_for_somebody_inside_is_no_deadlock(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void waiting_for_somebody_inside_is_no_deadlock(void **state)
                   "1 of 4 requests of live nodes are not served, that of 40 at 15 among them");
 }
 
-/* Of what is still to come we know nothing. */
+/* A run that is not over proves nothing about what is to come. */
 static void an_unfinished_run_is_not_held(void **state)
 {
     (void)state;

@@ -150,7 +150,8 @@ void model_describe(const struct model *model, cv_node node, enum cv_decision_ty
 
 /* ---- channels ---- */
 
-uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest)
+/* The contents with this message before the rest. */
+static uint32_t cons(struct model *model, uint32_t first, uint32_t rest)
 {
     const struct fingerprint here = contents_fingerprint(first, rest), after = model_contents(model, rest)->here;
     const struct contents contents = {first, rest, here, fingerprint_subtract(after, here)};
@@ -162,19 +163,19 @@ uint32_t model_put(struct model *model, uint32_t contents, uint32_t message)
     const struct contents *list = model_contents(model, contents);
     const bool here = !contents || (model->setting.scenario->unordered && message < list->first);
     if (here)
-        return model_cons(model, message, contents);
-    return model_cons(model, list->first, model_put(model, list->rest, message));
+        return cons(model, message, contents);
+    return cons(model, list->first, model_put(model, list->rest, message));
 }
 
 uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest)
 {
-    return model->setting.scenario->unordered ? model_put(model, rest, first) : model_cons(model, first, rest);
+    return model->setting.scenario->unordered ? model_put(model, rest, first) : cons(model, first, rest);
 }
 
 uint32_t model_take(struct model *model, uint32_t contents, uint32_t index)
 {
     const struct contents *list = model_contents(model, contents);
-    return index ? model_cons(model, list->first, model_take(model, list->rest, index - 1)) : list->rest;
+    return index ? cons(model, list->first, model_take(model, list->rest, index - 1)) : list->rest;
 }
 
 uint32_t model_channel(struct model *model, cv_node from, cv_node to)

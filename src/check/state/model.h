@@ -126,8 +126,6 @@ uint32_t model_add_budgets(struct model *model, const struct budgets *budgets);
 /* The message as its receiver sees it: its clock is as setting_clock() gives it. */
 uint32_t model_add_message(struct model *model, const struct cv_message *message, uint32_t alive);
 
-/* The contents with this message before the rest. */
-uint32_t model_cons(struct model *model, uint32_t first, uint32_t rest);
 /* The contents with a changed first message: still the first, or at its sorted position if there is no order. */
 uint32_t model_put_back(struct model *model, uint32_t first, uint32_t rest);
 /* The contents with one more message. */
