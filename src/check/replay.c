@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check/step/handler.h"
+#include "check/step/runner.h"
 
 struct sent_message {
     uint64_t serial;
@@ -23,7 +23,7 @@ struct cv_replay {
     struct cv_scenario scenario;
     struct setting setting;
     struct cv_observer observer;
-    struct host host;
+    struct runner runner;
     struct node_state *node_states[CV_CHECK_MOST_NODES];
     struct channel channels[CV_CHECK_MOST_NODES][CV_CHECK_MOST_NODES];
     uint64_t clocks[CV_CHECK_MOST_NODES]; /* Lamport's, for the trace, also if the algorithm has none */
@@ -65,7 +65,7 @@ static void tell(struct cv_replay *replay, struct cv_event event)
 static void tell_effect(struct cv_replay *replay, uint32_t bit, enum cv_event_type type, uint64_t detail,
                         const char *text)
 {
-    const struct cv_self *me = &replay->host.self;
+    const struct cv_self *me = &replay->runner.self;
     if (me->effects & bit)
         tell(replay,
              (struct cv_event){.type = type, .node = me->node, .peer = CV_NOBODY, .detail = detail, .text = text});
@@ -73,7 +73,7 @@ static void tell_effect(struct cv_replay *replay, uint32_t bit, enum cv_event_ty
 
 static void tell_effects(struct cv_replay *replay)
 {
-    const struct cv_self *me = &replay->host.self;
+    const struct cv_self *me = &replay->runner.self;
     tell_effect(replay, CV_DID_NOTE, CV_EVENT_NOTE, 0, me->note);
     tell_effect(replay, CV_DID_CALL, CV_EVENT_CALL, 0, NULL);
     tell_effect(replay, CV_DID_YIELD, CV_EVENT_YIELD, 0, NULL);
@@ -141,7 +141,7 @@ static struct sent_message take_message(struct cv_replay *replay, cv_node from, 
 /* Sends the messages in the outbox, at most `most`. */
 static void send_all(struct cv_replay *replay, uint64_t clock, uint32_t most)
 {
-    const struct cv_self *me = &replay->host.self;
+    const struct cv_self *me = &replay->runner.self;
     for (size_t at = 0; at < me->used && most; most--) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
@@ -179,7 +179,7 @@ static void note_enter(struct cv_replay *replay, cv_node node)
     if (!entry)
         return;
     entry->entered = replay->now;
-    entry->fence = replay->host.self.fence;
+    entry->fence = replay->runner.self.fence;
 }
 
 static void note_end(struct cv_replay *replay, cv_node node, bool died)
@@ -496,18 +496,18 @@ static void judge_step(struct cv_replay *replay, cv_node node, const char *broke
 static void take_step(struct cv_replay *replay, const struct cv_decision *decision)
 {
     const cv_node node = decision->node;
-    struct cv_self *me = &replay->host.self;
+    struct cv_self *me = &replay->runner.self;
     struct sent_message sent = {0};
     if (decision->type == CV_DECIDE_DELIVER)
         sent = take_message(replay, decision->peer, node, decision->which);
     prepare(replay, decision, &sent);
     replay->mistakes += decision->type == CV_DECIDE_SUSPECT;
     const uint64_t before = replay->clocks[node];
-    replay->host.script_length = decision->choice_count;
-    memcpy(replay->host.script, decision->choices, sizeof decision->choices);
+    replay->runner.script_length = decision->choice_count;
+    memcpy(replay->runner.script, decision->choices, sizeof decision->choices);
     const uint32_t argument = decision->type == CV_DECIDE_TIMEOUT ? decision->which : decision->peer;
     const char *broken =
-        host_step(&replay->host, replay->node_states[node], replay->alive, decision->type, argument, sent.message);
+        runner_step(&replay->runner, replay->node_states[node], replay->alive, decision->type, argument, sent.message);
     judge_step(replay, node, broken);
     if (sent.message)
         replay->run.time = replay->now;
@@ -601,7 +601,7 @@ int cv_replay_run(struct cv_replay *replay, const struct cv_trail *trail, struct
             cut_or_heal(replay, decision->node, decision->peer);
         else
             take_step(replay, decision);
-        if (replay->out_of_memory || replay->host.out_of_memory)
+        if (replay->out_of_memory || replay->runner.out_of_memory)
             return CV_ENOMEM;
     }
     conclude(replay, trail);
@@ -621,10 +621,10 @@ static int begin(struct cv_replay *replay)
     }
     replay->alive = (1u << replay->setting.nodes) - 1;
     for (cv_node node = 0; node < replay->setting.nodes; node++) {
-        if (!host_begin(&replay->host, replay->node_states[node], node))
+        if (!runner_begin(&replay->runner, replay->node_states[node], node))
             return CV_EINPUT;
         send_all(replay, 0, CV_WHOLE);
-        replay->clocks[node] += replay->host.self.used ? 1 : 0;
+        replay->clocks[node] += replay->runner.self.used ? 1 : 0;
     }
     if (replay->setting.options.inside != CV_NOBODY) {
         new_entry(replay, replay->setting.options.inside, 0);
@@ -658,7 +658,7 @@ int cv_replay_new(struct cv_replay **out, const struct cv_scenario *scenario, co
     clocked.orders = CV_NO_ORDERS; /* a replay has clocks that tick */
     int error = setting_init(&replay->setting, &replay->scenario, &clocked);
     if (!error)
-        error = host_init(&replay->host, &replay->setting);
+        error = runner_init(&replay->runner, &replay->setting);
     if (!error)
         error = begin(replay);
     *out = replay;
@@ -681,7 +681,7 @@ void cv_replay_free(struct cv_replay *replay)
         free(replay->texts[i]);
     free(replay->texts);
     free(replay->entries);
-    host_free(&replay->host);
+    runner_free(&replay->runner);
     setting_free(&replay->setting);
     free(replay);
 }

@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-struct host;
+struct runner;
 struct computed_step;
 
 struct promise_test {
     struct promise_test *next;
-    /* A node has begun, as its host shows; `node_state` is its number. NULL: the test does not need it. */
-    void (*begin)(struct promise_test *test, const struct host *host, uint32_t node_state);
+    /* A node has begun, as its runner shows; `node_state` is its number. NULL: the test does not need it. */
+    void (*begin)(struct promise_test *test, const struct runner *runner, uint32_t node_state);
     /* A step was computed. Several threads may call it at once. */
     void (*follow)(struct promise_test *test, const struct computed_step *step);
     void (*free)(struct promise_test *test);

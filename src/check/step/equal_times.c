@@ -51,7 +51,7 @@ static void restore_words(const struct change_of_times *change, void *bytes, siz
 /* A hash of the result of a step, without the fence. */
 static uint64_t digest(const struct trial *trial, const struct change_of_times *change, const char *broken)
 {
-    const struct cv_self *me = &trial->host->self;
+    const struct cv_self *me = &trial->runner->self;
     restore_words(change, trial->scratch->state, trial->length - sizeof *trial->scratch);
     trial->scratch->clock = 0;
     uint64_t digest = XXH3_64bits(trial->scratch, trial->length) + me->effects * 3 + (broken != NULL);
@@ -68,10 +68,10 @@ static uint64_t digest(const struct trial *trial, const struct change_of_times *
 /* Takes the step as it is, or with other times. */
 static uint64_t try_step(const struct trial *trial, const struct change_of_times *change, bool other)
 {
-    struct host *host = trial->host;
+    struct runner *runner = trial->runner;
     struct cv_message *copy = trial->message ? malloc(cv_message_bytes(trial->message)) : NULL;
     if (trial->message && !copy) {
-        host->out_of_memory = true;
+        runner->out_of_memory = true;
         return 0;
     }
     memcpy(trial->scratch, trial->before, trial->length);
@@ -81,13 +81,13 @@ static uint64_t try_step(const struct trial *trial, const struct change_of_times
         change_words(change, trial->scratch->state, trial->length - sizeof *trial->scratch);
     if (other && copy)
         change_words(change, copy->body, (size_t)copy->words * sizeof(uint32_t));
-    host->script_length = 0;
-    host->clock_ahead = 0;
-    host->merged = other ? change->merged : 0;
-    host->retiming = other ? change->retiming : (struct retiming){0};
-    const char *broken = host_step(host, trial->scratch, trial->alive, trial->type, trial->argument, copy);
-    host->merged = 0;
-    host->retiming = (struct retiming){0};
+    runner->script_length = 0;
+    runner->clock_ahead = 0;
+    runner->merged = other ? change->merged : 0;
+    runner->retiming = other ? change->retiming : (struct retiming){0};
+    const char *broken = runner_step(runner, trial->scratch, trial->alive, trial->type, trial->argument, copy);
+    runner->merged = 0;
+    runner->retiming = (struct retiming){0};
     free(copy);
     return digest(trial, change, broken);
 }
@@ -96,14 +96,14 @@ static uint64_t try_step(const struct trial *trial, const struct change_of_times
 static bool is_fence_equal(const struct trial *trial, const struct change_of_times *change, uint64_t other,
                            uint64_t fence)
 {
-    const struct setting *setting = trial->host->setting;
+    const struct setting *setting = trial->runner->setting;
     const uint64_t time = order_time(&setting->order, trial->before->node, trial->before->requests_left + 1);
     return fence == other || fence - other == (time - changed(change, time)) * setting->nodes;
 }
 
 static bool differs(const struct trial *trial, const struct change_of_times *change)
 {
-    const struct cv_self *me = &trial->host->self;
+    const struct cv_self *me = &trial->runner->self;
     const uint64_t other = try_step(trial, change, true);
     const uint64_t fence = me->effects & CV_DID_ENTER ? me->fence : 0;
     return other != try_step(trial, change, false) || (fence && !is_fence_equal(trial, change, fence, me->fence));
@@ -138,7 +138,7 @@ static uint32_t ranks_in(const struct order *order, const void *bytes, size_t le
 /* A bit for each rank whose time the step can see. */
 static uint32_t ranks_seen(const struct trial *trial)
 {
-    const struct order *order = &trial->host->setting->order;
+    const struct order *order = &trial->runner->setting->order;
     uint32_t ranks = ranks_in(order, trial->before->state, trial->length - sizeof *trial->before);
     if (trial->message)
         ranks |= ranks_in(order, trial->message->body, (size_t)trial->message->words * sizeof(uint32_t));
@@ -156,7 +156,7 @@ static uint32_t between(uint32_t low, uint32_t high, uint32_t all)
 
 bool equal_times_matter(const struct trial *trial)
 {
-    const uint32_t all = mergeable(trial->host->setting);
+    const uint32_t all = mergeable(trial->runner->setting);
     uint32_t seen = ranks_seen(trial), joints[MOST_REQUESTS], count = 0;
     for (; seen & (seen - 1); seen &= seen - 1) {
         const uint32_t joint = between((uint32_t)__builtin_ctz(seen), (uint32_t)__builtin_ctz(seen & (seen - 1)), all);
@@ -164,7 +164,7 @@ bool equal_times_matter(const struct trial *trial)
             joints[count++] = joint;
     }
     for (uint32_t subset = 1; subset < 1u << count; subset++) {
-        struct change_of_times change = {.order = &trial->host->setting->order};
+        struct change_of_times change = {.order = &trial->runner->setting->order};
         for (uint32_t i = 0; i < count; i++)
             change.merged |= subset >> i & 1 ? joints[i] : 0;
         if (differs(trial, &change))
@@ -181,7 +181,7 @@ bool equal_times_matter(const struct trial *trial)
 /* The first time differs from step to step, to catch a handler that reads single bits of a time or rounds it. */
 bool times_matter(const struct trial *trial)
 {
-    const struct setting *setting = trial->host->setting;
+    const struct setting *setting = trial->runner->setting;
     const uint64_t hash = XXH3_64bits(trial->before, trial->length) +
                           (trial->message ? XXH3_64bits(trial->message, cv_message_bytes(trial->message)) : 0);
     const uint32_t least = setting->forgets_clocks ? 1 : 3; /* events after a request need times of their own */

@@ -3,11 +3,11 @@
 #ifndef CONCLAVE_CHECK_STEP_EQUAL_TIMES_H
 #define CONCLAVE_CHECK_STEP_EQUAL_TIMES_H
 
-#include "check/step/handler.h"
+#include "check/step/runner.h"
 
 /* A step to try with other times. */
 struct trial {
-    struct host *host;               /* takes the step, in the setting of the step */
+    struct runner *runner;           /* takes the step, in the setting of the step */
     struct node_state *scratch;      /* as long as the longest node state */
     const struct node_state *before; /* the node state before the step */
     size_t length;                   /* of `before` */

@@ -11,7 +11,7 @@ int stepper_init(struct stepper *stepper, struct model *model, struct memos *mem
     *stepper = (struct stepper){.model = model};
     stepper->scratch = calloc(1, node_state_most_bytes(&model->setting));
     stepper->memos = memos ? memos : &stepper->own;
-    int error = host_init(&stepper->host, &model->setting);
+    int error = runner_init(&stepper->runner, &model->setting);
     for (uint32_t kind = 0; !memos && kind < MEMO_KINDS; kind++)
         error |= memo_init(&stepper->own.of[kind]);
     return stepper->scratch && !error ? 0 : CV_ENOMEM;
@@ -23,7 +23,7 @@ void stepper_free(struct stepper *stepper)
     for (uint32_t kind = 0; kind < MEMO_KINDS; kind++)
         memo_free(&stepper->own.of[kind]);
     if (stepper->model)
-        host_free(&stepper->host);
+        runner_free(&stepper->runner);
     free(stepper->scratch);
 }
 
@@ -47,7 +47,7 @@ static uint8_t flags_of(const struct stepper *stepper, const struct node_state *
                         const char *broken)
 {
     const struct setting *setting = &stepper->model->setting;
-    const uint32_t did = stepper->host.self.effects;
+    const uint32_t did = stepper->runner.self.effects;
     uint32_t flags = 0;
     if (did & CV_DID_ENTER)
         flags |= OUTCOME_ENTERED | (before->flags & NODE_INSIDE ? OUTCOME_TWICE : 0);
@@ -57,7 +57,7 @@ static uint8_t flags_of(const struct stepper *stepper, const struct node_state *
         flags |= OUTCOME_RECALLED;
     if (broken)
         flags |= OUTCOME_BROKEN;
-    if (stepper->host.overdue)
+    if (stepper->runner.overdue)
         flags |= OUTCOME_OVERDUE;
     if (setting->best_always && after->flags & NODE_KNOWS && after->leader != setting->best)
         flags |= OUTCOME_MISLED;
@@ -95,7 +95,7 @@ static bool sends_to(const struct outcome *outcome, uint16_t node)
 static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, const char *broken)
 {
     struct model *model = stepper->model;
-    const struct cv_self *me = &stepper->host.self;
+    const struct cv_self *me = &stepper->runner.self;
     struct outcome *outcome = new_outcome(stepper, count_messages(me));
     if (!outcome)
         return NULL;
@@ -103,19 +103,19 @@ static struct outcome *note_outcome(struct stepper *stepper, uint32_t from, cons
     outcome->flags = flags_of(stepper, model_node_state(model, from), stepper->scratch, broken);
     outcome->change = fingerprint_subtract(slot_fingerprint(outcome->node_state, false), slot_fingerprint(from, false));
     outcome->detail->fence = me->effects & CV_DID_ENTER ? me->fence : 0;
-    outcome->detail->choice_count = stepper->host.chosen;
+    outcome->detail->choice_count = stepper->runner.chosen;
     outcome->detail->begun = 0;
-    memcpy(outcome->detail->choices, stepper->host.script, sizeof outcome->detail->choices);
+    memcpy(outcome->detail->choices, stepper->runner.script, sizeof outcome->detail->choices);
     outcome->fast_path = true;
     for (size_t at = 0; at < me->used;) {
         const struct cv_message *message = (const void *)(me->outbox + at);
         at += cv_message_bytes(message);
         assert(message->kind < cv_algorithm_kinds(model->setting.algorithm));
-        if (!model_may_send(model, from, stepper->host.alive & ALIVE_MASK, message->to))
+        if (!model_may_send(model, from, stepper->runner.alive & ALIVE_MASK, message->to))
             model->leaves_topology = true;
         const struct sending sending = {(uint16_t)message->to,
                                         (uint16_t)model_channel(model, message->from, message->to),
-                                        model_add_message(model, message, stepper->host.alive)};
+                                        model_add_message(model, message, stepper->runner.alive)};
         outcome->fast_path &= message->to != message->from && !sends_to(outcome, sending.to);
         outcome->sent = fingerprint_add(outcome->sent, contents_fingerprint(sending.message, 0));
         outcome->sends[outcome->send_count++] = sending;
@@ -158,7 +158,7 @@ static bool is_known(const struct outcome *first, const struct outcome *outcome)
 /* A hash of the result of a step, without the clocks. */
 static uint64_t digest(const struct stepper *stepper, size_t length)
 {
-    const struct cv_self *me = &stepper->host.self;
+    const struct cv_self *me = &stepper->runner.self;
     stepper->scratch->clock = 0;
     uint64_t digest = XXH3_64bits(stepper->scratch, length) + me->effects * 3 + me->fence * 7;
     for (size_t at = 0; at < me->used;) {
@@ -191,9 +191,10 @@ static bool ignores_clock(struct stepper *stepper, uint32_t node_state, enum cv_
         memcpy(stepper->scratch, model_node_state(model, node_state), length);
         if (i)
             stepper->scratch->clock = i == 1 ? FAR_AWAY : 0;
-        stepper->host.clock_ahead = i == 1 ? FAR_AWAY : 0;
-        stepper->host.script_length = 0;
-        host_step(&stepper->host, stepper->scratch, i == 2 ? alive | CLOCKS_STOPPED : alive, type, argument, message);
+        stepper->runner.clock_ahead = i == 1 ? FAR_AWAY : 0;
+        stepper->runner.script_length = 0;
+        runner_step(&stepper->runner, stepper->scratch, i == 2 ? alive | CLOCKS_STOPPED : alive, type, argument,
+                    message);
         digests[i] = digest(stepper, length);
     }
     return digests[0] == digests[1] && digests[0] == digests[2];
@@ -233,29 +234,29 @@ static void test_promises(struct stepper *stepper, const struct computed_step *s
         stepper->thread_test->follow(stepper->thread_test, step);
 }
 
-/* Adds all outcomes of a step, with the clock ahead as the host says, to the list. False if there is no memory. */
+/* Adds all outcomes of a step, with the clock ahead as the runner says, to the list. False if there is no memory. */
 static bool compute_outcomes(struct stepper *stepper, uint32_t node_state, enum cv_decision_type type,
                              uint32_t argument, uint32_t alive, struct outcome **first)
 {
     struct model *model = stepper->model;
     const struct node_state *before = model_node_state(model, node_state);
     const struct cv_message *message = type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL;
-    stepper->host.script_length = 0;
+    stepper->runner.script_length = 0;
     do {
         memcpy(stepper->scratch, before, intern_record(&model->node_states, node_state)->length);
-        const char *broken = host_step(&stepper->host, stepper->scratch, alive, type, argument, message);
+        const char *broken = runner_step(&stepper->runner, stepper->scratch, alive, type, argument, message);
         struct outcome *outcome = note_outcome(stepper, node_state, broken);
-        if (!outcome || stepper->host.out_of_memory || model->out_of_memory)
+        if (!outcome || stepper->runner.out_of_memory || model->out_of_memory)
             return false;
-        test_promises(stepper, &(struct computed_step){&stepper->host, node_state, type, argument, alive, outcome});
-        if (!is_clock_ahead_seen(&model->setting, stepper->host.clock_ahead, outcome) || is_known(*first, outcome))
+        test_promises(stepper, &(struct computed_step){&stepper->runner, node_state, type, argument, alive, outcome});
+        if (!is_clock_ahead_seen(&model->setting, stepper->runner.clock_ahead, outcome) || is_known(*first, outcome))
             continue;
         if (setting_predicts(&model->setting, alive) && !stepper->hypothetical && !(outcome->flags & OUTCOME_OVERDUE))
             note_observed(model, node_state, type, argument, alive, outcome);
         outcome->fast_path &= !*first || (*first)->fast_path; /* the expander reads it from the first only */
         outcome->next = *first;
         *first = outcome;
-    } while (host_next_script(&stepper->host));
+    } while (runner_next_script(&stepper->runner));
     return true;
 }
 
@@ -263,7 +264,7 @@ static void try_other_times(struct stepper *stepper, uint32_t node_state, enum c
                             uint32_t alive)
 {
     struct model *model = stepper->model;
-    const struct trial trial = {.host = &stepper->host,
+    const struct trial trial = {.runner = &stepper->runner,
                                 .scratch = stepper->scratch,
                                 .before = model_node_state(model, node_state),
                                 .length = intern_record(&model->node_states, node_state)->length,
@@ -287,13 +288,14 @@ static const struct outcome *compute(struct stepper *stepper, uint32_t node_stat
         model->setting.algorithm->hints.clocked != CV_CLOCKS_REQUESTS && type != CV_DECIDE_REQUEST &&
         type != CV_DECIDE_RECOVER && !ignores_clock(stepper, node_state, type, argument, alive))
         model->reads_clocks = true;
-    stepper->host.clock_ahead = 0;
+    stepper->runner.clock_ahead = 0;
     if (model->setting.ordered)
         try_other_times(stepper, node_state, type, argument, alive);
     do
         if (!compute_outcomes(stepper, node_state, type, argument, alive, &first))
             return NULL;
-    while ((stepper->host.clock_ahead = next_clock_ahead(&model->setting, before, type, stepper->host.clock_ahead)));
+    while (
+        (stepper->runner.clock_ahead = next_clock_ahead(&model->setting, before, type, stepper->runner.clock_ahead)));
     return first;
 }
 

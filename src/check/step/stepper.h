@@ -8,7 +8,7 @@
 
 #include "check/state/memo.h"
 #include "check/state/model.h"
-#include "check/step/handler.h"
+#include "check/step/runner.h"
 
 enum outcome_flag {
     OUTCOME_ENTERED = 1u << 0,
@@ -65,7 +65,7 @@ struct memos {
 /* A thread's own. Threads may share the memos. */
 struct stepper {
     struct model *model;
-    struct host host;
+    struct runner runner;
     struct memos *memos; /* another stepper's, or `own` */
     struct memos own;
     struct arena outcomes;
@@ -76,8 +76,8 @@ struct stepper {
 
 /* A step that was just computed, for promise tests. */
 struct computed_step {
-    const struct host *host; /* after the step */
-    uint32_t node_state;     /* before it */
+    const struct runner *runner; /* after the step */
+    uint32_t node_state;         /* before it */
     enum cv_decision_type type;
     uint32_t argument;
     uint32_t alive;

@@ -17,7 +17,7 @@
 struct counter_test {
     struct promise_test test; /* first, so that one pointer is the other */
     struct model *model;
-    struct host host;
+    struct runner runner;
     struct node_state *scratch;
     pthread_mutex_t lock;
 };
@@ -25,7 +25,7 @@ struct counter_test {
 static void free_test(struct promise_test *base)
 {
     struct counter_test *test = (struct counter_test *)(void *)base;
-    host_free(&test->host);
+    runner_free(&test->runner);
     pthread_mutex_destroy(&test->lock);
     free(test->scratch);
     free(test);
@@ -43,7 +43,7 @@ int counter_test_register(struct model *model)
     *test = (struct counter_test){.test = {.follow = follow, .free = free_test}, .model = model};
     test->scratch = calloc(1, node_state_most_bytes(&model->setting));
     pthread_mutex_init(&test->lock, NULL);
-    if (host_init(&test->host, &model->setting) || !test->scratch) {
+    if (runner_init(&test->runner, &model->setting) || !test->scratch) {
         free_test(&test->test);
         return CV_ENOMEM;
     }
@@ -159,7 +159,7 @@ static void set_up(struct counter_test *test, struct repetition *repetition)
 
 static bool sends_same(struct counter_test *test, const struct repetition *repetition)
 {
-    const struct cv_self *me = &test->host.self;
+    const struct cv_self *me = &test->runner.self;
     uint32_t sent = 0;
     for (size_t at = 0; at < me->used; sent++) {
         const struct cv_message *message = (const void *)(me->outbox + at);
@@ -174,9 +174,10 @@ static bool sends_same(struct counter_test *test, const struct repetition *repet
 
 static bool has_same_result(struct counter_test *test, const struct repetition *repetition, const char *broken)
 {
-    const struct cv_self *one = &repetition->step->host->self, *other = &test->host.self;
+    const struct cv_self *one = &repetition->step->runner->self, *other = &test->runner.self;
     const uint32_t seen = ~(uint32_t)CV_DID_NOTE;
-    return (one->effects & seen) == (other->effects & seen) && repetition->step->host->chosen == test->host.chosen &&
+    return (one->effects & seen) == (other->effects & seen) &&
+           repetition->step->runner->chosen == test->runner.chosen &&
            (broken != NULL) == ((repetition->step->outcome->flags & OUTCOME_BROKEN) != 0) &&
            (!(one->effects & CV_DID_ENTER) || one->fence == other->fence) && sends_same(test, repetition) &&
            model_add_node_state(test->model, test->scratch) == repetition->step->outcome->node_state;
@@ -200,25 +201,25 @@ struct families {
 static void try_raised(struct counter_test *test, struct repetition *repetition, const struct families *families,
                        struct probe *probe)
 {
-    struct host *host = &test->host;
+    struct runner *runner = &test->runner;
     set_up(test, repetition);
     probe->pass = RAISE;
     visit_node_state(probe, test->scratch);
     if (repetition->message)
         visit_message(probe, repetition->message);
-    host->clock_ahead = repetition->step->host->clock_ahead;
-    host->script_length = repetition->step->host->chosen;
-    memcpy(host->script, repetition->step->host->script, sizeof host->script);
-    const char *broken = host_step(host, test->scratch, repetition->step->alive, repetition->step->type,
-                                   repetition->step->argument, repetition->message);
-    look(probe, test->scratch, &host->self);
+    runner->clock_ahead = repetition->step->runner->clock_ahead;
+    runner->script_length = repetition->step->runner->chosen;
+    memcpy(runner->script, repetition->step->runner->script, sizeof runner->script);
+    const char *broken = runner_step(runner, test->scratch, repetition->step->alive, repetition->step->type,
+                                     repetition->step->argument, repetition->message);
+    look(probe, test->scratch, &runner->self);
     for (uint32_t rest = families->begun & probe->seen; rest; rest &= rest - 1) {
         const uint32_t family = (uint32_t)__builtin_ctz(rest);
         probe->by[family] = probe->least[family] - families->least[family];
     }
     probe->pass = LOWER;
     visit_node_state(probe, test->scratch);
-    visit_outbox(probe, &host->self);
+    visit_outbox(probe, &runner->self);
     if (!probe->wrong && !has_same_result(test, repetition, broken))
         probe->wrong = "more is made of numbers than to compare them";
 }
@@ -239,7 +240,7 @@ static const char *try_step(struct counter_test *test, struct repetition *repeti
     families.seen = probe.seen;
     memcpy(test->scratch, model_node_state(test->model, repetition->step->outcome->node_state),
            intern_record(&test->model->node_states, repetition->step->outcome->node_state)->length);
-    look(&probe, test->scratch, &repetition->step->host->self);
+    look(&probe, test->scratch, &repetition->step->runner->self);
     families.begun = probe.seen & ~families.seen;
     memcpy(families.least, probe.least, sizeof families.least);
     repetition->step->outcome->detail->begun = families.begun;

@@ -41,7 +41,7 @@ struct order_image {
 struct order_images {
     struct promise_test test; /* first, so that one pointer is the other */
     struct model *model;
-    struct host host;
+    struct runner runner;
     struct node_state *scratch;
     struct intern node_states; /* of all images */
     struct intern messages;    /* of all images */
@@ -86,14 +86,14 @@ static void free_images(struct promise_test *base)
     }
     intern_free(&images->node_states);
     intern_free(&images->messages);
-    host_free(&images->host);
+    runner_free(&images->runner);
     pthread_mutex_destroy(&images->lock);
     free(images->list);
     free(images->scratch);
     free(images);
 }
 
-static void begin(struct promise_test *base, const struct host *host, uint32_t node_state);
+static void begin(struct promise_test *base, const struct runner *runner, uint32_t node_state);
 static void follow(struct promise_test *base, const struct computed_step *step);
 
 int order_images_register(struct model *model)
@@ -107,7 +107,7 @@ int order_images_register(struct model *model)
     images->scratch = calloc(1, node_state_most_bytes(&model->setting));
     pthread_mutex_init(&images->lock, NULL);
     const bool failed = intern_init(&images->node_states) || intern_init(&images->messages) ||
-                        host_init(&images->host, &model->setting) || !images->scratch || model->out_of_memory;
+                        runner_init(&images->runner, &model->setting) || !images->scratch || model->out_of_memory;
     if (failed || !images->count)
         free_images(&images->test);
     else
@@ -132,7 +132,7 @@ static void complain(struct order_images *images, const struct order_image *imag
 {
     char names[64] = "", doing[64];
     rename_ids(images, image, names, sizeof names);
-    model_describe(images->model, step->host->self.node, step->type, message, doing, sizeof doing);
+    model_describe(images->model, step->runner->self.node, step->type, message, doing, sizeof doing);
     model_doubt_promise(images->model, true,
                         "this algorithm compares ids: `alike` is wrong: with %s, %s has another result", names, doing);
 }
@@ -203,23 +203,24 @@ static struct cv_message *next_to(const struct cv_self *me, cv_node to, size_t *
 
 enum comparison { THE_SAME, ANOTHER_STATE, ANOTHER_STEP };
 
-static enum comparison compare_messages(struct order_images *images, struct order_image *image, const struct host *host)
+static enum comparison compare_messages(struct order_images *images, struct order_image *image,
+                                        const struct runner *runner)
 {
     const struct model *model = images->model;
     enum comparison comparison = THE_SAME;
-    if (host->self.used != images->host.self.used)
+    if (runner->self.used != images->runner.self.used)
         return ANOTHER_STEP;
     for (cv_node to = 0; to < model->setting.nodes; to++) {
         size_t here = 0, there = 0;
         for (;;) {
-            const struct cv_message *one = next_to(&host->self, to, &here);
-            struct cv_message *other = next_to(&images->host.self, image->names[to], &there);
+            const struct cv_message *one = next_to(&runner->self, to, &here);
+            struct cv_message *other = next_to(&images->runner.self, image->names[to], &there);
             if (!one && !other)
                 break;
             if (!one || !other || one->kind != other->kind || one->words != other->words)
                 return ANOTHER_STEP;
-            const uint32_t number = model_add_message(images->model, one, host->alive);
-            other->clock = setting_clock(&image->setting, host->alive, other->clock) & ((1ull << 40) - 1);
+            const uint32_t number = model_add_message(images->model, one, runner->alive);
+            other->clock = setting_clock(&image->setting, runner->alive, other->clock) & ((1ull << 40) - 1);
             const uint32_t its = intern_add(&images->messages, other, cv_message_bytes(other));
             if (its == INTERN_NONE)
                 images->model->out_of_memory = true;
@@ -231,19 +232,19 @@ static enum comparison compare_messages(struct order_images *images, struct orde
 }
 
 /* The image took the step in `scratch`, the node ended in `node_state`: did both do the same? */
-static enum comparison compare(struct order_images *images, struct order_image *image, const struct host *host,
+static enum comparison compare(struct order_images *images, struct order_image *image, const struct runner *runner,
                                uint32_t node_state)
 {
     const struct node_state *one = model_node_state(images->model, node_state), *other = images->scratch;
-    const struct host *its = &images->host;
+    const struct runner *its = &images->runner;
     const uint32_t seen = ~(uint32_t)CV_DID_NOTE;
-    if ((host->self.effects & seen) != (its->self.effects & seen) || one->flags != other->flags ||
-        one->requests_left != other->requests_left || one->clock != other->clock || host->overdue != its->overdue ||
-        host->chosen != its->chosen)
+    if ((runner->self.effects & seen) != (its->self.effects & seen) || one->flags != other->flags ||
+        one->requests_left != other->requests_left || one->clock != other->clock || runner->overdue != its->overdue ||
+        runner->chosen != its->chosen)
         return ANOTHER_STEP;
-    if (host->self.effects & CV_DID_ENTER && !note_fence(images, image, host->self.fence, its->self.fence))
+    if (runner->self.effects & CV_DID_ENTER && !note_fence(images, image, runner->self.fence, its->self.fence))
         return ANOTHER_STEP;
-    const enum comparison comparison = compare_messages(images, image, host);
+    const enum comparison comparison = compare_messages(images, image, runner);
     if (comparison != THE_SAME)
         return comparison;
     const uint32_t number = intern_add(&images->node_states, other, node_state_bytes(&image->setting, other->node));
@@ -254,19 +255,19 @@ static enum comparison compare(struct order_images *images, struct order_image *
     return note(images, &image->node_states, &image->node_state_room, node_state, number) ? THE_SAME : ANOTHER_STATE;
 }
 
-static void begin(struct promise_test *base, const struct host *host, uint32_t node_state)
+static void begin(struct promise_test *base, const struct runner *runner, uint32_t node_state)
 {
     struct order_images *images = (struct order_images *)(void *)base;
-    const cv_node node = host->self.node;
+    const cv_node node = runner->self.node;
     pthread_mutex_lock(&images->lock);
     for (uint32_t i = 0; i < images->count; i++) {
         struct order_image *image = &images->list[i];
-        images->host.setting = &image->setting;
-        images->host.overdue = false; /* of an earlier step */
-        if (!host_begin(&images->host, images->scratch, image->names[node]))
+        images->runner.setting = &image->setting;
+        images->runner.overdue = false; /* of an earlier step */
+        if (!runner_begin(&images->runner, images->scratch, image->names[node]))
             continue; /* the node of that name fails, too */
         note_fence(images, image, FIRST_FENCE, FIRST_FENCE);
-        if (compare(images, image, host, node_state) != THE_SAME)
+        if (compare(images, image, runner, node_state) != THE_SAME)
             model_doubt_promise(images->model, true,
                                 "this algorithm compares ids: `alike` is wrong: node %u begins otherwise than node %u",
                                 image->setting.group.ids[image->names[node]], image->setting.group.ids[node]);
@@ -282,8 +283,8 @@ static const void *known(const struct intern *intern, const uint32_t *numbers, u
 
 static void follow_in(struct order_images *images, struct order_image *image, const struct computed_step *step)
 {
-    struct host *its = &images->host;
-    const struct host *host = step->host;
+    struct runner *its = &images->runner;
+    const struct runner *runner = step->runner;
     const bool delivery = step->type == CV_DECIDE_DELIVER;
     const struct node_state *before =
         known(&images->node_states, image->node_states, image->node_state_room, step->node_state);
@@ -295,20 +296,20 @@ static void follow_in(struct order_images *images, struct order_image *image, co
     }
     const size_t length = node_state_bytes(&image->setting, before->node);
     its->setting = &image->setting;
-    if (!host->chosen && !host->clock_ahead) {
+    if (!runner->chosen && !runner->clock_ahead) {
         const struct trial trial = {its,        images->scratch, before,      length,
                                     step->type, step->argument,  step->alive, message};
         if (image->setting.order.strict && equal_times_matter(&trial))
             images->model->equal_times_differ = true;
     }
     memcpy(images->scratch, before, length);
-    its->clock_ahead = host->clock_ahead;
-    its->script_length = host->chosen;
-    memcpy(its->script, host->script, sizeof its->script);
-    const char *broken = host_step(its, images->scratch, step->alive, step->type, step->argument, message);
+    its->clock_ahead = runner->clock_ahead;
+    its->script_length = runner->chosen;
+    memcpy(its->script, runner->script, sizeof its->script);
+    const char *broken = runner_step(its, images->scratch, step->alive, step->type, step->argument, message);
     const bool judged_equally = (broken != NULL) == ((step->outcome->flags & OUTCOME_BROKEN) != 0);
     const enum comparison comparison =
-        judged_equally ? compare(images, image, host, step->outcome->node_state) : ANOTHER_STEP;
+        judged_equally ? compare(images, image, runner, step->outcome->node_state) : ANOTHER_STEP;
     if (comparison == ANOTHER_STEP)
         complain(images, image, step, delivery ? model_message(images->model, step->argument) : NULL);
     else if (comparison == ANOTHER_STATE)

@@ -99,7 +99,7 @@ int symmetry_init(struct symmetry *symmetry, struct model *model)
     symmetry->count = symmetry->swap_count = 0;
     find_permutations(symmetry);
     symmetry->scratch = calloc(1, node_state_most_bytes(&model->setting));
-    const int error = host_init(&symmetry->host, &model->setting);
+    const int error = runner_init(&symmetry->runner, &model->setting);
     return error || !symmetry->scratch || memo_init(&symmetry->node_states) || memo_init(&symmetry->messages) ||
                    memo_init(&symmetry->contents) || memo_init(&symmetry->budget_sets)
                ? CV_ENOMEM
@@ -127,7 +127,7 @@ void symmetry_free(struct symmetry *symmetry)
     memo_free(&symmetry->contents);
     memo_free(&symmetry->budget_sets);
     if (symmetry->model)
-        host_free(&symmetry->host);
+        runner_free(&symmetry->runner);
     free(symmetry->scratch);
 }
 
@@ -350,7 +350,7 @@ struct fingerprint symmetry_fingerprint(struct symmetry *symmetry, const uint32_
 static bool sends_same(struct symmetry *symmetry, const struct outcome *outcome, uint32_t permutation, uint32_t alive)
 {
     struct model *model = symmetry->model;
-    const struct cv_self *me = &symmetry->host.self;
+    const struct cv_self *me = &symmetry->runner.self;
     uint32_t sent = 0, used = 0;
     for (size_t at = 0; at < me->used; sent++) {
         const struct cv_message *message = (const void *)(me->outbox + at);
@@ -373,8 +373,8 @@ static bool has_same_result(struct symmetry *symmetry, const struct computed_ste
 {
     struct model *model = symmetry->model;
     const struct naming naming = {{rename_node, rename_row}, symmetry->names[permutation], model->setting.nodes};
-    const struct host *host = step->host;
-    struct host *other = &symmetry->host;
+    const struct runner *runner = step->runner;
+    struct runner *other = &symmetry->runner;
     const enum cv_decision_type type = step->type;
     const bool of_node = type == CV_DECIDE_TELL || type == CV_DECIDE_SUSPECT || type == CV_DECIDE_TRUST;
     const uint32_t before = renamed(symmetry, &symmetry->node_states, step->node_state, permutation, rename_node_state);
@@ -383,14 +383,14 @@ static bool has_same_result(struct symmetry *symmetry, const struct computed_ste
                               : of_node                 ? symmetry->names[permutation][step->argument]
                                                         : step->argument;
     memcpy(symmetry->scratch, model_node_state(model, before), intern_record(&model->node_states, before)->length);
-    other->script_length = host->chosen;
-    memcpy(other->script, host->script, sizeof other->script);
-    const char *broken = host_step(other, symmetry->scratch, alive, type, argument,
-                                   type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL);
+    other->script_length = runner->chosen;
+    memcpy(other->script, runner->script, sizeof other->script);
+    const char *broken = runner_step(other, symmetry->scratch, alive, type, argument,
+                                     type == CV_DECIDE_DELIVER ? model_message(model, argument) : NULL);
     const uint32_t seen = ~(uint32_t)CV_DID_NOTE, effects = other->self.effects;
-    if ((effects & seen) != (host->self.effects & seen) || other->chosen != host->chosen ||
+    if ((effects & seen) != (runner->self.effects & seen) || other->chosen != runner->chosen ||
         (broken != NULL) != ((step->outcome->flags & OUTCOME_BROKEN) != 0) ||
-        (effects & CV_DID_ENTER && other->self.fence != host->self.fence))
+        (effects & CV_DID_ENTER && other->self.fence != runner->self.fence))
         return false;
     return model_add_node_state(model, symmetry->scratch) ==
                renamed(symmetry, &symmetry->node_states, step->outcome->node_state, permutation, rename_node_state) &&
@@ -410,10 +410,10 @@ static void follow(struct promise_test *base, const struct computed_step *step)
         const uint32_t permutation = 1 + (uint32_t)((steps + i) % others);
         if (has_same_result(symmetry, step, permutation))
             continue;
-        model_describe(model, step->host->self.node, step->type,
+        model_describe(model, step->runner->self.node, step->type,
                        step->type == CV_DECIDE_DELIVER ? model_message(model, step->argument) : NULL, doing,
                        sizeof doing);
-        if (step->host->chosen)
+        if (step->runner->chosen)
             model_doubt_promise(model, false, "`rename` cannot be confirmed: %s chooses", doing);
         else
             model_doubt_promise(

@@ -27,7 +27,7 @@ struct symmetry {
     struct memo messages;
     struct memo contents;
     struct memo budget_sets;
-    struct host host;           /* takes steps under other names */
+    struct runner runner;       /* takes steps under other names */
     struct node_state *scratch; /* the node state of these steps */
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Takes one step of one node: calls the algorithm's handler on a node state and keeps the effects that it recorded. */
-#ifndef CONCLAVE_CHECK_STEP_HANDLER_H
-#define CONCLAVE_CHECK_STEP_HANDLER_H
+#ifndef CONCLAVE_CHECK_STEP_RUNNER_H
+#define CONCLAVE_CHECK_STEP_RUNNER_H
 
 #include "check/setting/decision.h"
 #include "check/state/node_state.h"
 #include "check/step/trap.h"
 
-/* What a handler runs in. A thread's own. */
-struct host {
+/* Runs handlers. A thread has its own. */
+struct runner {
     struct cv_self self; /* after a step: its outbox, effects, fence and note */
     const struct setting *setting;
     struct node_state *node_state; /* of the node that takes the step */
@@ -27,21 +27,21 @@ struct host {
     struct failure failure; /* why the last step was stopped, if it was */
 };
 
-int host_init(struct host *host, const struct setting *setting);
-void host_free(struct host *host);
+int runner_init(struct runner *runner, const struct setting *setting);
+void runner_free(struct runner *runner);
 
 /* Makes a node state as it is before the first event. False if the algorithm fails: see `failure`. */
-bool host_begin(struct host *host, struct node_state *node_state, cv_node node);
+bool runner_begin(struct runner *runner, struct node_state *node_state, cv_node node);
 
 /*
  * Changes the node state by an event. DELIVER takes the message; TIMEOUT takes the timer in `argument`; TELL, TRUST and
  * SUSPECT take the node. Returns the complaint of the invariant, or the failure, or NULL. A step that failed has no
  * effects, but what it changed in the state stays changed.
  */
-const char *host_step(struct host *host, struct node_state *node_state, uint32_t alive, enum cv_decision_type type,
-                      uint32_t argument, const struct cv_message *message);
+const char *runner_step(struct runner *runner, struct node_state *node_state, uint32_t alive,
+                        enum cv_decision_type type, uint32_t argument, const struct cv_message *message);
 
 /* The next script in counting order; false after the last. */
-bool host_next_script(struct host *host);
+bool runner_next_script(struct runner *runner);
 
 #endif
