@@ -5,13 +5,13 @@
  *     cc -shared -fPIC -I include -o mine.so examples/independent_set.c
  *     conclave sim alpha --app ./mine.so -n 8
  *
- * Nodes of a graph choose some of them, no two of them neighbours, and so many that nobody could join them: who may use
- * a radio channel at the same time, say. A node waits until its neighbours of higher ids have decided. If one of them
- * is in, it stays out; otherwise it is in.
+ * Nodes of a graph choose a set of nodes, no two of them neighbours, that no other node could join: stations that may
+ * use a radio channel at the same time, say. A node waits until its neighbours of higher ids have decided. If one of
+ * them is in, it stays out; otherwise it is in.
  *
  * Safety    of two neighbours the lower one waits for the other, and stays out if that is in
- * Liveness  the highest of those who wait does not wait for anybody
- * Cost      everybody tells its neighbours once: 2E messages; n − 1 rounds are enough
+ * Liveness  the highest of the nodes that wait does not wait for any other
+ * Cost      every node tells its neighbours once: 2E messages; n − 1 rounds are enough
  * Assumes   rounds
  */
 #include <conclave/algorithm.h>
@@ -66,7 +66,7 @@ static void on_decided(struct cv_self *me, const struct cv_message *message)
     decide_if_first(me);
 }
 
-/* The last round is over, and whoever has decided in it has nobody left to tell. */
+/* The last round is over. A node that has decided in it has no neighbour left to tell. */
 static void finish(struct cv_self *me)
 {
     const struct state *my = me->state;

@@ -5,13 +5,13 @@
  *     cc -shared -fPIC -I include -o mine.so examples/roll_call.c
  *     conclave sim ./mine.so -n 8
  *
- * Whoever calls the election says its rank to everybody. Whoever hears of it does the same, once. A node that has
- * heard all the others knows the best.
+ * A caller says its rank to all others. A node that hears a rank does the same, once. A node that has heard all the
+ * others knows the best.
  *
  * Safety    a node decides only after it has heard every rank, so all decide the same
- * Liveness  everybody is called by the first rank it hears, so everybody speaks
+ * Liveness  the first rank that a node hears calls it, so every node speaks
  * Cost      n - 1 messages for each node that is alive; two message times, or one if all call
- * Assumes   reliable links in a group that knows itself, and that nobody dies while the roll is called
+ * Assumes   reliable links in a group that knows itself, and that no node dies while the roll is called
  */
 #include <conclave/algorithm.h>
 

@@ -39,7 +39,7 @@ enum cv_source {
 };
 
 /*
- * One row of the table of costs: what is meant, how much, when, who says so.
+ * One row of the table of costs: what is meant, how much, when, and by whose formula.
  *
  *     {"one caller", CV_MESSAGES_ARE("2a + δ"), CV_STEADY | CV_ONE_CALLER, CV_DERIVED_IN("docs/…")},
  *     {"some call", CV_DELAY_AT_MOST("3a − 1"), CV_STEADY | CV_UNIT_DELAY, CV_TEXT_SAYS("CS425: …")},

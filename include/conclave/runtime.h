@@ -107,7 +107,7 @@ struct cv_self {
     void *state;                         /* the algorithm's own */
     const struct cv_group *group;        /* as this node knows it */
     const struct cv_runtime *runtime;    /* to be asked */
-    unsigned char *outbox;               /* messages, one behind the other */
+    unsigned char *outbox;               /* messages, one after the other */
     size_t used;                         /* bytes of messages in the outbox */
     size_t room;                         /* bytes the outbox has */
     uint64_t clock;                      /* Lamport's */

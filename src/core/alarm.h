@@ -20,7 +20,7 @@ struct cv_alarm {
 #define cv_alarm_owner(alarm, type, field) ((type *)(void *)((char *)(alarm)-offsetof(type, field)))
 
 struct cv_alarms {
-    struct cv_alarm **heap; /* from 1 on; who is at i is due no later than who is at 2i and 2i + 1 */
+    struct cv_alarm **heap; /* from 1 on; the alarm at i is due no later than those at 2i and 2i + 1 */
     size_t count, capacity;
     size_t reserved;
 };

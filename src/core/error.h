@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Errors outside algorithms: 0 or one of these, and one line for the person who has to mend it. */
+/* Errors outside algorithms: 0 or one of these, and one line that tells a person what to mend. */
 #ifndef CONCLAVE_CORE_ERROR_H
 #define CONCLAVE_CORE_ERROR_H
 
@@ -19,8 +19,8 @@ enum cv_errors {
 
 const char *cv_error_text(int error);
 
-/* Says so on standard error and ends the process at once, with that exit code: where a caller could not go on, and a
- * signal would tell nobody why. */
+/* Says so on standard error and ends the process at once, with that exit code. For callers that could not go on, where
+ * a signal would not say why. */
 _Noreturn void cv_out_of_memory(int code);
 
 /* What to tell the user: one line that names the option or field, the value and what was expected. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What happens in a run, as a runtime tells it to whoever watches: traces, diagrams, transcripts. */
+/* What happens in a run, as a runtime tells it to observers: traces, diagrams, transcripts. */
 #ifndef CONCLAVE_CORE_EVENT_H
 #define CONCLAVE_CORE_EVENT_H
 

@@ -3,8 +3,8 @@
  * Patterns of names, as a shell has them: `*` any bytes, `?` one byte, `[a-z]` and `[!a-z]` one of some, `\` takes away
  * the meaning of what follows. A `[` that is never closed stands for itself.
  *
- * Whoever chooses the name, or the pattern, chooses how long this takes; so it takes at most the product of both
- * lengths. Only the last `*` is ever tried again: an earlier one could not gain anything by taking more.
+ * Clients choose names and patterns, and so how long this takes. It takes at most the product of both lengths. Only the
+ * last `*` is ever tried again: an earlier one could not gain anything by taking more.
  *
  * A pattern that is compared with very many names is prepared first. Then all places that a name may have reached in it
  * go on together, a bit each, and a byte of the name costs a few operations on words, whatever the pattern is.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Showing what others have said: names of locks, texts of servers, addresses. Whoever chooses them could have a
- * terminal do things, or make one line look like another. So what is shown is valid UTF-8 and keeps its order and its
- * line:
+ * Shows texts that others have chosen: names of locks, texts of servers, addresses. Such a text could make a terminal
+ * do things, or one line look like another. So all output is valid UTF-8, and keeps its order and its line:
  *
  *     \x1b  \xff       a control character; a byte that is no part of valid UTF-8
  *     \u0085  \u202e   a control character of Unicode, one that turns the direction of text, one that ends a line

@@ -66,7 +66,7 @@ static void close_set(struct builder *builder, cv_node node)
 struct shape {
     uint32_t count;
     uint32_t side;   /* of a grid */
-    uint32_t *line;  /* of a plane: the places on its first line, counted from whoever it belongs to */
+    uint32_t *line;  /* of a plane: the places on its first line, counted from its owner */
     uint32_t points; /* on that line */
 };
 
@@ -81,7 +81,7 @@ static uint32_t grid_side(uint32_t count)
 /*
  * A member's row and column, in rows of `side` of which only the last may be shorter. Two sets meet where the row of
  * the one crosses the column of the other. That crossing is missing only if the row is the short one and the column
- * ends above it; but whoever stands in the short row has a column that runs through all rows, the other's among them.
+ * ends above it; but a member of the short row has a column that runs through all rows, the other's among them.
  */
 static void add_row_and_column(struct builder *builder, const struct shape *grid, uint32_t place,
                                const cv_node *members)
@@ -294,7 +294,7 @@ struct sheet {
     cv_node *seen; /* per node: the last node in connection with which we met it */
 };
 
-/* The id in front of the colon; the reader goes on behind it. */
+/* The id before the colon; the reader goes on after it. */
 static cv_id read_owner(struct cv_reader *reader)
 {
     const char *start = reader->at;

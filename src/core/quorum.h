@@ -16,7 +16,7 @@ struct cv_quorums {
 };
 
 /*
- * Sets over some of the nodes (NULL: all), by shape; whoever is not among them gets an empty set.
+ * Sets over some of the nodes (NULL: all), by shape; any other node gets an empty set.
  *   grid   the members in rows of about √N: everybody's row and column, 2√N − 1 in a full square
  *   plane  a projective plane where there is one, N = K(K − 1) + 1 with K − 1 prime (or 1): sets of K
  *

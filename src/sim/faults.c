@@ -28,7 +28,7 @@ bool faults_cut(const struct cv_sim *sim, cv_node one, cv_node other)
     return false;
 }
 
-/* ---- who reaches whom ---- */
+/* ---- which nodes reach each other ---- */
 
 /* Gives everything that `node` reaches in the graph of live nodes and uncut links its label. */
 static void flood(const struct cv_sim *sim, cv_node node, uint32_t label, uint32_t *part, cv_node *stack)
@@ -225,7 +225,7 @@ bool faults_suspected(const struct cv_self *me, cv_id id)
         return false;
     if (suspected_falsely(sim, me->node, node))
         return true;
-    /* Who is back up has made itself known, whatever the detector will say of it later. */
+    /* A node that is back up has made itself known, whatever the detector will say of it later. */
     const bool down = sim->known[node] == UNREACHABLE && !world_alive(sim, node);
     const bool cut_off = may_fall_apart(sim) && sim->known[me->node] != sim->known[node];
     return (down || cut_off) && !is_blind(sim, me->node, node);

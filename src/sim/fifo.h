@@ -21,7 +21,7 @@ struct fifo {
     uint64_t *links;  /* on sparse graphs: the same for each entry of `neighbours` */
     const uint64_t *edges;
     const uint32_t *neighbours;
-    uint64_t next; /* the entry behind the last one used: a node often tells all its neighbours in turn */
+    uint64_t next; /* the entry after the last one used: a node often tells all its neighbours in turn */
     struct fifo_entry *table;
     size_t capacity, used;
     uint32_t nodes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who is in the room. The classical algorithms assume that nobody dies; so when somebody does, or comes back, a new
- * view begins: a numbered list of members in which that is true again. Everything on its way is dropped, everybody
- * begins with a fresh state, adopts whoever is still inside the critical section, and those who waited ask again.
- * Here an oracle sees who is alive; between real processes Raft agrees on it.
+ * Views: numbered lists of members. The classical algorithms assume that no node dies. So when a node dies or comes
+ * back, a new view begins in which that is true again. All messages on their way are dropped. Every member begins with
+ * a fresh state and adopts the node that is still inside the critical section, if any; the nodes that waited ask
+ * again. Here an oracle sees which nodes live; between real processes Raft agrees on it.
  */
 #include "sim/view_changes.h"
 
@@ -169,7 +169,7 @@ static void begin_anew(struct cv_sim *sim)
     free(alive);
 }
 
-/* Everybody adopts who is inside; then those who want to enter say so; then it starts. */
+/* All adopt the node that is inside; then the nodes that want to enter say so; then it starts. */
 static void open_room(struct cv_sim *sim, bool first)
 {
     for (sim->name = 0; sim->name < world_names(sim); sim->name++) {
@@ -218,7 +218,7 @@ void views_install(struct cv_sim *sim, cv_node coordinator)
         return;
     gather_members(sim);
     if (!sim->group.member_count)
-        return; /* an empty room; whoever comes back first begins the next view */
+        return; /* no node lives; the first that comes back begins the next view */
     if (is_orphaned(sim, coordinator)) {
         views_change(sim);
         return;

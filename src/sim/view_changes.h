@@ -8,10 +8,10 @@
 int views_init(struct cv_sim *sim);
 void views_free(struct cv_sim *sim);
 
-/* The first view: everybody alive is in the room, nobody in the critical section. */
+/* The first view: all live nodes are members, and none is in the critical section. */
 void views_begin(struct cv_sim *sim);
 
-/* Somebody died or came back, and the detector says so: a coordinator is elected, then the view begins. */
+/* A node died or came back, and the detector says so: a coordinator is elected, then the view begins. */
 void views_change(struct cv_sim *sim);
 void views_install(struct cv_sim *sim, cv_node coordinator);
 

@@ -257,7 +257,7 @@ void load_crash(struct cv_sim *sim, cv_node node)
     sim->name = name;
 }
 
-/* Who is inside that critical section, and with what fence. */
+/* The node inside that critical section, and its fence. */
 cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
 {
     for (cv_node node = 0; node < sim->group.nodes; node++) {
@@ -271,7 +271,7 @@ cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
     return CV_NOBODY;
 }
 
-/* In a new view those who wait ask again, in the order in which they first did; who is back goes on where it was. */
+/* In a new view the nodes that wait ask again, in the order of their first requests; a node that is back goes on. */
 void load_resume(struct cv_sim *sim)
 {
     const uint64_t count = sim->load->entry_count;

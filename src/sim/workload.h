@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who wants to enter which critical section, when and for how long; and what came of it. */
+/* Which node wants to enter which critical section, when and for how long; and what came of it. */
 #ifndef CONCLAVE_SIM_WORKLOAD_H
 #define CONCLAVE_SIM_WORKLOAD_H
 

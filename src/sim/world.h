@@ -10,7 +10,7 @@
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
-/* What the runtime keeps of a node, in front of its state: little, for this is what fills the caches. */
+/* What the runtime keeps of a node, before its state. It is small, because nodes fill the caches. */
 struct node {
     uint64_t clock : 40;
     uint64_t flags : 24; /* enum node_flag */
@@ -24,7 +24,8 @@ enum node_flag {
     NODE_CALLING = 1u << 2,
     NODE_RECALLED = 1u << 3, /* called while its own election was under way */
     NODE_ACTIVE = 1u << 4,   /* called, or heard of an election; kept where nodes may die */
-    NODE_OUTSIDE = 1u << 5   /* back, but not in a view yet: it has forgotten whom it let in, and is kept out of it */
+    NODE_OUTSIDE =
+        1u << 5 /* back, but not in a view yet: it has forgotten the node it let in, so it gets no messages */
 };
 
 /* What is planned for a time: faults as the scenario names them, and what the detector tells of them. */
@@ -33,8 +34,8 @@ enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA
 struct agenda_item {
     uint64_t time;
     enum agenda_type type;
-    uint32_t index;  /* into the scenario's list; AGENDA_VIEW: who was elected */
-    uint32_t *parts; /* AGENDA_DETECT: who reached whom when the fault happened, a label per node */
+    uint32_t index;  /* into the scenario's list; AGENDA_VIEW: the elected node */
+    uint32_t *parts; /* AGENDA_DETECT: the part of the network that each node was in when the fault happened */
 };
 
 struct agenda {
@@ -92,8 +93,8 @@ struct cv_sim {
     bool *crash_done; /* per planned crash */
     struct repeat *repeat;
     struct rounds *rounds; /* synchronizers, and algorithms that come to a number */
-    struct load *load;     /* mutex: who wants to enter */
-    struct views *views;   /* mutex: who is in the room */
+    struct load *load;     /* mutex: the nodes that want to enter */
+    struct views *views;   /* mutex: the members */
 
     struct cv_run run;
 };
@@ -109,7 +110,7 @@ struct alarm {
 /* Alarms that are no timers of the algorithm: a listed request, the next of a closed loop, the end of a stay inside. */
 enum { ALARM_WISH = 1u << 30, ALARM_REQUEST, ALARM_LEAVE };
 
-/* Behind each message that takes the careful way: its number, and the critical section it is about. */
+/* After each message that takes the careful way: its number, and the critical section it is about. */
 struct trailer {
     uint64_t serial;
     uint32_t name;

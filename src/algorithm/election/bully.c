@@ -2,8 +2,8 @@
 /*
  * H. Garcia-Molina: Elections in a distributed computing system. IEEE Transactions on Computers C-31(1), 1982.
  *
- * Who finds the coordinator gone asks everybody better. If nobody answers in time it has won and tells everybody
- * worse; if somebody answers, that one takes over and holds an election of its own. The biggest one alive wins.
+ * A node that finds the coordinator gone asks all better nodes. If none answers in time it has won, and tells all worse
+ * nodes. If one answers, that one takes over and holds an election of its own. The best live node wins.
  *
  *                   call                          OK
  *     IDLE -----------------------> ELECTING ----------> WAITING
@@ -12,12 +12,12 @@
  *      '----- SETTLED <----------------'-------------------'
  *                                           COORDINATOR
  *
- * Safety    the best live node answers everybody else, so nobody else finds silence: if no message takes longer
+ * Safety    the best live node answers all others, so no other finds silence: if no message takes longer
  *           than D, a round trip and thus the wait for an OK ends within 2D
  * Liveness  a call ends within 4D, or the one that was to win has died; then it is called again
  * Cost      caller ranked q-th from the top of the living, the best one dead: q² + n − 2; at worst O(n²),
  *           and Θ(n³) if each winner dies before it can say so
- * Assumes   everybody knows everybody, reliable links, delays at most D: otherwise two may find silence
+ * Assumes   every node knows all others, reliable links, delays at most D: otherwise two may find silence
  */
 #include <conclave/algorithm.h>
 
@@ -30,8 +30,8 @@ enum { TO_HIGHER, TO_ALL };
 enum mode {
     IDLE,
     SETTLED,  /* has heard from the leader less than 2D ago */
-    ELECTING, /* has asked those who are better */
-    WAITING   /* somebody better is alive, and will announce itself or another */
+    ELECTING, /* has asked the better nodes */
+    WAITING   /* a better node is alive, and will announce itself or another */
 };
 
 struct state {
@@ -113,7 +113,7 @@ static void await_result(struct cv_self *me)
         cv_arm(me, NO_COORDINATOR, 4 * cv_bound(me));
 }
 
-/* Who has just heard from the leader need not look for one: the asker has asked that one too. */
+/* A node that has just heard from the leader need not look for one: the asker has asked that leader, too. */
 static void on_election(struct cv_self *me, const struct cv_message *message)
 {
     const struct state *my = me->state;

@@ -3,15 +3,15 @@
  * E. Chang, R. Roberts: An improved algorithm for decentralized extrema-finding in circular configurations of
  * processes. Communications of the ACM 22(5), 1979; in the form with a `participating` state and attributes.
  *
- * A caller sends its rank round the ring. Whoever is better puts its own rank in its place, once: a worse rank
- * that meets a participant dies. The rank that comes back to its owner has passed everybody, so its owner is the
- * leader and tells the ring.
+ * A caller sends its rank round the ring. A better node puts its own rank in its place, once: a worse rank that meets
+ * a participant dies. The rank that comes back to its owner has passed all nodes, so its owner is the leader and tells
+ * the ring.
  *
  * Safety    the best rank is never replaced and never dies; every other is replaced or dies at the best node
- * Liveness  the best rank goes round once: at most 3n - 1 message times, if nobody fails
+ * Liveness  the best rank goes round once: at most 3n - 1 message times, if no node fails
  * Cost      one caller 2n + δ, δ steps before the best node; all call: n(n+1)/2 + n at worst
  * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
- *           stops circulating, and those who were waiting call again. A node may come back if links are FIFO
+ *           stops circulating, and the nodes that were waiting call again. A node may come back if links are FIFO
  */
 #include <conclave/algorithm.h>
 
@@ -65,7 +65,7 @@ static void on_election(struct cv_self *me, const struct cv_message *message)
     const struct ballot *ballot = cv_body(message);
     const cv_rank mine = cv_my_rank(me);
     if (cv_suspected(me, cv_rank_id(ballot->rank))) {
-        call(me); /* nobody could stop that ballot any more, and its caller may have been the only one */
+        call(me); /* no node could stop that ballot any more, and its caller may have been the only one */
     } else if (ballot->rank > mine) {
         my->participating = true;
         pass_on(me, ELECTION, ballot->rank);
@@ -86,7 +86,7 @@ static void on_elected(struct cv_self *me, const struct cv_message *message)
     if (ballot->rank > mine) {
         if (!is_old_news(me, ballot->rank))
             follow(me, ballot->rank);
-        pass_on(me, ELECTED, ballot->rank); /* whom I follow may be dead: others may be waiting for this one */
+        pass_on(me, ELECTED, ballot->rank); /* my own leader may be dead: others may be waiting for this one */
     } else if (ballot->rank < mine) {
         call(me); /* it has come back since that ballot passed its place */
     }
@@ -107,8 +107,8 @@ static void suspect(struct cv_self *me, cv_node node)
 }
 
 /*
- * Whoever comes back calls. But its ballot may die at a participant of a run whose result has already passed its
- * place: so the one before it on the ring tells it.
+ * A node that comes back calls. But its ballot may die at a participant of a run whose result has already passed its
+ * place: so the node before it on the ring tells it.
  */
 static void trust(struct cv_self *me, cv_node node)
 {

@@ -3,17 +3,16 @@
  * E. Chang, R. Roberts: An improved algorithm for decentralized extrema-finding in circular configurations of
  * processes. Communications of the ACM 22(5), 1979; in the form with colours (S. Ghosh: Distributed Systems).
  *
- * Those who call are red and send a token with their rank round the ring. A red or once red process drops the tokens
- * that are worse than itself; a better one it passes on and turns black. All others are routers. The token that comes
- * back to its owner has met every caller, so its owner is the leader. The text ends there; since everybody is to know
- * the leader, it then tells the ring.
+ * Callers are red and send a token with their rank round the ring. A red or once red process drops the tokens that are
+ * worse than itself. It passes a better token on and turns black. All other processes are routers. The token that comes
+ * back to its owner has met every caller, so its owner is the leader. The text ends there. Since all are to know the
+ * leader, it then tells the ring.
  *
- * Safety    the best caller's token is dropped by nobody, and drops out nowhere but at home; every other one is
- *           dropped at the best caller at the latest
+ * Safety    no process drops the best caller's token; every other token is dropped at the best caller at the latest
  * Liveness  the best caller's token comes home after n message times
  * Cost      each token goes on to the next better caller: if all call 2n - 1 tokens at best, n(n+1)/2 at worst, and
- *           n·H(n) on average; n more messages tell everybody
- * Assumes   reliable links, nobody dies. It elects the best of those who call, not the best of all
+ *           n·H(n) on average; n more messages tell the ring
+ * Assumes   reliable links, no process dies. It elects the best of the callers, not the best of all
  */
 #include <conclave/algorithm.h>
 

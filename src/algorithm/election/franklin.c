@@ -5,19 +5,19 @@
  *
  * In each round every process still in competition sends a probe with its rank both ways round the ring and hears from
  * the nearest competitor on either side. If one of them is better it drops out and from then on relays. At least one of
- * two neighbours drops out, so at most half of them see the next round; who hears nobody but itself has won. The text
- * ends there; since everybody is to know the leader, it then tells the ring.
+ * two neighbours drops out, so at most half of them see the next round. A process that hears only itself has won. The
+ * text ends there. Since all are to know the leader, it then tells the ring.
  *
  *              call, or the first probe              a better neighbour
  *     ASLEEP --------------------------> ACTIVE --------------------------> PASSIVE
  *                                       |  ^  |     own probes
  *                      better than both '--'  '--------------------------> WON
  *
- * Safety    the best process never meets a better one; everybody else does before it could meet itself
+ * Safety    the best process never meets a better one; every other does before it could meet itself
  * Liveness  each round at least halves the competitors, and each waits only for probes that have been sent
- * Cost      2n messages a round, at most ⌊log₂ n⌋ + 1 rounds, whoever calls and however messages are delayed: probes
+ * Cost      2n messages a round, at most ⌊log₂ n⌋ + 1 rounds, for any callers and any delays: probes
  *           are numbered by round, so it does not even matter if they overtake each other
- * Assumes   reliable links both ways, nobody dies
+ * Assumes   reliable links both ways, no process dies
  */
 #include <conclave/algorithm.h>
 
@@ -41,7 +41,7 @@ struct announcement {
 /*
  * A probe of the next round can be early, one of a later round cannot. For while this node is in round r it lets no
  * probe of round r + 1 past, in either direction; nor has it sent one. So the nearest competitor on either side, and
- * whoever takes its place when it drops out, hears nothing of round r + 1 from this side and cannot end that round.
+ * the one that takes its place when it drops out, hear nothing of round r + 1 from this side and cannot end it.
  */
 struct state {
     cv_rank heard[2][2]; /* by round, even or odd, and side */

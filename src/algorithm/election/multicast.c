@@ -3,9 +3,10 @@
  * The multicast-based election, the step before the bully algorithm in the lectures of CS 425 at the University of
  * Illinois (I. Gupta, N. Borisov, R. Mittal), in its three versions.
  *
- * A caller asks everybody. Who is worse agrees, who is better disagrees and calls itself. Who hears a disagreement
- * gives up; who hears everybody agree has won and tells all. The first version waits for everybody, so one dead node
- * blocks it. The second takes silence for agreement after a while. The third, lean, has no other agreement than that.
+ * A caller asks all others. A worse node agrees; a better one disagrees and calls itself. A caller that hears a
+ * disagreement gives up; one that hears all others agree has won and tells all. The first version waits for all, so one
+ * dead node blocks it. The second takes silence for agreement after a while. In the third, lean, silence is the only
+ * agreement.
  *
  *                   call                        DISAGREE
  *     IDLE -----------------------> ELECTING ------------> WAITING
@@ -14,10 +15,10 @@
  *      '----- SETTLED <----------------'---------------------'
  *                                            COORDINATOR
  *
- * Safety    the best live node disagrees with everybody else: if no message takes longer than D, within 2D of the call
+ * Safety    the best live node disagrees with all others: if no message takes longer than D, within 2D of the call
  * Liveness  a call ends within 4D, or the one that was to win has died; then it is called again
  * Cost      h nodes better than the caller: (2h + 3)(n − 1); lean (h + 2)(n − 1) + h(h + 1)/2
- * Assumes   everybody knows everybody, reliable links, delays at most D; without the timeout, nobody dead
+ * Assumes   every node knows all others, reliable links, delays at most D; without the timeout, no node dead
  */
 #include <conclave/algorithm.h>
 
@@ -29,7 +30,7 @@ enum version { WITH_TIMEOUT, WAITS_FOR_ALL, LEAN };
 enum mode {
     IDLE,
     SETTLED,  /* has heard from the leader less than 2D ago */
-    ELECTING, /* has asked, and nobody has disagreed */
+    ELECTING, /* has asked, and no node has disagreed */
     WAITING   /* for the announcement */
 };
 
@@ -140,7 +141,7 @@ static void on_agree(struct cv_self *me, const struct cv_message *message)
         win(me);
 }
 
-/* "Give up election": who disagreed holds its own. */
+/* "Give up election": the node that disagreed holds its own. */
 static void on_disagree(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;

@@ -5,9 +5,9 @@
  *
  * Franklin's rounds on a ring that goes one way. A red process cannot hear what lies ahead of it, so it judges its
  * neighbour instead: it learns the aliases of the next red process upstream and of the one beyond, and if the nearer
- * alias is the best of the three it takes that alias over; otherwise it turns black and relays. Who meets its own alias
- * is the last red process. Its alias is the best rank of all, so that rank's owner is the leader. The text has the last
- * red process say "I am the leader" instead, and ends there; `literal` does that. Since everybody is to know the
+ * alias is the best of the three it takes that alias over; otherwise it turns black and relays. One that meets its own
+ * alias is the last red process. Its alias is the best rank of all, so that rank's owner is the leader. The text has
+ * the last red process say "I am the leader" instead, and ends there; `literal` does that. Since all are to know the
  * leader, the last red process then tells the ring.
  *
  *              call, or the first alias              otherwise
@@ -16,10 +16,10 @@
  *              the nearer is the best   '--'  '-----------------> DONE
  *
  * Safety    the best alias is handed on in every phase, so it is the last one left
- * Liveness  of two neighbouring aliases at most one survives a phase, and nobody waits for what has not been sent
- * Cost      2n messages a phase and n to find oneself alone, at most ⌊log₂ n⌋ phases, whoever calls and however
- *           messages are delayed
- * Assumes   reliable links that keep the order, or first and second aliases get mixed up; nobody dies
+ * Liveness  of two neighbouring aliases at most one survives a phase, and no process waits for what has not been sent
+ * Cost      2n messages a phase and n to find oneself alone, at most ⌊log₂ n⌋ phases, for any callers and any
+ *           delays
+ * Assumes   reliable links that keep the order, or first and second aliases get mixed up; no process dies
  */
 #include <conclave/algorithm.h>
 
@@ -100,7 +100,7 @@ static void on_alias(struct cv_self *me, const struct cv_message *message)
     const struct message *body = cv_body(message);
     call(me);
     if (my->color == DONE)
-        return; /* cannot be, unless the order was lost or somebody came back */
+        return; /* only if the order was lost or a process came back */
     if (my->color == BLACK)
         pass_on(me, ALIAS, body->alias);
     else if (my->second)

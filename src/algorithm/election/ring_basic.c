@@ -3,15 +3,15 @@
  * The ring election in its basic version, of the lecture notes that lead up to Chang and Roberts' algorithm
  * (R. Mittal, I. Gupta, N. Borisov: CS 425 Distributed Systems, University of Illinois, 2022).
  *
- * A caller sends its rank round the ring. Whoever is better puts its own rank in its place. The rank that comes back
- * to its owner has passed everybody, so its owner is the leader and tells the ring. Nobody remembers anything and
- * nothing is ever thrown away: each caller's ballot elects the leader once more.
+ * A caller sends its rank round the ring. A better node puts its own rank in its place. The rank that comes back to its
+ * owner has passed all nodes, so its owner is the leader and tells the ring. Nodes remember nothing and drop nothing:
+ * each caller's ballot elects the leader once more.
  *
  * Safety    the best rank is never replaced, and every other one is, at the best node at the latest
  * Liveness  a ballot reaches the best node in n - 1 steps, is its own for a round, and the result takes another
- * Cost      2n + δ for each caller, δ steps before the best node: 2kn + Σδ in all, n(5n - 1)/2 if everybody calls
+ * Cost      2n + δ for each caller, δ steps before the best node: 2kn + Σδ in all, n(5n - 1)/2 if all call
  * Assumes   reliable links; a failure detector tells of crashes: then the ring closes over the dead, their rank
- *           is not passed on, and those who were waiting call again
+ *           is not passed on, and the nodes that were waiting call again
  */
 #include <conclave/algorithm.h>
 
@@ -23,7 +23,7 @@ struct ballot {
 
 /* For the sake of crashes only: the rules of the election never look at it. */
 struct state {
-    cv_rank leader;   /* whom it follows, if anybody */
+    cv_rank leader;   /* the leader it follows, if any */
     uint32_t waiting; /* has sent or passed on an ELECTION and not yet heard a result */
     uint32_t calling; /* one of them was its own */
 };

@@ -3,9 +3,10 @@
  * The ring algorithm with a list of ids, of the textbooks (A. Tanenbaum, M. van Steen: Distributed Systems); after
  * G. Le Lann: Distributed systems - towards a formal approach. IFIP Congress, 1977.
  *
- * A caller sends a list with its own id round the ring; everybody adds its id and passes the list on. Who finds its
- * own id on the list closes it: the best one listed is the leader, and a second list goes round to announce it. That
- * list collects ids too: if the leader's is missing when it comes back, the leader has died and it all begins anew.
+ * A caller sends a list with its own id round the ring. Every node adds its id and passes the list on. A node that
+ * finds its own id on the list closes it: the best one listed is the leader, and a second list goes round to announce
+ * it. That list collects ids, too. If the leader's is missing when it comes back, the leader has died and it all
+ * begins anew.
  *
  * The texts tell it in several ways. With `list=living` the second list is the first: "containing a list of all living
  * processes". With `stop=leader` the leader does not pass it on: "forwards the message (unless he is the leader)". With
@@ -21,7 +22,7 @@
  * Safety    a list that comes back has passed every live node, so every list that was begun after the last change
  *           names the same leader; a leader that died in between is missing on the second list
  * Liveness  a list comes back within a ring's worth of delays; if a crash is told meanwhile it may have died with
- *           its holder, so whoever waits for its result does so for another two rounds and then calls
+ *           its holder, so a node that waits for its result waits for another two rounds and then calls
  * Cost      k callers: k lists of each kind go once round the ring of the living, 2kn; a multicast saves k; polls add
  *           the dead, once for each list
  * Assumes   reliable links; a failure detector tells of crashes. The dead are skipped
@@ -44,7 +45,7 @@ struct ballot {
 };
 
 struct state {
-    cv_rank leader; /* whom it follows, if anybody */
+    cv_rank leader; /* the leader it follows, if any */
     uint32_t mode;
     uint32_t unused;
 };
@@ -54,7 +55,7 @@ static bool better(const struct cv_self *me, cv_rank one, cv_rank other)
     return cv_parameter(me, POLICY) == POLICY_MIN ? one < other : one > other;
 }
 
-/* Tries those in the room who stand between this node and the next one alive. */
+/* Tries the members that stand between this node and the next one alive. */
 static void poll(struct cv_self *me, cv_node successor)
 {
     for (cv_node node = (me->node + 1) % cv_nodes(me); node != successor; node = (node + 1) % cv_nodes(me))
@@ -200,7 +201,7 @@ static void on_coordinator(struct cv_self *me, const struct cv_message *message)
         follow(me, ballot->best); /* otherwise a list that went round before found a better one */
 }
 
-/* It got through: the sender holds this node for dead. */
+/* The poll got through: the sender suspects this node. */
 static void on_poll(struct cv_self *me, const struct cv_message *message)
 {
     (void)me, (void)message;
@@ -224,7 +225,7 @@ static void suspect(struct cv_self *me, cv_node node)
         wait_for_result(me);
 }
 
-/* Whoever sends a list is on it, and so is the best one listed. An announcement may not have come to the leader yet. */
+/* The sender of a list is on it, and so is the best one listed. An announcement may not have come to the leader yet. */
 static bool valid(const struct cv_self *me, const struct cv_message *message)
 {
     if (message->kind == POLL)

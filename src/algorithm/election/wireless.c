@@ -3,9 +3,9 @@
  * S. Vasudevan, J. Kurose, D. Towsley: Design and analysis of a leader election algorithm for mobile ad hoc networks.
  * ICNP 2004; the form of the textbooks, with a failure detector in the place of probes and heartbeats.
  *
- * The source's ELECTION spreads from neighbour to neighbour; whom a node hears it from first is its parent, so a tree
- * grows. A node acknowledges its parent last, when all its other neighbours have acknowledged, and reports the best
- * node below it. The source thus learns the best of all, and LEADER goes down the tree.
+ * The source's ELECTION spreads from neighbour to neighbour. The first neighbour that a node hears it from is its
+ * parent, so a tree grows. A node acknowledges its parent last, when all its other neighbours have acknowledged, and
+ * reports the best node below it. The source thus learns the best of all, and LEADER goes down the tree.
  *
  *              ELECTION of a higher tag, or a call
  *     OUTSIDE -------------------------------------> BUILDING --- all acknowledged, report ---> REPORTED
@@ -56,11 +56,11 @@ struct result {
 struct state {
     cv_rank tag;    /* of the last election I took part in */
     cv_rank best;   /* the best node I have heard of in it; once settled, the leader */
-    cv_rank proven; /* suspected, and yet it reported in an election that I called later: it lives; 0: nobody */
+    cv_rank proven; /* suspected, and yet it reported in an election that I called later: it lives; 0: none */
     cv_node parent; /* CV_NOBODY: none, I am a root */
     uint32_t phase;
     uint32_t awaited; /* how many neighbours are */
-    uint32_t shaken;  /* somebody was lost since I joined */
+    uint32_t shaken;  /* a node was lost since I joined */
     uint32_t link[];  /* enum link, per neighbour */
 };
 
@@ -349,7 +349,7 @@ static void on_merge(struct cv_self *me, const struct cv_message *message)
     }
 }
 
-/* I tell strangers whom I follow: now, or at the end of my election. */
+/* I tell strangers my leader: now, or at the end of my election. */
 static void trust(struct cv_self *me, cv_node node)
 {
     struct state *my = me->state;

@@ -3,9 +3,9 @@
  * R. Bellman, L. R. Ford: shortest paths, without rounds: as the ARPANET's first routing did it (J. McQuillan,
  * D. Walden, Computer Networks 1, 1977).
  *
- * The source tells its neighbours how far they are from it. Whoever is told of a shorter way than it knows takes it,
- * and tells its own neighbours at once. Right in the end whatever the delays, but a bad way that is fast is passed on
- * before the good one comes: on `--graph gadget:K` the last node is told 2^K distances, each shorter than the one
+ * The source tells its neighbours how far they are from it. A node that is told of a shorter way than it knows takes
+ * it, and tells its own neighbours at once. The result is right for all delays, but a bad way that is fast is passed
+ * on before the good one comes: on `--graph gadget:K` the last node is told 2^K distances, each shorter than the one
  * before.
  *
  * Safety    a distance is that of a real way

@@ -6,9 +6,9 @@
  * neighbours; when they are all safe, nothing of this round can still be on its way to it, and the next may begin.
  *
  * Safety    what a neighbour sent in this round has arrived before its SAFE is sent
- * Liveness  acknowledgements wait for nothing, so everybody in the earliest round gets safe
+ * Liveness  acknowledgements wait for nothing, so every node in the earliest round gets safe
  * Cost      a round takes an ACK for each message and a SAFE each way over every edge: 2E; 3 message times
- * Assumes   reliable links; nobody dies. FIFO is not needed: messages are numbered by round
+ * Assumes   reliable links; no node dies. FIFO is not needed: messages are numbered by round
  */
 #include <conclave/synchronizer.h>
 

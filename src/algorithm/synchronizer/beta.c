@@ -3,18 +3,18 @@
  * B. Awerbuch: Complexity of network synchronization. JACM 32(4), 1985. The beta synchronizer.
  *
  * A tree spans the network. A node whose own messages of a round are acknowledged, and whose children have all said
- * SAFE, says SAFE to its parent: all below it is safe. So the root learns that everybody is, and NEXT goes down the
- * tree: the next round begins. The NEXT of the last round says that all is over.
+ * SAFE, says SAFE to its parent: all below it is safe. So the root learns that all nodes are safe, and NEXT goes
+ * down the tree: the next round begins. The NEXT of the last round says that all is over.
  *
- * The network builds the tree itself. TREE spreads from the root; whom a node hears it from first is its parent, which
- * hears CHILD; to all others it answers TAKEN. A node begins its first round as it joins, and is not safe before all
- * its own TREEs are answered, for only then it knows its children.
+ * The network builds the tree itself. TREE spreads from the root. The first neighbour that a node hears it from is its
+ * parent, and hears CHILD; all others hear TAKEN. A node begins its first round as it joins, and is not safe before all
+ * its own TREEs are answered: only then it knows its children.
  *
  * Safety    NEXT is sent when every message of the round has arrived
  * Liveness  answers and acknowledgements wait for nothing, so the leaves get safe, and then those above them
  * Cost      a round takes an ACK for each message, a SAFE up and a NEXT down every edge of the tree: 2(n − 1); with h
  *           its height, 2h + 2 message times. Before that 2E − (n − 1) TREEs and as many answers
- * Assumes   reliable links; nobody dies; a connected graph. FIFO is not needed: what could be overtaken is answered
+ * Assumes   reliable links; no node dies; a connected graph. FIFO is not needed: what could be overtaken is answered
  *           before
  */
 #include <conclave/synchronizer.h>
@@ -37,7 +37,7 @@ static size_t state_size(const struct cv_group *group, cv_node node)
     return sizeof(struct state) + cv_hosted_bytes(group, node) + degree * sizeof(uint32_t);
 }
 
-/* For each neighbour, whether it is a child: behind all the rest. */
+/* For each neighbour, whether it is a child. These flags come last in the state. */
 static uint32_t *child_flags(const struct cv_self *me)
 {
     unsigned char *state = me->state;

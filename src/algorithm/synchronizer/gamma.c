@@ -15,7 +15,7 @@
  * Cost      a round takes an ACK for each message, four waves over the n − c edges of the trees, and P preferred edges
  *           both ways: 4(n − c) + 2P; with trees of height h, at most 4h + 3 message times. n clusters are alpha, one
  *           is beta with its waves twice
- * Assumes   reliable links; nobody dies. FIFO is not needed: a neighbouring cluster may be a round ahead, no more, and
+ * Assumes   reliable links; no node dies. FIFO is not needed: a neighbouring cluster may be a round ahead, no more, and
  *           CLUSTER_SAFE is numbered by round
  */
 #include <conclave/synchronizer.h>

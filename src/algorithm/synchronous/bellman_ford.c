@@ -3,8 +3,8 @@
  * R. Bellman: On a routing problem, 1958; L. R. Ford: Network flow theory, 1956. As a synchronous algorithm.
  *
  * In every round each node offers each neighbour the way over itself: its own distance from the source and the edge
- * between them. Who is offered a shorter way than it knows takes it. After r rounds everybody knows the shortest way of
- * at most r edges, so n − 1 rounds are enough.
+ * between them. A node that is offered a shorter way than it knows takes it. After r rounds every node knows the
+ * shortest way of at most r edges, so n − 1 rounds are enough.
  *
  * Safety    a distance is that of a real way
  * Liveness  the k-th node of a shortest way has its distance after k rounds

@@ -2,13 +2,13 @@
 /*
  * N. Lynch: Distributed algorithms, 1996, section 4.2: SynchBFS. A breadth-first tree, layer by layer.
  *
- * The source is the root. Whoever has joined the tree in one round searches in the next: it writes to all neighbours,
- * and those that are not in the tree yet join it below the first who asked. So the tree grows by one layer a round, and
- * a node's depth is the fewest links between it and the source.
+ * The source is the root. A node that has joined the tree in one round searches in the next: it writes to all
+ * neighbours, and those that are not in the tree yet join it below the first that asked. So the tree grows by one layer
+ * a round, and a node's depth is the fewest links between it and the source.
  *
  * Safety    a parent is a neighbour that is one layer higher
- * Liveness  who is k links away has joined after k rounds
- * Cost      everybody searches once, with a message over each of its links: 2E in all; as many rounds as there are
+ * Liveness  a node that is k links away has joined after k rounds
+ * Cost      every node searches once, with a message over each of its links: 2E in all; as many rounds as there are
  *           layers
  * Assumes   rounds: a slow link would make a detour look shorter
  */

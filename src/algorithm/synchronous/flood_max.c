@@ -3,10 +3,10 @@
  * N. Lynch: Distributed algorithms, 1996, section 4.1: FloodMax and OptFloodMax. An election on any network.
  *
  * In every round each node tells its neighbours the best rank it has heard of, its own at first. A rank gets one link
- * farther in each round, so after as many rounds as the network is wide everybody has heard of the best: n − 1 are
- * enough for every network, and nobody has to know more of it than n.
+ * farther in each round, so after as many rounds as the network is wide all have heard of the best: n − 1 are enough
+ * for every network, and no node has to know more of it than n.
  *
- * Safety    a rank that spreads is that of a node; after the last round nobody knows of a better one
+ * Safety    a rank that spreads is that of a node; after the last round no node knows of a better one
  * Liveness  rounds go on
  * Cost      2E messages a round, 2E(n − 1) in all; with send=changed only nodes that have heard of a better one send
  * Assumes   rounds; links that carry messages both ways, whatever their weights

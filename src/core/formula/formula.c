@@ -68,7 +68,7 @@ static size_t letter_length(const char *at)
     return character_length(at);
 }
 
-/* Every token takes the spaces behind it along, so `at` never stands at one. */
+/* Every token also takes the spaces after it, so `at` never stands at one. */
 static void advance(struct parser *p, size_t bytes)
 {
     p->at += bytes;

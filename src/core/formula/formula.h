@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Says whether there is such a name (`length` bytes, no NUL behind them) and its value. */
+/* Says whether there is such a name (`length` bytes, no NUL after them) and its value. */
 struct cv_formula_names {
     bool (*lookup)(void *context, const char *name, size_t length, double *value);
     void *context;

@@ -95,7 +95,7 @@ static double steps_to_next_better_caller(const struct living *living)
     return sum;
 }
 
-/* Franklin: in each round those stay who are better than both nearest contenders; the last alone needs one more. */
+/* Franklin: in each round the contenders that are better than both neighbours stay; the last one needs one more. */
 static double franklin_rounds(const struct living *living)
 {
     cv_rank *contender = malloc((living->count + 1) * sizeof *contender);
@@ -188,7 +188,7 @@ static double waiting_at_the_rim(const struct living *living)
     return branching ? 2 : 0;
 }
 
-/* How many entries are planned: of all, or of those who are not the coordinator. */
+/* How many entries are planned: of all nodes, or of all but the coordinator. */
 static double entries_of(const struct living *living, cv_node but)
 {
     const struct cv_scenario *scenario = living->scenario;

@@ -26,7 +26,7 @@ struct plane {
     uint32_t nodes;
 };
 
-/* RADIUS as a multiple of 2^-30, rounded up: digits, at most nine of them behind the point. 0 if it is no radius. */
+/* RADIUS as a multiple of 2^-30, rounded up: digits, at most nine of them after the point. 0 if it is no radius. */
 static uint64_t parse_radius(const char *radius)
 {
     struct cv_text before = cv_text(radius), behind = {0};

@@ -11,7 +11,7 @@
  *     the rest   subject 1, kind 1, unused 1, name length 2, hops 2, fingerprint 4, words 4, sequence 8, round 8,
  *                clock 8, name, body
  *
- * A frame is bounded, complete or not yet there, or broken; whoever sends a broken one is not talked to any more.
+ * A frame is bounded, complete or not yet there, or broken; a node that sends a broken one is cut off.
  */
 #ifndef CONCLAVE_CORE_LINK_FRAME_H
 #define CONCLAVE_CORE_LINK_FRAME_H
@@ -56,7 +56,7 @@ struct cv_frame {
     uint64_t hung;      /* microseconds that the sender itself stood still of late, and could not be heard */
     uint32_t mode;      /* how the sender's group makes its views */
     uint32_t refusal;   /* why the receiver is not spoken with, or 0 */
-    bool founds;        /* the sender may found a group without those who are missing */
+    bool founds;        /* the sender may found a group without the missing members */
     uint32_t directory; /* a random number that the sender's directory has had since it was made; 0: it has none */
     uint32_t starts;    /* how often a node was started with that directory */
     uint64_t members;   /* a fingerprint of those that the sender's configuration lists */

@@ -63,7 +63,7 @@ static int end(struct builder *builder, int error)
 
 /* ---- trees ------------------------------------------------------------------------------------------ */
 
-/* Puts the nodes next to those of order[from .. to) behind them, and says where they end. */
+/* Appends the neighbours of order[from .. to) to `order`, and says where they end. */
 static uint32_t find_layer(struct builder *builder, uint32_t from, uint32_t to)
 {
     const struct cv_graph *graph = builder->graph;

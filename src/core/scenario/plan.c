@@ -437,7 +437,7 @@ static int plan_network(const struct cv_plan *plan, struct cv_scenario *scenario
     return error;
 }
 
-/* ---- who calls ---- */
+/* ---- the callers ---- */
 
 static int ascending(const void *one, const void *other)
 {

@@ -28,7 +28,7 @@ struct cv_words {
     X(suspect, suspicions, suspicion_count, "P:Q@T", "P falsely suspects Q; * for everybody")                          \
     X(blind, blindness, blind_count, "P:Q", "P never learns that Q died; * for everybody")
 
-/* NULL where the option is not given. The texts belong to whoever fills it in. */
+/* NULL where the option is not given. The texts belong to the caller that fills it in. */
 struct cv_plan {
     const struct cv_algorithm *algorithm;
     const char *nodes, *ids, *attributes, *labels, *start, *delay, *loss, *duplicate, *detect, *until, *graph;

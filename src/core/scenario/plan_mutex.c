@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading who wants to enter: ID@T+HOLD/NAME, or a closed loop; and voting sets and clocks. */
+/* Reads the requests to enter, ID@T+HOLD/NAME or a closed loop; and voting sets and clocks. */
 #include "core/scenario/plan_mutex.h"
 
 #include <stdio.h>
@@ -149,7 +149,7 @@ static int read_quorums(const struct cv_plan *plan, const struct cv_index *index
     return error;
 }
 
-/* Who coordinates: whoever the parameter of that name says, otherwise the highest id. */
+/* The coordinator: the parameter of that name, otherwise the highest id. */
 static void find_coordinator(const struct cv_plan *plan, struct cv_scenario *scenario)
 {
     scenario->group.coordinator = CV_NOBODY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is to be run: an algorithm, its group, who calls, what the network does and what goes wrong. A runtime
+ * What is to be run: an algorithm, its group, the callers, what the network does and what goes wrong. A runtime
  * plays it, the theory evaluates the textbook's formula for it, the properties judge the run by it.
  */
 #ifndef CONCLAVE_CORE_SCENARIO_SCENARIO_H
@@ -84,7 +84,7 @@ struct cv_scenario {
     uint32_t *ends;              /* of the graph's rows, for the synchronizer */
     struct cv_clusters clusters; /* the group points into them */
 
-    cv_node *callers; /* who calls at time 0, in node order */
+    cv_node *callers; /* the nodes that call at time 0, in node order */
     uint32_t caller_count;
     bool everyone_calls;
 
@@ -94,7 +94,7 @@ struct cv_scenario {
     uint64_t entries, hold, think; /* mutex: otherwise every node enters so often, for so long, after such a pause */
     uint64_t *clocks;              /* initial Lamport clocks, or NULL: all 0 */
     struct cv_quorums quorums;     /* voting sets; the group points into them */
-    const struct cv_algorithm *election; /* who elects a new coordinator */
+    const struct cv_algorithm *election; /* the one that elects a new coordinator */
     bool views;                          /* a new view begins when somebody dies or comes back */
 
     uint64_t seed;

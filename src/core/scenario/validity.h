@@ -24,8 +24,8 @@ uint64_t cv_field_read(const struct cv_field *field, const void *body);
 
 enum cv_validity {
     CV_VALID,
-    CV_STRAY, /* it names somebody whom this node does not know: of no use, but the sender may be honest */
-    CV_FORGED /* nobody who keeps to the algorithm says that */
+    CV_STRAY, /* it names a member that this node does not know: of no use, but the sender may be honest */
+    CV_FORGED /* no node that keeps to the algorithm sends that */
 };
 
 /*
