@@ -13,7 +13,7 @@ void cv_agreed_views_init(struct cv_agreed_views *agreed_views, const struct cv_
     agreed_views->roster = roster;
     cv_seating_init(&agreed_views->agreed.seating, roster, voters, terms);
     agreed_views->frozen = true;
-    agreed_views->elected = agreed_views->wish = CV_NOBODY;
+    agreed_views->elected = agreed_views->requested = CV_NOBODY;
     agreed_views->alive = cv_set_of(roster->me);
 }
 
@@ -66,12 +66,12 @@ static cv_set without_flapping(const struct cv_agreed_views *agreed_views, cv_se
     return steady ? steady : members;
 }
 
-/* As long as the coordinator is there, only a wish or a better one that has been there for a while changes it. */
+/* A coordinator that is there stays, unless another was asked for, or a better one has been there for a while. */
 static cv_node choose(const struct cv_agreed_views *agreed_views, cv_set members, uint64_t now_us)
 {
     const cv_node elected = agreed_views->elected, present = agreed_views->agreed.coordinator;
-    if (is_in(agreed_views->wish, members))
-        return agreed_views->wish;
+    if (is_in(agreed_views->requested, members))
+        return agreed_views->requested;
     if (agreed_views->epoch && is_in(present, members)) {
         const bool waits = !is_in(elected, members) || is_held_off(agreed_views, elected, now_us);
         return waits || agreed_views->agreed.pinned ? present : elected;
@@ -166,7 +166,7 @@ static void consider(struct cv_agreed_views *agreed_views, uint64_t now_us)
                             coordinator != agreed_views->agreed.coordinator;
     proposal.members = members;
     proposal.coordinator = coordinator;
-    proposal.pinned = is_in(agreed_views->wish, members) ||
+    proposal.pinned = is_in(agreed_views->requested, members) ||
                       (agreed_views->agreed.pinned && coordinator == agreed_views->agreed.coordinator);
     if (!called_for || !agreed_views->calls.propose(agreed_views->calls.context, &proposal))
         return;
@@ -220,7 +220,7 @@ static uint64_t left_us(const struct cv_agreed_views *agreed_views, uint64_t now
 static void prepare(struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     agreed_views->proposing = false;
-    agreed_views->wish = CV_NOBODY;
+    agreed_views->requested = CV_NOBODY;
     agreed_views->reported = 0;
     agreed_views->free_us = now_us;
     agreed_views->until_us = now_us + agreed_views->times.patience_us;
@@ -275,7 +275,7 @@ void cv_agreed_views_lead(struct cv_agreed_views *agreed_views, bool leads, uint
     agreed_views->leads = leads;
     agreed_views->all_begun_us = 0;
     agreed_views->proposing = agreed_views->preparing = agreed_views->stale = false;
-    agreed_views->wish = CV_NOBODY;
+    agreed_views->requested = CV_NOBODY;
     agreed_views->change.kind = CV_CHANGE_NONE;
     if (!leads)
         return;
@@ -334,7 +334,7 @@ bool cv_agreed_views_step_down(struct cv_agreed_views *agreed_views, cv_node to,
     const cv_node next = to == CV_NOBODY ? best_of(agreed_views, members & ~cv_set_of(present)) : to;
     if (!is_in(next, members))
         return false;
-    agreed_views->wish = next;
+    agreed_views->requested = next;
     consider(agreed_views, now_us);
     return true;
 }

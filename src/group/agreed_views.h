@@ -75,7 +75,7 @@ struct cv_agreed_views {
     uint64_t all_begun_us;                   /* since when all are in the view of the last entry; 0: not yet */
     struct cv_change change;                 /* asked for, and not yet agreed */
     cv_node elected;                         /* by the group's election, or CV_NOBODY */
-    cv_node wish;                            /* the coordinator that was asked for, or CV_NOBODY */
+    cv_node requested;                       /* the coordinator that was asked for, or CV_NOBODY */
     bool preparing;
     cv_set reported;
     uint64_t free_us;  /* all leases of members that are left out are over by then */

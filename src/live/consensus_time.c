@@ -16,7 +16,7 @@ static bool is_settled(const struct consensus *consensus, uint64_t *due_us)
         agreed_views->leads && (agreed_views->proposing || agreed_views->preparing || agreed_views->stale ||
                                 agreed_views->alive != agreed_views->agreed.members ||
                                 agreed_views->elected != agreed_views->agreed.coordinator ||
-                                agreed_views->wish != CV_NOBODY || agreed_views->change.kind != CV_CHANGE_NONE);
+                                agreed_views->requested != CV_NOBODY || agreed_views->change.kind != CV_CHANGE_NONE);
     return consensus->leased && !consensus->request_count && views && !leads &&
            consensus->protocol->rests(consensus, due_us);
 }

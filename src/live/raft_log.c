@@ -81,7 +81,7 @@ static void take_entries(struct consensus *consensus)
             entry->proposal.members &= ~cv_set_of(consensus->member->roster.me); /* another node has its place */
         cv_agreed_views_agreed(&consensus->agreed_views, entry->epoch, &entry->proposal, cv_loop_boot());
         cv_agreement_keep(log->agreement, entry->epoch);
-        roster_notice(consensus);
+        roster_forget_done(consensus);
     }
     log->backlog_count -= done;
     memmove(log->backlog, log->backlog + done, log->backlog_count * sizeof *log->backlog);

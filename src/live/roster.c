@@ -265,7 +265,7 @@ bool roster_request(struct consensus *consensus, const struct cv_change_request 
 }
 
 /* A node of that id has left, and may still vote in the log. A new node of the same id does not know how it voted. */
-static bool seat_is_warm(const struct consensus *consensus, const struct cv_change *change)
+static bool may_still_vote(const struct consensus *consensus, const struct cv_change *change)
 {
     return change->kind == CV_CHANGE_JOIN &&
            cv_seating_place(&consensus->agreed_views.agreed.seating, change->id) == CV_NOBODY &&
@@ -276,7 +276,7 @@ static bool seat_is_warm(const struct consensus *consensus, const struct cv_chan
 static void grant(struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_roster *roster = &consensus->member->roster;
-    if (seat_is_warm(consensus, &request->change))
+    if (may_still_vote(consensus, &request->change))
         return; /* it is asked for again */
     if (request->change.kind == CV_CHANGE_LEAVE && request->change.id == roster->ids[roster->me]) {
         consensus->protocol->hand_over(consensus);
@@ -360,7 +360,7 @@ void roster_hear(struct consensus *consensus, const struct cv_frame *frame)
         grant(consensus, &request);
 }
 
-void roster_notice(struct consensus *consensus)
+void roster_forget_done(struct consensus *consensus)
 {
     const uint64_t now = cv_loop_boot();
     for (uint32_t i = 0; i < consensus->request_count; i++) {
@@ -376,7 +376,7 @@ void roster_pursue(struct consensus *consensus)
     if (!consensus->agreed_views.epoch || now < consensus->ask_us)
         return;
     consensus->ask_us = now + RETRY_US;
-    roster_notice(consensus);
+    roster_forget_done(consensus);
     for (uint32_t i = 0; i < consensus->request_count; i++) {
         const struct cv_change_request request = consensus->requests[i];
         put_forward(consensus, &request);

@@ -62,7 +62,7 @@ bool roster_request(struct consensus *consensus, const struct cv_change_request 
 bool roster_replace(struct consensus *consensus, cv_node node);
 void roster_hear(struct consensus *consensus, const struct cv_frame *frame);
 /* An entry is agreed: requests that have come true are forgotten. */
-void roster_notice(struct consensus *consensus);
+void roster_forget_done(struct consensus *consensus);
 /* Time has passed. */
 void roster_pursue(struct consensus *consensus);
 /* May the one configuration follow on the other while this node runs? */

@@ -100,7 +100,7 @@ static void on_promise(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_b
     const bool theirs = rival && rival->accepted > paxos->mine.accepted;
     const struct cv_proposal *value = theirs                 ? &rival->value
                                       : paxos->mine.accepted ? &paxos->mine.value
-                                      : paxos->proposing     ? &paxos->wish
+                                      : paxos->proposing     ? &paxos->proposal
                                                              : NULL;
     paxos->untold = false;
     if (!value) {
@@ -117,7 +117,7 @@ static void on_accept(struct cv_disk_paxos *paxos)
 {
     const struct cv_proposal value = paxos->mine.value;
     paxos->untold = true; /* the other cannot tell yet that it is agreed */
-    if (paxos->proposing && same_proposal(&value, &paxos->wish))
+    if (paxos->proposing && same_proposal(&value, &paxos->proposal))
         paxos->proposing = false;
     refuse(paxos);
     learn(paxos, paxos->mine.epoch + 1, &value);
@@ -190,7 +190,7 @@ bool cv_disk_paxos_propose(struct cv_disk_paxos *paxos, const struct cv_proposal
     if (!paxos->known || !paxos->reached || paxos->proposing || now_us < paxos->quiet_us || (left_out && !free))
         return false;
     paxos->proposing = true;
-    paxos->wish = *proposal;
+    paxos->proposal = *proposal;
     cv_disk_paxos_tick(paxos, false, now_us);
     return true;
 }

@@ -61,11 +61,11 @@ struct cv_disk_paxos {
     uint64_t rested_us;           /* when the last step ended */
     uint64_t quiet_us;            /* no promise before then: the other was faster */
     bool proposing;
-    struct cv_proposal wish;
-    bool noting;         /* another field of this node's block has changed, and has to be written */
-    bool untold;         /* the last entry is agreed, but this node's block does not say so yet */
-    bool reached;        /* the file, the last time */
-    const char *trouble; /* why not, or NULL */
+    struct cv_proposal proposal; /* while `proposing` */
+    bool noting;                 /* another field of this node's block has changed, and has to be written */
+    bool untold;                 /* the last entry is agreed, but this node's block does not say so yet */
+    bool reached;                /* the file, the last time */
+    const char *trouble;         /* why not, or NULL */
 };
 
 void cv_disk_paxos_init(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_calls *calls, cv_node me,

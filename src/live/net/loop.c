@@ -20,7 +20,7 @@ static bool has_time(uint64_t begun_us)
 
 static bool has_output(const struct cv_loop *loop)
 {
-    return loop->answers.first || loop->letters.first;
+    return loop->to_clients.first || loop->to_members.first;
 }
 
 static void flush_at_most(struct cv_stream_list *list, uint32_t most)
@@ -40,8 +40,8 @@ static void flush_some(struct cv_loop *loop)
 {
     const uint64_t begun = has_output(loop) ? cv_loop_now() : 0;
     while (has_output(loop)) {
-        flush_at_most(&loop->answers, ANSWERS_FIRST);
-        flush_at_most(&loop->letters, UINT32_MAX);
+        flush_at_most(&loop->to_clients, ANSWERS_FIRST);
+        flush_at_most(&loop->to_members, UINT32_MAX);
         if (has_output(loop) && !has_time(begun))
             break;
     }

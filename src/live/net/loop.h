@@ -45,8 +45,8 @@ struct cv_loop {
     void *hangup_context;
     uint64_t timer_due;
     struct cv_alarms alarms;               /* in microseconds of cv_loop_now() */
-    struct cv_stream_list answers;         /* streams to clients that have something to write */
-    struct cv_stream_list letters;         /* streams to members that have something to write */
+    struct cv_stream_list to_clients;      /* streams to clients that have something to write */
+    struct cv_stream_list to_members;      /* streams to members that have something to write */
     struct cv_chore *chores, *last_chore;  /* for this turn or a later one */
     struct cv_stream *ended, **last_ended; /* streams that are closed a few at a time, by `next` */
     uv_idle_t closer;                      /* keeps the loop from waiting while there are ended streams */

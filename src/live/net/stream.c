@@ -38,10 +38,10 @@ void cv_stream_overflows(struct cv_stream *stream)
         cv_stream_pause(stream);
 }
 
-static void offer_room(uv_handle_t *handle, size_t wish, uv_buf_t *buffer)
+static void offer_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     struct cv_stream *stream = handle->data;
-    (void)wish;
+    (void)wanted;
     if (stream->tls) {
         *buffer = uv_buf_init(stream->loop->cipher, sizeof stream->loop->cipher);
         return;
@@ -97,7 +97,7 @@ void cv_stream_resume(struct cv_stream *stream)
 
 static struct cv_stream_list *list_of(struct cv_stream *stream)
 {
-    return stream->to_member ? &stream->loop->letters : &stream->loop->answers;
+    return stream->to_member ? &stream->loop->to_members : &stream->loop->to_clients;
 }
 
 void cv_stream_mark(struct cv_stream *stream)
