@@ -272,7 +272,7 @@ static bool hear_all(void)
 
 static bool has_more(const struct cv_loop *loop)
 {
-    return loop->answers.first || loop->letters.first || loop->chores || loop->ended;
+    return loop->to_clients.first || loop->to_members.first || loop->chores || loop->ended;
 }
 
 /* Until nothing happens without time. */
