@@ -236,14 +236,14 @@ static inline void cv_bits_add(uint32_t *bits, cv_node node)
     bits[node / 32] |= 1u << node % 32;
 }
 
-/* Takes the lowest node out of a set of so many words; CV_NOBODY: the set is empty. */
-static inline cv_node cv_bits_take(uint32_t *bits, uint32_t words)
+/* Takes a node out of a set, the lowest from word *word on, of so many words; CV_NOBODY: there is none. */
+static inline cv_node cv_bits_take(uint32_t *bits, uint32_t words, uint32_t *word)
 {
-    for (uint32_t word = 0; word < words; word++)
-        if (bits[word]) {
-            const uint32_t bit = (uint32_t)__builtin_ctz(bits[word]);
-            bits[word] &= bits[word] - 1;
-            return word * 32 + bit;
+    for (; *word < words; ++*word)
+        if (bits[*word]) {
+            const uint32_t bit = (uint32_t)__builtin_ctz(bits[*word]);
+            bits[*word] &= bits[*word] - 1;
+            return *word * 32 + bit;
         }
     return CV_NOBODY;
 }

@@ -231,9 +231,9 @@ static void queue_up(struct cv_self *me, struct wish wish)
 {
     struct state *my = me->state;
     struct wish *waiting = queue(me);
-    if (!cv_parameter(me, LITERAL))
+    if (me->group->absence && !cv_parameter(me, LITERAL))
         forget_earlier(me, wish.node);
-    else if (my->waiting == sets_of(me->group, me->node))
+    if (cv_parameter(me, LITERAL) && my->waiting == sets_of(me->group, me->node))
         my->waiting--; /* a node asked again although it waits, and `valid` does not see a node's requests to itself */
     uint32_t place = my->waiting++;
     for (; place && before(me, &wish, &waiting[place - 1]); place--)

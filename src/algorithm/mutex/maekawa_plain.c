@@ -89,10 +89,9 @@ static bool waits(const struct state *my, cv_node node)
 static void on_request(struct cv_self *me, const struct cv_message *message)
 {
     struct state *my = me->state;
-    assert(votes_for(me, message->from));
     if (!my->voted)
         vote(me, message->from);
-    else if (!waits(my, message->from))
+    else if (!me->group->absence || !waits(my, message->from))
         my->queue[my->waiting++] = message->from;
 }
 
