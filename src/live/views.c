@@ -121,13 +121,20 @@ static void send_promise(struct cv_member *member, cv_node to, enum cv_view_mess
     send_numbers(member, to, kind, epoch, instance, body, sizeof body / sizeof *body);
 }
 
+/* A time that a member tells: none that it can mean is longer. */
+static uint64_t read_ms(const struct cv_frame *frame, uint32_t which)
+{
+    const uint64_t ms = cv_frame_number(frame, which);
+    return ms < CV_LONGEST_TTL_MS ? ms : CV_LONGEST_TTL_MS;
+}
+
 static struct cv_promise read_promise(const struct cv_frame *frame)
 {
     return (struct cv_promise){.keeper = (cv_node)(cv_frame_number(frame, 0) - PROMISED),
                                .entry = cv_frame_number(frame, 1),
                                .generation = cv_frame_number(frame, 2),
                                .fence = cv_frame_number(frame, 3),
-                               .ttl_ms = cv_frame_number(frame, 4),
+                               .ttl_ms = read_ms(frame, 4),
                                .digest = {cv_frame_number(frame, 5), cv_frame_number(frame, 6)},
                                .origin = (cv_id)cv_frame_number(frame, 7),
                                .owner = cv_frame_number(frame, 8)};
@@ -195,12 +202,12 @@ static void on_memory(struct cv_member *member, const struct cv_frame *frame, cv
 {
     if (frame->kind == CV_VIEW_HELD) {
         member->anew = cv_frame_number(frame, 0);
-        member->reported.grace_ms = cv_frame_number(frame, 1);
+        member->reported.grace_ms = read_ms(frame, 1);
         return;
     }
     if (cv_frame_number(frame, 0))
         member->anew |= cv_set_of(from);
-    view_promises_hear(member, from, cv_frame_number(frame, 1), cv_frame_number(frame, 2), cv_frame_number(frame, 3));
+    view_promises_hear(member, from, cv_frame_number(frame, 1), read_ms(frame, 2), read_ms(frame, 3));
 }
 
 static void on_holder(struct cv_member *member, const struct cv_frame *frame, cv_node from)

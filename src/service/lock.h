@@ -20,7 +20,7 @@
 #include "service/sharing.h"
 
 #define HANDOFFS 16u
-#define LONGEST_MS ((uint64_t)1 << 40) /* no client waits longer, and no time to live is longer */
+#define LONGEST_MS CV_LONGEST_TTL_MS /* no client waits longer, and no time to live is longer */
 
 struct lock;
 struct session;

@@ -8,6 +8,8 @@
 
 #include "group/view.h"
 
+#define CV_LONGEST_TTL_MS ((uint64_t)1 << 40) /* no time to live is longer */
+
 struct cv_promise {
     struct cv_promise *next;
     uint64_t fence;
