@@ -4,7 +4,7 @@
 #include "group/proposal.h"
 
 #define MOST_DOUBLINGS 6u
-#define STEADY_HOLD_OFFS 10u /* a member that has stayed for so many does not flap */
+#define STEADY_HOLD_OFFS 10u /* a member that has been alive for so many does not flap */
 
 void cv_agreed_views_init(struct cv_agreed_views *agreed_views, const struct cv_agreed_views_calls *calls,
                           const struct cv_roster *roster, cv_set voters, const struct cv_terms *terms)
@@ -50,13 +50,13 @@ static bool is_in(cv_node node, cv_set members)
     return node != CV_NOBODY && cv_set_has(members, node);
 }
 
-/* It has not been there for long enough to coordinate. */
+/* Has the node not been alive for long enough to coordinate? */
 static bool is_held_off(const struct cv_agreed_views *agreed_views, cv_node node, uint64_t now_us)
 {
     return now_us < agreed_views->alive_since_us[node] + (agreed_views->times.hold_off_us << agreed_views->flaps[node]);
 }
 
-/* A member that has come and gone of late is the last choice. */
+/* The members that have not flapped of late, or all if there are none. */
 static cv_set without_flapping(const struct cv_agreed_views *agreed_views, cv_set members, uint64_t now_us)
 {
     cv_set steady = members;
@@ -66,7 +66,7 @@ static cv_set without_flapping(const struct cv_agreed_views *agreed_views, cv_se
     return steady ? steady : members;
 }
 
-/* A coordinator that is there stays, unless another was asked for, or a better one has been there for a while. */
+/* A live coordinator stays, unless an operator asked for another, or a better one has been alive for the hold-off. */
 static cv_node choose(const struct cv_agreed_views *agreed_views, cv_set members, uint64_t now_us)
 {
     const cv_node elected = agreed_views->elected, present = agreed_views->agreed.coordinator;
@@ -76,13 +76,13 @@ static cv_node choose(const struct cv_agreed_views *agreed_views, cv_set members
         const bool waits = !is_in(elected, members) || is_held_off(agreed_views, elected, now_us);
         return waits || agreed_views->agreed.pinned ? present : elected;
     }
-    /* As the election will find, which takes longer. */
+    /* The election will find the same node, but takes longer. */
     return best_of(agreed_views, without_flapping(agreed_views, members, now_us));
 }
 
 /* ---- members of the group ---- */
 
-/* All have begun the view of the last entry: no member counts a lease by other voters. */
+/* If all have begun the view of the last entry, no member counts a lease by other voters. */
 static bool all_have_begun(const struct cv_agreed_views *agreed_views)
 {
     if (!agreed_views->epoch || agreed_views->frozen || agreed_views->view.epoch != agreed_views->epoch)
@@ -94,7 +94,7 @@ static bool all_have_begun(const struct cv_agreed_views *agreed_views)
     return true;
 }
 
-/* A member with a vote gives that back first, so that it still counts among the former voters. */
+/* A voter that leaves first loses its vote, so that it still counts among the former voters. */
 static bool carry_out(struct cv_seating *seating, const struct cv_change *change, cv_set members)
 {
     struct cv_seating after = *seating;
@@ -108,7 +108,7 @@ static bool carry_out(struct cv_seating *seating, const struct cv_change *change
     return true;
 }
 
-/* No member counts by the former terms any more, and the leases granted by them are over. */
+/* Does no member count by the former terms any more, and are the leases granted by them over? */
 static bool former_lease_is_over(const struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const struct cv_lease_terms former = agreed_views->agreed.seating.former_lease;
@@ -116,7 +116,7 @@ static bool former_lease_is_over(const struct cv_agreed_views *agreed_views, uin
            now_us >= agreed_views->all_begun_us + cv_lease_long(&former, former.length_us);
 }
 
-/* The seating of the next entry; true if that is a reason for one. */
+/* Works out the seating of the next entry. True if the seating is a reason for a new entry. */
 static bool arrange(const struct cv_agreed_views *agreed_views, cv_set members, struct cv_seating *seating,
                     uint64_t now_us)
 {
@@ -127,14 +127,14 @@ static bool arrange(const struct cv_agreed_views *agreed_views, cv_set members, 
     seating->former_lease = over ? cv_terms_lease(&seating->terms) : cv_seating_lease(seating);
     seating->former = seating->voters;
     const bool changed = carry_out(seating, &agreed_views->change, members);
-    /* The next view counts only on members that have begun this one. */
+    /* Only members of this view may become voters of the next. */
     seating->voters = cv_seating_voters(seating, members & agreed_views->agreed.members);
     return changed || trimmed || seating->voters != seating->former;
 }
 
 /* ---- the leader's part ---- */
 
-/* New members have been there long enough. */
+/* Have all newcomers been alive for long enough? */
 static bool is_settled(const struct cv_agreed_views *agreed_views, cv_set newcomers, uint64_t now_us)
 {
     for (cv_node node = 0; node < agreed_views->roster->count; node++)
@@ -153,7 +153,7 @@ static void consider(struct cv_agreed_views *agreed_views, uint64_t now_us)
         return;
     bool rearranged = arrange(agreed_views, fit, &proposal.seating, now_us);
     if (rearranged && !cv_seating_majority(&proposal.seating, fit & proposal.seating.present)) {
-        proposal.seating = agreed_views->agreed.seating; /* it would cost the majority: not now */
+        proposal.seating = agreed_views->agreed.seating; /* the change would cost the majority: not now */
         rearranged = false;
     }
     const cv_set members = fit & proposal.seating.present;
@@ -211,7 +211,7 @@ static void on_report(struct cv_agreed_views *agreed_views, cv_node from, uint64
     conclude(agreed_views, now_us);
 }
 
-/* How long the leases still last that this node has granted to members that are left out. */
+/* The time left of the leases that this node has granted to members that are left out. */
 static uint64_t left_us(const struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     return cv_grants_left(&agreed_views->grants, ~agreed_views->agreed.members, now_us);
@@ -230,7 +230,7 @@ static void prepare(struct cv_agreed_views *agreed_views, uint64_t now_us)
     on_report(agreed_views, agreed_views->roster->me, left_us(agreed_views, now_us), now_us);
 }
 
-/* A member that is alive but has not answered is left out: the longer, the more often that happens. */
+/* Leaves out live members that have not answered, for longer each time that it happens. */
 static void lose_patience(struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const cv_set silent = agreed_views->agreed.members & ~agreed_views->reported;
@@ -244,7 +244,7 @@ static void lose_patience(struct cv_agreed_views *agreed_views, uint64_t now_us)
     agreed_views->stale = true;
 }
 
-/* Does a member of the view that runs say that it is in another? */
+/* Does a member of the present view say that it is in another? */
 static bool somebody_lags(const struct cv_agreed_views *agreed_views)
 {
     for (cv_node node = 0; node < agreed_views->roster->count; node++)
@@ -365,7 +365,7 @@ static void forget_places(struct cv_agreed_views *agreed_views, const struct cv_
         }
 }
 
-/* Only when this node knows the entry and has been asked: otherwise the other ignores the report. */
+/* Reports only when this node knows the entry and has been asked. The proposer ignores other reports. */
 static void report(struct cv_agreed_views *agreed_views, uint64_t now_us)
 {
     const struct cv_agreed_views_calls *calls = &agreed_views->calls;
@@ -389,7 +389,7 @@ void cv_agreed_views_agreed(struct cv_agreed_views *agreed_views, uint64_t epoch
     agreed_views->epoch = epoch;
     agreed_views->agreed = *proposal;
     agreed_views->all_begun_us = 0;
-    if (agreed_views->tied) { /* what two agree on has no room for terms: they are those of the configuration */
+    if (agreed_views->tied) { /* a value of Disk Paxos has no room for terms, so those of the configuration count */
         agreed_views->agreed.seating.terms = terms;
         agreed_views->agreed.seating.former_lease = cv_terms_lease(&terms);
     } else {
@@ -399,7 +399,7 @@ void cv_agreed_views_agreed(struct cv_agreed_views *agreed_views, uint64_t epoch
         agreed_views->change.kind = CV_CHANGE_NONE;
     agreed_views->frozen = true;
     agreed_views->preparing = mine;
-    agreed_views->stale = agreed_views->leads && !mine; /* of an earlier leader, or an earlier time of this one */
+    agreed_views->stale = agreed_views->leads && !mine; /* proposed by an earlier leader, or in an earlier term */
     cv_grants_learn(&agreed_views->grants, epoch, proposal->members);
     calls->freeze(calls->context, mine);
     if (mine)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Numbers and runs of bytes, little-endian: written into a buffer that grows, read from one that is not trusted. */
+/* Numbers and byte strings, little-endian: a growing buffer to write them, and a cursor to read untrusted bytes. */
 #ifndef CONCLAVE_GROUP_BYTES_H
 #define CONCLAVE_GROUP_BYTES_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zeroed to begin with. One failed allocation makes it `broken`, and everything after it is left out. */
+/* Zeroed to begin with. A failed allocation makes it `broken`, and later writes do nothing. */
 struct cv_buffer {
     unsigned char *bytes;
     size_t length, capacity;
@@ -50,7 +50,7 @@ static inline void cv_put_64(struct cv_buffer *buffer, uint64_t number)
     cv_put_bytes(buffer, &little, sizeof little);
 }
 
-/* What is left to read. Once more is taken than there is, it is `broken`, and all numbers are 0. */
+/* The bytes left to read. A read past the end makes it `broken`, and all later numbers are 0. */
 struct cv_cursor {
     const unsigned char *at;
     size_t left;
@@ -62,7 +62,7 @@ static inline struct cv_cursor cv_cursor(const void *bytes, size_t length)
     return (struct cv_cursor){.at = bytes, .left = length};
 }
 
-/* The next `length` bytes where they lie, or NULL. */
+/* The next `length` bytes in place, or NULL. */
 static inline const unsigned char *cv_take_bytes(struct cv_cursor *cursor, size_t length)
 {
     cursor->broken |= length > cursor->left;
@@ -98,7 +98,7 @@ static inline uint64_t cv_take_64(struct cv_cursor *cursor)
     return le64toh(little);
 }
 
-/* Everything was there, and nothing is left over. */
+/* Has every read found its bytes, and is nothing left? */
 static inline bool cv_cursor_done(const struct cv_cursor *cursor)
 {
     return !cursor->broken && cursor->left == 0;

@@ -6,7 +6,7 @@ void cv_lease_init(struct cv_lease *lease, const struct cv_lease_terms *terms, c
     *lease = (struct cv_lease){.terms = *terms, .voters = voters};
 }
 
-/* A longer one that was granted before stays granted. */
+/* A longer lease that was granted before stays. */
 void cv_lease_granted(struct cv_lease *lease, cv_node voter, uint64_t asked_us, uint64_t length_us)
 {
     const uint64_t until_us = asked_us + cv_lease_short(&lease->terms, length_us);
@@ -21,7 +21,7 @@ void cv_lease_forget(struct cv_lease *lease, cv_node voter)
     lease->asked_us[voter] = lease->until_us[voter] = 0;
 }
 
-/* A majority has granted at least until the median, with the latest first. */
+/* The lease ends at the median, latest first: a majority has granted it at least until then. */
 uint64_t cv_lease_end(const struct cv_lease *lease)
 {
     uint64_t until_us[CV_MAX_MEMBERS];

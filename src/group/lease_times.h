@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every time that follows from the length of a lease, L. Safety rests on none of them: group/lease.h alone decides when
- * a lease is over. They make sure that a lease is renewed in time, and that a lost one is noticed soon.
+ * a lease is over. They only see to it that a member renews its lease in time, and soon notices a lost one.
  *
- *     L / 40   the tie-breaker's file is looked after
- *     L / 40   the log is called: four times per heartbeat of its own, which is L / 10
- *     L / 8    the margin; the file's vote is asked for again
- *     L / 3    heartbeats are at most that far apart
- *     L / 2    the log elects a new leader; the other of two is taken for silent
- *     L        the file is read, and answers; a lease that is lost may come back until then
- *     4 L      reports on a view are waited for
+ *     L / 40   the tick of the tie-breaker's file
+ *     L / 40   the log's tick: four per heartbeat of the log, which is L / 10
+ *     L / 8    the margin before a lease ends; the interval between requests for the file's vote
+ *     L / 3    the longest interval between heartbeats
+ *     L / 2    the log's election timeout; in a group of two, the silence after which a member asks the file
+ *     L        the interval between reads of the file, and the time it has to answer; a lost lease may return so long
+ *     4 L      the time that a leader waits for reports on a view
  */
 #ifndef CONCLAVE_GROUP_LEASE_TIMES_H
 #define CONCLAVE_GROUP_LEASE_TIMES_H
@@ -23,22 +23,22 @@
 
 /* ---- the member's lease ---- */
 
-/* A lease is renewed by heartbeats: so many fit into it at least. */
+/* Heartbeats renew a lease. At least so many fit into it. */
 #define CV_LEASE_HEARTBEATS 3u
 
-/* A member stops granting so long before its lease ends: a grant must reach its client before that. */
+/* A member stops granting so long before its lease ends, because a grant must reach its client before the end. */
 static inline uint64_t cv_lease_margin_us(uint64_t length_us)
 {
     return length_us / 8;
 }
 
-/* A wider margin counts once a lease lasts so long: what is left of a shorter one may be less than the margin. */
+/* A wider margin counts once a lease lasts so long. The rest of a shorter lease may be less than the margin. */
 static inline uint64_t cv_lease_wide_enough_us(uint64_t margin_us)
 {
     return 4 * margin_us;
 }
 
-/* Reports on a view, and members that have yet to begin it, are waited for so long. */
+/* The leader waits so long for reports on a view, and for members to begin it. */
 static inline uint64_t cv_lease_report_us(uint64_t length_us)
 {
     return 4 * length_us;
@@ -48,19 +48,19 @@ static inline uint64_t cv_lease_report_us(uint64_t length_us)
 
 #define CV_LEAST_ELECTION_MS 20u
 
-/* It waits for its leader so long at least: half a lease, so that another leads before the group loses its leases. */
+/* The election timeout, at least: half a lease, so that a new leader leads before the group loses its leases. */
 static inline uint32_t cv_lease_election_ms(uint32_t length_ms)
 {
     return length_ms / 2 > CV_LEAST_ELECTION_MS ? length_ms / 2 : CV_LEAST_ELECTION_MS;
 }
 
-/* Its leader speaks five times in that. */
+/* The leader sends five heartbeats per election timeout. */
 static inline uint32_t cv_lease_log_heartbeat_ms(uint32_t length_ms)
 {
     return cv_lease_election_ms(length_ms) / 5;
 }
 
-/* It is called four times per heartbeat. */
+/* The log's tick runs four times per heartbeat. */
 static inline uint64_t cv_lease_log_tick_us(uint32_t length_ms)
 {
     return (uint64_t)cv_lease_log_heartbeat_ms(length_ms) * 1000 / 4;
@@ -85,13 +85,13 @@ static inline uint64_t cv_lease_file_renew_us(uint64_t length_us)
     return length_us / 8;
 }
 
-/* A member that does not rely on it reads the file so often. A file that does not answer in that time is in trouble. */
+/* A member that does not rely on the file's vote reads the file so often. A file that takes longer is in trouble. */
 static inline uint64_t cv_lease_file_look_us(uint64_t length_us)
 {
     return length_us;
 }
 
-/* The other node has granted nothing for so long: the file is asked. */
+/* A member asks the file when the other node has granted nothing for so long. */
 static inline uint64_t cv_lease_silent_us(uint64_t length_us)
 {
     return length_us / 2;

@@ -95,7 +95,7 @@ bool cv_seating_apply(struct cv_seating *seating, const struct cv_change *change
     return true;
 }
 
-/* The one of these with the lowest id, or the highest. */
+/* The node of the set with the lowest id, or the highest. */
 static cv_node extreme(const struct cv_seating *seating, cv_set set, bool highest)
 {
     cv_node found = CV_NOBODY;

@@ -3,15 +3,14 @@
  * The group as it is agreed: its members, the place of each, and the voters. It is a part of every entry of the log, so
  * all members of a view mean the same node by the same place. It changes with an entry, one change at a time.
  *
- * Leases are counted by a majority of `voters`, as the entry of the member's own view has them. When these change,
- * members that have yet to begin the new view still count by the old ones, `former`. So a view needs a majority of
- * both, and nothing changes again before all members are known to have begun the view of the last entry: then no member
- * counts by older voters any more. For the same reason a place may be taken again by then: the leases of the member
- * that left it are over.
+ * A lease needs a majority of `voters`, as the entry of the member's own view has them. When the voters change, members
+ * that have not begun the new view still count by the old ones, `former`. So a view needs a majority of both. Nothing
+ * changes again before all members have begun the view of the last entry: then no member counts by older voters. By
+ * then another member may also take a place that one has left, because the leases of that one are over.
  *
- * The terms of the group change the same way. Members that have yet to begin the new view count leases by the old
- * terms, and their leases and promises to clients last on. So an entry also tells the longest lease that any member may
- * still count by, `former_lease`. A node that returns from a crash waits for the longer of both. When all have begun
+ * The terms of the group change the same way. Members that have not begun the new view count leases by the old terms,
+ * and their leases and promises to clients last on. So an entry also tells the longest lease that any member may still
+ * count by, `former_lease`. A node that returns from a crash waits for the longer of both. When all have begun
  * the view of the last entry and a lease of the former terms has passed since, another entry drops them.
  */
 #ifndef CONCLAVE_GROUP_SEATING_H
@@ -20,11 +19,12 @@
 #include "group/terms.h"
 
 struct cv_seating {
-    uint64_t group;      /* the same for as long as the group lives */
-    uint32_t generation; /* counts the changes of places and attributes */
-    cv_set present;      /* places that are taken */
-    cv_set standbys;     /* members that never vote */
-    cv_set voters, former;
+    uint64_t group;            /* the same for as long as the group lives */
+    uint32_t generation;       /* counts the changes of places and attributes */
+    cv_set present;            /* places that are taken */
+    cv_set standbys;           /* members that never vote */
+    cv_set voters;             /* members that vote from this entry on */
+    cv_set former;             /* members that voted before */
     cv_id ids[CV_MAX_MEMBERS]; /* CV_NO_ID: the place is free */
     uint32_t attributes[CV_MAX_MEMBERS];
     struct cv_known_directory known[CV_MAX_MEMBERS];
@@ -34,7 +34,7 @@ struct cv_seating {
 
 enum cv_change_kind { CV_CHANGE_NONE, CV_CHANGE_JOIN, CV_CHANGE_LEAVE, CV_CHANGE_TERM, CV_CHANGE_KINDS };
 
-/* JOIN of a member changes its attribute and whether it votes. */
+/* A JOIN for an id that is a member already changes its attribute, and whether it is a standby. */
 struct cv_change {
     enum cv_change_kind kind;
     cv_id id;           /* of TERM: enum cv_term_key */
@@ -42,23 +42,23 @@ struct cv_change {
     bool standby;
 };
 
-/* As the configuration has it, until an entry says otherwise. */
+/* The seating that the configuration gives. It counts until there is an entry. */
 void cv_seating_init(struct cv_seating *seating, const struct cv_roster *roster, cv_set voters,
                      const struct cv_terms *terms);
-/* The longest lease that anybody may count by. */
+/* The longest lease that any member may count by. */
 struct cv_lease_terms cv_seating_lease(const struct cv_seating *seating);
-/* May a member still count by a longer one than that of the terms? */
+/* May a member still count by a longer lease than that of the terms? */
 bool cv_seating_lags(const struct cv_seating *seating);
 cv_node cv_seating_place(const struct cv_seating *seating, cv_id id);
-/* Would it change anything? */
+/* Would the change change anything? */
 bool cv_seating_needs(const struct cv_seating *seating, const struct cv_change *change);
-/* Carries it out, but for the votes. False if no member would be left, or no place is free. */
+/* Carries out the change, but for the votes. False if no member would be left, or no place is free. */
 bool cv_seating_apply(struct cv_seating *seating, const struct cv_change *change);
-/* The members that should vote: those that do keep their vote, as many as the terms allow; then those of `fit` with the
+/* The members that should vote, as many as the terms allow: first the present voters, then those of `fit` with the
  * lowest ids. */
 cv_set cv_seating_voters(const struct cv_seating *seating, cv_set fit);
 
-/* Is that a majority of the voters, and of the former voters? */
+/* Are these members a majority of the voters, and of the former voters? */
 bool cv_seating_majority(const struct cv_seating *seating, cv_set members);
 
 #endif

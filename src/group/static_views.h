@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a group comes to a new view: its leader prepares it. No I/O; the only source of (epoch, members, coordinator).
+ * How a group comes to a new view: its leader prepares it. No I/O here. No other file makes up (epoch, members,
+ * coordinator).
  *
  *     leader                                   member
  *     PREPARE epoch, members  ------------->   stops, promises to take part in no earlier view
@@ -10,9 +11,9 @@
  *     INSTALL                 ------------->   begins the view, adopts the holders, goes on
  *
  * RENEW asks the leader for a new view though no member is gone: to forget names that are not in use. A member that has
- * promised a higher epoch says REFUSE and which; the leader tries again above it, a while later. Under `group static`
- * the configured election elects the leader among the nodes that it does not suspect, and no majority is asked: each
- * side of a cut finds a leader, and each makes a view. The textbooks' world is like that.
+ * promised a higher epoch answers REFUSE with that epoch, and the leader tries again above it a while later. Under
+ * `group static` the configured election elects the leader among the nodes that it does not suspect, and no majority is
+ * needed: in a partition each side elects a leader, and each makes a view. The textbooks assume such a world.
  */
 #ifndef CONCLAVE_GROUP_STATIC_VIEWS_H
 #define CONCLAVE_GROUP_STATIC_VIEWS_H
@@ -27,9 +28,9 @@ enum cv_view_message {
     CV_VIEW_HELD,
     CV_VIEW_INSTALL,
     CV_VIEW_RENEW,
-    CV_VIEW_STEP_DOWN, /* `group raft`, to the leader: another is to coordinate */
-    CV_VIEW_LEAVE,     /* `group raft`: I leave, no client holds anything here, and nobody need wait for my lease */
-    CV_VIEW_CHANGE,    /* `group raft`, to the leader: a node is to join the group, or to leave it for good */
+    CV_VIEW_STEP_DOWN, /* `group raft`, to the leader: another node should coordinate */
+    CV_VIEW_LEAVE,     /* `group raft`: I leave; no client holds anything here, so do not wait for my lease */
+    CV_VIEW_CHANGE,    /* `group raft`, to the leader: a node should join the group, or leave it for good */
     CV_VIEW_FOUND,     /* a group is founded, with these members */
     CV_VIEW_WELCOME    /* the members of the group, for a node that has no log yet */
 };
@@ -37,8 +38,8 @@ enum cv_view_message {
 struct cv_static_views_calls {
     void (*send)(void *context, cv_node to, enum cv_view_message kind, const struct cv_view *view);
     void (*freeze)(void *context);                             /* the view is over */
-    void (*report)(void *context, cv_node to, uint64_t epoch); /* HOLDING, HOLDING, ... */
-    void (*tell)(void *context, cv_node to, uint64_t epoch);   /* HELD, HELD, ... */
+    void (*report)(void *context, cv_node to, uint64_t epoch); /* sends a HOLDING for each name held here */
+    void (*tell)(void *context, cv_node to, uint64_t epoch);   /* sends a HELD for each name held anywhere */
     void (*install)(void *context, const struct cv_view *view);
     uint64_t (*unix_ms)(void);
     void *context;
@@ -47,36 +48,36 @@ struct cv_static_views_calls {
 struct cv_static_views {
     struct cv_static_views_calls calls;
     cv_node me;
-    struct cv_view view; /* the last one that began; epoch 0: none */
-    bool frozen;         /* it is over */
-    bool stale;          /* a member of it has begun anew */
-    uint64_t promised;   /* no epoch below is taken part in */
+    struct cv_view view; /* the last view that began; epoch 0: none */
+    bool frozen;         /* `view` is over */
+    bool stale;          /* a member of `view` has begun anew */
+    uint64_t promised;   /* this node takes part in no epoch below */
     cv_node promised_to;
-    uint64_t highest;    /* epoch heard of */
+    uint64_t highest;    /* the highest epoch heard of */
     uint64_t base;       /* the highest base of any view that a member was in */
-    struct cv_view next; /* being prepared by this node; epoch 0: none is */
-    cv_set awaited;      /* reports */
+    struct cv_view next; /* the view that this node prepares; epoch 0: none */
+    cv_set awaited;      /* the members whose reports are missing */
     cv_node leader;      /* as far as this node knows */
     cv_set alive;
-    uint64_t changes; /* views that began */
+    uint64_t changes; /* number of views that began here */
 };
 
 void cv_static_views_init(struct cv_static_views *static_views, cv_node me, const struct cv_static_views_calls *calls);
 
 /*
- * The leader, CV_NOBODY if none is known, or the set of members that are alive has changed. If members are gone, the
- * next view is prepared at once. True if that can wait: cv_static_views_consider() in a while, when more may have
+ * The leader (CV_NOBODY: unknown) or the set of live members has changed. If members are gone, the leader prepares the
+ * next view at once. True if that can wait: the caller calls cv_static_views_consider() in a while, when more may have
  * changed.
  */
 bool cv_static_views_update(struct cv_static_views *static_views, cv_node leader, cv_set alive);
-/* A member has lost what it knew, or is in another view than it should be; to be considered in a while. */
+/* A member has lost its state, or is in a wrong view. The caller calls cv_static_views_consider() in a while. */
 void cv_static_views_renew(struct cv_static_views *static_views);
 void cv_static_views_consider(struct cv_static_views *static_views);
 
-/* Is that an epoch whose HOLDING or HELD matter? */
+/* Does this node expect that message of that epoch from that node? */
 bool cv_static_views_awaits(const struct cv_static_views *static_views, enum cv_view_message kind, cv_node from,
                             uint64_t epoch);
-/* True: to be considered in a while. */
+/* True: the caller calls cv_static_views_consider() in a while. */
 bool cv_static_views_hear(struct cv_static_views *static_views, cv_node from, enum cv_view_message kind,
                           const struct cv_view *view);
 

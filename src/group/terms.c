@@ -38,7 +38,7 @@ bool cv_term_fits(enum cv_term_key key, uint32_t value)
     return value >= table[key].least && value <= table[key].largest;
 }
 
-/* A percentage, with or without its sign. */
+/* Reads a percentage, with or without its sign. */
 static int parse_drift(const char *text, uint32_t *value, struct cv_complaint *complaint)
 {
     char *end;

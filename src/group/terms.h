@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The terms of a group: the settings that safety rests on. Every entry of the log carries them (group/seating.h). From
- * the first entry on the log's values count, whatever a member's file says; changing them takes an entry.
+ * the first entry on the log's values count, whatever a member's file says. Only another entry changes them.
  */
 #ifndef CONCLAVE_GROUP_TERMS_H
 #define CONCLAVE_GROUP_TERMS_H
@@ -21,14 +21,14 @@ struct cv_terms {
     uint32_t values[CV_TERMS];
 };
 
-/* As in a configuration's section [group]. */
+/* The name in a configuration's section [group]. */
 const char *cv_term_name(enum cv_term_key key);
-/* CV_TERMS: none of them has that name. */
+/* CV_TERMS: no term has that name. */
 enum cv_term_key cv_term_find(const char *name);
 bool cv_term_fits(enum cv_term_key key, uint32_t value);
-/* Reads a value as a configuration has it. 0, or CV_EINPUT and a complaint that begins with "[group] NAME = VALUE". */
+/* Reads a configuration's value. 0, or CV_EINPUT and a complaint that begins with "[group] NAME = VALUE". */
 int cv_term_parse(enum cv_term_key key, const char *text, uint32_t *value, struct cv_complaint *complaint);
-/* The value as a configuration would have it. */
+/* The value as a configuration writes it. */
 #define CV_TERM_BYTES 24u
 const char *cv_term_text(enum cv_term_key key, uint32_t value, char text[CV_TERM_BYTES]);
 

@@ -5,8 +5,8 @@
 
 #include <conclave/algorithm.h>
 
-#define CV_MOST_EPOCHS ((1u << 24) - 1u) /* of views: so much room has a fence */
-#define CV_MAX_MEMBERS 64u               /* of a live group: a set of them is a word */
+#define CV_MOST_EPOCHS ((1u << 24) - 1u) /* epochs of views: a fence has room for no more */
+#define CV_MAX_MEMBERS 64u               /* members of a live group: a set of them fits into a word */
 #define CV_MOST_VOTERS 7u
 
 /* Sets of nodes: bit i is node i. */
@@ -32,39 +32,40 @@ static inline uint32_t cv_set_count(cv_set set)
     return (uint32_t)__builtin_popcountll(set);
 }
 
-#define CV_NO_ID UINT32_MAX /* of a free place */
+#define CV_NO_ID UINT32_MAX /* the id in a free place */
 
-/* What a group remembers of a member's directory, so that it notices another one, or an old copy. */
+/* What a group remembers of a member's directory, so that it notices another directory, or an old copy. */
 struct cv_known_directory {
-    uint32_t directory; /* its number; 0: it was never there */
-    uint32_t starts;    /* how often a node was started with it, when it was last taken into a view */
-    uint32_t kept;      /* the last entry that it was known to have on disk then */
+    uint32_t directory; /* its number; 0: unknown, as the member has been in no view */
+    uint32_t starts;    /* its count of starts when a view last took it in */
+    uint32_t kept;      /* the last entry that it then surely had on disk */
 };
 
-enum cv_mode { CV_MODE_STATIC = 1, CV_MODE_RAFT, CV_MODE_TIE }; /* how views are made */
+enum cv_mode { CV_MODE_STATIC = 1, CV_MODE_RAFT, CV_MODE_TIE }; /* the way in which views are made */
 
 /*
- * The members of the group, and the place of each: in the order of their ids, as every member's configuration has them;
- * in `group raft` from the first entry on as the log has them (group/seating.h).
+ * The members of the group, and the place of each. At first they stand in the order of their ids, as every member's
+ * configuration has them. In `group raft` they stand as the log has them from the first entry on (group/seating.h).
  */
 struct cv_roster {
     enum cv_mode mode;
     uint32_t count; /* places; some may be empty */
     cv_node me;
     uint64_t group;      /* the number of the group; 0: not known yet */
-    uint64_t former;     /* the group that it was recovered from, or 0 */
+    uint64_t former;     /* the group that this one was recovered from, or 0 */
     bool vouches;        /* this node knows the members of the group, and their directories */
-    uint32_t generation; /* how often it has changed */
+    uint32_t generation; /* how often the roster has changed */
     cv_id ids[CV_MAX_MEMBERS];
     uint32_t attributes[CV_MAX_MEMBERS];
     const char *addresses[CV_MAX_MEMBERS];           /* where peers connect; NULL in a group of one */
-    const char *clients[CV_MAX_MEMBERS];             /* where clients do, or NULL: not told */
-    cv_set voters, standbys;                         /* `group raft`: the members that vote, and those that never do */
-    struct cv_known_directory known[CV_MAX_MEMBERS]; /* `group raft`: their directories */
+    const char *clients[CV_MAX_MEMBERS];             /* where clients connect; NULL: unknown */
+    cv_set voters;                                   /* `group raft`: the members that vote */
+    cv_set standbys;                                 /* `group raft`: the members that never vote */
+    struct cv_known_directory known[CV_MAX_MEMBERS]; /* `group raft`: the members' directories */
 };
 
 /*
- * A view: a numbered list of members within which no member dies. The node that begins a view gives it a base for its
+ * A view: a numbered set of members. Within a view no member dies. The node that begins a view gives it a base for its
  * fences that is higher than all fences of earlier views.
  */
 struct cv_view {
@@ -75,9 +76,9 @@ struct cv_view {
 };
 
 /*
- * The base of a view that begins now. Without a disk the only thing that is higher after a restart is the time of day:
- * milliseconds, each worth 2^22 fences, more than a name is given in one. If the clock is set back across a
- * restart, fences may repeat; `group raft` keeps its epochs on disk instead.
+ * The base of a view that begins now. Without a disk only the time of day is surely higher after a restart. Each
+ * millisecond has room for 2^22 fences, more than a name uses in one. If the clock is set back across a restart, fences
+ * may repeat. `group raft` keeps its epochs on disk instead.
  */
 static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
 {
@@ -88,15 +89,16 @@ static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
 
 /*
  * A client's fence: the view's base, the algorithm's own count in this view, the node that was let in, and the place
- * among the grants of that entry. The node is in it so that a hostile member, which can let two nodes in with the same
- * count, cannot give their clients the same fence.
+ * among the grants of that entry. A hostile member can let two nodes in with the same count. The node's bits keep the
+ * fences of their clients apart.
  *
  *     base + | count | node, as many bits as the view's members need, 3 at least | grant 10 |
  *
- * At least 3: nor can it do so by views of one epoch that it tells two nodes differently, in a group of up to eight.
+ * A hostile member can also tell two nodes different views of one epoch. At least 3 bits keep fences apart then, too,
+ * in a group of up to eight.
  */
 #define CV_GRANT_BITS 10u
-#define CV_VIEW_BITS 40u /* of a fence, below the epoch */
+#define CV_VIEW_BITS 40u /* bits of a fence below the epoch */
 
 static inline uint32_t cv_view_node_bits(const struct cv_view *view)
 {
@@ -112,13 +114,13 @@ static inline uint64_t cv_view_fence(const struct cv_view *view, uint64_t count,
     return view->base + ((count << cv_view_node_bits(view) | node) << CV_GRANT_BITS);
 }
 
-/* So many entries of a name a view has fences for. */
+/* The number of entries per name that a view has fences for. */
 static inline uint64_t cv_view_entries(const struct cv_view *view)
 {
     return 1ull << (CV_VIEW_BITS - CV_GRANT_BITS - cv_view_node_bits(view));
 }
 
-/* Are so many fences from that one on all of one entry of that node? */
+/* Do `count` fences from `fence` on belong to one entry of that node? */
 static inline bool cv_view_is_entry_of(const struct cv_view *view, uint64_t fence, uint64_t count, cv_node node)
 {
     const uint64_t offset = fence - view->base, grants = 1ull << CV_GRANT_BITS;

@@ -49,7 +49,7 @@ static void promise(struct cv_disk_paxos *paxos, uint64_t now_us)
     start(paxos, CV_DISK_PAXOS_PROMISE, now_us);
 }
 
-/* A member of a view of both looks only now and then. One that is left out has to see that the other writes. */
+/* In a view of both, a member reads the file only now and then. One that is left out watches for the other's writes. */
 void cv_disk_paxos_tick(struct cv_disk_paxos *paxos, bool needy, uint64_t now_us)
 {
     const bool inside = is_inside(paxos),
@@ -73,7 +73,7 @@ static void refuse(struct cv_disk_paxos *paxos)
     paxos->calls.refused(paxos->calls.context);
 }
 
-/* A step that is under way is for an entry of the past, and no more than a look. */
+/* A step under way belongs to an earlier entry now, so it counts as a look. */
 static void learn(struct cv_disk_paxos *paxos, uint64_t epoch, const struct cv_proposal *proposal)
 {
     if (paxos->step != CV_DISK_PAXOS_REST)
@@ -86,7 +86,7 @@ static void learn(struct cv_disk_paxos *paxos, uint64_t epoch, const struct cv_p
 
 /* ---- what was read ---- */
 
-/* Both propose the same entry: the slower one lets the other finish, which takes about as long as it took itself. */
+/* Both propose the same entry. The slower one waits for the other to finish, about as long as its own step took. */
 static void give_way(struct cv_disk_paxos *paxos, uint64_t now_us)
 {
     const uint64_t took_us = now_us - paxos->asked_us, most_us = paxos->look_us;
@@ -123,7 +123,7 @@ static void on_accept(struct cv_disk_paxos *paxos)
     learn(paxos, paxos->mine.epoch + 1, &value);
 }
 
-/* Is that the file that the other uses, and has no third node written to it? */
+/* What is wrong: the other uses another file, or a third node has written to this one. NULL: nothing. */
 static const char *find_fault(const struct cv_disk_paxos *paxos,
                               const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS],
                               enum cv_disk_paxos_step step)
@@ -138,7 +138,7 @@ static const char *find_fault(const struct cv_disk_paxos *paxos,
     return NULL;
 }
 
-/* True: the other has written since the last time. */
+/* True if the other has written since the last time. */
 static bool take_in(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS])
 {
     const bool other_wrote = !paxos->known || !same_block(&blocks[paxos->other], &paxos->theirs);
@@ -176,13 +176,13 @@ void cv_disk_paxos_done(struct cv_disk_paxos *paxos, const struct cv_disk_paxos_
     } else if (step == CV_DISK_PAXOS_ACCEPT) {
         on_accept(paxos);
     } else if (step == CV_DISK_PAXOS_PROMISE && other_wrote && paxos->mine.epoch && !is_inside(paxos)) {
-        give_way(paxos, now_us); /* the member of the view lives, after all */
+        give_way(paxos, now_us); /* the member of the view is alive after all */
     } else if (step == CV_DISK_PAXOS_PROMISE) {
         on_promise(paxos, rival, now_us);
     }
 }
 
-/* ---- what is asked of it ---- */
+/* ---- requests ---- */
 
 bool cv_disk_paxos_propose(struct cv_disk_paxos *paxos, const struct cv_proposal *proposal, bool free, uint64_t now_us)
 {
@@ -202,7 +202,7 @@ void cv_disk_paxos_hear(struct cv_disk_paxos *paxos, uint64_t epoch, const struc
     if (!paxos->known || epoch <= paxos->mine.epoch)
         return;
     if (proposal->members != cv_set_first(CV_DISK_PAXOS_MEMBERS)) {
-        paxos->rested_us = 0; /* a look at once */
+        paxos->rested_us = 0; /* look at once */
         return;
     }
     refuse(paxos);

@@ -17,11 +17,11 @@ enum state { RESTING, WANTED, DONE };
 struct cv_disk_paxos_file {
     char *path;
     cv_node member;
-    unsigned char *room; /* a block, where a disk wants it to lie */
+    unsigned char *room; /* for a block, aligned as direct I/O needs it */
     void (*wake)(void *data);
     void *data;
 
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     pthread_cond_t more;
     enum state state;
     bool writes, closing;
@@ -31,7 +31,7 @@ struct cv_disk_paxos_file {
 
 /* ---- the thread's work ---- */
 
-/* Past all caches where that is possible. */
+/* Bypasses all caches where that is possible. */
 static int open_file(const char *path, bool writes)
 {
     const int flags = (writes ? O_RDWR | O_DSYNC : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
@@ -59,7 +59,7 @@ static bool write_record(const struct cv_disk_paxos_file *file, int fd, const un
     return count == CV_DISK_PAXOS_BLOCK_BYTES;
 }
 
-/* Bytes after the end of the file were never written. */
+/* Bytes past the end of the file were never written: they read as zeros. */
 static bool read_records(const struct cv_disk_paxos_file *file, int fd, struct cv_disk_paxos_answer *answer)
 {
     for (cv_node member = 0; member < CV_DISK_PAXOS_MEMBERS; member++) {
@@ -114,7 +114,7 @@ static void *work(void *context)
             file->wake(file->data);
     }
     pthread_mutex_unlock(&file->mutex);
-    destroy(file); /* the loop does not know it any more */
+    destroy(file); /* the loop no longer knows the file */
     return NULL;
 }
 
