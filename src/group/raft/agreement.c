@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#define SNAPSHOT_THRESHOLD 16u /* entries until the log is shortened */
-#define SNAPSHOT_TRAILING 10u  /* entries that it keeps for members that lag a little */
+#define SNAPSHOT_THRESHOLD 16u /* entries after which a snapshot shortens the log */
+#define SNAPSHOT_TRAILING 10u  /* entries that the log keeps for members that lag a little */
 
 /* ---- events for the owner ---- */
 
@@ -63,7 +63,7 @@ static void tell_leader(struct cv_agreement *agreement)
     raft_id leader = 0;
     const char *address;
     const bool leads = raft_state(&agreement->raft) == RAFT_LEADER;
-    /* A follower that goes to a higher term keeps its leader, for libraft. */
+    /* libraft lets a follower keep its leader when it goes to a higher term. */
     const bool known = leads ? agreement->ready : agreement->heard_term == agreement->raft.current_term;
     if (!agreement->failed && known)
         raft_leader(&agreement->raft, &leader, &address);
@@ -127,7 +127,7 @@ static int launch(struct cv_agreement *agreement)
     return error == RAFT_NOMEM ? CV_ENOMEM : CV_EINPUT;
 }
 
-/* libraft takes for stored what is still on its way to the disk, so no message leaves before it is there. */
+/* libraft now takes entries on their way to the disk for stored, so no message leaves before the disk has them. */
 void agreement_begin_anew(struct cv_agreement *agreement)
 {
     raft_close(&agreement->raft, NULL);
@@ -146,8 +146,8 @@ static void opened(struct raft_barrier *barrier, int status)
 }
 
 /*
- * libraft does not tell us that it leads. The first entry of a new leader's term commits all before it, and until it is
- * on disk nothing is sent: then the leader counts only entries of its own term.
+ * libraft does not tell us that it leads. The first entry of a new leader's term commits all before it. Nothing is sent
+ * until that entry is on disk, so the leader counts only entries of its own term.
  */
 static void notice_leadership(struct cv_agreement *agreement)
 {
@@ -175,7 +175,7 @@ static void notice_leadership(struct cv_agreement *agreement)
     agreement->opening_ticket = agreement->last_ticket;
 }
 
-/* The owner may call again while it is told of events, so there may be more to do afterwards. */
+/* A callback may call the agreement again, so there may be more to do afterwards. */
 void agreement_finish(struct cv_agreement *agreement)
 {
     agreement->more = true;
@@ -220,7 +220,7 @@ void cv_agreement_tick(struct cv_agreement *agreement)
     agreement_finish(agreement);
 }
 
-/* A follower's heartbeats come in time as long as a leader sends two per election timeout, the shortest there is. */
+/* A leader sends at least two heartbeats per shortest election timeout, so followers hear it in time. */
 static uint64_t leader_due_ms(const struct cv_agreement *agreement)
 {
     const struct raft *raft = &agreement->raft;
@@ -290,7 +290,7 @@ int cv_agreement_found(struct cv_agreement *agreement, uint64_t group, const str
     agreement->options.seat_count = 0;
     if (error == 0) {
         agreement_begin_anew(agreement);
-        agreement->quiet_until_ms = 0; /* it has promised silence to no leader */
+        agreement->quiet_until_ms = 0; /* a new directory has promised silence to no leader */
         agreement_finish(agreement);
     }
     return error;
@@ -330,9 +330,9 @@ static bool is_readable(const struct cv_agreement *agreement, size_t i)
 }
 
 /*
- * The journal's checks hold, so nonsense in it was written as such: by another version, or by one that believed a
- * hostile member. No member stores an entry that makes no sense, so neither that entry nor anything after it was ever
- * agreed on, and it can be cut off. A snapshot cannot.
+ * The journal's checksums hold, so a nonsense entry was written as such: by another version, or by one that believed a
+ * hostile member. No member stores a nonsense entry now, so neither it nor any later entry was ever agreed, and they
+ * can be cut off. A nonsense snapshot cannot.
  */
 static int cut_nonsense(struct cv_agreement *agreement, struct cv_complaint *complaint)
 {
@@ -378,7 +378,7 @@ static int open_disk(struct cv_agreement *agreement, struct cv_complaint *compla
     const int nonsense = cut_nonsense(agreement, complaint);
     if (nonsense != 0)
         return nonsense;
-    /* Also if a crash has left the beginning half done. */
+    /* A crash may have left the beginning half done: that counts as new, too. */
     const bool new = mirror->count == 0 && mirror->snapshot_index == 0 && mirror->term <= 1 && mirror->vote == 0;
     if (!new)
         agreement->quiet_until_ms = agreement->calls.now_ms(agreement->calls.context) + options->election_ms;

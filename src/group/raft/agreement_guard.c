@@ -34,7 +34,7 @@ bool agreement_state_fits(const struct cv_agreement *agreement, uint64_t last_in
     return index == 0 || agreement_entry_fits(agreement, RAFT_COMMAND, cursor.at, cursor.left);
 }
 
-/* libraft keeps some entries longer than the journal does. */
+/* The term of an entry in libraft's log, which keeps some entries longer than the journal does. */
 static raft_term libraft_term_at(const struct raft_log *log, raft_index index)
 {
     const size_t count = log->front <= log->back ? log->back - log->front : log->size - log->front + log->back;
@@ -66,13 +66,13 @@ static raft_index first_conflict(const struct cv_agreement *agreement, const str
 
 /* ---- messages ---- */
 
-/* Terms rise by one with each election. A term that a hostile member drives to the end leaves no room for the next. */
+/* Terms rise by one with each election. A hostile member could drive the term to its end, with no room for the next. */
 static bool leaps(const struct cv_agreement *agreement, raft_term term)
 {
     return term > agreement->raft.current_term + MOST_ELECTIONS;
 }
 
-/* Up to here the log is agreed on: in this life, or, as the disk remembers, in an earlier one. */
+/* The log is agreed up to this index: since the start, or, by the identity on disk, before it. */
 static raft_index agreed_index(const struct cv_agreement *agreement)
 {
     const raft_index before = agreement->mirror.identity.agreed;
@@ -89,21 +89,21 @@ static enum agreement_guard judge_append(const struct cv_agreement *agreement, u
             return GUARD_FORGED;
     }
     if (append->term < raft->current_term)
-        return GUARD_WELCOME; /* libraft tells it so */
+        return GUARD_WELCOME; /* libraft answers with the higher term */
     const raft_index conflict = first_conflict(agreement, append);
     const raft_term before = term_at(agreement, append->prev_log_index);
-    /* No member has another entry where one was agreed on. */
+    /* No member has another entry where one was agreed. */
     if (append->prev_log_index <= agreed_index(agreement) && before != 0 && before != append->prev_log_term)
         return GUARD_FORGED;
     const bool same_term = append->term == agreement->agreed_term;
     /* A leader never changes its log. */
     if (conflict > 0 && same_term && from == agreement->agreed_with && conflict <= agreement->agreed_most)
         return GUARD_FORGED;
-    /* Nor does a message change what was agreed on. */
+    /* No message changes what was agreed. */
     if (conflict > 0 && conflict <= agreed_index(agreement))
         return GUARD_FORGED;
-    /* libraft counts the users of an entry by its index and term. It must not forget an entry that is on its way to the
-     * disk, and then be told of it again. */
+    /* libraft counts the users of an entry by its index and term. It must not drop an entry that is on its way to the
+     * disk, and then receive it again. */
     return conflict > 0 && agreement->writes ? GUARD_UNWELCOME : GUARD_WELCOME;
 }
 
@@ -116,19 +116,18 @@ static enum agreement_guard judge_snapshot(const struct cv_agreement *agreement,
         return GUARD_FORGED;
     if (install->last_index <= agreed_index(agreement) && known != 0 && known != install->last_term)
         return GUARD_FORGED;
-    /* A leader of an earlier term is told so, and so is one that sends known entries. */
+    /* libraft answers a leader of an earlier term, and one that sends known entries. */
     if (install->term < raft->current_term || install->last_index <= raft->log.snapshot.last_index ||
         known >= install->last_term)
         return GUARD_WELCOME;
-    /* Entries on their way to the disk may be a part of it. */
+    /* The snapshot may cover entries that are on their way to the disk. */
     return agreement->writes || install->last_index <= agreement->mirror.snapshot_index ? GUARD_UNWELCOME
                                                                                         : GUARD_WELCOME;
 }
 
 /*
- * No member may vote twice in a term. libraft does: it also votes for the member that it wanted to lead in its stead,
- * and after it has stepped down it still wants that. The journal does not take a second vote, so the member would end
- * there.
+ * No member may vote twice in a term. libraft does: it also votes for the target of its own leadership transfer, even
+ * after it has stepped down. The journal refuses a second vote, so the member would end there.
  */
 static bool asks_for_second_vote(const struct cv_agreement *agreement, const struct raft_request_vote *request)
 {
@@ -148,7 +147,7 @@ enum agreement_guard cv_agreement_guard(const struct cv_agreement *agreement, ui
     switch (message->type) {
     case RAFT_IO_APPEND_ENTRIES:
     case RAFT_IO_INSTALL_SNAPSHOT:
-        /* A term never has a second leader, and libraft does not check. Which of the two is real is not known. */
+        /* A term never has a second leader, and libraft does not check that. Nobody knows which of the two is real. */
         if (term == raft->current_term &&
             (raft->state == RAFT_LEADER || (agreement->agreed_term == term && agreement->agreed_with != from)))
             return GUARD_UNWELCOME;

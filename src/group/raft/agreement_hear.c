@@ -22,9 +22,8 @@ struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id)
 }
 
 /*
- * A candidate says that the leader wants it to win. A leader that has given up the attempt does not want that any more,
- * and relies on the members that know. So the candidate is believed only if the last message of the leader says so,
- * too.
+ * A candidate says that the leader hands over to it. The leader may have given up the transfer since, and relies on
+ * members that know so. So this member believes the candidate only if the leader's last message also says so.
  */
 static bool leader_yields(struct cv_agreement *agreement)
 {
@@ -38,9 +37,9 @@ static bool leader_yields(struct cv_agreement *agreement)
 }
 
 /*
- * libraft's answers before an election repeat the term they were asked about. So two members, one of a higher term and
- * the other with more entries, refuse each other for ever; unless the latter hears the term from a member that asks for
- * a vote that it cannot get.
+ * libraft answers a pre-vote with the term of the request. So two members, one of a higher term and the other with more
+ * entries, would refuse each other for ever. Here the latter learns the term from the request for a vote that it
+ * refuses.
  */
 static void catch_up(struct cv_agreement *agreement, struct raft_message *about, raft_term term)
 {
@@ -74,9 +73,8 @@ static bool changes_members(const struct cv_journal *log, raft_index from)
 }
 
 /*
- * The first entry that the message takes back, if a change of members goes with it, or 0. libraft looks for the members
- * before the change in its log, and crashes if they are only in a snapshot; and after a restart it does not look at
- * all.
+ * The first entry that the message takes back, if a change of members goes with it, or 0. libraft looks for the former
+ * members in its log, and crashes if they are only in a snapshot. After a restart it does not look at all.
  */
 static raft_index undone_members(const struct cv_agreement *agreement, const struct raft_append_entries *append)
 {
@@ -92,7 +90,7 @@ static raft_index undone_members(const struct cv_agreement *agreement, const str
     return 0;
 }
 
-/* libraft would take entries for committed that are still on their way to the disk, and members with them. */
+/* libraft would commit entries, and members with them, that are still on their way to the disk. */
 static void limit_commit(const struct raft *raft, struct raft_append_entries *append)
 {
     const raft_index last = append->prev_log_index + append->n_entries;
@@ -101,9 +99,9 @@ static void limit_commit(const struct raft *raft, struct raft_append_entries *ap
 }
 
 /*
- * A member that is asked has a vote, Raft says, also if it has not heard yet that it has one: the others may need its
- * vote to tell it so. libraft looks up its own seat before it votes, and nowhere else while it is asked. And a member
- * without a vote never gives up its leader, however long that has been silent.
+ * By Raft a member that is asked for its vote has one, even if it has not heard of that yet: the others may need its
+ * vote before they can tell it. libraft looks up its own seat before it votes, and nowhere else while it handles the
+ * request. A member without a vote never gives up its leader, however long that has been silent.
  */
 static void receive_as_voter(struct cv_agreement *agreement, struct raft_message *message)
 {
@@ -136,12 +134,12 @@ static bool is_voter(const struct raft *raft)
 }
 
 /*
- * The change of members that keeps an election from ever being won, or 0. A member that has stored a change by which it
- * loses its vote no longer stands for election, says libraft. A member that has not stored it may still need the vote
- * of this member, whose log is the longer one. Raft has such a member stand all the same (Ongaro's dissertation,
- * 4.2.2). Here it forgets the change, and what follows. Nothing agreed on is lost by that: from the change on entries
- * are counted without this member, and the majority that has the change meets every one that could elect a member
- * without it.
+ * The index of a change of members that blocks every election, or 0. libraft does not let a member stand for election
+ * once it has stored a change that takes its vote away. A member that has not stored that change may still need the
+ * vote of this member, whose log is longer. Raft lets such a member stand all the same (Ongaro's dissertation, 4.2.2).
+ * Here it drops the change and all later entries. Nothing agreed is lost: from the change on, entries are counted
+ * without this member, and a majority that has the change intersects every majority that could elect a member without
+ * it.
  */
 static raft_index hindrance(const struct cv_agreement *agreement, const struct raft_request_vote *vote)
 {
@@ -155,7 +153,7 @@ static raft_index hindrance(const struct cv_agreement *agreement, const struct r
                : 0;
 }
 
-/* A voter has confirmed that this member leads: it is silent for so long, and so is this member itself. */
+/* A voter has confirmed that this member leads. The voter, and this member itself, elect no other for a while. */
 static void count_contact(struct cv_agreement *agreement, struct peer *peer, uint64_t stamp)
 {
     if (stamp <= peer->contact_ms || stamp > agreement->calls.now_ms(agreement->calls.context))
@@ -167,8 +165,8 @@ static void count_contact(struct cv_agreement *agreement, struct peer *peer, uin
 }
 
 /*
- * A message that begins with the first entry of all, which is no longer in the log: libraft would append it at the end.
- * Leaves out what is known; false if that is all of it.
+ * A message may begin with the very first entry when that is no longer in the log. libraft would append it at the end.
+ * Leaves out the known entries. False if none remain.
  */
 static bool skip_known(const struct cv_agreement *agreement, struct raft_append_entries *append)
 {
@@ -185,7 +183,7 @@ static bool skip_known(const struct cv_agreement *agreement, struct raft_append_
     return true;
 }
 
-/* A leader was heard, and its log up to there: is this member's the same? One equal entry says that of all before. */
+/* A leader was heard, and its log up to there. Is this member's log the same? One equal entry proves all before it. */
 static void note_agreed(struct cv_agreement *agreement, uint64_t leader, raft_term term, raft_index last,
                         raft_term last_term)
 {

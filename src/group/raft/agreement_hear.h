@@ -7,9 +7,9 @@
 
 struct peer;
 
-/* A message that surely comes from that member. CV_EINPUT if it is none; the member is not to be trusted then. */
+/* Handles an authentic message of that member. CV_EINPUT if it is malformed or forged: do not trust the member then. */
 int cv_agreement_hear(struct cv_agreement *agreement, uint64_t from, const void *bytes, size_t length);
-/* The member of that id, a new one if there is room; NULL otherwise. */
+/* The peer of that id, a new one if there is room; NULL otherwise. */
 struct peer *cv_agreement_peer(struct cv_agreement *agreement, uint64_t id);
 
 #endif

@@ -16,7 +16,7 @@ static struct cv_agreement *agreement_of(struct raft_io *io)
 
 /* ---- from the disk ---- */
 
-/* The body of a snapshot: where its members were agreed on 8, length 4, members, state. */
+/* The body of a snapshot: index of the entry that set its members 8, length 4, members, state. */
 static int read_snapshot(struct cv_cursor cursor, struct raft_snapshot *snapshot)
 {
     snapshot->configuration_index = cv_take_64(&cursor);
@@ -154,7 +154,7 @@ void agreement_io_stand(struct cv_agreement *agreement)
     put_vote(agreement, agreement->mirror.term + 1, agreement->options.id);
 }
 
-/* Of the term that was set last; libraft itself believes in it only later. */
+/* A vote in the term that was set last. libraft adopts that term itself only later. */
 static int set_vote(struct raft_io *io, raft_id vote)
 {
     struct cv_agreement *agreement = agreement_of(io);
@@ -208,7 +208,7 @@ void agreement_io_identify(struct cv_agreement *agreement, const struct cv_ident
     submit(agreement, CV_RECORD_IDENTITY, &body, NULL);
 }
 
-/* An agreed entry stays. The leader has lost its log, or is of another group. */
+/* Would that drop an agreed entry? Then the leader has lost its log, or is of another group. */
 static bool goes_back(struct cv_agreement *agreement, uint64_t index)
 {
     char why[160];
@@ -368,7 +368,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
                          raft_io_send_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);
-    /* It would tell its present leader that it has stored entries of an earlier one: they are not to be counted. */
+    /* The answer would tell the present leader of stored entries of an earlier one, which must not count. */
     if (message->server_id == 0 || agreement->answers_muted)
         return RAFT_NOCONNECTION;
     struct outgoing *sending = calloc(1, sizeof *sending);
@@ -377,7 +377,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
     sending->to = message->server_id;
     sending->request = request;
     sending->sent = cb;
-    /* It would tell of all that it has stored; but entries after those of this message may be of an earlier leader. */
+    /* libraft reports all entries that are stored, but those after this message's may be of an earlier leader. */
     struct raft_message limited = *message;
     if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT &&
         message->append_entries_result.last_log_index > agreement->agreed_index &&
@@ -395,7 +395,7 @@ static int send_outgoing(struct raft_io *io, struct raft_io_send *request, const
     return 0;
 }
 
-/* The ticket that a message relies on, and its envelope. Its stamp is the time of the call that wrote it. */
+/* Sets the ticket that a message waits for, and its envelope. Its stamp is the time of the call that wrote it. */
 static void stamp(struct cv_agreement *agreement, struct outgoing *sending)
 {
     const struct peer *peer = cv_agreement_peer(agreement, sending->to);
@@ -412,7 +412,7 @@ static void stamp(struct cv_agreement *agreement, struct outgoing *sending)
     sending->stamped = true;
 }
 
-/* libraft is answered only now, as it goes on to use a request that it has just made. */
+/* Answers come only now, because libraft still uses a request just after it has made it. */
 bool agreement_io_answer(struct cv_agreement *agreement)
 {
     bool any = false;
@@ -468,7 +468,7 @@ static int start(struct raft_io *io, unsigned interval_ms, raft_io_tick_cb tick,
     return 0;
 }
 
-/* Told as done: libraft, which has stopped, would take entries out of its log that are not in it any more. */
+/* Reports all writes as done: on failure the stopped libraft would remove entries that its log no longer has. */
 static void close_io(struct raft_io *io, raft_io_close_cb cb)
 {
     struct cv_agreement *agreement = agreement_of(io);

@@ -8,15 +8,15 @@
 struct cv_identity;
 
 void agreement_io_init(struct cv_agreement *agreement);
-/* A log that begins with these members. */
+/* Begins the log, with the members of the options. */
 int agreement_io_begin(struct cv_agreement *agreement);
-/* A new term, in which this member votes for itself. */
+/* Begins a new term, in which this member votes for itself. */
 void agreement_io_stand(struct cv_agreement *agreement);
-/* The identity of the directory from now on. */
+/* Sets the identity of the directory. */
 void agreement_io_identify(struct cv_agreement *agreement, const struct cv_identity *identity);
-/* The entry of that index and all after it are gone. */
+/* Drops the entry of that index and all after it. */
 void agreement_io_cut(struct cv_agreement *agreement, uint64_t index);
-/* Can the snapshot be one, if there is any? */
+/* Is the snapshot well formed, if there is one? */
 bool agreement_io_snapshot_fits(const struct cv_agreement *agreement);
 void agreement_io_settle(struct cv_agreement *agreement);
 /* Tells libraft the outcome of its requests. True if there was anything to tell. */

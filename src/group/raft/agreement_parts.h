@@ -12,21 +12,21 @@
 
 #define ADDRESS_BYTES 24u
 
-/* What goes before each message, little-endian. */
+/* The header of each message, little-endian. */
 struct envelope {
-    uint64_t stamp;  /* when it left, by the sender's clock */
-    uint64_t echo;   /* the last stamp of the receiver, as the leader, that the sender knows */
+    uint64_t stamp;  /* when the message left, by the sender's clock */
+    uint64_t echo;   /* the last stamp that the sender has from the receiver as leader */
     uint64_t term;   /* the sender's */
-    uint64_t yields; /* 1: it leads, and wants another to */
+    uint64_t yields; /* 1: the sender leads, and hands over to another */
 };
 
 /* A message that libraft has sent. */
 struct outgoing {
     struct outgoing *next;
     uint64_t to;
-    uint64_t after; /* the ticket that must be done before it goes */
+    uint64_t after; /* the disk's ticket that must be done before it leaves */
     bool stamped;
-    struct raft_io_send *request; /* libraft's, to be told that it is sent */
+    struct raft_io_send *request; /* libraft's request, answered when the message is sent */
     raft_io_send_cb sent;
     struct cv_buffer bytes;
 };
@@ -38,10 +38,10 @@ struct disk_write {
     raft_io_append_cb appended;
     struct raft_io_snapshot_put *put;
     raft_io_snapshot_put_cb kept;
-    uint64_t term; /* in which it left */
+    uint64_t term; /* the term in which it was submitted */
     uint64_t last_index;
     bool changes_members;
-    bool installs; /* it replaces the log, which is not used meanwhile */
+    bool installs; /* it replaces the log, which rests meanwhile */
 };
 
 /* libraft wants the snapshot back. */
@@ -64,9 +64,9 @@ struct agreement_event {
 /* Another member. */
 struct peer {
     uint64_t id;
-    uint64_t heard_stamp; /* of its last message as the leader, by its own clock */
-    bool yields;          /* as that message said */
-    uint64_t contact_ms;  /* when the last message left that it has answered to this member as the leader */
+    uint64_t heard_stamp; /* the stamp of its last message as leader, by its own clock */
+    bool yields;          /* that message said so */
+    uint64_t contact_ms;  /* when the last message left that it has answered to this member as leader */
 };
 
 struct request {
@@ -88,20 +88,22 @@ struct cv_agreement {
     struct cv_complaint complaint;
     bool launched; /* libraft runs */
     bool failed, told_failure;
-    bool telling, more; /* the owner is being told things; and then there is more to do */
+    bool telling; /* callbacks run at this moment */
+    bool more;    /* a callback has made more work */
 
     /* The disk */
     struct cv_disk *disk;
-    struct cv_journal mirror; /* the state of the disk once all that is submitted is done */
+    struct cv_journal mirror; /* the state of the disk once all submitted work is done */
     uint64_t vote_ticket;     /* of the last term or vote */
     uint64_t last_ticket, done_ticket;
-    uint64_t forgotten_ticket; /* libraft has begun anew since, and waits for nothing before */
+    uint64_t forgotten_ticket; /* libraft has restarted since, and waits for no earlier ticket */
     struct disk_write *writes, **writes_end;
     uint32_t installing;
     bool answers_muted;
-    uint64_t agreed_index;             /* up to here the log is that of the leader that is being answered */
-    uint64_t agreed_term, agreed_with; /* the last term in which a leader was heard, and that leader; */
-    uint64_t agreed_most;              /* up to here the log has been found, or made, to be that leader's */
+    uint64_t agreed_index; /* up to here the log equals that of the leader being answered */
+    uint64_t agreed_term;  /* the last term in which a leader was heard */
+    uint64_t agreed_with;  /* that leader */
+    uint64_t agreed_most;  /* up to here the log was found, or made, equal to that leader's */
     struct snapshot_read *snapshot_reads;
 
     /* Messages */
@@ -109,16 +111,16 @@ struct cv_agreement {
     struct peer peers[CV_RAFT_MAX_SERVERS];
     size_t peer_count;
     uint64_t heard_ms;
-    uint64_t heard_term;     /* of the last message of a leader */
-    uint64_t quiet_until_ms; /* no votes before: it has promised silence, or may have in an earlier life */
+    uint64_t heard_term;     /* the term of the last message of a leader */
+    uint64_t quiet_until_ms; /* no votes before then: it has promised silence, or may have before its restart */
 
     /* Leading */
     struct request opening; /* the first entry of a term */
-    uint64_t stood_term;    /* the last term in which it voted for itself, in this life */
-    uint64_t led_term;      /* the last term in which it led */
+    uint64_t stood_term;    /* the last term since the start in which this member voted for itself */
+    uint64_t led_term;      /* the last term in which this member led */
     uint64_t opening_ticket;
     bool ready;                /* it is committed */
-    uint64_t counted_since_ms; /* contacts before count no more */
+    uint64_t counted_since_ms; /* earlier contacts do not count */
     uint64_t told_leader, told_term;
 
     /* Requests */
@@ -128,7 +130,7 @@ struct cv_agreement {
     uint64_t change_number;
     struct raft_transfer transfer;
     uint64_t transfer_number, transfer_to;
-    struct request farewell; /* done when a majority knows that it yields */
+    struct request farewell; /* done when a majority knows that this member yields */
     bool transfer_due;
 
     /* What is agreed */
@@ -137,12 +139,12 @@ struct cv_agreement {
     struct agreement_event *events, **events_end;
 };
 
-/* Ends it all, with that line. */
+/* Stops the log for good, with that line. */
 void agreement_fail(struct cv_agreement *agreement, const char *why);
-/* Something to tell; false if there is no memory. */
+/* Queues an event for the owner. False if there is no memory. */
 bool agreement_tell_entry(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length);
 void agreement_tell_decision(struct cv_agreement *agreement, uint64_t number, bool done);
-/* Does all that the last call has brought about. */
+/* Does all work that the last call has caused. */
 void agreement_finish(struct cv_agreement *agreement);
 
 /* Starts libraft again, from the mirror, as after a crash. */

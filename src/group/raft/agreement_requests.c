@@ -5,7 +5,7 @@
 
 #include "group/raft/agreement_parts.h"
 
-#define MAX_OUTSTANDING 8u /* so that a message that brings a member up to date stays small */
+#define MAX_OUTSTANDING 8u /* few, so that a message that brings a member up to date stays small */
 
 static int result_of(int error)
 {
@@ -25,7 +25,7 @@ static int result_of(int error)
     }
 }
 
-/* Only a leader that knows all that is committed is asked for anything. */
+/* Only a leader that knows all committed entries accepts requests. */
 static int fit(const struct cv_agreement *agreement)
 {
     if (agreement->failed)
@@ -63,7 +63,7 @@ static int begin_request(struct cv_agreement *agreement, struct request **reques
     return 0;
 }
 
-/* libraft answers later, if it has taken the request. */
+/* If libraft has accepted the request, it answers later. */
 static int end_request(struct cv_agreement *agreement, struct request *request, int error, uint64_t *number)
 {
     if (error != 0) {
@@ -274,7 +274,7 @@ const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *leng
             return log->entries[i].bytes;
         }
     }
-    *length = agreement->last.length; /* as the snapshot had it */
+    *length = agreement->last.length; /* the entry comes from the snapshot */
     return agreement->last.length > 0 ? agreement->last.bytes : NULL;
 }
 

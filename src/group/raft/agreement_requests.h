@@ -18,14 +18,14 @@ struct cv_seat {
     enum cv_seat_role role;
 };
 
-/* Requests. 0 and a number that `decided` repeats, CV_ENOTLEADER, CV_EBUSY, CV_EINPUT, CV_ENOMEM or CV_EFILE. */
+/* Requests return 0 and a number that `decided` repeats, or CV_ENOTLEADER, CV_EBUSY, CV_EINPUT, CV_ENOMEM, CV_EFILE. */
 int cv_agreement_propose(struct cv_agreement *agreement, const void *bytes, size_t length, uint64_t *number);
-/* A new member is a spare to begin with. One change at a time. */
+/* A new member begins as a spare. The log takes one change at a time. */
 int cv_agreement_add(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
 int cv_agreement_assign(struct cv_agreement *agreement, uint64_t id, enum cv_seat_role role, uint64_t *number);
 /* The member itself is not told. */
 int cv_agreement_remove(struct cv_agreement *agreement, uint64_t id, uint64_t *number);
-/* Lets another lead: `to`, or, if that is 0, any that is fit. */
+/* Transfers leadership to `to`, or to any fit member if that is 0. */
 int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t *number);
 
 /*
@@ -35,25 +35,25 @@ int cv_agreement_transfer(struct cv_agreement *agreement, uint64_t to, uint64_t 
 uint64_t cv_agreement_heard_ms(const struct cv_agreement *agreement);
 
 struct cv_agreement_status {
-    uint64_t leader, term; /* as told last */
+    uint64_t leader, term; /* as the callback told last */
     bool leads;
     uint64_t committed, applied, stored; /* indexes */
 };
 
 /* All zero if there is no log (NULL). */
 struct cv_agreement_status cv_agreement_status(const struct cv_agreement *agreement);
-/* What its disk has done so far; group/raft/disk.h. */
+/* How long the disk took so far; group/raft/disk.h. */
 void cv_agreement_disk(const struct cv_agreement *agreement, struct cv_disk_times *times);
-/* The last entry in this member's memory, agreed or not, or NULL: a hint of the members to talk to after a restart. */
+/* The last stored entry, agreed or not, or NULL. After a restart it hints at the members to talk to. */
 const void *cv_agreement_last(const struct cv_agreement *agreement, size_t *length);
 /* The present members, at most `limit` of them. Returns how many there are. */
 size_t cv_agreement_seats(const struct cv_agreement *agreement, struct cv_seat *seats, size_t limit);
 
 /* ---- for the other files of the agreement ---- */
 
-/* A time at which a majority of voters knew that this member leads, also if it is not fit to yet; or 0. */
+/* As cv_agreement_heard_ms, but also while this leader cannot accept requests yet. */
 uint64_t cv_agreement_contact_ms(const struct cv_agreement *agreement);
-/* Goes on with a transfer. */
+/* Continues a transfer of leadership. */
 void cv_agreement_yield(struct cv_agreement *agreement);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "group/raft/agreement_parts.h"
 
-/* libraft tells its entries again when it begins anew. */
+/* libraft applies its entries again after a restart. */
 static int remember(struct cv_agreement *agreement, uint64_t index, const void *bytes, size_t length)
 {
     if (index <= agreement->last_index)
@@ -25,8 +25,8 @@ static int apply(struct raft_fsm *fsm, const struct raft_buffer *entry, void **r
 }
 
 /*
- * Is there a change of members after what is applied? libraft's own note of it (configuration_uncommitted_index) does
- * not tell: when it starts, libraft takes the last change in its log for agreed on.
+ * Is there a change of members after the last applied entry? libraft's configuration_uncommitted_index does not tell:
+ * at its start libraft takes the last change in its log for agreed.
  */
 static bool members_may_change(const struct cv_agreement *agreement)
 {
@@ -41,7 +41,7 @@ static bool members_may_change(const struct cv_agreement *agreement)
 static int snapshot(struct raft_fsm *fsm, struct raft_buffer *parts[], unsigned *count)
 {
     struct cv_agreement *agreement = fsm->data;
-    /* libraft would keep the members it has now, also if they are not agreed on yet. It asks again. */
+    /* libraft would store its present members even if they are not agreed yet. It asks again later. */
     if (members_may_change(agreement))
         return RAFT_BUSY;
     struct raft_buffer *part = raft_malloc(sizeof *part);

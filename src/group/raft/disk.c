@@ -9,7 +9,7 @@
 
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
-#define LONG_BYTES (1u << 20) /* a journal this long is written anew, if that makes it a good deal shorter */
+#define LONG_BYTES (1u << 20) /* a journal of this length is rewritten if that makes it much shorter */
 
 struct job {
     struct job *next;
@@ -25,15 +25,16 @@ struct queue {
 struct cv_disk {
     struct cv_disk_options options;
     struct cv_files *files;
-    struct cv_complaint complaint; /* written once, before the first error is told */
+    struct cv_complaint complaint; /* written once, before the first error is reported */
 
     /* Only the thread that does the work uses these. */
     struct cv_journal journal;
-    uint64_t length, least_length; /* of the file, now and when it was written anew */
+    uint64_t length;       /* of the file now */
+    uint64_t least_length; /* of the file after its last rewrite */
     bool broken;
 
     pthread_t thread;
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     pthread_cond_t more;
     struct queue waiting, done;
     struct cv_disk_times times;
@@ -76,7 +77,7 @@ static int check(struct cv_disk *disk, const char *file, int error)
     return error == 0 ? 0 : complain(disk, file, strerror(error));
 }
 
-/* Puts a new file in the place of the old one, so that after a crash there is one or the other. */
+/* Replaces the file by a new one. After a crash there is either the old or the new file. */
 static int write_anew(struct cv_disk *disk)
 {
     struct cv_files *files = disk->files;
@@ -146,7 +147,7 @@ static void count(struct cv_disk_times *times, uint64_t took_us)
         times->slowest_us = took_us;
 }
 
-/* Does the next piece of work; the mutex is locked before and after, but not meanwhile. */
+/* Does the next piece of work. The mutex is locked on entry and on return, but not in between. */
 static bool work(struct cv_disk *disk)
 {
     struct job *job = pop(&disk->waiting);
@@ -176,7 +177,7 @@ static void *run(void *data)
     pthread_mutex_lock(&disk->mutex);
     for (;;) {
         if (work(disk)) {
-            /* Before the last of them is awaited, so that an owner that is closing is not woken. */
+            /* A closing owner waits for the last piece of work, and must not be woken. */
             if (!disk->closing)
                 disk->options.wake(disk->options.wake_data);
         } else if (disk->closing) {
@@ -195,7 +196,7 @@ uint64_t disk_submit(struct cv_disk *disk, enum cv_record kind, struct cv_buffer
 {
     struct job *job = malloc(sizeof *job);
     if (!job)
-        cv_out_of_memory(1); /* as small as that, and there is no way to say that nothing was written */
+        cv_out_of_memory(1); /* the caller cannot be told that nothing was written */
     pthread_mutex_lock(&disk->mutex);
     const uint64_t ticket = ++disk->tickets;
     *job = (struct job){.kind = kind, .body = *body, .done = {.ticket = ticket, .tag = tag}};
@@ -249,7 +250,7 @@ static int understand(struct cv_disk *disk, struct cv_journal *found, const unsi
     return error;
 }
 
-/* Reads the journal, and cuts off a record that a crash has torn; or begins a new one. */
+/* Reads the journal and cuts off a record that a crash has torn, or begins a new journal. */
 static int load(struct cv_disk *disk, struct cv_journal *found)
 {
     struct cv_files *files = disk->files;
@@ -272,7 +273,7 @@ static int load(struct cv_disk *disk, struct cv_journal *found)
     return error;
 }
 
-/* Others remember the count, so it must not be told before it is on disk. */
+/* Other members remember the count, so it must be on disk before they hear of it. */
 static int count_start(struct cv_disk *disk, struct cv_journal *found)
 {
     struct cv_identity *identity = &disk->journal.identity;

@@ -14,7 +14,7 @@ struct directory {
     struct cv_files files;
     int self; /* the directory */
     int lock;
-    int written; /* the file last written to, or -1: the kernel tells a failed write to the process that has it open */
+    int written;   /* the file last written to, or -1; it stays open, or the kernel might not report a failed write */
     char name[16]; /* its name */
 };
 
@@ -35,7 +35,7 @@ static int read_all(int file, unsigned char *bytes, size_t length)
         if (more == -1 && errno != EINTR)
             return -1;
         if (more == 0) {
-            errno = EIO; /* it has shrunk meanwhile */
+            errno = EIO; /* the file has shrunk meanwhile */
             return -1;
         }
         got += more > 0 ? (size_t)more : 0;
@@ -153,7 +153,7 @@ static int make_directory(const char *path)
     return synced;
 }
 
-/* A user that can write there could put a link in the place of a file, and have the node write elsewhere. */
+/* Another user with write access could replace a file by a link, and make the node write elsewhere. */
 static int check_privacy(const struct directory *directory, const char *path, struct cv_complaint *complaint)
 {
     struct stat status;

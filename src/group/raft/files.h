@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a journal does to files, all in one directory that one process has to itself. It is a table of functions, so
- * that tests can use a disk that loses what was not synced.
+ * The file operations of a journal, in a directory that one process has to itself. They are a table of functions, so
+ * that tests can use a disk that loses unsynced data.
  */
 #ifndef CONCLAVE_GROUP_RAFT_FILES_H
 #define CONCLAVE_GROUP_RAFT_FILES_H
@@ -13,7 +13,7 @@
 
 /* Each returns 0 or an errno. `name` is a file of the directory. */
 struct cv_files {
-    /* The whole file, to be freed. ENOENT if there is none. */
+    /* Reads the whole file; the caller frees it. ENOENT if there is none. */
     int (*read)(struct cv_files *files, const char *name, unsigned char **bytes, size_t *length);
     /* Writes at `offset`, creating the file if need be. Nothing is safe before it is synced. */
     int (*write)(struct cv_files *files, const char *name, uint64_t offset, const void *bytes, size_t length);

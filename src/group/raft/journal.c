@@ -6,8 +6,8 @@
 
 #define VERSION 2u
 #define HEAD_BYTES 24u
-#define SECTOR_BYTES 512u          /* what a disk writes whole or not at all */
-#define MAX_INDEX (UINT64_MAX / 4) /* and term, so that adding to one is safe */
+#define SECTOR_BYTES 512u          /* a disk writes so many whole or not at all */
+#define MAX_INDEX (UINT64_MAX / 4) /* the largest index and term, so that sums do not overflow */
 
 static void forget_entries(struct cv_journal *journal, size_t from)
 {
@@ -77,7 +77,7 @@ void journal_put_identity(struct cv_buffer *body, const struct cv_identity *iden
 
 /* ---- playing records ---- */
 
-/* A directory stays the same one, belongs to one group, and only counts up. */
+/* A directory never changes its number or its group, and its counts only rise. */
 static int play_identity(struct cv_journal *journal, struct cv_cursor body)
 {
     const struct cv_identity *before = &journal->identity;
@@ -198,7 +198,7 @@ static int play_snapshot(struct cv_journal *journal, struct cv_cursor body)
     journal->snapshot_size = body.left;
     journal->snapshot_index = index;
     journal->snapshot_term = term;
-    if (trailing == 0) /* it comes from another member, whose log is a different one */
+    if (trailing == 0) /* the snapshot comes from another member, whose log differs */
         forget_entries(journal, 0);
     else
         shift(journal, index > trailing ? index - trailing + 1 : 1);
@@ -318,7 +318,7 @@ int journal_read(struct cv_journal *journal, const unsigned char *file, size_t l
         uint32_t size = 0, kind = 0;
         switch (inspect(file, *sound, length, &size, &kind)) {
         case TORN:
-            /* A file begins to exist when all of its first records are safe. */
+            /* All first records of a file are synced before it gets its name, so none of them can be torn. */
             return *sound > 0 ? 0 : cv_complain(complaint, "is damaged at byte 0");
         case DAMAGED:
             return cv_complain(complaint, "is damaged at byte %zu", *sound);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The state that a member must not forget: as a file of records, and as the result of playing them. No I/O here.
+ * The durable state of a member: a file of records, and the result of replaying them. No I/O here.
  *
  *     record   length 4 | kind 4 | check of these and of the place 8 | check of the body 8 | body
  *
@@ -11,9 +11,8 @@
  *     SNAPSHOT index 8, term 8, trailing 8, body  stands for all entries up to that index, of which so many are kept
  *     IDENTITY group 8, former 8, directory 4, starts 4, agreed 8, then for each founder: id 4, directory 4
  *
- * Each record is synced before the next is written, so a crash can tear the last one and no other. A record that is
- * broken and does not look torn is damage, and a member whose memory is damaged must not take part: it might vote
- * twice.
+ * Each record is synced before the next is written, so a crash can tear the last one and no other. A broken record
+ * that does not look torn is damage. A member with a damaged journal must not take part, as it might vote twice.
  */
 #ifndef CONCLAVE_GROUP_RAFT_JOURNAL_H
 #define CONCLAVE_GROUP_RAFT_JOURNAL_H
@@ -42,7 +41,7 @@ struct cv_journal {
     uint64_t id;
     struct cv_identity identity;
     uint64_t term, vote;
-    uint64_t snapshot_index, snapshot_term; /* 0: none */
+    uint64_t snapshot_index, snapshot_term; /* 0: there is no snapshot */
     unsigned char *snapshot;
     size_t snapshot_size;
     uint64_t first; /* index of entries[0] */
@@ -55,7 +54,7 @@ void journal_free(struct cv_journal *journal);
 /* The index that an entry appended now gets. */
 uint64_t journal_next(const struct cv_journal *journal);
 
-/* Bodies of records. */
+/* Write the bodies of records. */
 void journal_put_vote(struct cv_buffer *body, uint64_t term, uint64_t vote);
 void journal_put_entries(struct cv_buffer *body, uint64_t first, const struct cv_journal_entry *entries, size_t count);
 void journal_put_cut(struct cv_buffer *body, uint64_t index);
@@ -64,14 +63,14 @@ void journal_put_snapshot(struct cv_buffer *body, uint64_t index, uint64_t term,
 
 void journal_put_identity(struct cv_buffer *body, const struct cv_identity *identity);
 
-/* Carries out a record. 0, CV_ENOMEM, or CV_EINPUT if it makes no sense here. */
+/* Replays a record. 0, CV_ENOMEM, or CV_EINPUT if it makes no sense here. */
 int journal_play(struct cv_journal *journal, enum cv_record kind, const void *body, size_t length);
 
-/* The record of that body, for the place in the file where the buffer's bytes end. */
+/* Appends the record of that body to the buffer, for that offset in the file. */
 void journal_frame(struct cv_buffer *file, uint64_t offset, enum cv_record kind, const void *body, size_t length);
-/* A file that says all the journal knows. */
+/* Writes the whole state as a new file. */
 void journal_write(struct cv_buffer *file, const struct cv_journal *journal);
-/* Plays a file. `sound` is the length of what is not torn. 0, CV_ENOMEM, or CV_EINPUT and what is wrong. */
+/* Replays a file. `sound` is the length of its untorn part. 0, CV_ENOMEM, or CV_EINPUT and a complaint. */
 int journal_read(struct cv_journal *journal, const unsigned char *file, size_t length, size_t *sound,
                  struct cv_complaint *complaint);
 

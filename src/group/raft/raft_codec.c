@@ -5,13 +5,13 @@
 #include <raft.h>
 
 #define VERSION 1u
-#define MAX_NUMBER (UINT64_MAX / 4) /* of terms and indexes, so that adding to one is safe */
+#define MAX_NUMBER (UINT64_MAX / 4) /* the largest term and index, so that sums do not overflow */
 #define MAX_ADDRESS 255u
 
 /* ---- configurations ---- */
 
-/* As libraft has them: 1, the number of servers, and for each its id, its address and a NUL, its role; then anything up
- * to a multiple of eight. */
+/* libraft's format: 1, the number of servers, and for each its id, its address and a NUL, its role; then padding to a
+ * multiple of eight. */
 #define CONFIGURATION_FORMAT 1u
 
 static bool known(const raft_id *ids, size_t count, raft_id id)
@@ -73,7 +73,7 @@ int cv_raft_configuration(const void *bytes, size_t length, struct raft_configur
     return error;
 }
 
-/* libraft leaves there what it found in its memory. */
+/* libraft leaves the padding uninitialized. */
 void cv_raft_clear_padding(void *bytes, size_t length)
 {
     struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
@@ -117,7 +117,7 @@ static unsigned take_up_to(struct cv_cursor *cursor, uint8_t largest)
     return number;
 }
 
-/* An entry has an index and a term, or there is none. */
+/* An entry has both an index and a term, or there is no entry. */
 static bool both_or_none(uint64_t index, uint64_t term)
 {
     return (index == 0) == (term == 0);
@@ -135,7 +135,7 @@ static void put_entries(struct cv_buffer *bytes, const struct raft_append_entrie
     }
 }
 
-/* The next entry, its bytes where they lie. Terms never fall, and never exceed the leader's. */
+/* Reads the next entry, with its bytes in place. Terms never fall, and never exceed the leader's. */
 static bool take_entry(struct cv_cursor *cursor, raft_term least, raft_term most, struct raft_entry *entry)
 {
     *entry = (struct raft_entry){.term = take_number(cursor)};
@@ -149,7 +149,7 @@ static bool take_entry(struct cv_cursor *cursor, raft_term least, raft_term most
     return entry->type == RAFT_COMMAND || entry->type == RAFT_BARRIER;
 }
 
-/* Are these so many good entries? And how many bytes do they have? */
+/* Are all entries of the message well formed? Also sums up their bytes. */
 static bool check_entries(struct cv_cursor cursor, const struct raft_append_entries *append, size_t *total)
 {
     struct raft_entry entry = {.term = append->prev_log_term > 0 ? append->prev_log_term : 1};
@@ -158,7 +158,7 @@ static bool check_entries(struct cv_cursor cursor, const struct raft_append_entr
         if (!take_entry(&cursor, entry.term, append->term, &entry))
             return false;
         if (i == 0 && append->prev_log_index == 0 && entry.type != RAFT_CHANGE)
-            return false; /* the very first entry tells the members */
+            return false; /* the very first entry must list the members */
         *total += entry.buf.len;
     }
     return cv_cursor_done(&cursor);

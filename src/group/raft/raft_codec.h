@@ -14,20 +14,20 @@ struct raft_message;
 
 #define CV_RAFT_MAX_SERVERS 64u
 
-/* Writes it, but for the server it goes to. */
+/* Writes a message, without its receiver. */
 void cv_raft_encode(struct cv_buffer *bytes, const struct raft_message *message);
 
 /*
- * Reads it. What it allocates is libraft's to free once it is received, or else cv_raft_discard's. 0, CV_EINPUT or
- * CV_ENOMEM.
+ * Reads a message. libraft frees its memory once it has received the message; otherwise cv_raft_discard does. 0,
+ * CV_EINPUT or CV_ENOMEM.
  */
 int cv_raft_decode(const void *bytes, size_t length, struct raft_message *message);
 void cv_raft_discard(struct raft_message *message);
 
-/* The term of its sender. */
+/* The term of the message's sender. */
 unsigned long long cv_raft_term(const struct raft_message *message);
 
-/* Reads a configuration as raft_configuration_encode writes it; into nothing, if NULL. 0, CV_EINPUT or CV_ENOMEM. */
+/* Reads what raft_configuration_encode writes, or only checks it if the target is NULL. 0, CV_EINPUT or CV_ENOMEM. */
 int cv_raft_configuration(const void *bytes, size_t length, struct raft_configuration *configuration);
 
 /* libraft encodes a configuration in whole words. Sets the bytes that follow it to 0. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libraft survives a failed allocation, but does not repeat everything that it was about to do: the log would stand
- * still for ever. So the process ends instead, in order, as if it had crashed. Its disk is whole.
+ * libraft survives a failed allocation, but does not retry all of its work, so the log could stand still for ever. The
+ * process ends in order instead, as if it had crashed. Its disk is whole.
  */
 #ifndef CONCLAVE_GROUP_RAFT_RAFT_HEAP_H
 #define CONCLAVE_GROUP_RAFT_RAFT_HEAP_H

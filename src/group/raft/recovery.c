@@ -12,7 +12,7 @@
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
 #define LOST_JOURNAL "journal.lost"
-#define EPOCH_BITS 40u    /* of a fence, what is below the epoch; agreed_views.c */
+#define EPOCH_BITS 40u    /* bits of a fence below the epoch; see group/view.h */
 #define MOST_EPOCHS 8192u /* so that fences stay below 2^53 */
 
 /* ---- what the survivor knows ---- */
@@ -60,7 +60,7 @@ static int understand(struct cv_group_recovery *recovery, const struct cv_journa
 
 /* ---- the new group ---- */
 
-/* The others keep their places, without a vote: `conclave replace` gives them to new members. */
+/* The others keep their places without a vote. `conclave replace` gives the places to new members. */
 static void leave_alone(struct cv_group_recovery *recovery, const struct cv_journal *journal,
                         struct cv_proposal *proposal)
 {
@@ -96,7 +96,7 @@ static int write_members(struct cv_buffer *body, uint64_t index, uint64_t id)
     return 0;
 }
 
-/* A journal that begins with a snapshot: this member alone, and the last entry as it is from now on. */
+/* Writes a journal that begins with a snapshot: this member alone, and the last entry as adapted. */
 static int rewrite(const struct cv_group_recovery *recovery, const struct cv_journal *journal,
                    const struct cv_proposal *proposal, struct cv_cursor rest, struct cv_buffer *file)
 {
