@@ -82,6 +82,15 @@ size_t cv_json_piece(struct cv_text text, char piece[CV_JSON_PIECE_BYTES])
     return length;
 }
 
+size_t cv_json_plain(struct cv_text text)
+{
+    size_t length = 0;
+    while (length < text.length && text.start[length] >= ' ' && text.start[length] <= '~' &&
+           text.start[length] != '"' && text.start[length] != '\\')
+        length++;
+    return length;
+}
+
 static size_t show(char *to, size_t room, struct cv_text text, bool doubles)
 {
     size_t used = 0, last = 0; /* up to where an ellipsis would have room */

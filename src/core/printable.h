@@ -23,6 +23,8 @@ size_t cv_show_line(char *to, size_t room, struct cv_text text);
  * text that were. A byte that is no part of valid UTF-8 becomes \\xff. */
 #define CV_JSON_PIECE_BYTES 8u
 size_t cv_json_piece(struct cv_text text, char piece[CV_JSON_PIECE_BYTES]);
+/* So many bytes at the beginning stand for themselves in JSON. */
+size_t cv_json_plain(struct cv_text text);
 
 /* The bytes of the character that the text begins with, and which it is; 0 if it is none. The text is not empty. */
 size_t cv_utf8_character(struct cv_text text, uint32_t *character);

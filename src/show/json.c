@@ -12,8 +12,13 @@ static void write_text(FILE *out, const char *text)
     putc('"', out);
     while (rest.length) {
         char piece[CV_JSON_PIECE_BYTES];
-        const size_t taken = cv_json_piece(rest, piece);
-        fputs(piece, out);
+        size_t taken = cv_json_plain(rest);
+        if (taken) {
+            fwrite(rest.start, 1, taken, out);
+        } else {
+            taken = cv_json_piece(rest, piece);
+            fputs(piece, out);
+        }
         rest.start += taken;
         rest.length -= taken;
     }
