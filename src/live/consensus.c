@@ -44,7 +44,7 @@ uint64_t consensus_left_us(const struct consensus *consensus)
     return consensus->usable_us > now ? consensus->usable_us - now : 0;
 }
 
-/* A client's clock may be as slow as this node's is fast. */
+/* A client's clock may lag as far as this node's runs ahead. */
 int64_t consensus_left_ms(const struct consensus *consensus)
 {
     const struct cv_lease_terms *terms = &consensus->lease.terms;
@@ -80,7 +80,7 @@ static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_u
     consensus->member->user.leased(consensus->member->user.context, true);
 }
 
-/* Also if it has no vote: it may have one in the next view, which begins with what was granted before. */
+/* A node without a vote grants, too: it may vote in the next view, where its earlier grants count. */
 static bool grants(struct consensus *consensus, cv_node member, uint64_t epoch, struct cv_lease_terms asked)
 {
     return consensus->protocol->remembers(consensus) &&
@@ -111,7 +111,7 @@ void consensus_frame(struct consensus *consensus, cv_node from, const struct cv_
     consensus->protocol->take_entries(consensus);
 }
 
-/* A frame for a peer that is suspected at this moment is lost from the beginning. */
+/* A frame to a peer that is suspected now counts as lost. */
 void consensus_began(struct consensus *consensus)
 {
     consensus->torn = consensus->member->peers.suspected;
@@ -123,7 +123,7 @@ void consensus_began(struct consensus *consensus)
     consensus_look(consensus);
 }
 
-/* The two can talk again. The leader of the log may never have noticed that they could not. */
+/* The two can talk again. The leader of the log may have missed that they could not. */
 static void mend(struct consensus *consensus, cv_node node)
 {
     const struct cv_algorithm_host *host = &consensus->member->host;
@@ -212,7 +212,7 @@ void consensus_leave(struct consensus *consensus)
     consensus->gone = true;
     consensus->leased = false;
     consensus->usable_us = 0;
-    member->peers.term = 0; /* as if it had not begun */
+    member->peers.term = 0; /* as before it began */
     for (cv_node node = 0; node < member->roster.count; node++)
         if (node != member->roster.me)
             views_ask(member, node, CV_VIEW_LEAVE, 0);
@@ -262,7 +262,7 @@ static void init(struct consensus *consensus, struct cv_member *member, const st
     consensus->protocol = protocol;
     consensus->agreed_views.times = (struct cv_agreed_views_times){.begin_us = now + 2 * settings->timeout_ms * 1000,
                                                                    .hold_off_us = settings->hold_off_ms * 1000};
-    /* The witness is one voter more for leases; in what is agreed on it is not counted. */
+    /* The witness is one more voter for leases. Entries do not list it. */
     const cv_set voters = member->roster.voters | (witnessed ? cv_set_of(protocol->witness) : 0);
     cv_agreed_views_init(&consensus->agreed_views, &calls, &member->roster, voters, &terms);
     consensus->agreed_views.tied = witnessed;
@@ -275,7 +275,7 @@ static void init(struct consensus *consensus, struct cv_member *member, const st
     consensus->end.ring = lease_ends;
 }
 
-/* A node that returns, perhaps without its disk, may have granted leases, and had one itself, until just now. */
+/* A restarted node, perhaps without its disk, may have granted leases, and had one, until just now. */
 static void come_back(const struct consensus *consensus, uint64_t *away_us)
 {
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;
@@ -300,7 +300,7 @@ int consensus_open(struct consensus **opening, struct cv_member *member, const s
     come_back(consensus, away_us);
     roster_compare(consensus);
     consensus->protocol->take_entries(consensus);
-    founding_consider(consensus); /* one alone need not wait */
+    founding_consider(consensus); /* a single node need not wait */
     consensus_begin_time(consensus);
     return 0;
 }

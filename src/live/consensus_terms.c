@@ -8,7 +8,7 @@
 #include "live/process/event_log.h"
 #include "live/settings/settings.h"
 
-/* An operator whose file says otherwise is told, once for each setting and each value that counts instead. */
+/* Tells the operator whose file differs, once for each setting and each value that counts instead. */
 static void tell_differences(struct consensus *consensus, const struct cv_terms *terms)
 {
     const struct cv_terms own = cv_settings_terms(consensus->settings);
@@ -27,7 +27,7 @@ static void tell_differences(struct consensus *consensus, const struct cv_terms 
     }
 }
 
-/* Safety rests on the terms, and the HUP of one operator may have changed them for all: every node says so. */
+/* Safety rests on the terms, and one operator's HUP may have changed them for all nodes, so every node logs it. */
 static void tell_changes(struct consensus *consensus, const struct cv_terms *terms)
 {
     for (enum cv_term_key key = 0; key < CV_TERMS; key++) {
@@ -40,7 +40,7 @@ static void tell_changes(struct consensus *consensus, const struct cv_terms *ter
     consensus->went_by = *terms;
 }
 
-/* From now on leases are asked for and counted by these terms, and all times that depend on them follow. */
+/* From now on this node asks for leases and counts them by these terms. All times that depend on them follow. */
 static void go_by(struct consensus *consensus, const struct cv_terms *terms)
 {
     struct cv_member *member = consensus->member;
@@ -50,7 +50,7 @@ static void go_by(struct consensus *consensus, const struct cv_terms *terms)
     if (consensus->longest_us < lease.length_us)
         consensus->longest_us = lease.length_us;
     const uint64_t margin_us = cv_lease_margin_us(lease.length_us);
-    /* What is left of a shorter lease may be less than the margin of a longer one. */
+    /* The rest of a shorter lease may be less than the margin of a longer one. */
     consensus->wider_us = consensus->leased && margin_us > consensus->margin_us ? margin_us : 0;
     if (!consensus->wider_us)
         consensus->margin_us = margin_us;

@@ -6,9 +6,9 @@
 struct consensus;
 struct cv_seating;
 
-/* A view begins: this node goes by the terms of its entry. */
+/* A view begins, and this node goes by the terms of its entry. */
 void consensus_adopt_terms(struct consensus *consensus);
-/* The same at the start, with the last entry on disk. */
+/* This node starts, and goes by the terms of the last entry on disk. */
 void consensus_recall_terms(struct consensus *consensus, const struct cv_seating *seating);
 
 #endif

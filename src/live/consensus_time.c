@@ -6,7 +6,7 @@
 #include "live/member.h"
 #include "live/roster.h"
 
-/* Are all members there, and is nothing to be decided? Then the protocol has to be called at `due_us`. */
+/* Are all members alive, and is nothing undecided? Then the protocol's next tick is due at `due_us`. */
 static bool is_settled(const struct consensus *consensus, uint64_t *due_us)
 {
     const struct cv_agreed_views *agreed_views = &consensus->agreed_views;
@@ -44,7 +44,7 @@ void consensus_pass_time(struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
     if (consensus->passing || !consensus->is_open)
-        return; /* something that happens below calls this again */
+        return; /* the code below can call this function again */
     consensus->passing = true;
     consensus_look(consensus);
     consensus->protocol->tick(consensus);
@@ -67,7 +67,7 @@ static void time_passes(struct cv_alarm *alarm)
     cv_loop_set(&consensus->member->loop, alarm, rest_us(consensus));
 }
 
-/* A turn of the loop is over. If it has begun something, that is not left until the next heartbeat. */
+/* A turn of the loop is over. Something that it began must not wait for the next heartbeat. */
 static void turn_ends(uv_prepare_t *handle)
 {
     struct consensus *consensus = handle->data;
@@ -77,7 +77,7 @@ static void turn_ends(uv_prepare_t *handle)
         cv_alarm_set(&consensus->member->loop.alarms, &consensus->tick, soon);
 }
 
-/* libuv calls the handle that was started last first: the alarm is set before the loop looks when the next is due. */
+/* libuv calls the last started handle first, so this sets the alarm before the loop computes its next timeout. */
 void consensus_begin_time(struct consensus *consensus)
 {
     struct cv_loop *loop = &consensus->member->loop;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What happens to a member because time passes. While a view is under way or a lease is missing, the member looks every
+ * The work that a member does as time passes. While a view is under way or a lease is missing, the member looks every
  * few milliseconds. Otherwise it looks with every heartbeat, so that it wakes up once for both, and when the log's
  * election would be due.
  */
@@ -10,7 +10,7 @@
 struct consensus;
 
 void consensus_begin_time(struct consensus *consensus);
-/* Looks at all that depends on the clock; also with every heartbeat. */
+/* Looks at everything that depends on the clock. Every heartbeat calls it, too. */
 void consensus_pass_time(struct consensus *consensus);
 
 #endif

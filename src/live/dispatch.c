@@ -16,7 +16,7 @@
 
 void dispatch_lost(struct cv_member *member, cv_node to)
 {
-    if (!member->consensus && cv_set_has(member->host.view.members, to)) /* Raft's views are asked for by name */
+    if (!member->consensus && cv_set_has(member->host.view.members, to)) /* agreed views have a request of their own */
         member->peers.epoch = 0;
 }
 
@@ -89,7 +89,7 @@ static bool has_name(const struct cv_frame *frame)
     return frame->name.length && frame->subject > CV_SUBJECT_GROUP && frame->subject < CV_SUBJECTS;
 }
 
-/* The message as handlers want it, in memory of its own; NULL if there is none. */
+/* The message as handlers take it, in memory of its own. NULL if there is no memory. */
 static struct cv_message *unpack(const struct cv_member *member, cv_node from, const struct cv_frame *frame,
                                  uint64_t *small, size_t room)
 {
@@ -129,7 +129,7 @@ static void deliver(struct cv_member *member, cv_node from, struct cv_instance *
         free(message);
 }
 
-/* Messages of a view that is over are of no use to anybody; those of one that has yet to begin here wait. */
+/* Drops messages of earlier views. Messages of a view that has not begun here wait. */
 void dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const size_t size = cv_frame_size(frame);
@@ -156,7 +156,7 @@ static void on_notice(struct cv_member *member, cv_node from, const struct cv_fr
     member->user.heard(member->user.context, from, &notice);
 }
 
-/* As the group's own election, but each view has its terms: the round is both. */
+/* Like the group's own election, but each view has terms of its own: the round is view and term. */
 static void on_vote(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     struct cv_algorithm_host *host = &member->host;
@@ -189,7 +189,7 @@ static void on_message(struct cv_member *member, cv_node from, const struct cv_f
         cv_host_start(host, instance);
 }
 
-/* What is about a name waits for the view it was said in. */
+/* A frame about a name waits for the view in which it was sent. */
 static void about_name(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     const struct cv_algorithm_host *host = &member->host;
@@ -217,7 +217,7 @@ void dispatch_frame(void *context, cv_node from, const struct cv_frame *frame)
 {
     struct cv_member *member = context;
     if (member->consensus)
-        consensus_look(member->consensus); /* it may have been stopped, and this may be from before */
+        consensus_look(member->consensus); /* the process may have been stopped, and the frame may be old */
     if (frame->type == CV_FRAME_VIEW)
         views_frame(member, from, frame);
     else if (frame->type == CV_FRAME_AGREEMENT || frame->type == CV_FRAME_GRANT)

@@ -17,19 +17,19 @@ struct cv_early {
     unsigned char bytes[];
 };
 
-/* Tells another member, or all of the view (CV_NOBODY). Returns those that it was sent to. */
+/* Sends a notice to another member, or to all of the view (CV_NOBODY). Returns the receivers. */
 cv_set cv_member_notify(struct cv_member *member, cv_node to, const struct cv_notice *notice);
 uint64_t dispatch_send(void *context, const struct cv_parcel *parcel);
 /*
- * A frame for that member was lost, and a view promises channels that lose nothing. By its heartbeats this node is in
- * no view from now on, and the leader makes another.
+ * A frame to that member was lost, but a view promises channels without loss. From now on this node's heartbeats say
+ * that it is in no view, and the leader makes another.
  */
 void dispatch_lost(struct cv_member *member, cv_node to);
 void dispatch_opened(void *context, struct cv_instance *instance);
 void dispatch_frame(void *context, cv_node from, const struct cv_frame *frame);
 /* A message of the group's election, of this term. */
 void dispatch_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame);
-/* A frame has come too early: it is kept. */
+/* Keeps a frame that has come too early. */
 void dispatch_keep(struct cv_member *member, cv_node from, const struct cv_frame *frame);
 /* Handles the kept frames whose view has begun. */
 void dispatch_catch_up(struct cv_member *member);

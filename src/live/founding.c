@@ -19,7 +19,7 @@ static uint64_t draw(void)
 {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number || !number)
-        abort(); /* without it two groups could not be told apart */
+        abort(); /* two groups with the same number would mix */
     return number;
 }
 
@@ -74,7 +74,7 @@ static cv_set listed(const struct consensus *consensus)
     return cv_set_first(consensus->member->roster.count);
 }
 
-/* The nodes that are there and, like this one, belong to no group. */
+/* The live nodes that, like this one, belong to no group. */
 static cv_set heard(const struct consensus *consensus)
 {
     const struct cv_member *member = consensus->member;
@@ -105,7 +105,7 @@ static void send_found(const struct consensus *consensus, cv_node to)
     peers_send(&member->peers, to, &frame);
 }
 
-/* Nodes that are listed and have not come are asked to join. */
+/* Asks listed nodes that are missing to join. */
 static void invite(struct consensus *consensus, cv_set missing)
 {
     for (cv_node node = 0; node < consensus->settings->member_count; node++)
@@ -245,7 +245,7 @@ void founding_accepted(struct consensus *consensus, cv_node node)
     belong(consensus, peer->told.group);
     consensus->protocol->join(consensus, peer->told.group);
     if (member->earliest_us < rested_us)
-        member->earliest_us = rested_us; /* the node that had this id before may have granted leases */
+        member->earliest_us = rested_us; /* a former node of this id may have granted leases */
 }
 
 void founding_refused(struct consensus *consensus, cv_id by)
@@ -285,7 +285,7 @@ int founding_open(struct consensus *consensus, const struct cv_identity *identit
         roster->known[node].directory = identity->founders[i].directory;
         consensus->founded |= cv_set_of(node);
     }
-    if (consensus->founded) { /* and there is no entry yet */
+    if (consensus->founded) { /* this node has founded a group that has no entry yet */
         take_seats(consensus, consensus->founded);
         roster->vouches = true;
     }

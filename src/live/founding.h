@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a node comes to belong to a group, if its directory belongs to none.
+ * How a node whose directory belongs to no group comes to one.
  *
  *     all that [members] lists are there, and all are empty:   the one with the lowest id founds the group
  *     some are missing, and `found = yes` is set at a node:    a majority founds it; the others are asked to join
@@ -9,7 +9,8 @@
  *                                                              `conclave replace`
  *
  * The founder draws the group's number and begins its log. The others hear of it (FOUND), and get the log from Raft.
- * There is never more than one group: each node belongs to the first that it hears of, and a group needs a majority.
+ * There is never more than one group, because each node belongs to the first that it hears of, and a group needs a
+ * majority.
  */
 #ifndef CONCLAVE_LIVE_FOUNDING_H
 #define CONCLAVE_LIVE_FOUNDING_H
@@ -21,7 +22,7 @@ struct consensus;
 struct cv_frame;
 struct cv_identity;
 
-/* A number for a directory that is new. */
+/* Draws the number of a new directory. */
 uint32_t founding_draw(void);
 /* Reads what the directory says of the group. */
 int founding_open(struct consensus *consensus, const struct cv_identity *identity, struct cv_complaint *complaint);
@@ -30,7 +31,7 @@ void founding_consider(struct consensus *consensus);
 void founding_greeted(struct consensus *consensus, cv_node node);
 /* That member knows this node, and speaks with it. */
 void founding_accepted(struct consensus *consensus, cv_node node);
-/* That member does not speak with this node, since this node's directory is empty. */
+/* That member does not speak with this node, because this node's directory is empty. */
 void founding_refused(struct consensus *consensus, cv_id by);
 /* A member tells the members of the group. */
 void founding_welcome(struct consensus *consensus, const struct cv_frame *frame);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The coordinator's election, and what holds the member together.
+ * The coordinator's election, and the assembly of a member from its parts.
  *
- * An election is numbered by its term. An algorithm that can cope with crashes stays in its term and is told which
- * nodes are gone or back. One that cannot begins a new term whenever that changes. A node that hears of a higher term
- * joins it with a fresh state, so that no ballot of an older one counts.
+ * An election is numbered by its term. An algorithm that tolerates crashes stays in its term and hears which nodes are
+ * gone or back. One that does not begins a new term at each such change. A node that hears of a higher term joins it
+ * with a fresh state, so that no ballot of an older term counts.
  */
 #include "live/member.h"
 #include "live/consensus.h"
@@ -33,7 +33,7 @@
 #define TICK_US 1000u
 #define REMOVED_US 10000000u
 #define FEWEST_DESCRIPTORS 16
-#define PATIENCE_BOUNDS 10u /* no election takes longer, in message times */
+#define PATIENCE_BOUNDS 10u /* no election takes longer than so many message delays */
 
 cv_node member_leader(const struct cv_member *member)
 {
@@ -56,7 +56,7 @@ static void update_group(struct cv_member *member)
         member_reconsider(member);
 }
 
-/* Not at a fixed time: of two nodes that get in each other's way one shall be first. */
+/* The delay is random, so that of two nodes that disturb each other one is first. */
 void member_reconsider(struct cv_member *member)
 {
     if (!member->reconsider.place)
@@ -95,7 +95,7 @@ static void elected(void *context, struct cv_instance *instance)
         member->user.elected(member->user.context, instance);
 }
 
-/* A term is of a generation of the roster: ballots of another speak of others. */
+/* A term belongs to a generation of the roster. In another generation the same places mean other nodes. */
 static bool is_of_now(const struct cv_member *member, uint64_t term)
 {
     return term >> CV_TERM_BITS == member->roster.generation;
@@ -116,7 +116,7 @@ void member_rearranged(struct cv_member *member, cv_set changed)
 
 /* ---- ballots: terms of their own in every view ---- */
 
-/* Each node that hears of a change begins a new term, so that in the last term all have heard of all changes. */
+/* Each node that hears of a change begins a new term. So in the last term all nodes know all changes. */
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute)
 {
     if (ballot->attributes[node] == attribute)
@@ -145,7 +145,7 @@ static void begin_election(struct cv_alarm *alarm)
     member->begun = true;
     member->elections++;
     cv_alarm_cancel(&member->loop.alarms, &member->begin);
-    /* Where there has been an election before, this node comes back to the result of one. */
+    /* If there was an election before, this node recovers into its result. */
     const bool recovers = (uint32_t)member->term && !(member->election->policy->algorithm->assumes & CV_NO_CRASH);
     join_term(member, recovers ? member->term : member->term + 1);
     cv_host_call(&member->host, member->election, recovers);
@@ -154,7 +154,7 @@ static void begin_election(struct cv_alarm *alarm)
     dispatch_catch_up(member);
 }
 
-/* Ballots that come before this node has begun wait: it may not know everybody yet. */
+/* Ballots wait until this node has begun, because it may not know all nodes before. */
 void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame *frame)
 {
     if (!member->begun || frame->round >> CV_TERM_BITS > member->roster.generation) {
@@ -163,7 +163,7 @@ void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame
     }
     if (frame->round > member->term) {
         join_term(member, frame->round);
-        /* Where only a node that calls can win, all have to. */
+        /* If only a caller can win, all nodes have to call. */
         if (!(member->election->policy->algorithm->claims & CV_ANY_CALLER))
             cv_host_call(&member->host, member->election, false);
     }
@@ -171,7 +171,7 @@ void member_ballot(struct cv_member *member, cv_node from, const struct cv_frame
         dispatch_ballot(member, from, frame);
 }
 
-/* Is there a leader, a view under it, and everybody in it? Views that are agreed look after themselves. */
+/* Is there a leader with a view, and are all nodes in it? Agreed views need no such watchdog. */
 static bool all_is_well(const struct cv_member *member, cv_node leader)
 {
     const struct cv_view *view = &member->static_views.view;
@@ -182,7 +182,7 @@ static bool all_is_well(const struct cv_member *member, cv_node leader)
     return leader != member->roster.me || !(member->in_other_view & view->members & ~member->peers.suspected);
 }
 
-/* Twice in a row something was wrong: whatever it is, a new view or another election mends it. */
+/* If something is wrong twice in a row, a new view or another election mends it. */
 static void look_after(struct cv_alarm *alarm)
 {
     struct cv_member *member = cv_alarm_owner(alarm, struct cv_member, watchdog);
@@ -201,7 +201,7 @@ static void look_after(struct cv_alarm *alarm)
 
 /* ---- what peers tell ---- */
 
-/* Two sides that have been apart may each have a leader: where the algorithm does not care, an election settles it. */
+/* After a partition each side may have a leader. If the algorithm does not settle that, a new election does. */
 static void tell_election(struct cv_member *member, cv_node node, bool gone)
 {
     cv_host_tell(&member->host, member->election, node, gone);
@@ -216,7 +216,7 @@ static void peer_changed(void *context, cv_node node, bool gone)
     if (member->consensus && cv_set_has(member->peers.suspected, node))
         consensus_gone(member->consensus, node);
     if (gone)
-        dispatch_lost(member, node); /* what was on its way */
+        dispatch_lost(member, node); /* the frames on their way are lost */
     else
         member->removed_by &= ~cv_set_of(node);
     if (member->begun && member->election->policy->algorithm->assumes & CV_NO_CRASH)
@@ -295,7 +295,7 @@ static const char *mode_text(uint32_t mode)
     return mode == CV_MODE_STATIC ? "static" : mode == CV_MODE_RAFT ? "raft" : "raft with a tie-breaker";
 }
 
-/* `group static` grants on its own, so it must not run beside members whose views are agreed. */
+/* A `group static` node grants without a majority, so it must not run beside members with agreed views. */
 static void other_mode(struct cv_member *member, const struct cv_frame *hello)
 {
     if (member->roster.mode == CV_MODE_STATIC && hello->mode != CV_MODE_STATIC && hello->group)
@@ -311,8 +311,8 @@ static void beats(void *context)
 }
 
 /*
- * One member alone is not believed: it may be mistaken, or lie. No member may be left that speaks with this node as
- * before, and either two say so or for long no member says otherwise.
+ * This node does not believe a single member, which may be mistaken or lie. It believes that it was removed if no
+ * member speaks with it as before, and either two members say so or for long no member says otherwise.
  */
 static bool is_removed(struct cv_member *member, const struct cv_frame *hello)
 {
@@ -345,7 +345,7 @@ static const char *refusal_of_self(uint32_t refusal)
     return "its directory is not the one it had; empty it, start the node and say conclave replace";
 }
 
-/* Also if one alone is not believed: once for each member that says so. */
+/* Logs each member's refusal once, even if this node does not believe it. */
 static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
 {
     struct cv_peer *peer = peers_of(&member->peers, hello->from);
@@ -356,7 +356,7 @@ static void note_refusal(struct cv_member *member, const struct cv_frame *hello)
                member->roster.ids[member->roster.me]);
 }
 
-/* The others have agreed that this node does not belong to the group, or cannot take it for what it says it is. */
+/* The others say that this node does not belong to the group, or cannot accept its identity. */
 static void refused(void *context, const struct cv_frame *hello, bool was_known)
 {
     struct cv_member *member = context;
@@ -487,7 +487,7 @@ static int open_peers(struct cv_member *member, const struct cv_settings *settin
     return error;
 }
 
-/* libuv ends the program by a signal if there are too few for its own pipes, so that is asked before. */
+/* libuv aborts the program if it lacks descriptors for its own pipes, so this checks before. */
 static bool has_descriptors(void)
 {
     int fds[FEWEST_DESCRIPTORS], count = 0;
@@ -527,7 +527,7 @@ int cv_member_open(struct cv_member *member, const struct cv_settings *settings,
     member->renew.ring = views_try_again;
     member->free_ended.run = views_free_ended;
     error = open_peers(member, settings, complaint);
-    /* Alone, a member need not wait for the others. */
+    /* A single member need not wait for others. */
     uint64_t begin_us = member->roster.count > 1 ? member->peers.least_us : 0, away_us = 0;
     if (!error)
         error = consensus_open(&member->consensus, member, settings, &away_us, complaint);

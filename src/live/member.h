@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One member of a group, put together: the algorithms it hosts, the peers it talks to, and how views are made.
- * What clients want comes from outside, the service.
+ * One member of a group: the algorithms that it hosts, the peers that it talks to, and the way in which it makes views.
+ * The service above it brings the clients' requests.
  */
 #ifndef CONCLAVE_LIVE_MEMBER_H
 #define CONCLAVE_LIVE_MEMBER_H
@@ -18,39 +18,39 @@
 
 struct cv_settings;
 
-/* What the user of a member tells the users of others about a name. To the member these are bytes. */
+/* A message between the users of two members about a name. To the members it is bytes. */
 struct cv_notice {
     enum cv_subject subject;
     struct cv_text name;
     uint32_t kind;    /* below 256 */
     uint32_t words;   /* of the body, 4 bytes each */
     const void *body; /* not aligned */
-    bool current;     /* a notice that is heard: it was sent in this node's view, by a member of that view */
+    bool current;     /* of a received notice: a member of this node's view sent it in that view */
 };
 
-/* What the user of the names, the service, is told and asked. */
+/* Calls to the user of the member, the service. */
 struct cv_member_calls {
     void (*entered)(struct cv_instance *instance);
-    void (*elected)(void *context, struct cv_instance *instance); /* a ballot has come to a result, or lost it */
-    void (*resume)(struct cv_instance *instance); /* a view has begun: ask again, or find out what is lost */
+    void (*elected)(void *context, struct cv_instance *instance); /* a ballot has a result, or lost it */
+    void (*resume)(struct cv_instance *instance); /* a view has begun: request again, or find out what is lost */
     bool (*keep)(const struct cv_instance *instance);
     void (*ended)(void *context, struct cv_instance *instance);
-    size_t (*in_use)(const void *context);      /* names that are not idle, about */
-    void (*leased)(void *context, bool leased); /* `group raft`: clients may hold something, or may not any more */
-    void (*hopeless)(void *context);            /* nor is there any use in waiting */
-    void (*began)(void *context);               /* a view; after `resume` of all its names. May be NULL */
-    void (*covered)(void *context);             /* the disk has a longer time to live than before. May be NULL */
-    void (*heard)(void *context, cv_node from, const struct cv_notice *notice); /* nothing of it is checked yet */
+    size_t (*in_use)(const void *context);      /* roughly the number of names that are not idle */
+    void (*leased)(void *context, bool leased); /* `group raft`: clients may, or may no longer, hold something */
+    void (*hopeless)(void *context);            /* the lease has been lost for long: waiting is useless */
+    void (*began)(void *context);               /* a view has begun, and all its names have resumed. May be NULL */
+    void (*covered)(void *context);             /* the disk has a longer time to live now. May be NULL */
+    void (*heard)(void *context, cv_node from, const struct cv_notice *notice); /* its body is unchecked */
     void *context;
 };
 
 enum cv_grant_event { CV_GRANT_BEGINS, CV_GRANT_RENEWED, CV_GRANT_ENDS };
 
-/* What a recorder is told. */
+/* Calls to a recorder. */
 struct cv_recorder {
     void (*event)(void *context, const struct cv_instance *instance, const struct cv_event *event);
     void (*view)(void *context, const struct cv_view *view);
-    /* `ttl_ms`: how long it lasts whatever becomes of its node, unless it is renewed; 0: no longer than that. */
+    /* `ttl_ms`: how long the hold lasts without renewal even if its node dies; 0: it ends with its node. */
     void (*grant)(void *context, const struct cv_instance *instance, uint64_t fence, uint64_t session, bool shared,
                   enum cv_grant_event event, uint64_t ttl_ms);
     void *context;
@@ -63,46 +63,46 @@ struct cv_member {
     struct cv_security security;
     struct cv_peers peers;
     struct cv_static_views static_views; /* `group static` */
-    struct consensus *consensus;         /* of a group that agrees on its views, or NULL */
+    struct consensus *consensus;         /* if the group agrees on its views, or NULL */
     struct cv_member_calls user;
     struct cv_recorder recorder;
 
     struct cv_instance *election; /* of the group's coordinator */
     uint64_t term;
-    struct cv_alarm begin;      /* all peers have had time to connect */
-    struct cv_alarm reconsider; /* a new view is called for, but not urgent */
-    struct cv_alarm watchdog;   /* no leader, or no view, for long */
-    struct cv_alarm renew;      /* a view could not begin here: another is asked for */
-    struct cv_chore free_ended; /* names of earlier views */
+    struct cv_alarm begin;      /* rings when all peers have had time to connect */
+    struct cv_alarm reconsider; /* rings when it is time to consider a new view */
+    struct cv_alarm watchdog;   /* notices that there is no leader, or no view, for long */
+    struct cv_alarm renew;      /* asks for another view after one that could not begin here */
+    struct cv_chore free_ended; /* frees names of earlier views */
     bool begun;
-    bool failed;          /* it cannot go on */
-    char outside[256];    /* why it takes no part in the group and ends, in one line; or empty */
-    bool content;         /* all was well the last time that the watchdog looked */
+    bool failed;          /* the member cannot go on */
+    char outside[256];    /* why the member takes no part in the group and ends, in one line; or empty */
+    bool content;         /* all was well when the watchdog last looked */
     cv_set heard_from;    /* peers from which a heartbeat has come */
     cv_set removed_by;    /* peers that say that this node does not belong to the group */
     uint64_t removed_us;  /* since when they say so */
-    cv_set in_other_view; /* peers that are in another view, by their last heartbeat */
+    cv_set in_other_view; /* peers whose last heartbeat names another view */
     uint64_t bound_us, try_us;
-    uint64_t elections;     /* called, or seen to be called anew */
-    uint64_t disagreements; /* messages of another algorithm than ours */
+    uint64_t elections;     /* number of elections that this node called or joined */
+    uint64_t disagreements; /* number of messages from other algorithms than ours */
 
     struct cv_early *early, **early_end;
     size_t early_bytes;
-    uint64_t earliest_us; /* it begins no earlier, even if all are there */
+    uint64_t earliest_us; /* the member begins no earlier, even if all peers are there */
     uint64_t started_us;  /* when the process started */
     uint64_t began_us;    /* when the last view began */
     uint64_t lost_us;     /* when the last view began without a member that may have held something */
-    cv_set anew;          /* while a view begins: members that have forgotten what they held */
+    cv_set anew;          /* while a view begins: members that have lost their holds */
     struct view_promises reported;
     struct ttl_ceiling ceiling;
-    uint64_t grace_until_us; /* until then a free name is given only to a client that claims it */
-    uint64_t lapses;         /* of this node's lease, when the last view began */
+    uint64_t grace_until_us; /* until then only a client that claims a free name gets it */
+    uint64_t lapses;         /* how often this node's lease had run out when the last view began */
 };
 
 /* 0, CV_ENOMEM, or CV_EINPUT with a complaint. `user` and `recorder` are set before, the rest is zero. */
 int cv_member_open(struct cv_member *member, const struct cv_settings *settings, struct cv_complaint *complaint);
 void cv_member_close(struct cv_member *member);
-/* It cannot go on: one line, and the loop ends. */
+/* The member cannot go on: writes one line, and ends the loop. */
 void cv_member_fail(struct cv_member *member, enum cv_log_event event, const char *why);
 
 static inline void cv_member_record_grant(const struct cv_member *member, const struct cv_instance *instance,
@@ -117,7 +117,7 @@ static inline void cv_member_record_grant(const struct cv_member *member, const 
 /* The attribute of that node's candidate changes: a new term of the election begins. */
 void cv_member_stand(struct cv_member *member, struct cv_instance *ballot, cv_node node, uint32_t attribute);
 
-/* They are not suspected any more. */
+/* Stops suspecting these nodes. */
 void member_trust(struct cv_member *member, cv_set nodes);
 
 /* The coordinator as far as this node knows, or CV_NOBODY. */
@@ -125,7 +125,7 @@ cv_node member_leader(const struct cv_member *member);
 
 /* ---- for the other files of the member ---- */
 
-/* This node takes no part in the group, and ends; that line says why. The first one counts. */
+/* This node takes no part in the group, and ends. The line says why; the first one counts. */
 void member_end(struct cv_member *member, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The roster has changed, and other members have these places now. */
 void member_rearranged(struct cv_member *member, cv_set changed);

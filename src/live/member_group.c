@@ -25,7 +25,7 @@ bool cv_member_changes_terms(const struct cv_member *member)
     return member->consensus && member->consensus->protocol->reconfigures;
 }
 
-/* One that has no address for members cannot be reached by others. */
+/* Others cannot reach a member without an address for members. */
 bool cv_member_changes_members(const struct cv_member *member)
 {
     return cv_member_changes_terms(member) && member->peers.list;
@@ -99,14 +99,14 @@ int64_t cv_member_lease_left_ms(const struct cv_member *member)
     return consensus_left_ms(member->consensus);
 }
 
-/* A client's clock may be as slow as this node's is fast. */
+/* A client's clock may lag as far as this node's runs ahead. */
 uint64_t cv_member_outlast_us(const struct cv_member *member, uint64_t us)
 {
     const struct cv_lease_terms *terms = member->consensus ? &member->consensus->lease.terms : NULL;
     return terms ? cv_lease_long(terms, cv_lease_long(terms, us)) : us;
 }
 
-/* A witness remembers no promises, so with one all members have to. */
+/* A witness remembers no promises, so in a group with one all members have to know a promise. */
 bool cv_member_is_enough(const struct cv_member *member, cv_set aware)
 {
     const struct consensus *consensus = member->consensus;

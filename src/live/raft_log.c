@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Raft's log as the way to agree (consensus_protocol.h): its messages, its entries, and the nodes that vote in it. */
+/* Consensus by Raft's log (consensus_protocol.h): its messages, its entries, and the nodes that vote in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +18,25 @@
 #include "live/roster.h"
 #include "live/settings/settings.h"
 
-#define MOST_UNSTORED 64u /* no log holds more entries than that, see SNAPSHOT_THRESHOLD */
+#define MOST_UNSTORED 64u /* no log holds more entries, see SNAPSHOT_THRESHOLD */
 #define SEATS_US 100000u  /* between two looks at the seats */
 
-/* An entry that is agreed, and not yet on this node's own disk. */
+/* An agreed entry that is not yet on this node's own disk. */
 struct unstored {
     uint64_t epoch;
     struct cv_proposal proposal;
-    size_t rest; /* bytes that follow it: addresses */
+    size_t rest; /* bytes of addresses after the proposal */
     unsigned char bytes[CV_AGREEMENT_ENTRY_BYTES];
 };
 
 struct raft_log {
     struct cv_agreement *agreement;
     uv_async_t wake;   /* the disk has done something */
-    uint64_t change;   /* the number of a change of seats on its way, or 0 */
-    uint64_t check_us; /* the seats are compared with the roster then */
-    uint64_t floor;    /* what was on disk at the start: once all of it is agreed again, no entry is forgotten */
-    bool remembers;    /* all of it is agreed again */
-    bool taking;       /* entries of the backlog, at this moment */
+    uint64_t change;   /* the number of the change of seats under way, or 0 */
+    uint64_t check_us; /* this node next compares the seats with the roster then */
+    uint64_t floor;    /* the last index on disk at the start: once it is agreed again, no entry is forgotten */
+    bool remembers;    /* all entries up to `floor` are agreed again */
+    bool taking;       /* take_entries() runs at this moment */
     uint32_t backlog_count;
     struct unstored backlog[MOST_UNSTORED];
 };
@@ -58,7 +58,7 @@ static void fail(struct consensus *consensus, const char *why)
     cv_member_fail(consensus->member, CV_LOG_DISK_FAILED, why);
 }
 
-/* A leader may learn that an entry is agreed before its own disk has it; what it says of it must outlast a crash. */
+/* An entry may be agreed before the leader's own disk has it. The leader must not speak of it before. */
 static void take_entries(struct consensus *consensus)
 {
     struct raft_log *log = log_of(consensus);
@@ -66,7 +66,7 @@ static void take_entries(struct consensus *consensus)
     if (log->agreement)
         consensus->member->peers.self.stored = cv_agreement_status(log->agreement).stored;
     if (log->taking)
-        return; /* an entry may lead to a call of this function */
+        return; /* handling an entry may call this function again */
     log->taking = true;
     while (done < log->backlog_count && cv_agreement_status(log->agreement).stored >= log->backlog[done].epoch) {
         struct unstored *entry = &log->backlog[done++];
@@ -105,7 +105,7 @@ static void warn(void *context, const char *line)
     cv_log_say(CV_LOG_LOG_CUT, "%s", line);
 }
 
-/* Every entry is the whole of what is agreed. When there are too many, the last one counts. */
+/* Every entry is the whole agreed state. If there are too many, only the last one counts. */
 static void committed(void *context, uint64_t index, const void *bytes, size_t length)
 {
     const struct consensus *consensus = context;
@@ -113,7 +113,7 @@ static void committed(void *context, uint64_t index, const void *bytes, size_t l
     struct cv_proposal proposal;
     struct cv_cursor cursor = cv_cursor(bytes, length);
     if (!cv_proposal_read(&cursor, &proposal) || cursor.left > CV_AGREEMENT_ENTRY_BYTES)
-        return; /* it was looked at before it was stored */
+        return; /* the entry was checked before it was stored */
     log->backlog_count -= log->backlog_count == MOST_UNSTORED;
     struct unstored *entry = &log->backlog[log->backlog_count++];
     entry->epoch = index;
@@ -128,7 +128,7 @@ static void leader_changed(void *context, uint64_t leader, uint64_t term)
     consensus->leader = leader;
     consensus->term = term;
     if (agreement_of(consensus))
-        take_entries(consensus); /* a leader must know the entry that it follows on */
+        take_entries(consensus); /* a leader must know the entry before its own */
     consensus_update(consensus);
 }
 
@@ -216,12 +216,12 @@ static void give_seat(struct consensus *consensus, cv_node node, const struct cv
         cv_agreement_add(log->agreement, id, &log->change);
     else if (seat->role != role && seat->role == CV_SEAT_SPARE && votes)
         cv_agreement_assign(log->agreement, id, CV_SEAT_STANDBY, &log->change);
-    /* A dead node cannot catch up, and would only keep the others from their seats. */
+    /* A dead node cannot catch up, and would only delay the others' seats. */
     else if (seat->role != role && !(votes && cv_set_has(consensus->member->peers.suspected, node)))
         cv_agreement_assign(log->agreement, id, role, &log->change);
 }
 
-/* The log's seats follow the entries: its leader takes and gives them, one at a time. */
+/* The log's seats follow the entries. Its leader changes them one at a time. */
 static void arrange_seats(struct consensus *consensus)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -260,7 +260,7 @@ static bool has_seat(const struct consensus *consensus, cv_id id)
 
 /* ---- proposing ---- */
 
-/* What the group remembers of each member: its directory, if it is in the next view, and an entry stored there. */
+/* Fills in what the group remembers of each member of the next view: its directory, and its last stored entry. */
 static void attend(const struct consensus *consensus, struct cv_proposal *proposal)
 {
     const struct cv_member *member = consensus->member;
@@ -288,7 +288,7 @@ static bool propose(struct consensus *consensus, const struct cv_proposal *propo
     struct cv_buffer bytes = {0};
     uint64_t number;
     if (log_of(consensus)->backlog_count)
-        return false; /* there is a later entry than the one this follows on */
+        return false; /* there is a later entry than this proposal's predecessor */
     attend(consensus, &attended);
     cv_proposal_write(&attended, &bytes);
     roster_write_addresses(consensus, &attended.seating, &bytes);
@@ -358,8 +358,8 @@ static bool has_granted(const struct consensus *consensus)
 }
 
 /*
- * After a restart a voter may have forgotten entries; it grants nothing before all that lay on its disk is agreed
- * again, or given up.
+ * After a restart a voter does not know which entries were agreed. It grants nothing before all entries on its disk are
+ * agreed again, or dropped.
  */
 static bool remembers(struct consensus *consensus)
 {
@@ -372,7 +372,7 @@ static bool remembers(struct consensus *consensus)
     return log->remembers = status.applied >= log->floor && !log->backlog_count;
 }
 
-/* No member of a view counts by longer terms than the last entry tells. */
+/* No member of a view counts by longer terms than those of the last entry. */
 static bool allows(struct consensus *consensus, struct cv_lease_terms asked)
 {
     const struct cv_lease_terms *longest = &consensus->agreed_views.grants.terms;

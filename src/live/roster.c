@@ -19,8 +19,7 @@
 #include "live/settings/settings.h"
 #include "live/settings/settings_file.h"
 
-#define REQUEST_US                                                                                                     \
-    10000000u /* for how long an operator's request is repeated; a configuration's is repeated for ever */
+#define REQUEST_US 10000000u /* a node repeats an operator's request so long, and a configuration's for ever */
 #define RETRY_US 200000u
 #define MEMBERS "members"
 #define NEW_MEMBERS MEMBERS ".new"
@@ -166,7 +165,7 @@ static cv_set take_places(struct cv_roster *roster, const struct cv_seating *sea
     return changed;
 }
 
-/* The last entry on disk may not have been agreed, and another of the same generation in its stead. */
+/* The last entry on disk may not have been agreed, but another one of the same generation. */
 static bool is_same(const struct cv_roster *roster, const struct cv_seating *seating)
 {
     return seating->generation == roster->generation && memcmp(seating->ids, roster->ids, sizeof seating->ids) == 0 &&
@@ -180,8 +179,8 @@ bool roster_follow(struct consensus *consensus, uint64_t epoch, const struct cv_
     struct cv_roster *roster = &member->roster;
     const cv_node me = cv_seating_place(seating, roster->ids[roster->me]);
     if (me == CV_NOBODY)
-        return false; /* from before it joined, or after it left */
-    /* After a restart entries are told again that are older than the last on disk. */
+        return false; /* an entry from before this node joined, or after it left */
+    /* After a restart the log tells entries again that are older than the last on disk. */
     if (!consensus->seated || epoch == 0 || epoch > consensus->recalled || seating->generation >= roster->generation) {
         memcpy(roster->known, seating->known, sizeof roster->known);
         roster->voters = seating->voters;
@@ -216,7 +215,7 @@ void roster_recall(struct consensus *consensus)
         copy(known->clients, roster->clients[node]);
         point_at(roster, node, known);
     }
-    consensus->seated = !consensus->protocol->reconfigures; /* its configuration is all that there is */
+    consensus->seated = !consensus->protocol->reconfigures; /* then the configuration alone tells the members */
     const void *bytes = consensus->protocol->last(consensus, &length, &index);
     struct cv_cursor cursor = cv_cursor(bytes, bytes ? length : 0);
     if (!bytes || !cv_proposal_read(&cursor, &proposal))
@@ -238,7 +237,7 @@ bool roster_is_seated(const struct consensus *consensus)
 
 bool roster_believes(const struct consensus *consensus, uint64_t generation, bool was_known)
 {
-    if (!consensus->seated && consensus->joining) /* or it is only not known yet */
+    if (!consensus->seated && consensus->joining) /* its place is only unknown yet */
         return was_known || (consensus->expelled && generation + 1 >= consensus->expelled);
     return generation > consensus->member->roster.generation;
 }
@@ -277,7 +276,7 @@ static void grant(struct consensus *consensus, const struct cv_change_request *r
 {
     const struct cv_roster *roster = &consensus->member->roster;
     if (may_still_vote(consensus, &request->change))
-        return; /* it is asked for again */
+        return; /* the request comes again */
     if (request->change.kind == CV_CHANGE_LEAVE && request->change.id == roster->ids[roster->me]) {
         consensus->protocol->hand_over(consensus);
     } else if (!consensus->agreed_views.change.kind) {
@@ -286,7 +285,7 @@ static void grant(struct consensus *consensus, const struct cv_change_request *r
     }
 }
 
-/* Does the directory that is to be replaced still belong to the group? */
+/* Does the directory to be replaced still belong to the group? */
 static bool is_occupied(const struct consensus *consensus, const struct cv_change_request *request)
 {
     const struct cv_seating *seating = &consensus->agreed_views.agreed.seating;
@@ -340,7 +339,7 @@ static void put_forward(struct consensus *consensus, const struct cv_change_requ
     peers_send(&member->peers, leader, &frame);
 }
 
-/* A node that does not know the last change may ask for something that has come true, and was undone since. */
+/* A node that has missed the last change may ask for something that was done, and undone since. */
 void roster_hear(struct consensus *consensus, const struct cv_frame *frame)
 {
     const uint64_t id = cv_frame_number(frame, 0), kind = cv_frame_number(frame, 2);
@@ -407,7 +406,7 @@ void roster_invite(struct consensus *consensus, const struct cv_member_setting *
     request_for(consensus, setting, CV_CHANGE_JOIN);
 }
 
-/* Each node goes by its own addresses. */
+/* Each node uses the addresses of its own file. */
 static void move(struct consensus *consensus, const struct cv_member_setting *setting)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -419,7 +418,7 @@ static void move(struct consensus *consensus, const struct cv_member_setting *se
     peers_move(&consensus->member->peers, node);
 }
 
-/* Two with a tie-breaker are the same two for as long as they run. */
+/* The two members of a group with a tie-breaker do not change while they run. */
 int roster_check(const struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after,
                  struct cv_complaint *complaint)
 {
@@ -439,7 +438,7 @@ int roster_check(const struct consensus *consensus, const struct cv_settings *be
     return cv_complain(complaint, "[members]: a group with a tie-breaker changes only while both nodes are down");
 }
 
-/* The file has another value than before: the group is asked for it. */
+/* Asks the group for the values that have changed in the file. */
 static void request_terms(struct consensus *consensus, const struct cv_settings *before,
                           const struct cv_settings *after)
 {
@@ -452,7 +451,7 @@ static void request_terms(struct consensus *consensus, const struct cv_settings 
                            true);
 }
 
-/* Half a file must not dissolve a group: a command takes members out, one at a time. */
+/* A truncated file must not dissolve a group. Only a command removes members, one at a time. */
 static void tell_missing(const struct consensus *consensus, const struct cv_settings *settings)
 {
     const struct cv_roster *roster = &consensus->member->roster;
@@ -486,7 +485,7 @@ void roster_reconfigure(struct consensus *consensus, const struct cv_settings *b
 
 /* ---- what the configuration was ---- */
 
-/* As a section of a configuration, so that it is read like one. */
+/* Writes a section of a configuration, so that the same parser reads it. */
 static bool write_configuration(int file_number, const struct cv_settings *settings)
 {
     FILE *file = file_number == -1 ? NULL : fdopen(file_number, "w");
@@ -511,7 +510,7 @@ void roster_remember(struct consensus *consensus)
         return;
     const int directory = open(consensus->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory != -1)
-        unlinkat(directory, NEW_MEMBERS, 0); /* a crash may have left it; a link is not followed, either */
+        unlinkat(directory, NEW_MEMBERS, 0); /* a crash may have left it; nor may it be a link */
     const int file = directory == -1
                          ? -1
                          : openat(directory, NEW_MEMBERS, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The members of the group: first as the configuration has them, then as the log has them. A person or a changed
- * configuration may request a change. The node repeats the request to the leader of the log until it has come true.
+ * configuration may request a change. The node repeats the request to the leader of the log until it is agreed.
  *
  * An entry also tells addresses, as many as it has room for:
  *
@@ -27,7 +27,7 @@ struct cv_addresses {
     char peers[CV_ADDRESS_BYTES], clients[CV_ADDRESS_BYTES]; /* empty: not known */
 };
 
-/* A change of members or terms that this node was asked for. */
+/* A requested change of members or terms. */
 struct cv_change_request {
     struct cv_change change;
     struct cv_addresses addresses; /* of the node that joins */
@@ -36,7 +36,7 @@ struct cv_change_request {
     uint64_t until_us;
 };
 
-/* A number for the configured members: it is the same at all founders of a group. */
+/* A hash of the configured members: it is the same at all founders of a group. */
 uint64_t roster_fingerprint(const struct cv_roster *roster);
 /* Requests that a node that the configuration lists joins. */
 void roster_invite(struct consensus *consensus, const struct cv_member_setting *setting);
@@ -46,29 +46,30 @@ void roster_write_addresses(const struct consensus *consensus, const struct cv_s
 /* Are these addresses of members, all of them whole? */
 bool roster_addresses_fit(struct cv_cursor bytes);
 /*
- * The roster as an entry has it, with the addresses that follow. False, and nothing changes, if this node is not in it.
+ * Takes over the roster of an entry, with the addresses after it. False if this node is not in it: then nothing
+ * changes.
  */
 bool roster_follow(struct consensus *consensus, uint64_t epoch, const struct cv_seating *seating,
                    struct cv_cursor *rest);
-/* The roster as the last entry on disk has it. */
+/* Takes over the roster of the last entry on disk. */
 void roster_recall(struct consensus *consensus);
-/* Does it know its place? Only the log can tell, if there is one already. */
+/* Does this node know its place? Only the log can tell, if there is one already. */
 bool roster_is_seated(const struct consensus *consensus);
 /* A node whose roster has that generation says that this node is not on it. Does that count? */
 bool roster_believes(const struct consensus *consensus, uint64_t generation, bool was_known);
-/* Repeats a request until it has come true, or, unless `patient`, a while has passed. False: there are too many. */
+/* Repeats a request until it is agreed, or, unless `patient`, a while has passed. False: there are too many. */
 bool roster_request(struct consensus *consensus, const struct cv_change_request *request, bool patient);
-/* A new member takes the place of that one, whose directory is lost. */
+/* A new member takes that member's place, whose directory is lost. */
 bool roster_replace(struct consensus *consensus, cv_node node);
 void roster_hear(struct consensus *consensus, const struct cv_frame *frame);
-/* An entry is agreed: requests that have come true are forgotten. */
+/* An entry is agreed: drops the requests that it fulfils. */
 void roster_forget_done(struct consensus *consensus);
-/* Time has passed. */
+/* Time has passed: repeats the requests. */
 void roster_pursue(struct consensus *consensus);
-/* May the one configuration follow on the other while this node runs? */
+/* May the second configuration replace the first while this node runs? */
 int roster_check(const struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after,
                  struct cv_complaint *complaint);
-/* Requests what differs between these configurations. */
+/* Requests the changes between these configurations. */
 void roster_reconfigure(struct consensus *consensus, const struct cv_settings *before, const struct cv_settings *after);
 /* Keeps the configuration's members on disk, to compare with those after a restart. */
 void roster_remember(struct consensus *consensus);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A group of two agrees by Disk Paxos, in a shared file that is its tie-breaker (consensus_protocol.h). */
+/* Consensus of a group of two by Disk Paxos, in a shared file that is its tie-breaker (consensus_protocol.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +23,9 @@ struct tie_breaker {
     uint64_t opened_us;   /* when this node started */
     struct cv_lease_terms
         longest;     /* the longest terms of either block: a lease from before this start may last so long */
-    uint64_t ttl_ms; /* the longest time to live, as this node's block is to say */
-    bool told;       /* the operator, that it cannot be reached */
-    bool told_terms; /* the operator, that the other has other terms */
+    uint64_t ttl_ms; /* the longest time to live that this node's block should have */
+    bool told;       /* the operator knows that the file cannot be reached */
+    bool told_terms; /* the operator knows that the other has other terms */
     char path[];
 };
 
@@ -56,7 +56,7 @@ static void wake(void *data)
     uv_async_send(&tie_breaker->wake);
 }
 
-/* Any terms are: each goes by its own, and waits for the longer of both. The operator is told of it once. */
+/* Allows any terms: each member goes by its own, and waits for the longer of both. Tells the operator once. */
 static bool allows(struct consensus *consensus, struct cv_lease_terms asked)
 {
     struct tie_breaker *tie_breaker = tie_breaker_of(consensus);
@@ -78,7 +78,7 @@ static bool may_begin(const struct consensus *consensus)
                tie_breaker->opened_us + cv_lease_long(&tie_breaker->longest, tie_breaker->longest.length_us);
 }
 
-/* The file is read for the first time, or has been written: what both blocks say of times to live. */
+/* The file was read for the first time, or written. Takes in both blocks' times to live. */
 static void learn_ttl(struct tie_breaker *tie_breaker, const struct cv_disk_paxos_block blocks[CV_DISK_PAXOS_MEMBERS])
 {
     struct cv_disk_paxos *paxos = &tie_breaker->paxos;
@@ -109,7 +109,7 @@ static void woken(uv_async_t *handle)
         trouble = cv_disk_paxos_read(tie_breaker->answer.records[node], roster, node, &blocks[node]);
     for (cv_node node = 0; !trouble && node < CV_DISK_PAXOS_MEMBERS; node++)
         tie_breaker->longest = cv_lease_longer(tie_breaker->longest, blocks[node].lease);
-    consensus_look(tie_breaker->consensus); /* it may have taken long */
+    consensus_look(tie_breaker->consensus); /* the file may have taken long */
     if (!trouble)
         learn_ttl(tie_breaker, blocks);
     cv_disk_paxos_done(&tie_breaker->paxos, trouble ? NULL : blocks, trouble, cv_loop_boot());
@@ -124,7 +124,7 @@ static const char *trouble_of(const struct tie_breaker *tie_breaker)
     return paxos->trouble;
 }
 
-/* Once when it is lost, once when it is back. */
+/* Tells once when the file is lost, and once when it is back. */
 static void tell_trouble(struct tie_breaker *tie_breaker)
 {
     const char *trouble = trouble_of(tie_breaker);
@@ -192,7 +192,7 @@ static void hear(struct consensus *consensus, cv_node from, const struct cv_fram
         member->disagreements++;
 }
 
-/* agreed() has told of all. */
+/* Nothing to do: agreed() has told of all entries. */
 static void take_entries(struct consensus *consensus)
 {
     (void)consensus;
@@ -231,7 +231,7 @@ static void tick(struct consensus *consensus)
     consensus_update(consensus);
 }
 
-/* The file cannot tell of news by itself: it is read at every tick. */
+/* The file cannot notify, so every tick reads it. */
 static bool rests(const struct consensus *consensus, uint64_t *due_us)
 {
     (void)consensus;
@@ -244,7 +244,7 @@ static void pace(struct consensus *consensus, const struct cv_terms *terms)
     consensus->tick_us = cv_lease_file_tick_us(cv_terms_lease(terms).length_us);
 }
 
-/* The file may hold what this node wrote before, or the other node was granted. */
+/* The file may show that this node, or the other, had a lease before. */
 static bool has_granted(const struct consensus *consensus)
 {
     (void)consensus;
@@ -256,13 +256,13 @@ static bool remembers(struct consensus *consensus)
     return tie_breaker_of(consensus)->paxos.known;
 }
 
-/* Each of the two proposes when the other is gone: there is nothing to hand over. */
+/* Nothing to do: each of the two may propose when the other is gone. */
 static void hand_over(struct consensus *consensus)
 {
     (void)consensus;
 }
 
-/* Its blocks are no entry: nothing in them tells members or addresses. */
+/* There is no such entry: the blocks list neither members nor addresses. */
 static const void *last(const struct consensus *consensus, size_t *length, uint64_t *index)
 {
     (void)consensus;

@@ -18,7 +18,7 @@
 #define HEAD "conclave longest-ttl 1 " /* 1 is the version of the file */
 #define LINE HEAD "%" PRIu64 "\n"
 #define MOST_MS ((uint64_t)1 << 40)
-#define KEEPS_US ((uint64_t)600 * 1000000) /* it does not come down earlier, so that it is seldom written */
+#define KEEPS_US ((uint64_t)600 * 1000000) /* the ceiling falls no earlier, so that writes are rare */
 
 static uint64_t round_up(uint64_t ms)
 {
@@ -121,7 +121,7 @@ static void done(uv_work_t *request, int status)
     written(ceiling);
 }
 
-/* Does the protocol store it, and not this node's directory? */
+/* Does the protocol store the ceiling, instead of this node's directory? */
 static bool is_protocols(const struct ttl_ceiling *ceiling)
 {
     const struct consensus *consensus = ceiling->member->consensus;
@@ -161,7 +161,7 @@ void ttl_ceiling_found(struct ttl_ceiling *ceiling, uint64_t own_ms, uint64_t ot
         written(ceiling);
 }
 
-/* While a lower one is being written nothing above it is covered. */
+/* While a lower ceiling is being written, it covers nothing above that. */
 bool cv_ttl_ceiling_covers(struct ttl_ceiling *ceiling, uint64_t ttl_ms)
 {
     const uint64_t safe_ms = ceiling->writing && ceiling->writing_ms < ceiling->ms ? ceiling->writing_ms : ceiling->ms;

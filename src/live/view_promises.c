@@ -35,7 +35,7 @@ void view_promises_hear(struct cv_member *member, cv_node from, uint64_t epoch, 
     it->grace_ms = grace_ms > it->grace_ms ? grace_ms : it->grace_ms;
 }
 
-/* The members that were in the latest view know best which node keeps the promise. */
+/* Members of the latest view know best which node keeps the promise. */
 void view_promises_add(const struct cv_member *member, struct cv_instance *instance, cv_node from,
                        const struct cv_promise *promise)
 {
@@ -50,7 +50,7 @@ void view_promises_add(const struct cv_member *member, struct cv_instance *insta
 
 /* ---- which members remember ---- */
 
-/* Members that were in that view, or in any if it is 0, and have forgotten nothing since. */
+/* The members that were in that view (0: in any view) and have forgotten nothing since. */
 static cv_set who_remembers(const struct view_promises *it, uint64_t epoch)
 {
     cv_set who = 0;
@@ -66,8 +66,8 @@ static bool meets_every_majority(cv_set who, cv_set voters)
 }
 
 /*
- * Is one of them in every majority that may have known a promise? A witness remembers no promises, so with one all
- * members of a view have to know: then any member of the last view does.
+ * Is one of them in every majority that may have known a promise? A witness remembers no promises, so in a group with
+ * one all members of a view have to know each promise. Then any member of the last view is enough.
  */
 static bool is_enough(const struct cv_member *member, cv_set who)
 {
@@ -84,7 +84,7 @@ static bool is_enough(const struct cv_member *member, cv_set who)
 
 /* ---- what lives on ---- */
 
-/* A promise has ended if its keeper does not know it any more, or none of the members that must know it does. */
+/* A promise has ended if its keeper no longer knows it, or if no member that must know it does. */
 static bool has_ended(const struct cv_promise *promise, const struct cv_instance *instance, cv_set latest,
                       cv_set decisive)
 {
@@ -95,7 +95,7 @@ static bool has_ended(const struct cv_promise *promise, const struct cv_instance
     return instance->holder != CV_NOBODY && instance->fence > promise->entry;
 }
 
-/* A writer is let in after all others have ended; so is a new generation of readers. */
+/* A writer enters after all other promises have ended, and so does a new generation of readers. */
 static bool is_outdated(const struct cv_promise *promise, const struct cv_promise *all)
 {
     for (const struct cv_promise *it = all; it; it = it->next)
@@ -126,7 +126,7 @@ static cv_node next_after(cv_node node, cv_set members)
     return node;
 }
 
-/* Another member follows a keeper that is gone or has forgotten. The keeper of a promise is inside. */
+/* Another member replaces a keeper that is gone or has forgotten. The keeper of a promise is inside. */
 static void find_keeper(struct cv_instance *instance, struct cv_promise *promise, cv_set fit, cv_set members)
 {
     const bool together =
@@ -153,7 +153,7 @@ void view_promises_settle(struct cv_member *member)
     for (cv_node node = 0; node < CV_MAX_MEMBERS; node++)
         last = cv_set_has(it->heard, node) && it->epoch[node] > last ? it->epoch[node] : last;
     const cv_set all = who_remembers(it, 0), latest = last ? who_remembers(it, last) : 0;
-    /* In `group static` each side of a cut had a view of its own. */
+    /* In `group static` each side of a partition had a view of its own. */
     const cv_set decisive = member->consensus && latest && is_enough(member, latest) ? latest : 0;
     if (!is_enough(member, all) && it->ceiling_ms > it->grace_ms)
         it->grace_ms = it->ceiling_ms;

@@ -14,7 +14,7 @@
 #include "live/view_promises.h"
 
 #define FREED_EACH_TURN 256u
-#define RENEW_US 200000u /* until another view is asked for, after one that could not begin */
+#define RENEW_US 200000u /* until this node asks for another view, after one that could not begin */
 
 static void send_numbers(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
                          const struct cv_instance *instance, const uint64_t *body, uint32_t count)
@@ -51,19 +51,19 @@ void views_ask(struct cv_member *member, cv_node leader, enum cv_view_message ki
     send_number(member, leader, kind, member->host.view.epoch, number);
 }
 
-/* Has it just started, or lost what it held before it could report it? */
+/* Has this node just started, or lost its holds before it could report them? */
 static bool is_anew(const struct cv_member *member)
 {
     return !member->host.view.epoch || (member->consensus && member->consensus->lapses != member->lapses);
 }
 
-/* What HOLDING and HELD are about: readers or the holder of a name, or, from PROMISED on, the keeper of a promise. */
+/* HOLDING and HELD tell readers, the holder of a name, or, from PROMISED on, the keeper of a promise. */
 enum { BORROWED, INSIDE, PROMISED = 1000 };
 
 /*
  * A member says that it, or its readers, are inside. The readers of one generation are inside together, and the node
- * that lent to them is the holder if it is there. Otherwise, if two say that they are inside, the one with the later
- * view is.
+ * that lent to them is the holder if it is a member. Otherwise, if two nodes say that they are inside, the one with the
+ * later view is.
  */
 static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how, uint64_t fence, uint64_t sharing)
 {
@@ -79,7 +79,7 @@ static void find_holder(struct cv_instance *instance, cv_node from, uint64_t how
     }
 }
 
-/* The node that prepares the view knows what it holds itself. All others will be told of everything. */
+/* The node that prepares the view knows its own holds. It tells all others every hold. */
 static void end_view(void *context, bool prepares)
 {
     struct cv_member *member = context;
@@ -105,7 +105,7 @@ static void freeze(void *context)
     end_view(context, member->static_views.promised_to == member->roster.me);
 }
 
-/* HOLDING or HELD. */
+/* Sends HOLDING or HELD for a promise. */
 static void send_promise(struct cv_member *member, cv_node to, enum cv_view_message kind, uint64_t epoch,
                          const struct cv_instance *instance, const struct cv_promise *promise)
 {
@@ -184,7 +184,7 @@ static void on_holding(struct cv_member *member, struct cv_instance *instance, c
         view_promises_add(member, instance, from, &promise);
 }
 
-/* The same, as the node that prepared the view found it. */
+/* Takes in a hold as the node that prepared the view has decided it. */
 static void on_held(const struct cv_member *member, struct cv_instance *instance, const struct cv_frame *frame)
 {
     const uint64_t holder = cv_frame_number(frame, 0);
@@ -231,11 +231,11 @@ static void install(void *context, const struct cv_view *view)
     const bool lost = missing || is_anew(member);
     view_promises_settle(member);
     view_promises_end(member, view);
-    /* The node that prepared the view has heard from all members. This one perhaps has not yet. */
+    /* The node that prepared the view has heard from all members. This one may not have heard yet. */
     const cv_set expected = peers_expect(&member->peers, view->members);
     cv_host_suspect(host, member->peers.suspected);
     if (cv_host_begin(host, view, member->user.keep)) {
-        cv_loop_set(&member->loop, &member->renew, RENEW_US); /* out of memory: it stays outside until the next view */
+        cv_loop_set(&member->loop, &member->renew, RENEW_US); /* no memory: this node waits for the next view */
         return;
     }
     cv_loop_defer(&member->loop, &member->free_ended);
@@ -280,7 +280,7 @@ void views_try_again(struct cv_alarm *alarm)
         cv_views_renew(member);
 }
 
-/* Very many names may have ended with a view. Freeing them all at once would keep the loop too long. */
+/* A view may have ended very many names. To free all at once would block the loop for too long. */
 void views_free_ended(struct cv_chore *chore)
 {
     struct cv_member *member = (void *)((char *)chore - offsetof(struct cv_member, free_ended));
@@ -288,14 +288,14 @@ void views_free_ended(struct cv_chore *chore)
         cv_loop_defer(&member->loop, chore);
 }
 
-/* Asks the leader for a new view, in which only names that are in use live on. */
+/* Asks the leader for a new view, which drops idle names. */
 void views_crowded(void *context)
 {
     struct cv_member *member = context;
     if (!cv_host_ready(&member->host))
         return;
     if (member->user.in_use && 2 * member->user.in_use(member->user.context) >= member->host.count) {
-        cv_host_expect_crowd(&member->host); /* few of them are idle, so there is nothing to forget */
+        cv_host_expect_crowd(&member->host); /* few names are idle, so a new view would drop little */
         return;
     }
     cv_views_renew(member);
