@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Steps. Each is one handler call. Then its messages leave, and last the owner is told of its effects: it may begin
- * another step right away, since this one is over by then.
+ * Steps. A step is one handler call. Then its messages leave, and last the owner hears of its effects. The owner may
+ * begin another step right away, because this one is over by then.
  */
 #include "live/host/host.h"
 
@@ -12,14 +12,14 @@
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
-#define MOST_HOPS 2048u /* of an election's message, and of those that it causes */
+#define MOST_HOPS 2048u /* of an election's message, and of the messages that it causes */
 
 static struct cv_algorithm_host *host_of(const struct cv_self *me)
 {
     return (struct cv_algorithm_host *)(uintptr_t)((const char *)me - offsetof(struct cv_algorithm_host, self));
 }
 
-/* ---- what algorithms ask ---- */
+/* ---- calls from algorithms ---- */
 
 static uint32_t choose(struct cv_self *me, uint32_t ways)
 {
@@ -42,7 +42,7 @@ static bool suspected(const struct cv_self *me, cv_id id)
     return false;
 }
 
-/* A handler cannot fail, so there is nothing to be done here but to say so and end. */
+/* A handler cannot fail, so without memory the process says so and ends. */
 static void grow(struct cv_self *me, size_t bytes)
 {
     size_t room = me->room ? me->room : FIRST_OUTBOX;
@@ -59,7 +59,7 @@ const struct cv_runtime cv_host_runtime = {.choose = choose, .present = present,
 
 /* ---- the record ---- */
 
-/* All of a step happens at one time: a recording that ends anywhere never holds half of a step. */
+/* All events of a step get the same time, so a recording never ends within a step. */
 static void begin_step(struct cv_algorithm_host *host)
 {
     if (host->calls.event)
@@ -112,7 +112,7 @@ static void tell_effects(struct cv_algorithm_host *host, const struct cv_instanc
 
 /* ---- messages ---- */
 
-/* A message to oneself waits here, after its parcel. */
+/* Queues a message of this node to itself, after its parcel. */
 static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *parcel)
 {
     const size_t bytes = sizeof *parcel + cv_message_bytes(parcel->message);
@@ -131,7 +131,7 @@ static void post_local(struct cv_algorithm_host *host, const struct cv_parcel *p
     host->queue_used += bytes;
 }
 
-/* The messages of an instance to itself are not delivered any more. */
+/* Drops the queued messages of an instance to itself. */
 void cv_host_void_queue(struct cv_algorithm_host *host, const struct cv_instance *instance)
 {
     for (size_t at = host->queue_at; at < host->queue_used;) {
@@ -240,7 +240,8 @@ static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
 
 static void settle(struct cv_algorithm_host *host);
 
-/* An algorithm that begins by itself has to begin everywhere before a node can enter: others may not know the name. */
+/* An algorithm that begins by itself has to begin at all members before one can enter, and others may not know the
+ * name. */
 void cv_host_tell_members(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     if (!instance->policy->algorithm->start || instance->flags & CV_TOLD)
@@ -320,11 +321,11 @@ void cv_host_timeout(struct cv_alarm *alarm)
     settle(instance->host);
 }
 
-/* ---- what may reach a handler ---- */
+/* ---- checks before a handler ---- */
 
 /*
- * Times are numbers in messages, and fences are made of them. A clock that a hostile node drove to its end would begin
- * anew at 0, and a fence would run over into those of the next view.
+ * Messages carry logical times, and fences are made of them. A hostile node could drive a clock to its end. The clock
+ * would wrap to 0, and a fence would overflow into those of the next view.
  */
 static bool times_fit(const struct cv_group *group, const struct cv_kind *kind, const struct cv_message *message)
 {
@@ -386,7 +387,7 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
 
 /* ---- rest: a token that no node wants need not race round the ring ---- */
 
-/* The longer it has gone round in vain, the longer it pauses, if this node does not want it either. */
+/* The longer a token has gone round in vain, the longer it pauses, unless this node wants it. */
 static uint64_t rest_ticks(const struct cv_algorithm_host *host, const struct cv_parcel *parcel)
 {
     const struct cv_instance *instance = parcel->instance;
@@ -402,7 +403,7 @@ static void end_rest(struct cv_algorithm_host *host, struct cv_instance *instanc
     const char *why;
     cv_alarm_cancel(host->alarms, &instance->rest.alarm);
     instance->resting = NULL;
-    if (judge(host, parcel, &why) == CV_VALID) /* it was when it came, but that was a while ago */
+    if (judge(host, parcel, &why) == CV_VALID) /* the message was valid when it came, but that was a while ago */
         receive(host, parcel);
     free(parcel);
 }
@@ -415,7 +416,7 @@ void cv_host_wake(struct cv_alarm *alarm)
     settle(instance->host);
 }
 
-/* False if there is no memory to remember it by: then it goes on at once. */
+/* False if there is no memory to keep the message: then it goes on at once. */
 static bool lay_down(struct cv_algorithm_host *host, const struct cv_parcel *parcel, uint64_t ticks)
 {
     struct cv_instance *instance = parcel->instance;
@@ -423,7 +424,7 @@ static bool lay_down(struct cv_algorithm_host *host, const struct cv_parcel *par
     struct cv_parcel *copy = malloc(sizeof *copy + bytes);
     if (!copy)
         return false;
-    if (instance->resting) /* the later one rests, and the earlier goes first */
+    if (instance->resting) /* the earlier message goes on now, and the later one rests */
         end_rest(host, instance);
     *copy = *parcel;
     copy->message = memcpy(copy + 1, parcel->message, bytes);
@@ -432,7 +433,7 @@ static bool lay_down(struct cv_algorithm_host *host, const struct cv_parcel *par
     return true;
 }
 
-/* A ballot that no node takes for its own would go round for ever. */
+/* A ballot that no node recognizes as its own would go round for ever. */
 static bool is_lost(const struct cv_parcel *parcel)
 {
     return parcel->instance->policy->algorithm->problem == CV_ELECTION && parcel->hops > MOST_HOPS;
@@ -466,7 +467,7 @@ static void settle(struct cv_algorithm_host *host)
         return;
     host->settling = true;
     while (host->queue_at < host->queue_used) {
-        /* The queue may move while the message is handled. */
+        /* The handler may make the queue move in memory. */
         struct cv_parcel parcel;
         uint64_t small[16];
         memcpy(&parcel, host->queue + host->queue_at, sizeof parcel);

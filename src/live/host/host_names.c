@@ -38,7 +38,7 @@ struct cv_instance *cv_host_find(const struct cv_algorithm_host *host, enum cv_s
     return NULL;
 }
 
-/* Twice as many places, if that is possible; a full table is only slow. */
+/* Doubles the table if there is memory. A full table is only slow. */
 static void grow_table(struct cv_algorithm_host *host)
 {
     const size_t size = 2 * host->table_size;
@@ -123,7 +123,7 @@ static struct cv_instance *create(struct cv_algorithm_host *host, enum cv_subjec
     return instance;
 }
 
-/* A critical section needs a view to begin in: opened between two, it begins with the next. */
+/* A critical section begins in a view. If it is opened between two views, it begins with the next. */
 static int begin_first(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     const uint64_t epoch = host->view.epoch;
@@ -160,7 +160,7 @@ struct cv_instance *cv_host_open(struct cv_algorithm_host *host, enum cv_subject
     return instance;
 }
 
-/* Each time twice as many as were needed the last time, so that looking costs little in the end. */
+/* The threshold doubles each time, so that the amortized cost is small. */
 void cv_host_expect_crowd(struct cv_algorithm_host *host)
 {
     const size_t least = host->most / 2 < FIRST_CROWD ? host->most / 2 : FIRST_CROWD;
@@ -236,8 +236,7 @@ void cv_host_resize(struct cv_algorithm_host *host)
         size_policy(host, &host->policies[i]);
 }
 
-/* Growing it takes long when there are many names, so it is large from the first: pages that are never touched cost
- * nothing. */
+/* To grow a table with many names takes long, so it is large from the start. Untouched pages cost nothing. */
 static size_t first_table(size_t most)
 {
     size_t size = FIRST_TABLE;

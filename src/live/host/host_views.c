@@ -69,7 +69,7 @@ void cv_host_suspect(struct cv_algorithm_host *host, cv_set suspected)
     note_absence(host);
 }
 
-/* Voting sets are sets of members. */
+/* Chooses voting sets among the members of the view. */
 static int draw_quorums(struct cv_algorithm_host *host, struct cv_policy *policy)
 {
     struct cv_complaint complaint;
@@ -102,7 +102,7 @@ static int lay_out(struct cv_algorithm_host *host)
     return 0;
 }
 
-/* Tells the algorithm which node is inside. It sends nothing then. */
+/* Tells the algorithm which node is inside. The algorithm sends nothing. */
 void cv_host_adopt(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     struct cv_self *me = &host->self;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Rounds: a mutex begins anew with every view, the group's election with every term. */
+/* Rounds: a mutex begins anew in every view, the group's election in every term. */
 #ifndef CONCLAVE_LIVE_HOST_HOST_VIEWS_H
 #define CONCLAVE_LIVE_HOST_HOST_VIEWS_H
 
 #include "live/host/host.h"
 
-/* A fresh state for a new term. */
+/* Gives an instance a fresh state for a new term. */
 int cv_host_restart(struct cv_algorithm_host *host, struct cv_instance *instance, uint64_t round);
-/* No message reaches anybody any more until the next view begins. */
+/* Delivers no message until the next view begins. */
 void cv_host_freeze(struct cv_algorithm_host *host);
 /*
- * A view begins. Before, `holder` and `fence` of each instance say which node is inside. An instance that no node is
- * inside of, and that `keep` does not want, ends. Afterwards cv_host_start() each, once the clients that want to enter
- * have said so again.
+ * A view begins. Before, `holder` and `fence` of each instance say which node is inside. An instance ends if no node is
+ * inside and `keep` does not want it. Afterwards the caller calls cv_host_start() for each, once the clients that want
+ * to enter have requested again.
  */
 int cv_host_begin(struct cv_algorithm_host *host, const struct cv_view *view,
                   bool (*keep)(const struct cv_instance *instance));

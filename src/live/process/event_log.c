@@ -12,9 +12,9 @@
 
 #include "core/printable.h"
 
-#define LINE_BYTES 2048u                /* less than a pipe takes at once, PIPE_BUF */
-#define LAST_TEXT (LINE_BYTES - 128u)   /* a text that is longer is cut off here, */
-#define LAST_DETAIL (LINE_BYTES - 100u) /* and from here on no more details begin: a line is always well formed */
+#define LINE_BYTES 2048u                /* less than PIPE_BUF, so that a pipe takes a line at once */
+#define LAST_TEXT (LINE_BYTES - 128u)   /* a longer text is cut off here */
+#define LAST_DETAIL (LINE_BYTES - 100u) /* no detail begins from here on, so a line is always well formed */
 
 static const struct {
     const char *name;
@@ -50,14 +50,14 @@ static const struct {
 };
 
 static const char *const level_names[] = {"error", "warning", "info"};
-static const int priorities[] = {3, 4, 6}; /* as syslog counts them */
+static const int priorities[] = {3, 4, 6}; /* of syslog */
 
-/* Standard error is the process's own, and so is this. Nothing is written before it is opened. */
+/* There is one log per process, as there is one standard error. It writes nothing before it is opened. */
 static struct {
     bool open, json, journal;
     enum cv_log_level level;
     cv_id node;
-    uint64_t free_us[CV_LOG_EVENTS]; /* the burst is used up so far ahead of the clock */
+    uint64_t free_us[CV_LOG_EVENTS]; /* when the burst of each event is whole again */
     uint64_t left_out[CV_LOG_EVENTS];
 } event_log;
 
@@ -66,7 +66,7 @@ static struct {
 struct line {
     char text[LINE_BYTES];
     size_t length;
-    bool filled; /* something stands before the next key */
+    bool filled; /* the line has a key already */
 };
 
 static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -81,7 +81,7 @@ static void put(struct line *line, const char *format, ...)
     line->length += wanted < 0 ? 0 : (size_t)wanted < room ? (size_t)wanted : room - 1;
 }
 
-/* Quoted, and safe to look at, whatever a stranger has said. */
+/* Writes a quoted text that is safe on a terminal, whatever a stranger has sent. */
 static void put_quoted(struct line *line, const char *text)
 {
     put(line, "\"");
@@ -157,7 +157,7 @@ static bool may_write(enum cv_log_event event)
 static void write_line(struct line *line)
 {
     line->text[line->length++] = '\n';
-    /* Standard error may be gone; then nobody can be told. */
+    /* If standard error is gone, there is no other place to write to. */
     if (write(STDERR_FILENO, line->text, line->length) < 0)
         return;
 }

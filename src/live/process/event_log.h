@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an operator reads: one line on standard error for each thing that happens to a node, as logfmt or as JSON.
+ * The operator's log: one line on standard error for each event of a node, as logfmt or as JSON.
  *
  *     time=2026-11-15T15:30:00.123Z level=warning event=lease-lost node=1 epoch=7 suspected=2,3
  *     {"time":"2026-11-15T15:30:00.123Z","level":"warning","event":"lease-lost","node":1,"epoch":7,"suspected":"2,3"}
  *
  * A line is written whole or not at all: the node never waits for a reader. Each kind of event may write CV_LOG_BURST
- * lines, and then one every few seconds, so that a stranger that connects a million times cannot fill a disk. The next
+ * lines, and then one every few seconds, so that a million connections of a stranger do not fill a disk. The next
  * line says how many were left out. Where systemd's journal listens, the priority stands first.
  */
 #ifndef CONCLAVE_LIVE_PROCESS_EVENT_LOG_H
@@ -31,24 +31,24 @@ enum cv_log_event {
     CV_LOG_LEASE_HELD,
     CV_LOG_PEER_SUSPECTED,
     CV_LOG_PEER_TRUSTED,
-    CV_LOG_PEER_REFUSED,   /* a connection that could not prove that it is a member's, or sent what no member sends */
-    CV_LOG_PEER_CUT_OFF,   /* a member that sent what no member sends */
-    CV_LOG_CLIENT_REFUSED, /* the same of a client */
+    CV_LOG_PEER_REFUSED,   /* a connection failed to authenticate as a member, or sent what no member sends */
+    CV_LOG_PEER_CUT_OFF,   /* a member sent what no correct member sends */
+    CV_LOG_CLIENT_REFUSED, /* a client failed to authenticate, or sent what no client sends */
     CV_LOG_DISK_FAILED,
     CV_LOG_MEMORY,
     CV_LOG_LOG_CUT,     /* a broken end was cut off the journal */
-    CV_LOG_TIE_BREAKER, /* is lost, or found again */
-    CV_LOG_EXPOSED,     /* others may listen in */
+    CV_LOG_TIE_BREAKER, /* the tie-breaker's file is lost, or found again */
+    CV_LOG_EXPOSED,     /* others may eavesdrop */
     CV_LOG_RELOADED,
     CV_LOG_NOT_RELOADED,
-    CV_LOG_STALLED,     /* the loop did not turn for long */
-    CV_LOG_PRIORITY,    /* is lower than wanted */
-    CV_LOG_ADDRESS,     /* of a member, that cannot be used */
-    CV_LOG_NOT_WRITTEN, /* a file that the node can do without */
+    CV_LOG_STALLED,     /* the loop stood still for long */
+    CV_LOG_PRIORITY,    /* the priority is lower than configured */
+    CV_LOG_ADDRESS,     /* an address of a member cannot be used */
+    CV_LOG_NOT_WRITTEN, /* the node could not write a file that it can do without */
     CV_LOG_REMOVED,     /* the node has no place in the group, or none any more, and ends */
-    CV_LOG_MEMBERS,     /* the file lists others than belong to the group */
-    CV_LOG_FOUNDING,    /* a node without a group waits, and for what */
-    CV_LOG_TERMS,       /* the group's settings count, and not the file's */
+    CV_LOG_MEMBERS,     /* the file lists other members than the group has */
+    CV_LOG_FOUNDING,    /* a node without a group tells what it waits for */
+    CV_LOG_TERMS,       /* the group's terms override the file's */
     CV_LOG_LIMITED,     /* the system allows less than the settings do */
     CV_LOG_EVENTS
 };
@@ -60,14 +60,14 @@ struct cv_detail {
     uint64_t number;
 };
 
-/* From now on, as settings have it. */
+/* Opens the log, as configured. */
 void cv_log_open(bool json, enum cv_log_level level, cv_id node);
 
 /* cv_log(CV_LOG_STARTED, {"version", .text = "1"}, {"members", .number = 3}); one detail at least. */
 #define cv_log(event, ...) cv_log_write(event, (const struct cv_detail[]){__VA_ARGS__, {0}})
 void cv_log_write(enum cv_log_event event, const struct cv_detail *details);
 
-/* A sentence: it is the `message` of the line. */
+/* Writes a line whose `message` is that sentence. */
 void cv_log_say(enum cv_log_event event, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The ids of some members as a detail's text, "1,2,3"; none: "". */

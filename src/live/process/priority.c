@@ -15,8 +15,8 @@
 #define NICE (-10)
 #define RESTLESS_US 500000u
 
-/* A real-time thread that never rests keeps all others from the processor. The kernel tells it, and it is one of many
- * again; by then it has lost its lease anyway. */
+/* A real-time thread that never rests starves all others. The kernel sends it SIGXCPU, and it returns to normal
+ * priority. By then it has lost its lease anyway. */
 static void step_back(int signal)
 {
     const struct sched_param none = {0};
@@ -29,8 +29,8 @@ static bool become_realtime(void)
     const struct sched_param parameters = {.sched_priority = 1};
     struct sigaction restless = {.sa_handler = step_back, .sa_flags = SA_RESTART};
     struct rlimit limit;
-    /* Threads that it starts, which write to the disk, inherit it: libuv may spin until one of them has woken the loop,
-     * and it would not get the processor for that if it were ranked below. */
+    /* The threads that write to the disk inherit the priority. libuv may spin until one of them has woken the loop, and
+     * a thread of lower priority would not get the processor for that. */
     if (sched_setscheduler(0, SCHED_RR, &parameters))
         return false;
     sigemptyset(&restless.sa_mask);
@@ -42,7 +42,7 @@ static bool become_realtime(void)
     return true;
 }
 
-/* The kernel asks for the capability in the first namespace of users, whatever a process may do in its own. */
+/* The kernel wants the capability in the initial user namespace, whatever a process may do in its own. */
 static bool in_first_namespace(void)
 {
     const ino_t first = 0xEFFFFFFDu; /* PROC_USER_INIT_INO */
@@ -61,7 +61,7 @@ static bool may_lock_memory(void)
     return in_first_namespace() && syscall(SYS_capget, &header, data) == 0 && data[0].effective & 1u << CAP_IPC_LOCK;
 }
 
-/* Only without a limit: beyond it the node could not have any more memory at all. */
+/* Locks memory only if there is no limit: beyond a limit every allocation would fail. */
 static bool lock_memory(void)
 {
     return may_lock_memory() && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;

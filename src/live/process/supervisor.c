@@ -30,7 +30,7 @@ void cv_supervisor_tell(const char *format, ...)
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return;
-    /* If it is not heard, the manager finds out by itself. */
+    /* If the datagram is lost, the manager notices by itself. */
     (void)!sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&address,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
     close(fd);
@@ -43,6 +43,6 @@ uint64_t cv_supervisor_patience(void)
     if (!time || !cv_parse_number(cv_text(time), UINT64_MAX / 2, &time_us))
         return 0;
     if (process && (!cv_parse_number(cv_text(process), INT32_MAX, &pid) || (pid_t)pid != getpid()))
-        return 0; /* meant for another */
+        return 0; /* meant for another process */
     return time_us;
 }

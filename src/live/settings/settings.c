@@ -115,7 +115,7 @@ static int add_parameter(struct cv_rule *rule, const char *key, const char *valu
 
 /* ---- sections ---- */
 
-/* One more address in a list of them. CV_EINPUT if there are too many. */
+/* Adds an address to a list. CV_EINPUT if there are too many. */
 static int add_address(char **list, struct cv_text address)
 {
     uint32_t count = 1;
@@ -356,11 +356,11 @@ int cv_settings_set(struct cv_settings *settings, const char *section, const cha
                        cv_brief(section).text);
 }
 
-/* ---- putting it right ---- */
+/* ---- defaults and checks ---- */
 
 static int check_member(struct cv_settings *settings, struct cv_complaint *complaint)
 {
-    if (!settings->member_count) { /* alone */
+    if (!settings->member_count) { /* a single node */
         settings->members[0].id = settings->members[0].attribute = settings->has_id ? settings->id : 1;
         settings->member_count = 1;
         settings->id = settings->members[0].id;
@@ -406,7 +406,7 @@ static int check_tie_breaker(const struct cv_settings *settings, struct cv_compl
     return 0;
 }
 
-/* Several agree by Raft unless told otherwise; one alone does so if it has a place to remember its epochs. */
+/* Several members agree by Raft by default. A single node does so if it has a directory to keep its epochs. */
 static int check_raft(struct cv_settings *settings, struct cv_complaint *complaint)
 {
     if (!settings->mode_given)
@@ -448,7 +448,7 @@ int cv_settings_finish(struct cv_settings *settings, cv_settings_find *find, str
             return cv_complain(complaint, "[%s %s] algorithm: expected",
                                settings->rules[i].problem == CV_MUTEX ? "lock" : "election",
                                settings->rules[i].pattern);
-    struct cv_rule *rest = rule_of(settings, CV_MUTEX, "*"); /* last, unless it is there */
+    struct cv_rule *rest = rule_of(settings, CV_MUTEX, "*"); /* comes last, unless the file has it */
     if (!rest)
         return CV_ENOMEM;
     if (!rest->algorithm)

@@ -10,7 +10,7 @@
 #include "core/parse.h"
 #include "live/settings/settings.h"
 
-#define LONGEST_SECTION 49u /* as inih keeps it */
+#define LONGEST_SECTION 49u /* inih keeps no more */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 struct reading {
@@ -20,8 +20,8 @@ struct reading {
     char *line; /* as the file has it */
     size_t room;
     int number;                    /* of that line */
-    int error;                     /* what came of a line; 0: all was well so far */
-    struct cv_complaint complaint; /* CV_EINPUT: what is wrong with it */
+    int error;                     /* the first error; 0: all lines were good so far */
+    struct cv_complaint complaint; /* CV_EINPUT: what is wrong with the line */
 };
 
 static bool is_blank(char byte)
@@ -40,7 +40,7 @@ static struct cv_text trimmed(struct cv_text text)
     return text;
 }
 
-/* Only a comment may stand after the name: inih would not look at it. */
+/* Only a comment may stand after the section's name, because inih ignores the rest. */
 static int check_section(struct cv_text line, struct cv_complaint *complaint)
 {
     struct cv_text name, rest;
@@ -75,7 +75,7 @@ static int check_line(struct cv_text line, size_t most, struct cv_complaint *com
     return text.length && *text.start == '[' ? check_section(text, complaint) : 0;
 }
 
-/* The next line for inih. Comments are not its business, however long they are. */
+/* The next line for inih. Comments never reach it, however long they are. */
 static char *next_line(char *to, int size, void *context)
 {
     struct reading *reading = context;

@@ -2,7 +2,7 @@
 /*
  * Reads a settings file. inih parses it, but takes an indented line as the continuation of the one before, and cuts
  * long lines and long section names into pieces. Each of these makes a line that the operator has not written, and that
- * may grant a right. So the lines pass through a check on their way to inih.
+ * may grant a right. So this file checks each line before inih gets it.
  */
 #ifndef CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H
 #define CONCLAVE_LIVE_SETTINGS_SETTINGS_FILE_H

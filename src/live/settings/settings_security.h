@@ -8,13 +8,14 @@
 
 /* [security], and the sections [acl NAME]. */
 struct cv_security_settings {
-    char *cluster_key;                    /* files; NULL: none */
-    char *ca, *certificate, *private_key; /* all or none */
-    char *crl;                            /* only with them; NULL: no certificate is revoked */
-    bool plaintext;                       /* also off loopback */
+    char *cluster_key;                    /* a file; NULL: none */
+    char *ca, *certificate, *private_key; /* files; all or none */
+    char *crl;                            /* a file, only with these; NULL: no certificate is revoked */
+    bool plaintext;                       /* connections without TLS are allowed off loopback */
     unsigned socket_mode;
     uint64_t handshake_ms;
-    uint64_t most_strangers, most_strangers_each; /* connections that have not proved who they are; of one address */
+    uint64_t most_strangers;      /* unauthenticated connections, at most */
+    uint64_t most_strangers_each; /* unauthenticated connections of one address, at most */
     struct cv_acls acls;
 };
 
