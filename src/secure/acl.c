@@ -84,7 +84,7 @@ bool cv_acls_find(const struct cv_acls *acls, const char *identity, const struct
 {
     *acl = NULL;
     if (strcmp(identity, CV_KEY_CLUSTER) == 0)
-        return true; /* it could make itself any key there is */
+        return true; /* a holder of the cluster's key could derive any other key */
     for (uint32_t i = 0; i < acls->count; i++)
         if (cv_glob(cv_text(acls->list[i].identities), cv_text(identity))) {
             *acl = &acls->list[i];
@@ -106,7 +106,7 @@ bool cv_acl_allows(const struct cv_acl *acl, enum cv_right right, struct cv_text
 {
     if (!acl || acl->admin || right == CV_MAY_TALK)
         return true;
-    /* A name that could not be compared whole is not allowed. */
+    /* A name that cannot be compared as a whole is refused. */
     if (right == CV_MAY_ADMIN || name.length > LONGEST || memchr(name.start, '\0', name.length))
         return false;
     if (right == CV_MAY_OBSERVE && (fits(acl->names[CV_MAY_LOCK], name) || fits(acl->names[CV_MAY_ELECT], name)))

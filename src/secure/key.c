@@ -65,7 +65,7 @@ int cv_key_make(struct cv_key *key, const char *name)
     return 0;
 }
 
-/* HKDF-Expand (RFC 5869) for one block: the cluster's key is random, so there is nothing to extract. */
+/* HKDF-Expand (RFC 5869) for one block. The cluster's key is random, so HKDF-Extract is not needed. */
 static bool expand(const struct cv_key *cluster, const char *purpose, struct cv_text name, struct cv_key *key)
 {
     const struct cv_openssl *ssl = cv_openssl();
@@ -108,7 +108,7 @@ void cv_key_wipe(void *key, size_t size)
 
 void cv_key_forbid_dumps(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* whose search for leaks reads it */
+#ifndef __SANITIZE_ADDRESS__ /* its leak detector reads the process's memory */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 }

@@ -3,10 +3,10 @@
  * Keys of Conclave's own: 256 random bits for a cluster, and keys derived from them for its clients. A file has a line
  * per key:
  *
- *     conclave-key NAME ID SECRET        NAME is "cluster" or a client's; ID tells apart a cluster's old and new key
+ *     conclave-key NAME ID SECRET        NAME is "cluster" or a client's; ID distinguishes a cluster's old and new key
  *
- * The cluster's key is enough to derive every client's, so a node stores none of them, and no client can find out
- * another's. Members use a derived key, too, which no client has.
+ * A node derives every client's key from the cluster's, so it stores none of them, and no client can find out
+ * another's. Members also use a derived key, which no client has.
  */
 #ifndef CONCLAVE_SECURE_KEY_H
 #define CONCLAVE_SECURE_KEY_H
@@ -20,7 +20,7 @@
 #define CV_KEY_BYTES 32u
 #define CV_KEY_NAME_BYTES 64u
 #define CV_KEY_ID_DIGITS 8u
-#define CV_MOST_KEYS 4u /* of a file: the key in use, and older ones that it replaces */
+#define CV_MOST_KEYS 4u /* in a file: the key in use, and older ones that it replaces */
 #define CV_KEY_CLUSTER "cluster"
 
 struct cv_key {
@@ -31,31 +31,31 @@ struct cv_key {
 
 struct cv_keys {
     size_t count;
-    struct cv_key list[CV_MOST_KEYS]; /* the first is used, the others are accepted, too */
+    struct cv_key list[CV_MOST_KEYS]; /* an end uses the first, and accepts all */
 };
 
 /* 1 to 64 letters, digits, and any of . _ - */
 bool cv_key_name_good(struct cv_text name);
 
-/* A new one. CV_EFILE if there is no randomness to be had. */
+/* Makes a new key. CV_EFILE if there is no source of randomness. */
 int cv_key_make(struct cv_key *key, const char *name);
-/* The client's, from the cluster's. False if OpenSSL is missing. */
+/* Derives a client's key from the cluster's. False if OpenSSL is missing. */
 bool cv_key_derive(const struct cv_key *cluster, struct cv_text name, struct cv_key *key);
-/* The members' own, for talking to each other. */
+/* Derives the key that members use among themselves. */
 bool cv_key_of_members(const struct cv_key *cluster, struct cv_key *key);
-/* Is that the secret in the key's file? The comparison always takes the same time. */
+/* Is that the key's secret? The comparison takes constant time. */
 bool cv_key_is(const struct cv_key *key, struct cv_text secret);
-/* Does not leave it in memory. */
+/* Overwrites a key in memory. */
 void cv_key_wipe(void *key, size_t size);
 
-/* From now on this process leaves no core, and only root reads its memory. For programs of our own: a library does not
- * decide that. */
+/* From now on this process leaves no core dump, and only root can read its memory. Only our own programs call it: a
+ * library must not decide that. */
 void cv_key_forbid_dumps(void);
 
-/* Complains of a file that others than its owner can read; `what` is the option that named it. */
+/* Complains of a file that other users can read. `what` is the option that named it. */
 int cv_key_file_check(int fd, const char *what, const char *path, struct cv_complaint *complaint);
 int cv_key_file_read(const char *what, const char *path, struct cv_keys *keys, struct cv_complaint *complaint);
-/* A new file that only its owner can read. */
+/* Writes a new file that only its owner can read. */
 int cv_key_file_write(const char *what, const char *path, const struct cv_key *key, struct cv_complaint *complaint);
 
 #endif

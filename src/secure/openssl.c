@@ -9,7 +9,7 @@
 
 #include "secure/tls.h"
 
-/* libssl finds libcrypto, whose functions are looked for through it. */
+/* libssl loads libcrypto, so dlsym() finds the functions of both. */
 #define LIBRARY "libssl.so.3"
 
 static struct cv_openssl functions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * OpenSSL, loaded when a key or a certificate is first used: loading it takes longer than taking a lock, and most
+ * OpenSSL, loaded at the first use of a key or a certificate. Loading takes longer than taking a lock, and most
  * programs never need it. cv_openssl() returns a table of its functions, by their own names.
  */
 #ifndef CONCLAVE_SECURE_OPENSSL_H
@@ -93,7 +93,7 @@ struct cv_openssl {
 #undef X
 };
 
-/* NULL: it is not installed, or too old. */
+/* NULL: OpenSSL is not installed, or too old. */
 const struct cv_openssl *cv_openssl(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include "secure/acl.h"
 #include "secure/tls_parts.h"
 
-/* ---- coming and going ---- */
+/* ---- opening and closing ---- */
 
 static bool expect_host(const struct cv_tls *tls, const char *host)
 {
@@ -37,7 +37,7 @@ struct cv_tls *cv_tls_new(struct cv_tls_context *context, const char *host, bool
         free(tls);
         return NULL;
     }
-    /* An empty buffer means that more will come, not that there is no more. */
+    /* An empty buffer means that more bytes will come, not the end of the stream. */
     ssl->BIO_ctrl(tls->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
     ssl->BIO_ctrl(tls->out, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
     ssl->SSL_set_bio(tls->handle, tls->in, tls->out);
@@ -46,7 +46,7 @@ struct cv_tls *cv_tls_new(struct cv_tls_context *context, const char *host, bool
         return NULL;
     }
     if (accepts) {
-        /* For OpenSSL a key is a session from elsewhere, and belongs to a context. */
+        /* OpenSSL treats a pre-shared key as an external session, which needs a session id context. */
         ssl->SSL_set_session_id_context(tls->handle, (const unsigned char *)"conclave", 8);
         ssl->SSL_set_accept_state(tls->handle);
     } else {
@@ -86,13 +86,13 @@ static long give_up(struct cv_tls *tls, const char *why)
     return CV_TLS_BROKEN;
 }
 
-/* A failed step: is it for want of bytes? */
+/* A step has failed. Does it only lack bytes? */
 static long unfinished(struct cv_tls *tls, int result)
 {
     return tls->ssl->SSL_get_error(tls->handle, result) == SSL_ERROR_WANT_READ ? 0 : give_up(tls, explain(tls));
 }
 
-/* The identity of a certificate is its common name, if that is whole and printable. */
+/* The identity of a certificate is its common name, if that is complete and printable. */
 static void read_certificate(struct cv_tls *tls)
 {
     const struct cv_openssl *ssl = tls->ssl;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The keys and certificates of an end. The identity of a key in the handshake is NAME.ID, so that a node that knows two
- * keys of the cluster, the old and the new, finds the right one.
+ * The keys and certificates of an end. The handshake identifies a key by NAME.ID, so that a node with an old and a new
+ * key of the cluster finds the right one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "secure/tls_parts.h"
 
-/* Both with SHA-256, as the keys are. */
+/* Both use SHA-256, as the keys do. */
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 
 static const unsigned char cipher[] = {0x13, 0x01};
@@ -61,7 +61,7 @@ static int find_key(SSL *handle, const unsigned char *identity, size_t length, S
     return *session != NULL;
 }
 
-/* The first key of the file. The cluster's key stands for the cluster itself. */
+/* The key that this end uses. It comes from the first key of the file. */
 static bool own_key(const struct cv_tls_context *context, struct cv_key *key)
 {
     const struct cv_key *first = &context->keys.list[0];
@@ -79,7 +79,7 @@ static int use_key(SSL *handle, const EVP_MD *digest, const unsigned char **iden
     const struct cv_openssl *ssl = cv_openssl();
     struct cv_tls *tls = ssl->SSL_get_ex_data(handle, 0);
     struct cv_key key;
-    (void)digest; /* SHA-256 is the only one there is */
+    (void)digest; /* it is always SHA-256 */
     if (!own_key(tls->context, &key))
         return 0;
     *session = session_of(ssl, handle, &key);
@@ -118,7 +118,7 @@ static int complain(const struct cv_openssl *ssl, const char *prefix, const char
     return cv_complain(complaint, "%s%s %s: %s", prefix, what, cv_brief(path).text, why ? why : "cannot be read");
 }
 
-/* Every authority in a chain needs a revocation list: with one that is missing or out of date nobody gets in. */
+/* Every authority in a chain needs a revocation list. If one is missing or out of date, no certificate is accepted. */
 static int load_revoked(const struct cv_openssl *ssl, SSL_CTX *handle, const char *path, const char *prefix,
                         struct cv_complaint *complaint)
 {
@@ -214,7 +214,7 @@ int cv_tls_reload(struct cv_tls_context *context, const struct cv_tls_files *fil
     if (error) {
         context->ssl->SSL_CTX_free(fresh.handle);
     } else {
-        context->ssl->SSL_CTX_free(context->handle); /* connections keep what they began with */
+        context->ssl->SSL_CTX_free(context->handle); /* open connections keep the old context */
         *context = fresh;
     }
     cv_key_wipe(&fresh.keys, sizeof fresh.keys);

@@ -17,13 +17,14 @@ struct cv_tls {
     const struct cv_openssl *ssl;
     const struct cv_tls_context *context;
     SSL *handle;
-    BIO *in, *out; /* the handle's */
+    BIO *in, *out; /* owned by the handle */
     bool accepts;
-    bool by_key; /* nothing but a key will do */
+    bool by_key; /* the other end must use a key */
     bool established;
     bool broken;
-    char own[CV_KEY_NAME_BYTES + CV_KEY_ID_DIGITS + 2]; /* which key this end says it has */
-    char claimed[CV_KEY_NAME_BYTES + 1]; /* the key that the other end says it has; true once established by one */
+    char own[CV_KEY_NAME_BYTES + CV_KEY_ID_DIGITS + 2]; /* the identity of this end's key */
+    char claimed[CV_KEY_NAME_BYTES +
+                 1]; /* the name of the key that the other end claims; proved once established by a key */
     char identity[CV_KEY_NAME_BYTES + 1];
     char wrong[128];
 };
