@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rights: the sections [acl NAME]. NAME is a pattern of identities; the first match counts. Without any section, every
- * authenticated client may do everything. With sections, a client needs one, unless it has the cluster's key or
- * comes by the Unix socket.
+ * admitted client may do everything. With sections, a client needs one, unless it has the cluster's key or comes over
+ * the Unix socket.
  */
 #ifndef CONCLAVE_SECURE_ACL_H
 #define CONCLAVE_SECURE_ACL_H

@@ -23,8 +23,7 @@ struct cv_tls {
     bool established;
     bool broken;
     char own[CV_KEY_NAME_BYTES + CV_KEY_ID_DIGITS + 2]; /* the identity of this end's key */
-    char claimed[CV_KEY_NAME_BYTES +
-                 1]; /* the name of the key that the other end claims; proved once established by a key */
+    char claimed[CV_KEY_NAME_BYTES + 1]; /* the key that the other end claims; proved once established by a key */
     char identity[CV_KEY_NAME_BYTES + 1];
     char wrong[128];
 };
