@@ -25,7 +25,7 @@ MUTANTS = [
      "lock.py check_killed"),
     ("the command outlives everybody", GUARD, "    prctl(PR_SET_PDEATHSIG, SIGKILL);", "", "lock.py check_killed"),
     ("a dead conclave goes unnoticed", GUARD, "        watch->kill_ms = 0;", "", "lock.py check_killed"),
-    ("the guard dies with the job", GUARD, "    setpgid(0, 0); /* what is meant", "    /* what is meant", "lock.py check_killed"),
+    ("the guard dies with the job", GUARD, "    setpgid(0, 0); /* signals from", "    /* signals from", "lock.py check_killed"),
     ("only the command is signalled", GUARD, "        kill(-watch->command, order.signal);",
      "        kill(watch->command, order.signal);", "lock.py check_signals"),
     ("what leaves the group is forgotten", GUARD, "            if (getpgid((pid_t)child) != group)", "            if (0)",

@@ -242,7 +242,8 @@ void cv_loop_close(struct cv_loop *loop)
     loop->open = false;
     if (loop->lookups)
         return;
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT)) /* what ends may stop the loop once more */
+        continue;
     const int left = uv_loop_close(&loop->uv);
     assert(left == 0);
     (void)left;
