@@ -377,7 +377,7 @@ def busy(address, scarcity, what, after, length):
             for _ in range(7):
                 client.hear()
         except TimeoutError as error:
-            raise Broken("a connection is neither answered nor ended") from error
+            raise Broken(f"without {length} of {what} after {after}: connection {turn} is neither answered nor ended") from error
         except (OSError, Gone, Refused, TypeError):
             pass
     for client in clients:

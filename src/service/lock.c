@@ -232,6 +232,17 @@ static void choose_digest(struct cv_service *service, const struct waiter *wait,
         digest[i] = chosen ? wait->digest[i] : wait->ttl_ms ? cv_random_next(random) | 1 : 0;
 }
 
+/* Without memory for the promise the hold ends, and its client is told so. */
+void lock_promise(struct lock_hold *hold)
+{
+    if (ttl_promise_make(hold))
+        return;
+    if (hold->session)
+        session_no_memory(&hold->session->wait);
+    ttl_promise_end(hold);
+    forget(hold);
+}
+
 static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold, uint64_t fence)
 {
     const struct cv_roster *roster = lock->service->host->roster;
@@ -248,7 +259,7 @@ static void grant(struct lock *lock, struct waiter *wait, struct lock_hold *hold
     grant_statistics_add(&lock->service->statistics, hold->since_ms - wait->since_ms);
     session_take(wait->session, hold);
     if (hold->ttl_ms)
-        ttl_promise_make(hold);
+        lock_promise(hold);
     else
         lock_confirm(hold);
 }
@@ -512,7 +523,7 @@ void lock_resume(struct cv_instance *instance)
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming)
-            ttl_promise_make(hold);
+            lock_promise(hold);
     }
     lock_serve(lock);
 }

@@ -107,6 +107,8 @@ void lock_end(struct lock_hold *hold);
 void lock_lose(struct lock_hold *hold);
 /* Another node granted it, and this one keeps it from now on. */
 void lock_inherit(struct lock *lock, const struct cv_promise *promise);
+/* The others are told of a hold with a time to live. */
+void lock_promise(struct lock_hold *hold);
 /* Enough members know it: its client is told. */
 void lock_confirm(struct lock_hold *hold);
 /* Its time to live begins anew. */

@@ -20,7 +20,7 @@ static void serve_again(struct lock *lock)
     for (struct lock_hold *hold = lock->holds, *next; hold; hold = next) {
         next = hold->next;
         if (hold->confirming && cv_host_ready(lock->service->host))
-            ttl_promise_make(hold);
+            lock_promise(hold);
     }
     lock_serve(lock);
 }

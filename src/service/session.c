@@ -337,6 +337,7 @@ void session_no_quorum(struct waiter *wait)
 
 void session_no_memory(struct waiter *wait)
 {
+    cv_alarm_cancel(wait->session->service->alarms, &wait->alarm);
     cv_resp_error(&wait->session->out, OUT_OF_MEMORY);
     cv_stream_mark(&wait->session->stream);
 }

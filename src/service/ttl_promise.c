@@ -26,8 +26,7 @@ static void note_aware(struct lock_hold *hold, cv_node node)
         lock_confirm(hold);
 }
 
-/* Without memory nobody is told of it, and the client goes on waiting until it gives up. */
-void ttl_promise_make(struct lock_hold *hold)
+bool ttl_promise_make(struct lock_hold *hold)
 {
     struct lock *lock = hold->lock;
     struct cv_member *member = lock->service->member;
@@ -41,7 +40,7 @@ void ttl_promise_make(struct lock_hold *hold)
                                        .origin = hold->origin,
                                        .keeper = me};
     if (!cv_promise_put(&lock->instance->promises, &promise))
-        return;
+        return false;
     hold->aware = 0;
     if (cv_host_ready(lock->service->host))
         lock_tell(lock, CV_NOBODY,
@@ -54,6 +53,7 @@ void ttl_promise_make(struct lock_hold *hold)
                                        .digest = {promise.digest[0], promise.digest[1]}});
     if (cv_ttl_ceiling_covers(&member->ceiling, hold->ttl_ms))
         note_aware(hold, me);
+    return true;
 }
 
 static void forget(struct lock *lock, uint64_t fence)
