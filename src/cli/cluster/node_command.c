@@ -242,6 +242,12 @@ static void warn(const struct node *node)
         cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
 }
 
+/* The system calls of a process with one thread are faster: threads start only if names or files need them. */
+static bool needs_threads(const struct cv_settings *settings)
+{
+    return settings->directory || settings->member_count > 1 || settings->joins;
+}
+
 /* HUP reads keys, certificates, ACLs and members again. Other settings need a restart. */
 static void reload(void *context)
 {
@@ -303,7 +309,8 @@ static int serve(struct node *node)
         node->member.loop.hangup = reload;
         node->member.loop.hangup_context = node;
         cv_loop_catch(&node->member.loop);
-        cv_loop_start_threads(&node->member.loop);
+        if (needs_threads(&node->settings))
+            cv_loop_start_threads(&node->member.loop);
         warn(node);
         say_ready(node);
         cv_loop_run(&node->member.loop);

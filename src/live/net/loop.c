@@ -9,7 +9,7 @@
 #include "live/net/stream.h"
 
 #define LAST_TURNS 16u /* to close everything in */
-#define ANSWERS_FIRST 8u
+#define ANSWERS_FIRST 64u
 
 /* ---- slices ---- */
 
