@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify variants torment fuzz scarcity format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help
 
 BUILD := build
 ASAN := build-asan
@@ -61,6 +61,11 @@ verify: build ## check every algorithm and write docs/verified.md; an hour, up t
 
 bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py
+
+stories: build ## groups in virtual time with everything that can go wrong, ten times as many as `make test`; ten minutes
+	@$(BUILD)/tests/agreement --stories 30000 --seed 200001
+	@$(BUILD)/tests/agreed_views --sabotage --stories 15000 --seed 200001
+	@$(BUILD)/tests/agreed_views --tied --sabotage --stories 15000 --seed 200001
 
 torment: build ## the fault campaign; TORMENT="--minutes 30" and the like are its options
 	@CONCLAVE=$(BUILD)/conclave torment/run $(TORMENT)
