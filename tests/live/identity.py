@@ -211,6 +211,7 @@ def founded_by_a_majority():
         path = group.directory / "3.conf"
         path.write_text(path.read_text(encoding="utf-8").replace("join = no", "found = yes"), encoding="utf-8")
         group.start(3)
+        group.await_answers(3)
         time.sleep(1)
         assert not group.grants(3)  # alone it is no majority
         group.start(2)

@@ -186,6 +186,7 @@ def file_gone_alone():
         assert time.monotonic() < begun + lease() + SLACK
         assert not pair.serves(2)
         pair.start(1)
+        pair.await_answers(1)
         time.sleep(3 * lease())
         assert not pair.serves(1), "nobody may say who is in the view"
         pair.bring_back()
