@@ -7,8 +7,6 @@
 
 #include "cli/command.h"
 #include "cli/study/plugin.h"
-#include "cli/study/sim_inputs.h"
-#include "core/graph/graph.h"
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
 
@@ -34,7 +32,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", OPTION_WORDS, FIELD(plan.set),
      .help = "a parameter of the algorithm; conclave list ALGORITHM shows them; repeatable"},
     {.help = "Synchronizers"},
-    {"app", "NAME", OPTION_TEXT, FIELD(app),
+    {"app", "NAME", OPTION_TEXT, FIELD(inputs.app),
      .help = "the synchronous algorithm that a synchronizer hosts (bellman-ford); --set takes its "
              "parameters, too, and rounds=R, the number of rounds (N-1)"},
     {.help = "Mutual exclusion"},
@@ -49,7 +47,7 @@ static const struct option_row rows[] = {
      .help = "the number of critical sections, independent of each other (1)"},
     {"views", "on|off", OPTION_TEXT, FIELD(plan.views),
      .help = "begin a new view when a node dies or returns (on if a node crashes)"},
-    {"election", "NAME", OPTION_TEXT, FIELD(election),
+    {"election", "NAME", OPTION_TEXT, FIELD(inputs.election),
      .help = "the algorithm that elects the coordinator of a new view (bully)"},
     {.help = "The network"},
     {"seed", "S", OPTION_NUMBER, FIELD(plan.seed), .help = "the seed of all random choices (1)",
@@ -165,18 +163,26 @@ int sim_read_algorithm(struct sim_request *request, const char *command, int cou
     return plugin_find(words[0], &request->plan.algorithm, complaint);
 }
 
+static char *read_file(void *context, const char *option, const char *path, struct cv_complaint *complaint)
+{
+    (void)context;
+    return command_read_file(option, path, complaint);
+}
+
 int sim_settle(struct sim_request *request, struct cv_complaint *complaint)
 {
     const int error = check_outputs(request, complaint);
-    return error || request->replay ? error : sim_read_inputs(request, complaint);
+    if (error || request->replay)
+        return error;
+    request->inputs.find = plugin_find;
+    request->inputs.read = read_file;
+    return cv_plan_read_inputs(&request->plan, &request->inputs, complaint);
 }
 
 void sim_free(struct sim_request *request)
 {
     cv_plan_free(&request->plan);
-    free(request->graph_text);
-    free(request->quorums_text);
-    free(request->clusters_text);
+    cv_plan_inputs_free(&request->inputs);
     free(request->command);
     *request = (struct sim_request){0};
 }

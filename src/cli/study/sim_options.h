@@ -4,22 +4,18 @@
 #define CONCLAVE_CLI_STUDY_SIM_OPTIONS_H
 
 #include "cli/options.h"
-#include "core/scenario/plan.h"
+#include "core/scenario/plan_inputs.h"
 
 struct sim_request {
     struct cv_plan plan;
-    char *graph_text;     /* what the file of --graph holds */
-    char *quorums_text;   /* what the file of --set quorums=FILE holds */
-    char *clusters_text;  /* what the file of --set clusters=FILE holds */
-    const char *election; /* the algorithm that elects a coordinator */
-    const char *app;      /* what a synchronizer hosts */
-    const char *trace;    /* the file for events */
-    const char *svg;      /* the file for a space-time diagram */
-    const char *shiviz;   /* the file for a log of ShiViz's */
-    const char *replay;   /* a counterexample of the checker, in the place of an algorithm */
-    const char *subject;  /* an option that says what is run; NULL: none is given */
-    char *command;        /* what repeats it, but for the seed */
-    uint64_t runs;        /* 0: one, told in full */
+    struct cv_plan_inputs inputs;
+    const char *trace;   /* the file for events */
+    const char *svg;     /* the file for a space-time diagram */
+    const char *shiviz;  /* the file for a log of ShiViz's */
+    const char *replay;  /* a counterexample of the checker, in the place of an algorithm */
+    const char *subject; /* an option that says what is run; NULL: none is given */
+    char *command;       /* what repeats it, but for the seed */
+    uint64_t runs;       /* 0: one, told in full */
     bool json;
     bool diagram;
     bool transcript;
