@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help
+.PHONY: build asan packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -55,6 +55,9 @@ bench: build ## speed, beside SimGrid and SPIN where they are installed
 
 variants: build ## break algorithms at random: no reduction may change a verdict; half an hour
 	@CONCLAVE=$(BUILD)/conclave tests/variants.py --count 220 --patience 60 --table
+
+explore-walks: build ## 100,000 random walks of the explorer, natively and as WebAssembly; a quarter of an hour
+	@CONCLAVE=$(BUILD)/conclave python3 tests/explore.py --wasm-walks 100000
 
 verify: build ## check every algorithm and write docs/verified.md; an hour, up to 16 GB
 	@CONCLAVE=$(BUILD)/conclave scripts/verify

@@ -28,6 +28,7 @@ ROOMS = {
     "sim": ("virtual time, the network, faults", 1, 1, "study"),
     "check": ("every order of events", 2, 2, "study"),
     "show": ("what a person sees", 3, 3, "study"),
+    "explore": ("a run step by step, there and back", 0, 3, "study"),
     "live": ("sockets, peers, the algorithms hosted; alone knows libuv", 4, 5, "run"),
     "client": ("the library for C programs", 7, 7, "run"),
     "property": ("what must hold, in a simulated, checked or live run", 1, 3, "study"),

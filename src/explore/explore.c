@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT
+#include "explore/explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parse.h"
+#include "explore/explored.h"
+#include "explore/explored_events.h"
+#include "explore/explored_step.h"
+#include "explore/replay_text.h"
+#include "explore/scenario_words.h"
+#include "explore/state_search.h"
+#include "explore/tell_scenario.h"
+#include "explore/tell_state.h"
+#include "explore/tell_story.h"
+
+#define MOST_STEPS_AT_ONCE 1000000u
+
+/* A scenario with its story. */
+struct exploration {
+    struct scenario_words words;
+    struct explored world;
+    struct cv_content content;
+};
+
+struct cv_explorer {
+    cv_explorer_find *find;
+    struct exploration *story; /* NULL: nothing has begun */
+    struct explored_events events;
+    struct state_search *search; /* NULL: none */
+    char *answer;                /* the last one */
+    size_t answer_bytes;
+};
+
+/* A call that is being answered. */
+struct request {
+    struct cv_explorer *explorer;
+    const struct json_value *arguments;
+    struct cv_json json;
+    struct cv_complaint complaint;
+};
+
+static const char no_memory[] = "{\"error\":\"out of memory\"}";
+
+/* ---- stories ---- */
+
+static void story_free(struct exploration *story)
+{
+    if (!story)
+        return;
+    cv_content_free(&story->content);
+    explored_free(&story->world);
+    scenario_words_free(&story->words);
+    free(story);
+}
+
+static int story_new(struct request *request, const struct json_value *words, const struct json_value *files,
+                     struct exploration **out)
+{
+    static const struct cv_history nothing = {0};
+    struct exploration *story = calloc(1, sizeof *story);
+    *out = NULL;
+    if (!story)
+        return CV_ENOMEM;
+    int error = scenario_words_read(&story->words, words, files, request->explorer->find, &request->complaint);
+    if (!error)
+        error = explored_begin(&story->world, &story->words.scenario, &request->complaint);
+    if (!error)
+        error = cv_content_learn(&story->content, &story->words.scenario, &nothing);
+    if (error)
+        story_free(story);
+    else
+        *out = story;
+    return error;
+}
+
+static void forget_search(struct cv_explorer *explorer)
+{
+    state_search_free(explorer->search);
+    explorer->search = NULL;
+}
+
+static void replace_story(struct cv_explorer *explorer, struct exploration *story)
+{
+    forget_search(explorer);
+    story_free(explorer->story);
+    explorer->story = story;
+}
+
+static void say_ok(struct request *request)
+{
+    cv_json_open(&request->json, NULL, '{');
+    cv_json_truth(&request->json, "ok", true);
+    if (request->explorer->story)
+        cv_json_count(&request->json, "step", request->explorer->story->world.step_count);
+}
+
+/* ---- calls ---- */
+
+static int call_named(struct request *request, const char *name);
+
+static int call_begin(struct request *request)
+{
+    struct exploration *story;
+    const int error =
+        story_new(request, json_get(request->arguments, "words"), json_get(request->arguments, "files"), &story);
+    if (error)
+        return error;
+    replace_story(request->explorer, story);
+    say_ok(request);
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
+static int call_catalogue(struct request *request)
+{
+    tell_catalogue(&request->json);
+    return 0;
+}
+
+static int call_scenario(struct request *request)
+{
+    struct exploration *story = request->explorer->story;
+    tell_scenario(&request->json, &story->words, &story->world);
+    return 0;
+}
+
+static int call_now(struct request *request)
+{
+    struct exploration *story = request->explorer->story;
+    const int error = explored_list(&story->world, &request->explorer->events, false);
+    return error ? error : tell_state(&request->json, &story->world, &story->content, &request->explorer->events);
+}
+
+static int call_events(struct request *request)
+{
+    struct exploration *story = request->explorer->story;
+    const uint64_t node = json_number(request->arguments, "node", CV_NOBODY);
+    const int error = explored_list(&story->world, &request->explorer->events, true);
+    if (!error)
+        tell_events(&request->json, &story->world, &story->content, &request->explorer->events, (cv_node)node);
+    return error;
+}
+
+static int answer_step(struct request *request)
+{
+    struct exploration *story = request->explorer->story;
+    forget_search(request->explorer);
+    return story->world.out_of_memory ? CV_ENOMEM : tell_step(&request->json, &story->world, &story->content);
+}
+
+static struct explored_script read_script(const struct json_value *arguments)
+{
+    const struct json_value *choices = json_get(arguments, "choices");
+    struct explored_script script = {.scripted = choices != NULL,
+                                     .missed = json_number(arguments, "missed", 0) != 0,
+                                     .sent = (uint32_t)json_number(arguments, "sent", CV_WHOLE)};
+    for (const struct json_value *it = choices ? choices->first : NULL; it && script.choice_count < CV_MOST_CHOICES;
+         it = it->after)
+        script.choices[script.choice_count++] = (uint32_t)it->number;
+    return script;
+}
+
+static int call_do(struct request *request)
+{
+    struct explored *world = &request->explorer->story->world;
+    struct explored_events *events = &request->explorer->events;
+    const uint64_t index = json_number(request->arguments, "index", UINT64_MAX);
+    const struct explored_script script = read_script(request->arguments);
+    struct explored_event event;
+    const int error = explored_list(world, events, true);
+    if (error)
+        return error;
+    if (!explored_find(world, events, index, &event))
+        return cv_complain(&request->complaint, "do %llu: expected the index of one of the events that can happen now",
+                           (unsigned long long)index);
+    if (script.sent != CV_WHOLE && world->present.alive < 2)
+        return cv_complain(&request->complaint, "sent %u: expected none; nobody would be left", script.sent);
+    explored_take(world, &event, &script);
+    return answer_step(request);
+}
+
+/* A handler failed, and the call that it was in has ended without an answer. */
+static int call_failed(struct request *request)
+{
+    struct explored *world = &request->explorer->story->world;
+    const char *why = json_text(request->arguments, "why");
+    if (request->explorer->search && state_search_failed(request->explorer->search, why ? why : "a handler fails"))
+        return call_named(request, "search_more");
+    if (!world->taking)
+        return cv_complain(&request->complaint, "the engine failed: %s", cv_brief(why ? why : "it does not say").text);
+    explored_fail(world, why ? why : "a handler fails");
+    return answer_step(request);
+}
+
+static int go_to(struct request *request, uint64_t step)
+{
+    forget_search(request->explorer);
+    explored_go(&request->explorer->story->world, step);
+    say_ok(request);
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
+static int call_back(struct request *request)
+{
+    const uint64_t steps = request->explorer->story->world.step_count;
+    const uint64_t count = json_number(request->arguments, "count", 1);
+    if (count > steps)
+        return cv_complain(&request->complaint, "back %llu: expected at most %llu, the steps taken so far",
+                           (unsigned long long)count, (unsigned long long)steps);
+    return go_to(request, steps - count);
+}
+
+static int call_go(struct request *request)
+{
+    const uint64_t steps = request->explorer->story->world.step_count;
+    const uint64_t step = json_number(request->arguments, "step", UINT64_MAX);
+    if (step > steps)
+        return cv_complain(&request->complaint, "go %llu: expected a step of 0..%llu", (unsigned long long)step,
+                           (unsigned long long)steps);
+    return go_to(request, step);
+}
+
+static int call_history(struct request *request)
+{
+    struct exploration *story = request->explorer->story;
+    return tell_history(&request->json, &story->world, &story->content, json_number(request->arguments, "from", 0),
+                        json_number(request->arguments, "to", UINT64_MAX));
+}
+
+static int call_run(struct request *request)
+{
+    struct explored *world = &request->explorer->story->world;
+    struct explored_events *events = &request->explorer->events;
+    const uint64_t count = json_number(request->arguments, "count", 1);
+    uint64_t done = 0;
+    forget_search(request->explorer);
+    for (; done < count && done < MOST_STEPS_AT_ONCE; done++) {
+        const int error = explored_list(world, events, false);
+        if (error)
+            return error;
+        if (events->next == UINT64_MAX)
+            break;
+        explored_take(world, &events->items[events->next], &(struct explored_script){.sent = CV_WHOLE});
+    }
+    say_ok(request);
+    cv_json_count(&request->json, "done", done);
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
+/* Answers with a text that `write` makes. */
+static int answer_text(struct request *request, const char *key,
+                       int (*write)(FILE *out, struct exploration *story, const struct json_value *arguments))
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    int error = out ? write(out, request->explorer->story, request->arguments) : CV_ENOMEM;
+    if (out && fclose(out))
+        error = CV_ENOMEM;
+    if (!error) {
+        cv_json_open(&request->json, NULL, '{');
+        cv_json_text(&request->json, key, text);
+        cv_json_close(&request->json, '}');
+    }
+    free(text);
+    return error;
+}
+
+static int write_story(FILE *out, struct exploration *story, const struct json_value *arguments)
+{
+    const char *as = json_text(arguments, "as");
+    const bool diagram = as && strcmp(as, "diagram") == 0;
+    return tell_story(out, &story->world, diagram ? (unsigned)json_number(arguments, "width", 120) : 0);
+}
+
+static int call_story(struct request *request)
+{
+    return answer_text(request, "text", write_story);
+}
+
+static int write_export(FILE *out, struct exploration *story, const struct json_value *arguments)
+{
+    (void)arguments;
+    replay_text_write(out, &story->world, &story->words);
+    return 0;
+}
+
+static int call_export(struct request *request)
+{
+    return answer_text(request, "file", write_export);
+}
+
+/* The event that a line of a file means. */
+static bool find_meant(struct explored *world, const struct explored_events *events,
+                       const struct replay_decision *meant, struct explored_event *event)
+{
+    for (uint64_t i = 0; i < events->count; i++) {
+        const struct explored_event *it = &events->items[i];
+        const bool drops = it->type == EVENT_DROP || it->type == EVENT_DUPLICATE;
+        const bool same = meant->partition != UINT32_MAX
+                              ? it->partition == meant->partition
+                              : drops && it->node == meant->decision.node && it->peer == meant->decision.peer &&
+                                    explored_place(it->message) == meant->decision.which;
+        if (it->type == meant->type && same) {
+            *event = *it;
+            return true;
+        }
+    }
+    return meant->type != EVENT_DROP && meant->type != EVENT_DUPLICATE && meant->partition == UINT32_MAX &&
+           explored_match(world, events, &meant->decision, event);
+}
+
+static int take_lines(struct request *request, struct replay_lines *lines, struct exploration *story)
+{
+    struct replay_decision meant;
+    int more;
+    while ((more = replay_lines_next(lines, &story->world, &meant, &request->complaint)) > 0) {
+        struct explored_event event;
+        struct explored_script script = {.scripted = true,
+                                         .choice_count = meant.decision.choice_count,
+                                         .missed = meant.decision.missed,
+                                         .sent = meant.decision.sent};
+        memcpy(script.choices, meant.decision.choices, sizeof script.choices);
+        if (explored_list(&story->world, &request->explorer->events, true))
+            return CV_ENOMEM;
+        if (!find_meant(&story->world, &request->explorer->events, &meant, &event))
+            return cv_complain(&request->complaint, "replay: line %llu cannot happen at that point",
+                               (unsigned long long)lines->number);
+        explored_take(&story->world, &event, &script);
+        if (story->world.out_of_memory)
+            return CV_ENOMEM;
+    }
+    return more;
+}
+
+static int call_load(struct request *request)
+{
+    const char *file = json_text(request->arguments, "file");
+    struct replay_lines lines;
+    struct json_value *words = NULL;
+    struct exploration *story = NULL;
+    int error = replay_lines_begin(&lines, file ? file : "", &words, &request->complaint);
+    if (!error)
+        error = story_new(request, words, json_get(request->arguments, "files"), &story);
+    if (!error)
+        error = take_lines(request, &lines, story);
+    replay_lines_end(&lines);
+    json_free(words);
+    if (error) {
+        story_free(story);
+        return error;
+    }
+    replace_story(request->explorer, story);
+    say_ok(request);
+    cv_json_open(&request->json, "words", '[');
+    for (uint32_t i = 0; i < story->words.count; i++)
+        cv_json_text(&request->json, NULL, story->words.words[i]);
+    cv_json_close(&request->json, ']');
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
+static int call_search(struct request *request)
+{
+    struct explored *world = &request->explorer->story->world;
+    forget_search(request->explorer);
+    const int error = state_search_new(&request->explorer->search, world, request->arguments, &request->complaint);
+    if (error) {
+        forget_search(request->explorer);
+        return error;
+    }
+    say_ok(request);
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
+static int call_search_more(struct request *request)
+{
+    if (!request->explorer->search)
+        return cv_complain(&request->complaint, "search_more: expected after search");
+    const int error = state_search_more(request->explorer->search, json_number(request->arguments, "states", 1000));
+    if (!error)
+        state_search_tell(&request->json, request->explorer->search);
+    return error;
+}
+
+static const struct {
+    const char *name;
+    int (*answer)(struct request *request);
+    bool begun; /* it needs a story */
+} calls[] = {
+    {"begin", call_begin, false},
+    {"catalogue", call_catalogue, false},
+    {"scenario", call_scenario, true},
+    {"now", call_now, true},
+    {"events", call_events, true},
+    {"do", call_do, true},
+    {"failed", call_failed, true},
+    {"back", call_back, true},
+    {"go", call_go, true},
+    {"history", call_history, true},
+    {"run", call_run, true},
+    {"story", call_story, true},
+    {"export", call_export, true},
+    {"load", call_load, false},
+    {"search", call_search, true},
+    {"search_more", call_search_more, true},
+};
+
+static int call_named(struct request *request, const char *name)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(calls[i].name, name) != 0)
+            continue;
+        if (calls[i].begun && !request->explorer->story)
+            return cv_complain(&request->complaint, "%s: expected after begin", name);
+        return calls[i].answer(request);
+    }
+    return cv_complain(&request->complaint, "%s: no such call", cv_brief(name).text);
+}
+
+/* ---- answers ---- */
+
+struct cv_explorer *cv_explorer_new(cv_explorer_find *find)
+{
+    struct cv_explorer *explorer = calloc(1, sizeof *explorer);
+    if (explorer)
+        explorer->find = find;
+    return explorer;
+}
+
+void cv_explorer_free(struct cv_explorer *explorer)
+{
+    if (!explorer)
+        return;
+    replace_story(explorer, NULL);
+    explored_events_free(&explorer->events);
+    free(explorer->answer);
+    free(explorer);
+}
+
+/* An error takes the place of what was written so far. */
+static int write_error(struct request *request, int error)
+{
+    rewind(request->json.out);
+    request->json = (struct cv_json){.out = request->json.out};
+    cv_json_open(&request->json, NULL, '{');
+    cv_json_text(&request->json, "error",
+                 error == CV_ENOMEM || !*request->complaint.text ? cv_error_text(error) : request->complaint.text);
+    cv_json_close(&request->json, '}');
+    putc('\0', request->json.out);
+    return 0;
+}
+
+const char *cv_explorer_call(struct cv_explorer *explorer, const char *name, const char *arguments)
+{
+    struct request request = {.explorer = explorer};
+    struct json_value *read = arguments && *arguments ? json_read(arguments) : NULL;
+    free(explorer->answer);
+    explorer->answer = NULL;
+    request.arguments = read;
+    request.json.out = open_memstream(&explorer->answer, &explorer->answer_bytes);
+    if (!request.json.out) {
+        json_free(read);
+        return no_memory;
+    }
+    int error = arguments && *arguments && (!read || read->type != JSON_OBJECT)
+                    ? cv_complain(&request.complaint, "%s: expected arguments as a JSON object", cv_brief(name).text)
+                    : call_named(&request, name);
+    if (error)
+        write_error(&request, error);
+    error = fclose(request.json.out);
+    json_free(read);
+    return error || !explorer->answer ? no_memory : explorer->answer;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/* One step: an event, the handler that it calls, and the effects. */
+#ifndef CONCLAVE_EXPLORE_EXPLORED_STEP_H
+#define CONCLAVE_EXPLORE_EXPLORED_STEP_H
+
+#include "explore/explored.h"
+#include "explore/explored_events.h"
+
+/* How a step is to be taken. */
+struct explored_script {
+    uint32_t choices[CV_MOST_CHOICES]; /* what cv_choose() returns */
+    uint32_t choice_count;
+    bool scripted; /* they count; otherwise the choices are the simulator's */
+    bool missed;   /* the crash need not be reported */
+    uint32_t sent; /* the node crashes after it has sent so many messages; CV_WHOLE: it does not */
+};
+
+/* Brings the nodes into the world: those that live begin. 0, CV_ENOMEM, or CV_EINPUT with a complaint. */
+int explored_open(struct explored *world, struct cv_complaint *complaint);
+
+/* Takes the step. Where a handler's failure ends the call (WebAssembly), explored_fail() completes it. */
+void explored_take(struct explored *world, const struct explored_event *event, const struct explored_script *script);
+void explored_fail(struct explored *world, const char *why);
+
+/* Does the event call a handler? */
+bool explored_calls(const struct explored_event *event);
+
+/* The node leaves, or dies before it could. */
+void explored_end_entry(struct explored *world, cv_node node, bool died);
+
+#endif

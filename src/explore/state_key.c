@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "explore/state_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/explored_events.h"
+#include "explore/explored_network.h"
+
+/* ---- the key ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (; size >= 8; size -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        hash = mix(hash, word);
+    }
+    uint64_t rest = size;
+    for (size_t i = 0; i < size; i++)
+        rest = rest << 8 | at[i];
+    return mix(hash, rest);
+}
+
+/* The earliest time that a timer of a live node is due, plus 1; 0: none is armed. */
+static uint64_t least_due(const struct explored *world)
+{
+    uint64_t least = 0;
+    for (cv_node node = 0; node < world->nodes; node++)
+        for (uint32_t timer = 0; timer < world->timers; timer++) {
+            const uint64_t due = explored_node(world, node)->timers[timer];
+            if (due && (!least || due < least))
+                least = due;
+        }
+    return least;
+}
+
+static uint64_t node_key(const struct explored *world, cv_node node, uint64_t least, bool any_time)
+{
+    const struct explored_node *it = explored_node(world, node);
+    const size_t head = sizeof *it;
+    const size_t bytes = world->places[node + 1] - world->places[node];
+    uint64_t hash = mix(node + 1, (uint64_t)it->leader << 32 | it->flags);
+    hash = mix(hash, it->requests << 32 | it->round);
+    hash = mix(hash, it->result ^ (uint64_t)it->via << 32);
+    hash = mix(hash, (uint64_t)it->sent_to[0] << 32 | it->sent_to[1]);
+    for (uint32_t timer = 0; timer < world->timers; timer++)
+        hash = mix(hash, !it->timers[timer] ? 0 : any_time ? 1 : it->timers[timer] - least + 1);
+    if (world->algorithm->hints.clocked)
+        hash = mix(hash, it->clock);
+    return mix_bytes(hash, (const unsigned char *)it + head, bytes - head);
+}
+
+/* Messages on different links have no order, so the sum counts; on one link their places make the difference. */
+static uint64_t messages_key(const struct explored *world)
+{
+    uint64_t sum = 0;
+    for (const struct explored_message *it = world->present.first; it; it = it->after) {
+        const struct cv_message *content = &it->content;
+        uint64_t hash = mix((uint64_t)content->from << 32 | content->to, content->kind);
+        if (!world->scenario->unordered)
+            hash = mix(hash, explored_place(it));
+        if (world->algorithm->hints.clocked)
+            hash = mix(hash, content->clock);
+        sum += mix_bytes(hash, content->body, content->words * 4);
+    }
+    return sum;
+}
+
+uint64_t state_key(const struct explored *world, bool any_time)
+{
+    const struct explored_present *now = &world->present;
+    const size_t nodes = world->nodes;
+    const uint64_t least = any_time ? 0 : least_due(world);
+    uint64_t hash = mix(now->crashes << 32 | now->recoveries, now->mistakes << 32 | now->losses);
+    hash = mix(hash, now->cuts << 32 | now->planned_done);
+    hash = mix(hash, world->mutex ? now->highest_fence : 0);
+    if (now->cuts)
+        hash = mix_bytes(hash, world->cut, (nodes * nodes + 31) / 32 * sizeof *world->cut);
+    for (uint32_t i = 0; i < world->scenario->partition_count; i++)
+        hash = mix(hash, world->partitioned[i]);
+    for (cv_node node = 0; node < nodes; node++)
+        hash = mix(hash, node_key(world, node, least, any_time));
+    return mix(hash, messages_key(world));
+}
+
+/* ---- copies ---- */
+
+/* The parts of a world that have a fixed place. */
+struct part {
+    void *at;
+    size_t bytes;
+};
+
+enum { PARTS = 6 };
+
+static void list_parts(const struct explored *world, struct part parts[PARTS])
+{
+    const size_t nodes = world->nodes;
+    parts[0] = (struct part){(void *)(uintptr_t)&world->present, sizeof world->present};
+    parts[1] = (struct part){(void *)(uintptr_t)world->counts, sizeof *world->counts * world->kinds};
+    parts[2] = (struct part){world->node_bytes, world->places[nodes]};
+    parts[3] = (struct part){world->cut, world->present.cuts ? (nodes * nodes + 31) / 32 * sizeof *world->cut : 0};
+    parts[4] = (struct part){world->partitioned, world->scenario->partition_count * sizeof *world->partitioned};
+    parts[5] = (struct part){world->crash_done, world->scenario->crash_count * sizeof *world->crash_done};
+}
+
+static size_t whole_words(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+int state_snapshot_take(struct state_snapshot *snapshot, const struct explored *world)
+{
+    struct part parts[PARTS];
+    list_parts(world, parts);
+    size_t size = 0;
+    for (int i = 0; i < PARTS; i++)
+        size += whole_words(parts[i].bytes);
+    for (const struct explored_message *it = world->present.first; it; it = it->after)
+        size += sizeof it->due + cv_message_bytes(&it->content);
+    unsigned char *at = snapshot->bytes = malloc(size);
+    snapshot->size = size;
+    if (!at)
+        return CV_ENOMEM;
+    for (int i = 0; i < PARTS; at += whole_words(parts[i].bytes), i++)
+        if (parts[i].bytes)
+            memcpy(at, parts[i].at, parts[i].bytes);
+    for (const struct explored_message *it = world->present.first; it; it = it->after) {
+        memcpy(at, &it->due, sizeof it->due);
+        memcpy(at + sizeof it->due, &it->content, cv_message_bytes(&it->content));
+        at += sizeof it->due + cv_message_bytes(&it->content);
+    }
+    return 0;
+}
+
+int state_snapshot_put(const struct state_snapshot *snapshot, struct explored *world)
+{
+    const unsigned char *at = snapshot->bytes, *end = snapshot->bytes + snapshot->size;
+    const size_t nodes = world->nodes;
+    struct part parts[PARTS];
+    explored_undo(world, 0);
+    while (world->message_count)
+        free(world->messages[--world->message_count]);
+    if (world->present.cuts)
+        memset(world->cut, 0, (nodes * nodes + 31) / 32 * sizeof *world->cut);
+    memcpy(&world->present, at, sizeof world->present);
+    list_parts(world, parts);
+    for (int i = 0; i < PARTS; at += whole_words(parts[i].bytes), i++)
+        if (parts[i].bytes)
+            memcpy(parts[i].at, at, parts[i].bytes);
+    world->present.first = world->present.last = NULL;
+    world->present.under_way = 0;
+    while (at < end) {
+        struct explored_message *message = explored_new_message(world, (const void *)(at + sizeof message->due));
+        if (!message)
+            return CV_ENOMEM;
+        memcpy(&message->due, at, sizeof message->due);
+        at += sizeof message->due + cv_message_bytes(&message->content);
+        explored_link(world, message, NULL);
+    }
+    world->undo_used = 0;
+    explored_network_changed(world);
+    return 0;
+}
+
+void state_snapshot_free(struct state_snapshot *snapshot)
+{
+    free(snapshot->bytes);
+    *snapshot = (struct state_snapshot){0};
+}

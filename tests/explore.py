@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The explorer (src/explore): its runs against the simulator's, its stories against the checker's replay, going back
+against having been there, its words against those of `conclave sim`.
+
+usage: explore.py [--walks N] [--seed S]    all of it
+       explore.py --wasm-walks N         only so many walks, natively and as WebAssembly"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+CONCLAVE = os.environ.get("CONCLAVE", str(ROOT / "build" / "conclave"))
+DRIVER = os.environ.get("CONCLAVE_EXPLORER", str(ROOT / "build" / "tests" / "explore_driver"))
+WASM = os.environ.get("CONCLAVE_WASM", str(ROOT / "build" / "src" / "explore" / "conclave.wasm"))
+
+ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts-token", "franklin", "peterson",
+             "multicast", "multicast-lean", "wireless"]
+MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting"]
+ROUNDS = ["abd", "alpha", "beta", "gamma", "bellman-ford", "flood-max", "bfs-tree", "bellman-ford-async"]
+
+# What the simulator plays, the explorer's likely run plays, too.
+PLAYED = ([f"{name} -n 6 --ids random --seed 5" for name in ELECTIONS + ROUNDS]
+          + [f"{name} -n 7 --ids random --start all --seed 2" for name in ELECTIONS]
+          + [f"{name} -n 5 --entries 2" for name in MUTEXES]
+          + [f"{name} -n 4 --entries 2 --hold 3 --think 2 --delay 1..4 --seed 8" for name in MUTEXES if name != "token-ring"]
+          + [f"{name} -n 6 --delay 1..6 --seed 3" for name in ELECTIONS + ROUNDS]
+          + ["bully --ids 0..7 --crash 7@0 --start 4", "chang-roberts --ids 3,32,5,80,6,12", "ring-list -n 5 --crash 5@0",
+             "central -n 4 --request 2@0+5,3@1,4@2+2", "gamma --app flood-max -n 6", "beta --app bfs-tree -n 9 --graph grid:3x3",
+             "bellman-ford-async --graph gadget:3"])
+
+failures = []
+
+
+def fail(what):
+    failures.append(what)
+    print(f"FAILED: {what}", flush=True)
+
+
+class Explorer:
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command or [DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def text(self, name, **arguments):
+        self.process.stdin.write(f"{name} {json.dumps(arguments) if arguments else ''}\n".encode())
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().decode()
+        if not answer:
+            raise SystemExit(f"FAILED: the explorer ended at {name} {arguments}")
+        return answer
+
+    def __call__(self, name, **arguments):
+        return json.loads(self.text(name, **arguments))
+
+    def begin(self, line, **more):
+        answer = self("begin", words=line.split(), **more)
+        if "error" in answer:
+            fail(f"begin {line}: {answer['error']}")
+        return "error" not in answer
+
+    def end(self):
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            fail(f"the explorer ended with {self.process.returncode}")
+
+
+def sim(*words):
+    done = subprocess.run([CONCLAVE, "sim", *words, "--json"], capture_output=True, check=False)
+    if done.returncode not in (0, 1, 2) or not done.stdout:
+        fail(f"sim {' '.join(words)}: exit code {done.returncode}, {done.stderr.decode().strip()}")
+        return None
+    return json.loads(done.stdout)
+
+
+def like_the_simulator(explorer):
+    """Who only ever does what is next gets the simulator's run."""
+    for line in PLAYED:
+        if not explorer.begin(line):
+            continue
+        explorer("run", count=100000)
+        now, run = explorer("now"), sim(*line.split())
+        if not run:
+            continue
+        if not now["ended"]:
+            fail(f"{line}: the explorer's run does not end")
+        for what, mine, theirs in (("counts", now["counts"]["by_kind"], {**run["messages"]["by_kind"], **run.get("preparing", {}).get("by_kind", {})}),
+                                   ("total", now["counts"]["total"], run["messages"]["total"]),
+                                   ("verdict", now["verdict"], run["verdict"]),
+                                   ("time", now["theory"]["delay"] and now["theory"]["delay"]["counted"], now["theory"]["delay"] and run["time"]),
+                                   ("theory", *(told and [told[key] for key in ("formula", "value", "relation", "holds")]
+                                                for told in (now["theory"]["messages"], run["theory"]["messages"])))):
+            # A token ring's token sets out before the first request, as in the checker; in the simulator, after it.
+            if mine != theirs and not (line.startswith("token-ring") and what in ("counts", "total", "time")):
+                fail(f"{line}: {what} {mine}, the simulator's {theirs}")
+        leaders = {str(explorer("scenario")["nodes"][it["node"]]["id"]): it["leader"] for it in now["nodes"] if it["alive"]}
+        if run["problem"] == "election" and leaders != run["elected"]:
+            fail(f"{line}: leaders {leaders}, the simulator's {run['elected']}")
+
+
+def scenarios(chance):
+    """A scenario for a walk."""
+    kind = chance.random()
+    if kind < 0.45:
+        name, more = chance.choice(ELECTIONS), chance.choice(["", " --start all", " --ids random --seed 4"])
+    elif kind < 0.85:
+        name, more = chance.choice(MUTEXES), chance.choice(["", " --entries 2", " --request 1@0,2@3+4"])
+    else:
+        name, more = chance.choice(ROUNDS), chance.choice(["", " --graph ring"])
+    size = chance.randint(2, 6)
+    dead = f" --crash {size}@0" if size > 2 and chance.random() < 0.1 and kind < 0.45 else ""
+    unordered = " --unordered" if chance.random() < 0.1 else ""
+    return f"{name} -n {size}{more}{dead}{unordered}"
+
+
+def choose(chance, events):
+    likely = [event for event in events if event["likely"]]
+    return chance.choice(likely) if likely and chance.random() < 0.7 else chance.choice(events)
+
+
+def see(explorer):
+    return explorer.text("now"), explorer.text("events"), explorer.text("history")
+
+
+def walk(explorer, chance, number, directory):
+    line = scenarios(chance)
+    if not explorer.begin(line):
+        return
+    seen, taken, lossy = [see(explorer)], [], chance.random() < 0.3
+    for _ in range(chance.randint(1, 40)):
+        events = [it for it in json.loads(seen[-1][1]) if lossy or it["type"] not in ("drop", "duplicate")]
+        if not events:
+            break
+        event = choose(chance, events)
+        did = explorer("do", index=event["index"])
+        if "error" in did:
+            fail(f"walk {number}, {line}, {taken}: do {event}: {did['error']}")
+            return
+        taken.append(event["index"])
+        seen.append(see(explorer))
+    story, exported = explorer.text("story"), explorer("export")["file"]
+    judge_by_replay(f"walk {number}, {line}, {taken}", json.loads(seen[-1][0]), exported, directory)
+    go_back(explorer, chance, f"walk {number}, {line}, {taken}", seen, taken)
+    if explorer.text("story") != story:
+        fail(f"walk {number}, {line}, {taken}: the story is another after going back and forth")
+    loaded = explorer("load", file=exported)
+    if "error" in loaded:
+        fail(f"walk {number}, {line}, {taken}: load: {loaded['error']}")
+    elif explorer("export")["file"].split("\n")[1:] != exported.split("\n")[1:] and "--crash" not in line:
+        fail(f"walk {number}, {line}, {taken}: what was exported and loaded is exported otherwise")
+
+
+def go_back(explorer, chance, what, seen, taken):
+    """Back and forth: every state is as it was."""
+    at = len(taken)
+    for _ in range(4):
+        to = chance.randint(0, len(taken))
+        if to <= at:
+            explorer("go", step=to) if chance.random() < 0.5 else explorer("back", count=at - to)
+        for index in taken[at:to]:
+            explorer("do", index=index)
+        at = to
+        for mine, theirs, call in zip(see(explorer), seen[at], ("now", "events", "history")):
+            if mine != theirs:
+                fail(f"{what}: {call} at step {at} is another after going back")
+                return
+    for index in taken[at:]:
+        explorer("do", index=index)
+
+
+def judge_by_replay(what, now, exported, directory):
+    """The checker's replay is other code: it counts and judges the same."""
+    if exported.startswith("conclave replay 2"):
+        return
+    path = pathlib.Path(directory) / "story.replay"
+    path.write_text(exported, encoding="utf-8")
+    run = sim("--replay", str(path))
+    if not run:
+        print(exported)
+        return
+    verdict = {"unfinished": "open"}.get(run["verdict"], run["verdict"])
+    counts = {**run["messages"]["by_kind"], **run.get("preparing", {}).get("by_kind", {})}
+    if counts != now["counts"]["by_kind"]:
+        fail(f"{what}: counts {now['counts']['by_kind']}, the replay's {counts}")
+    if verdict != now["verdict"] and not (now["verdict"] == "held" and run["algorithm"] == "token-ring"):
+        fail(f"{what}: verdict {now['verdict']} ({now['reason']}), the replay's {verdict} ({run['reason']})")
+    mine = {it["name"]: it["verdict"] for it in now["properties"]}
+    for finding in run["properties"]:
+        theirs = {"unfinished": "open"}.get(finding["verdict"], finding["verdict"])
+        if mine.get(finding["name"]) != theirs and run["algorithm"] != "token-ring":
+            fail(f"{what}: {finding['name']} {mine.get(finding['name'])}, the replay's {theirs}: {finding['detail']}")
+
+
+def random_walks(explorer, count, seed):
+    with tempfile.TemporaryDirectory() as directory:
+        for number in range(count):
+            walk(explorer, random.Random(seed + number), number, directory)
+            if len(failures) > 10:
+                return
+
+
+def far_back(explorer):
+    """Ten thousand steps, and back: quickly, and to the same."""
+    explorer.begin("token-ring -n 5 --entries 2500")
+    first = explorer.text("now")
+    explorer("run", count=10000)
+    if explorer("now")["step"] != 10000:
+        fail("10,000 steps of a token ring: there are fewer")
+    began = time.monotonic()
+    explorer("go", step=0)
+    took = time.monotonic() - began
+    if explorer.text("now") != first:
+        fail("10,000 steps back: another beginning")
+    if took > 2:
+        fail(f"10,000 steps back take {took:.1f} s")
+    explorer.begin("chang-roberts -n 1000 --ids random")
+    explorer("run", count=100)
+    if explorer("now")["step"] != 100:
+        fail("1,000 nodes: no steps")
+
+
+def wrong_words(explorer):
+    """What cannot be is refused in one line that names it, and changes nothing."""
+    explorer.begin("bully -n 3")
+    before = explorer.text("now")
+    for name, arguments, expected in (
+            ("begin", {"words": ["bully", "--nodes", "x"]}, "--nodes x"),
+            ("begin", {"words": ["nothing"]}, "nothing: no such algorithm"),
+            ("begin", {"words": ["bully", "--json"]}, "--json: no such option"),
+            ("begin", {"words": ["bully", "--nodes"]}, "expected a value"),
+            ("begin", {"words": ["central", "--names", "2"]}, "--names 2"),
+            ("begin", {"words": ["wireless", "--graph", "F"]}, "--graph F"),
+            ("begin", {"words": []}, "expected an algorithm"),
+            ("do", {"index": 10 ** 9}, "do 1000000000"),
+            ("back", {"count": 1}, "back 1"),
+            ("go", {"step": 5}, "go 5"),
+            ("load", {"file": "nothing"}, "conclave replay 1"),
+            ("load", {"file": "conclave replay 1\nword bully\nstart 9\n"}, "line 3, start 9"),
+            ("load", {"file": "conclave replay 1\nword bully\ndeliver 2 from 1\n"}, "cannot happen"),
+            ("search", {"goal": {"kind": "luck"}}, "goal"),
+            ("search_more", {}, "after search"),
+            ("fly", {}, "fly: no such call")):
+        answer = explorer(name, **arguments)
+        if expected not in answer.get("error", ""):
+            fail(f"{name} {arguments}: {answer}, expected an error with {expected}")
+    if explorer.text("now") != before:
+        fail("a refused call has changed something")
+    explorer.begin("wireless --graph F", files={"F": "1 2\n2 3\n"})
+    if len(explorer("scenario")["edges"]) != 2:
+        fail("a graph given as a file has other edges")
+
+
+def same_words(explorer):
+    """Every option of `conclave sim` that says what is run is known here, and no other."""
+    help_text = json.loads(subprocess.run([CONCLAVE, "help", "--json"], capture_output=True, check=True).stdout)
+    command = next(it for it in help_text["commands"] if it["name"] == "sim")
+    shows = {"json", "runs", "diagram", "transcript", "svg", "trace", "shiviz", "timing", "replay", "help"}
+    for option in command["options"]:
+        name = option["name"].lstrip("-")
+        error = explorer("begin", words=["bully", f"--{name}", "?"]).get("error", "")
+        if (name in shows) != (f"--{name}: no such option here" in error):
+            fail(f"--{name}: {error}")
+
+
+def searches(explorer):
+    """What the checker finds, the search finds, from where the story is."""
+    for line, goal, limits, deepest in (
+            ("bully -n 3", {"kind": "violation"}, {"timeouts": "any"}, 20),
+            ("bully -n 3", {"kind": "state", "different": 2}, {"timeouts": "any"}, 20),
+            ("maekawa-plain -n 3", {"kind": "property", "name": "every-request"}, {}, 20),
+            ("chang-roberts -n 3 --start all", {"kind": "violation"}, {}, None),
+            ("central -n 3", {"kind": "state", "inside": 2}, {}, None),
+            ("ricart-agrawala -n 3", {"kind": "violation"}, {}, None)):
+        explorer.begin(line)
+        before = see(explorer)
+        explorer("search", goal=goal, limits=limits)
+        found = explorer("search_more", states=1)
+        while not found["done"]:
+            found = explorer("search_more", states=1000)
+        if found["found"] != bool(deepest):
+            fail(f"search {line} {goal} {limits}: {found}")
+            continue
+        if see(explorer) != before:
+            fail(f"search {line}: it has changed the story")
+        if not deepest:
+            if not found["complete"]:
+                fail(f"search {line} {goal}: not complete: {found}")
+            continue
+        violated = []
+        for index in found["indices"]:
+            violated = explorer("do", index=index).get("violated", [])
+        now = explorer("now")
+        different = {it["leader"] for it in now["nodes"] if it["leader"] is not None}
+        if goal["kind"] == "violation" and not violated or goal["kind"] == "state" and len(different) < 2:
+            fail(f"search {line} {goal}: its steps lead to {now}")
+        if goal["kind"] == "property" and goal["name"] not in violated:
+            fail(f"search {line} {goal}: its steps violate {violated}")
+        if len(found["indices"]) > deepest:
+            fail(f"search {line} {goal}: {len(found['indices'])} steps")
+
+
+def wasm_scenarios():
+    """A few of every algorithm."""
+    for name in ELECTIONS + MUTEXES + ROUNDS:
+        yield f"{name} -n 3"
+        yield f"{name} -n 5 --ids random --seed 3"
+        yield f"{name} -n 4 --delay 1..5 --unordered"
+    for name in ELECTIONS:
+        yield f"{name} -n 6 --start all"
+    for name in MUTEXES:
+        yield f"{name} -n 4 --entries 3 --hold 2 --think 3"
+    yield "bully --ids 0..7 --crash 7@0 --start 4 --recover 7@9"
+    yield "bully -n 6 --partition 1,2,3/4,5,6@3..20 --labels a..f"
+    yield "wireless -n 8 --graph geometric:0.5 --attr 4,7,1,8,2,2,5,3"
+    yield "gamma --app flood-max -n 9 --graph grid:3x3"
+    yield "bully -n 5 --start all --crash 3@after:election --crash 5@before:coordinator"
+    yield "ring-list -n 5 --suspect 1:2@3 --blind 3:4"
+
+
+def like_the_wasm(walks, first):
+    """The same bytes natively and as WebAssembly, in random walks through all algorithms."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        for line in wasm_scenarios():
+            file.write(json.dumps({"words": line.split()}) + "\n")
+        file.flush()
+        words = ["--walks", file.name, str(first), str(first + walks)]
+        both = [subprocess.Popen([*command, *words], stdout=subprocess.PIPE)
+                for command in ([DRIVER], ["node", str(HERE / "explore" / "driver.mjs"), WASM])]
+        native, wasm = [process.communicate()[0].decode() for process in both]
+        if native != wasm or not native.startswith(f"{walks} walks"):
+            fail(f"walks {first}..{first + walks}: native {native.strip()}, WebAssembly {wasm.strip()}")
+        return native.strip()
+
+
+def same_in_wasm(explorer, lines):
+    """Call by call, so that a difference is seen where it is."""
+    wasm = Explorer("node", str(HERE / "explore" / "driver.mjs"), WASM)
+    for line in lines:
+        for name, arguments in (("begin", {"words": line.split()}), ("scenario", {}), ("events", {}), ("run", {"count": 60}), ("now", {}), ("events", {"node": 0}),
+                                ("history", {}), ("story", {}), ("story", {"as": "diagram"}), ("export", {}),
+                                ("back", {"count": 2}), ("search", {"goal": {"kind": "violation"}, "limits": {"crashes": 1}}), ("search_more", {"states": 300})):
+            mine, theirs = explorer.text(name, **arguments), wasm.text(name, **arguments)
+            if mine != theirs:
+                fail(f"{line}: {name} {arguments}: native {mine[:300]}, WebAssembly {theirs[:300]}")
+                break
+    if explorer.text("catalogue") != wasm.text("catalogue"):
+        fail("the catalogue is another in WebAssembly")
+    wasm.end()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--walks", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wasm-walks", type=int, metavar="N", help="only N walks in both, and nothing else")
+    given = parser.parse_args()
+    if given.wasm_walks:
+        for first in range(0, given.wasm_walks, 2000):
+            print(like_the_wasm(min(2000, given.wasm_walks - first), first), flush=True)
+        sys.exit(1 if failures else 0)
+    explorer = Explorer()
+    like_the_simulator(explorer)
+    wrong_words(explorer)
+    same_words(explorer)
+    searches(explorer)
+    far_back(explorer)
+    random_walks(explorer, given.walks, given.seed)
+    same_in_wasm(explorer, list(wasm_scenarios())[::3] + PLAYED[::4])
+    like_the_wasm(300, given.seed * 1000)
+    explorer.end()
+    if failures:
+        sys.exit(f"{len(failures)} failures")
+
+
+main()
