@@ -362,7 +362,7 @@ INTERNAL = {"cv_post", "cv_send_bytes", "cv_multicast_bytes", "cv_message_bytes"
 def check_interface():
     """The pages for authors name every function of the header, every condition and variable of formulas, nothing else."""
     header = "".join((ROOT / "include" / "conclave" / name).read_text(encoding="utf-8")
-                     for name in ("algorithm.h", "cost.h", "hints.h", "kind.h", "names.h", "runtime.h"))
+                     for name in ("algorithm.h", "cost.h", "field.h", "hints.h", "kind.h", "names.h", "runtime.h"))
     headers = header + (ROOT / "include" / "conclave" / "synchronizer.h").read_text(encoding="utf-8")
     functions = set(re.findall(r"^(?:static inline .*?\*?|#define )(cv_\w+)\(", header, re.MULTILINE)) - INTERNAL
     conditions = set(re.findall(r"CV_\w+", re.search(r"enum cv_condition \{(.*?)\n\};", header, re.DOTALL)[1]))

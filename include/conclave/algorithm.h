@@ -20,9 +20,10 @@
  * reads a message's sender and kind as `message->from` and `message->kind`, and its body with cv_body(). All other
  * questions and effects are functions of this file.
  *
- * Names of nodes are in conclave/names.h, message kinds in conclave/kind.h, costs in conclave/cost.h, what helps the
- * tools in conclave/hints.h, and what only runtimes need in conclave/runtime.h. This header includes them all.
- * Everything is inline: an algorithm in a shared object needs no symbol of ours.
+ * Names of nodes are in conclave/names.h, message kinds in conclave/kind.h, the fields of bodies and states in
+ * conclave/field.h, costs in conclave/cost.h, what helps the tools in conclave/hints.h, and what only runtimes need in
+ * conclave/runtime.h. This header includes them all. Everything is inline: an algorithm in a shared object needs no
+ * symbol of ours.
  */
 #ifndef CONCLAVE_ALGORITHM_H
 #define CONCLAVE_ALGORITHM_H
@@ -34,13 +35,14 @@
 #include <string.h>
 
 #include <conclave/cost.h>
+#include <conclave/field.h>
 #include <conclave/hints.h>
 #include <conclave/kind.h>
 #include <conclave/names.h>
 #include <conclave/runtime.h>
 
 /* Changes whenever the layout of a structure in these headers does. */
-#define CV_ABI 6u
+#define CV_ABI 7u
 
 /* ---- who am I, whom do I know ----------------------------------------------------------------------- */
 
@@ -506,6 +508,7 @@ struct cv_algorithm {
      */
     size_t state_bytes;
     size_t (*state_size)(const struct cv_group *group, cv_node node);
+    const struct cv_field *state_fields; /* every byte of it, up to one without a name; of a synchronizer its own */
 
     void (*init)(struct cv_self *me);                                  /* fills in what is not zero; may not send */
     void (*start)(struct cv_self *me);                                 /* this node calls the election */

@@ -6,6 +6,7 @@
 
 #include <conclave/synchronizer.h>
 
+#include "core/scenario/field_text.h"
 #include "core/scenario/validity.h"
 #include "show/phrase.h"
 

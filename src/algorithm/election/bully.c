@@ -186,6 +186,12 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, mode, MODE), .words = "idle|settled|electing|waiting"},
+    {CV_FIELD(struct state, leader, MAYBE)},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [ELECTION] = CV_SIGNAL("election", on_election),
     [OK] = CV_SIGNAL("ok", on_ok),
@@ -255,6 +261,7 @@ const struct cv_algorithm cv_bully = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .start = start,
     .recover = start,

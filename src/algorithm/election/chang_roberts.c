@@ -117,6 +117,12 @@ static void trust(struct cv_self *me, cv_node node)
         pass_on(me, ELECTED, cv_rank_make(my->attribute, cv_leader(me)));
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, participating, FLAG)},
+    {CV_FIELD(struct state, attribute, NUMBER)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct ballot, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -160,6 +166,7 @@ const struct cv_algorithm cv_chang_roberts = {
     .kinds = kinds,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
     .recover = call,
     .suspect = suspect,

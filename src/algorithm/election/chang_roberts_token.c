@@ -80,6 +80,8 @@ static void on_leader(struct cv_self *me, const struct cv_message *message)
     pass_on(me, LEADER, token->rank);
 }
 
+static const struct cv_field state_fields[] = {{CV_FIELD(struct state, color, MODE), .words = "router|red|black"}, {0}};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct token, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -123,5 +125,6 @@ const struct cv_algorithm cv_chang_roberts_token = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
 };

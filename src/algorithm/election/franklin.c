@@ -159,6 +159,16 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+#define PLACES "even left|even right|odd left|odd right"
+
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, heard[0][0], RANK), .each = CV_EACH_PLACE, .places = PLACES},
+    {CV_FIELD(struct state, has[0][0], FLAG), .each = CV_EACH_PLACE, .places = PLACES},
+    {CV_FIELD(struct state, mode, MODE), .words = "asleep|active|passive|won"},
+    {CV_FIELD(struct state, round, NUMBER)},
+    {0},
+};
+
 static const struct cv_field probe_fields[] = {
     {CV_FIELD(struct probe, rank, RANK)},
     {CV_FIELD(struct probe, round, NUMBER)},
@@ -206,6 +216,7 @@ const struct cv_algorithm cv_franklin = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
     .invariant = invariant,
 };

@@ -196,6 +196,14 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, version, MODE), .words = "with timeout|waits for all|lean"},
+    {CV_FIELD(struct state, mode, MODE), .words = "idle|settled|electing|waiting"},
+    {CV_FIELD(struct state, leader, MAYBE)},
+    {CV_FIELD(struct state, agreed, NUMBER)},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [ELECTION] = CV_SIGNAL("election", on_election),
     [DISAGREE] = CV_SIGNAL("disagree", on_disagree),
@@ -268,6 +276,7 @@ const struct cv_algorithm cv_multicast_election = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .start = start,
     .recover = start,
@@ -289,6 +298,7 @@ const struct cv_algorithm cv_multicast_lean = {
     .timers = timers,
     .costs = lean_costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init_lean,
     .start = start,
     .recover = start,

@@ -127,6 +127,14 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, alias, RANK)},
+    {CV_FIELD(struct state, nearer, RANK)},
+    {CV_FIELD(struct state, color, MODE), .words = "asleep|red|black|done"},
+    {CV_FIELD(struct state, second, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct message, alias, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -168,6 +176,7 @@ const struct cv_algorithm cv_peterson = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
     .invariant = invariant,
 };

@@ -108,6 +108,13 @@ static void suspect(struct cv_self *me, cv_node node)
     call(me);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, leader, RANK)},
+    {CV_FIELD(struct state, waiting, FLAG)},
+    {CV_FIELD(struct state, calling, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct ballot, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -149,6 +156,7 @@ const struct cv_algorithm cv_ring_basic = {
     .kinds = kinds,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
     .recover = call,
     .suspect = suspect,

@@ -240,6 +240,13 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return cv_list_has(list, cv_rank_id(ballot->best));
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, leader, RANK)},
+    {CV_FIELD(struct state, mode, MODE), .words = "normal|waiting|calling"},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {0},
+};
+
 static const struct cv_field fields[] = {
     {CV_FIELD(struct ballot, best, RANK)},
     {CV_FIELD_IDS(struct ballot)},
@@ -298,6 +305,7 @@ const struct cv_algorithm cv_ring_list = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = call,
     .recover = call,
     .timeout = timeout,

@@ -389,6 +389,18 @@ static const char *invariant(const struct cv_self *me)
     return NULL;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, tag, TAG)},
+    {CV_FIELD(struct state, best, RANK)},
+    {CV_FIELD(struct state, proven, RANK)},
+    {CV_FIELD(struct state, parent, MAYBE)},
+    {CV_FIELD(struct state, phase, MODE), .words = "outside|settled|building|reported"},
+    {CV_FIELD(struct state, awaited, NUMBER)},
+    {CV_FIELD(struct state, shaken, FLAG)},
+    {CV_FIELD(struct state, link[0], MARKS), .each = CV_EACH_NEIGHBOUR, .words = "awaited|child|stranger"},
+    {0},
+};
+
 static const struct cv_field call_fields[] = {{CV_FIELD(struct call, tag, TAG)}, {0}};
 
 static const struct cv_field report_fields[] = {
@@ -436,6 +448,7 @@ const struct cv_algorithm cv_wireless = {
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .start = start,
     .recover = recover,

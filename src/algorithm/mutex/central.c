@@ -205,6 +205,16 @@ static void rename(const struct cv_renaming *renaming, const struct cv_group *gr
         renaming->row(renaming, my->behind);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, grants, NUMBER)},
+    {CV_FIELD(struct state, holder, MAYBE)},
+    {CV_FIELD(struct state, first, MAYBE)},
+    {CV_FIELD(struct state, last, MAYBE)},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {CV_FIELD(struct state, behind[0], MAYBE), .each = CV_EACH_NODE},
+    {0},
+};
+
 static const struct cv_field grant_fields[] = {{CV_FIELD(struct grant, fence, FENCE)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -263,6 +273,7 @@ const struct cv_algorithm cv_central = {
     .parameters = parameters,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .request = request,
@@ -285,6 +296,7 @@ const struct cv_algorithm cv_central_deny = {
     .parameters = parameters,
     .costs = costs_deny,
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .timeout = timeout,

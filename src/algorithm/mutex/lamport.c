@@ -139,6 +139,13 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return message->kind == REQUEST ? !requested : message->kind == RELEASE ? requested : true;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, inside, FLAG)},
+    {CV_FIELD(struct state, peers[0].request, CLOCK), .each = CV_EACH_NODE},
+    {CV_FIELD(struct state, peers[0].later, FLAG), .each = CV_EACH_NODE},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct stamp, time, CLOCK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -169,6 +176,7 @@ const struct cv_algorithm cv_lamport = {
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .request = want,

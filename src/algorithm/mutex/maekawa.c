@@ -365,6 +365,26 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
            (my->mode == WANTED && my->missing && !(my->said[place] & VOTED));
 }
 
+#define QUEUE .row = "queue", .each = CV_EACH_SET, .length = offsetof(struct state, waiting)
+
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, time, CLOCK)},
+    {CV_FIELD(struct state, fence, FENCE)},
+    {CV_FIELD(struct state, mode, MODE), .words = "released|wanted|held"},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, highest, FENCE)},
+    {CV_FIELD(struct state, voted.time, CLOCK)},
+    {CV_FIELD(struct state, voted.node, MAYBE)},
+    {CV_FIELD(struct state, voted.failed, FLAG)},
+    {CV_FIELD(struct state, inquired, FLAG)},
+    {CV_FIELD(struct state, waiting, NUMBER)},
+    {CV_FIELD(struct state, said[0], MARKS), .each = CV_EACH_VOTER, .words = "voted|failed|inquired"},
+    {CV_FIELD(struct wish, time, CLOCK), QUEUE},
+    {CV_FIELD(struct wish, node, NODE), QUEUE},
+    {CV_FIELD(struct wish, failed, FLAG), QUEUE},
+    {0},
+};
+
 static const struct cv_field stamp_fields[] = {{CV_FIELD(struct stamp, time, CLOCK)}, {0}};
 
 static const struct cv_field fence_fields[] = {{CV_FIELD(struct fence, highest, FENCE)}, {0}};
@@ -409,6 +429,7 @@ const struct cv_algorithm cv_maekawa = {
     .parameters = parameters,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .request = request,

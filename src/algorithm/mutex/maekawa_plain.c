@@ -155,6 +155,17 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, highest, FENCE)},
+    {CV_FIELD(struct state, fence, FENCE)},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, voted, FLAG)},
+    {CV_FIELD(struct state, waiting, NUMBER)},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {CV_FIELD(struct state, queue[0], NODE), .each = CV_EACH_SET, .length = offsetof(struct state, waiting)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct fence, highest, FENCE)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -186,6 +197,7 @@ const struct cv_algorithm cv_maekawa_plain = {
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .adopt = adopt,
     .request = request,
     .release = release,

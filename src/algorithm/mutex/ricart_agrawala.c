@@ -104,6 +104,14 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return my->mode == WANTED && my->missing;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, time, CLOCK)},
+    {CV_FIELD(struct state, mode, MODE), .words = "released|wanted|held"},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, deferred[0], NODES), .each = CV_EACH_NODE},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct request, time, CLOCK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -137,6 +145,7 @@ const struct cv_algorithm cv_ricart_agrawala = {
     .kinds = kinds,
     .costs = costs,
     .state_size = state_size,
+    .state_fields = state_fields,
     .adopt = adopt,
     .request = want,
     .release = release,

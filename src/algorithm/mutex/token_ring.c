@@ -427,6 +427,28 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
     }
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, token.entries, NUMBER)},
+    {CV_FIELD(struct state, token.hop, NUMBER)},
+    {CV_FIELD(struct state, token.generation, NUMBER)},
+    {CV_FIELD(struct state, generation, NUMBER)},
+    {CV_FIELD(struct state, asked, NUMBER)},
+    {CV_FIELD(struct state, to, MAYBE)},
+    {CV_FIELD(struct state, holds, FLAG)},
+    {CV_FIELD(struct state, wants, FLAG)},
+    {CV_FIELD(struct state, inside, FLAG)},
+    {CV_FIELD(struct state, forgetful, FLAG)},
+    {CV_FIELD(struct state, kept, FLAG)},
+    {CV_FIELD(struct state, uneasy, FLAG)},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, found, FLAG)},
+    {CV_FIELD(struct state, last_to, MAYBE)},
+    {CV_FIELD(struct state, last.entries, NUMBER)},
+    {CV_FIELD(struct state, last.hop, NUMBER)},
+    {CV_FIELD(struct state, last.generation, NUMBER)},
+    {0},
+};
+
 #define MOST_GENERATIONS (CV_MOST_ENTRIES / GENERATION)
 
 static const struct cv_field token_fields[] = {
@@ -495,6 +517,7 @@ const struct cv_algorithm cv_token_ring = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .start = start,

@@ -217,6 +217,18 @@ static void counters(struct cv_counting *counting, cv_node node, void *state, st
                     &((struct ballot *)(void *)message->body)->attempt);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, attempt, NUMBER)},
+    {CV_FIELD(struct state, fence, FENCE)},
+    {CV_FIELD(struct state, answers, NUMBER)},
+    {CV_FIELD(struct state, granted, NUMBER)},
+    {CV_FIELD(struct state, highest, FENCE)},
+    {CV_FIELD(struct state, ballot, NUMBER)},
+    {CV_FIELD(struct state, voted, MAYBE)},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {0},
+};
+
 static const struct cv_field fields[] = {
     {CV_FIELD(struct ballot, attempt, NUMBER)},
     {CV_FIELD(struct ballot, fence, FENCE)},
@@ -267,6 +279,7 @@ const struct cv_algorithm cv_voting = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .adopt = adopt,
     .timeout = timeout,

@@ -58,6 +58,8 @@ static void on_distance(struct cv_self *me, const struct cv_message *message)
         take(me, offer->distance, message->from);
 }
 
+static const struct cv_field state_fields[] = {{CV_FIELD(struct state, distance, NUMBER)}, {0}};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct distance, distance, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -97,6 +99,7 @@ const struct cv_algorithm cv_bellman_ford_async = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .start = start,
 };

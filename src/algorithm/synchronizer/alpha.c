@@ -103,6 +103,13 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
            my->safe[theirs->round & 1] < cv_degree(me);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {CV_FIELD(struct state, safe[0], NUMBER), .each = CV_EACH_PLACE, .places = "even|odd"},
+    {0},
+};
+
 static const struct cv_field safe_fields[] = {{CV_FIELD(struct safe, round, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -139,6 +146,7 @@ const struct cv_algorithm cv_alpha = {
     .costs = costs,
     .state_bytes = sizeof(struct state),
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = cv_round_init,
     .start = start,
     .invariant = invariant,

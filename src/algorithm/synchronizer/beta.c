@@ -197,6 +197,17 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, parent, MAYBE)},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, unanswered, NUMBER)},
+    {CV_FIELD(struct state, children, NUMBER)},
+    {CV_FIELD(struct state, safe, NUMBER)},
+    {CV_FIELD(struct state, unused, UNUSED)},
+    {.name = "child", .bytes = sizeof(uint32_t), .type = CV_FIELD_FLAG, .row = "child", .each = CV_EACH_NEIGHBOUR},
+    {0},
+};
+
 static const struct cv_kind kinds[] = {
     [MESSAGE] = CV_KIND("message", struct cv_envelope, on_message, NULL),
     [ACK] = CV_SIGNAL("ack", on_ack),
@@ -244,6 +255,7 @@ const struct cv_algorithm cv_beta = {
     .costs = costs,
     .state_bytes = sizeof(struct state),
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .start = start,
     .invariant = invariant,

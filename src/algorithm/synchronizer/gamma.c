@@ -214,6 +214,17 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     }
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, phase, MODE), .words = "working|reported|settled|readied"},
+    {CV_FIELD(struct state, missing, NUMBER)},
+    {CV_FIELD(struct state, children, NUMBER)},
+    {CV_FIELD(struct state, preferred, NUMBER)},
+    {CV_FIELD(struct state, safe, NUMBER)},
+    {CV_FIELD(struct state, ready, NUMBER)},
+    {CV_FIELD(struct state, around[0], NUMBER), .each = CV_EACH_PLACE, .places = "even|odd"},
+    {0},
+};
+
 static const struct cv_field cluster_safe_fields[] = {{CV_FIELD(struct cluster_safe, round, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -250,6 +261,7 @@ const struct cv_algorithm cv_gamma = {
     .costs = costs,
     .state_bytes = sizeof(struct state),
     .state_size = state_size,
+    .state_fields = state_fields,
     .init = init,
     .start = start,
     .invariant = invariant,

@@ -77,6 +77,13 @@ static void finish(struct cv_self *me)
         cv_result(me, 0, me->node);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, distance, NUMBER)},
+    {CV_FIELD(struct state, via, NODE)},
+    {CV_FIELD(struct state, changed, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct offer, distance, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -112,6 +119,7 @@ const struct cv_algorithm cv_bellman_ford = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .pulse = pulse,
     .finish = finish,

@@ -71,6 +71,13 @@ static void finish(struct cv_self *me)
         join(me, 0, me->node);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, depth, NUMBER)},
+    {CV_FIELD(struct state, parent, NODE)},
+    {CV_FIELD(struct state, joined, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct search, depth, NUMBER)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -104,6 +111,7 @@ const struct cv_algorithm cv_bfs_tree = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .pulse = pulse,
     .finish = finish,

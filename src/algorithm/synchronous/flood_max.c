@@ -62,6 +62,12 @@ static void finish(struct cv_self *me)
     cv_elected(me, cv_rank_id(my->best));
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, best, RANK)},
+    {CV_FIELD(struct state, changed, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct best, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -96,6 +102,7 @@ const struct cv_algorithm cv_flood_max = {
     .parameters = parameters,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .pulse = pulse,
     .finish = finish,

@@ -9,6 +9,7 @@
 #include "algorithm/registry.h"
 #include "cli/nearest.h"
 #include "core/parse.h"
+#include "core/scenario/field_check.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/validity.h"
 
@@ -41,7 +42,7 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
         return cv_complain(complaint, "%s: a synchronous algorithm; expected a pulse handler and no timers", path);
     if (cv_algorithm_timers(algorithm) && !algorithm->timeout)
         return cv_complain(complaint, "%s: timers without a timeout handler", path);
-    return 0;
+    return cv_fields_check_tables(path, algorithm, complaint);
 }
 
 /* The object stays loaded, since its tables and strings are used until the end. */

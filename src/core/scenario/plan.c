@@ -13,6 +13,7 @@
 #include "core/index.h"
 #include "core/parse.h"
 #include "core/random.h"
+#include "core/scenario/field_check.h"
 #include "core/scenario/label.h"
 #include "core/scenario/validity.h"
 
@@ -565,5 +566,5 @@ int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, stru
     *scenario = (struct cv_scenario){.algorithm = plan->algorithm, .seed = plan->seed};
     const int error = fill(plan, &index, scenario, complaint);
     cv_index_free(&index);
-    return error;
+    return error ? error : cv_fields_check_states(scenario, complaint);
 }

@@ -1,30 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/scenario/validity.h"
 
-#include "core/scenario/scenario.h"
+#include "core/scenario/field_text.h"
 
 /* ---- fields ---- */
-
-uint64_t cv_field_read(const struct cv_field *field, const void *body)
-{
-    const unsigned char *at = (const unsigned char *)body + field->offset;
-    uint32_t narrow = 0;
-    uint64_t wide = 0;
-    if (field->bytes == sizeof wide) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
-static uint64_t count_words(const char *words)
-{
-    uint64_t count = 1;
-    for (const char *at = words; *at; at++)
-        count += *at == '|';
-    return count;
-}
 
 static bool knows(const struct cv_group *group, cv_id id)
 {
@@ -62,7 +41,7 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
     case CV_FIELD_FLAG:
         return range(value <= 1);
     case CV_FIELD_MODE:
-        return range(value < count_words(field->words));
+        return range(value < cv_field_word_count(field->words));
     case CV_FIELD_NODE:
         return range(value < group->nodes);
     case CV_FIELD_MAYBE:
@@ -78,6 +57,10 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
         return range(value < 1ull << 40);
     case CV_FIELD_FENCE:
         return range(value <= (group->epoch << 40 | CV_MOST_ENTRIES));
+    case CV_FIELD_MARKS:
+        return range(!(value >> cv_field_word_count(field->words)));
+    case CV_FIELD_UNUSED:
+        return range(!value);
     case CV_FIELD_LIST:
         break;
     }

@@ -19,9 +19,6 @@ static inline bool cv_kind_has_list(const struct cv_kind *kind)
     return false;
 }
 
-/* Its value in a body that is long enough; of 32 bits or 64. */
-uint64_t cv_field_read(const struct cv_field *field, const void *body);
-
 enum cv_validity {
     CV_VALID,
     CV_STRAY, /* it names a member that this node does not know: of no use, but the sender may be honest */
