@@ -2,7 +2,6 @@
 #include "core/printable.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LONGEST_PIECE 8u /* of a character as it is shown, its NUL included */
@@ -43,17 +42,28 @@ static bool is_harmless(uint32_t character)
            character != 0xfeff;
 }
 
+/* Writes "\x1b" or "\u202e", and a NUL. A name may have hundreds of such bytes. */
+static void escape(char *piece, char kind, uint32_t value)
+{
+    static const char digits[] = "0123456789abcdef";
+    *piece++ = '\\';
+    *piece++ = kind;
+    for (uint32_t shift = kind == 'x' ? 8 : 16; shift; shift -= 4)
+        *piece++ = digits[value >> (shift - 4) & 15u];
+    *piece = '\0';
+}
+
 /* The next character as it is shown; how many bytes of the text that were. */
 static size_t next_piece(struct cv_text text, bool doubles, char piece[LONGEST_PIECE])
 {
     uint32_t character = 0;
     const size_t length = cv_utf8_character(text, &character);
     if (!length || character < 0x20 || character == 0x7f) {
-        snprintf(piece, LONGEST_PIECE, "\\x%02x", (unsigned char)*text.start);
+        escape(piece, 'x', (unsigned char)*text.start);
         return 1;
     }
     if (!is_harmless(character)) {
-        snprintf(piece, LONGEST_PIECE, "\\u%04x", character & 0xffffu);
+        escape(piece, 'u', character);
         return length;
     }
     memcpy(piece, text.start, length);
@@ -68,13 +78,14 @@ size_t cv_json_piece(struct cv_text text, char piece[CV_JSON_PIECE_BYTES])
     uint32_t character = 0;
     const size_t length = cv_utf8_character(text, &character);
     if (!length) {
-        snprintf(piece, CV_JSON_PIECE_BYTES, "\\\\x%02x", (unsigned char)*text.start);
+        *piece = '\\';
+        escape(piece + 1, 'x', (unsigned char)*text.start);
         return 1;
     }
     if (character == '"' || character == '\\') {
-        snprintf(piece, CV_JSON_PIECE_BYTES, "\\%c", (char)character);
+        memcpy(piece, (const char[]){'\\', (char)character, '\0'}, 3);
     } else if (!is_harmless(character)) {
-        snprintf(piece, CV_JSON_PIECE_BYTES, "\\u%04x", character & 0xffffu);
+        escape(piece, 'u', character);
     } else {
         memcpy(piece, text.start, length);
         piece[length] = '\0';
