@@ -33,6 +33,8 @@ const char *cv_visitor_name(const struct cv_visitor *visitor, char text[CV_VISIT
 static void send_away(struct cv_visitor *visitor)
 {
     visitor->door->dropped++;
+    if (visitor->door->farewell)
+        visitor->door->farewell(visitor->stream);
     cv_door_leave(visitor);
     cv_stream_close(visitor->stream);
 }

@@ -23,6 +23,7 @@ struct cv_door {
     uint64_t count, most, most_each;
     uint64_t patience_us; /* to prove itself; 0: the owner limits that */
     uint64_t dropped;
+    void (*farewell)(struct cv_stream *stream); /* before one is closed that has to go; may be NULL */
 };
 
 /* The stream has been accepted. Another may be closed for it. The loop's alarms have room for one of its own. */

@@ -187,6 +187,13 @@ size_t cv_stream_write_plain(struct cv_stream *stream, const void *bytes, size_t
     return length;
 }
 
+void cv_stream_limit_output(struct cv_stream *stream, uint32_t bytes)
+{
+    int size = (int)bytes;
+    if (!stream->closing)
+        uv_send_buffer_size(&stream->uv.handle, &size); /* as it is if the system refuses */
+}
+
 /* ---- opening and closing ---- */
 
 static void handle_closed(uv_handle_t *handle)

@@ -70,6 +70,8 @@ bool cv_stream_make_room(struct cv_stream *stream);
 /* There is no room. If `in` is full, the stream pauses until its owner takes something. If there is no memory, nothing
  * would resume it, so it ends, and the other end can connect again. */
 void cv_stream_overflows(struct cv_stream *stream);
+/* The kernel keeps about so many bytes that the other end has yet to read, and no more. */
+void cv_stream_limit_output(struct cv_stream *stream, uint32_t bytes);
 /* The turn ends. */
 void cv_stream_flush(struct cv_stream *stream);
 

@@ -59,6 +59,8 @@ static struct {
     cv_id node;
     uint64_t free_us[CV_LOG_EVENTS]; /* when the burst of each event is whole again */
     uint64_t left_out[CV_LOG_EVENTS];
+    uint64_t number; /* of the last event */
+    struct cv_log_entry recent[CV_LOG_RECENT];
 } event_log;
 
 /* ---- lines ---- */
@@ -66,6 +68,7 @@ static struct {
 struct line {
     char text[LINE_BYTES];
     size_t length;
+    bool json;
     bool filled; /* the line has a key already */
 };
 
@@ -105,14 +108,14 @@ static void put_detail(struct line *line, const struct cv_detail *detail)
 {
     if (line->length >= LAST_DETAIL)
         return;
-    if (event_log.json)
+    if (line->json)
         put(line, "%s\"%s\":", line->filled ? "," : "", detail->key);
     else
         put(line, "%s%s=", line->filled ? " " : "", detail->key);
     line->filled = true;
     if (!detail->text)
         put(line, "%llu", (unsigned long long)detail->number);
-    else if (!event_log.json && is_plain(detail->text))
+    else if (!line->json && is_plain(detail->text))
         put(line, "%s", detail->text);
     else
         put_quoted(line, detail->text);
@@ -128,6 +131,60 @@ static void put_time(struct line *line)
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(text, sizeof text, "%s.%03ldZ", date, now.tv_nsec / 1000000);
     put_detail(line, &(struct cv_detail){"time", .text = text});
+}
+
+/* ---- the latest events ---- */
+
+/* Where the next event goes: to the place of the oldest, or of the oldest of its kind if there are many of those. */
+static struct cv_log_entry *recent_place(enum cv_log_event event)
+{
+    struct cv_log_entry *oldest = event_log.recent, *of_kind = NULL;
+    uint32_t same = 0;
+    for (struct cv_log_entry *it = event_log.recent; it < event_log.recent + CV_LOG_RECENT; it++) {
+        if (it->number < oldest->number)
+            oldest = it;
+        if (!it->number || it->event != event)
+            continue;
+        same++;
+        if (!of_kind || it->number < of_kind->number)
+            of_kind = it;
+    }
+    return same < CV_LOG_RECENT_EACH ? oldest : of_kind;
+}
+
+static void keep_recent(enum cv_log_event event, const struct cv_detail *details)
+{
+    struct cv_log_entry *entry = recent_place(event);
+    struct timespec now;
+    struct line line = {.length = 0};
+    const bool sentence = strcmp(details->key, "message") == 0 && !details[1].key;
+    for (const struct cv_detail *it = details; it->key && !sentence; it++)
+        put_detail(&line, it);
+    line.text[line.length] = '\0';
+    clock_gettime(CLOCK_REALTIME, &now);
+    entry->number = ++event_log.number;
+    entry->time_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    entry->event = event;
+    cv_show_line(entry->text, sizeof entry->text, cv_text(sentence ? details->text : line.text));
+}
+
+const struct cv_log_entry *cv_log_after(uint64_t number)
+{
+    const struct cv_log_entry *next = NULL;
+    for (const struct cv_log_entry *it = event_log.recent; it < event_log.recent + CV_LOG_RECENT; it++)
+        if (it->number > number && (!next || it->number < next->number))
+            next = it;
+    return next;
+}
+
+const char *cv_log_event_name(enum cv_log_event event)
+{
+    return events[event].name;
+}
+
+const char *cv_log_event_level(enum cv_log_event event)
+{
+    return level_names[events[event].level];
 }
 
 /* ---- what may be written ---- */
@@ -164,13 +221,15 @@ static void write_line(struct line *line)
 
 void cv_log_write(enum cv_log_event event, const struct cv_detail *details)
 {
-    struct line line = {.length = 0};
+    struct line line = {.json = event_log.json};
     const enum cv_log_level level = events[event].level;
+    if (event_log.open)
+        keep_recent(event, details);
     if (!event_log.open || level > event_log.level || !may_write(event))
         return;
     if (event_log.journal)
         put(&line, "<%d>", priorities[level]);
-    if (event_log.json)
+    if (line.json)
         put(&line, "{");
     put_time(&line);
     put_detail(&line, &(struct cv_detail){"level", .text = level_names[level]});
@@ -181,7 +240,7 @@ void cv_log_write(enum cv_log_event event, const struct cv_detail *details)
     if (event_log.left_out[event])
         put_detail(&line, &(struct cv_detail){"left_out", .number = event_log.left_out[event]});
     event_log.left_out[event] = 0;
-    if (event_log.json)
+    if (line.json)
         line.text[line.length++] = '}';
     write_line(&line);
 }

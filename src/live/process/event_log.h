@@ -70,6 +70,25 @@ void cv_log_write(enum cv_log_event event, const struct cv_detail *details);
 /* Writes a line whose `message` is that sentence. */
 void cv_log_say(enum cv_log_event event, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* ---- the latest events, for the node's page ---- */
+
+#define CV_LOG_RECENT 48u      /* kept, whatever the level of the log is */
+#define CV_LOG_RECENT_EACH 12u /* of one kind, so that a stranger's connections do not push out everything else */
+#define CV_LOG_RECENT_BYTES 240u
+
+struct cv_log_entry {
+    uint64_t number; /* of all events so far; 0: none */
+    int64_t time_ms; /* since 1970 */
+    enum cv_log_event event;
+    char text[CV_LOG_RECENT_BYTES]; /* the details; an event of one sentence: that sentence */
+};
+
+/* The first event after that number which is still known; NULL if there is none. */
+const struct cv_log_entry *cv_log_after(uint64_t number);
+/* "view-begun"; and "info". */
+const char *cv_log_event_name(enum cv_log_event event);
+const char *cv_log_event_level(enum cv_log_event event);
+
 /* The ids of some members as a detail's text, "1,2,3"; none: "". */
 #define CV_LOG_IDS_BYTES (11u * CV_MAX_MEMBERS + 1u)
 const char *cv_log_ids(const struct cv_roster *roster, cv_set nodes, char text[CV_LOG_IDS_BYTES]);
