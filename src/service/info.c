@@ -71,7 +71,7 @@ static const struct cv_peer *peer_of(const struct cv_member *member, cv_node nod
     return member->peers.list ? member->peers.list[node] : NULL;
 }
 
-static const char *state_of(const struct cv_member *member, cv_node node)
+const char *info_member_state(const struct cv_member *member, cv_node node)
 {
     if (node == member->roster.me)
         return "self";
@@ -81,7 +81,7 @@ static const char *state_of(const struct cv_member *member, cv_node node)
     return peer->greeted ? "alive" : "expected"; /* not connected, but that has not lasted for long */
 }
 
-static int64_t last_heard_ms(const struct cv_member *member, cv_node node)
+int64_t info_last_heard_ms(const struct cv_member *member, cv_node node)
 {
     const struct cv_peer *peer = peer_of(member, node);
     const uint64_t last = peer ? peer->detector.last_us : 0;
@@ -115,9 +115,9 @@ static void write_member(struct cv_resp_writer *out, const struct cv_member *mem
     cv_resp_word(out, "address");
     cv_resp_word(out, address ? address : "");
     cv_resp_word(out, "state");
-    cv_resp_word(out, state_of(member, node));
+    cv_resp_word(out, info_member_state(member, node));
     cv_resp_word(out, "last_heard_ms");
-    cv_resp_integer(out, last_heard_ms(member, node));
+    cv_resp_integer(out, info_last_heard_ms(member, node));
 }
 
 static void write_raft(struct cv_resp_writer *out, const struct cv_member *member,
@@ -193,6 +193,8 @@ static void write_server(const struct page *page)
     char why[CV_HEALTH_BYTES];
     fprintf(page->file, "conclave_version:%s\r\nid:%u\r\nmode:%s\r\n", CONCLAVE_VERSION,
             member->roster.ids[member->roster.me], cv_member_mode(member));
+    if (page->service->page)
+        fprintf(page->file, "page:%s\r\n", page->service->page);
     write_numbers(page, "server");
     write_numbers(page, "turns");
     page->service->loop->longest_turn_us = 0;
@@ -234,7 +236,7 @@ static void write_peers(const struct page *page)
     for (cv_node node = 0; peers->list && node < roster->count; node++)
         if (peers->list[node])
             fprintf(page->file, "peer%u:state=%s,level=%.2f,unacknowledged=%zu,at=%s,moves=%llu\r\n", roster->ids[node],
-                    state_of(page->service->member, node),
+                    info_member_state(page->service->member, node),
                     cv_detector_level(&peers->list[node]->detector, cv_loop_now()),
                     peers->list[node]->link.end - peers->list[node]->link.start, cv_peer_at(peers->list[node]),
                     (number)peers->list[node]->moves);

@@ -7,6 +7,10 @@
 
 /* A session as clients see it: "node/session". */
 void info_write_session(struct cv_resp_writer *out, cv_id node, uint64_t session);
+/* What this node thinks of a member: "self", "alive", "expected" or "suspected". */
+const char *info_member_state(const struct cv_member *member, cv_node node);
+/* When it last heard of it, -1: never. */
+int64_t info_last_heard_ms(const struct cv_member *member, cv_node node);
 /* An item of LOCKS. */
 void info_write_lock(struct cv_resp_writer *out, const struct lock *lock);
 /* The name, fence and node of the leader; nil if there is none. `lock` may be NULL. */

@@ -170,6 +170,8 @@ void lock_ended(void *context, struct cv_instance *instance)
     if (lock)
         cv_loop_call_off(service->loop, &lock->chore);
     listing_moved(service, instance);
+    if (service->watcher)
+        service->watcher->moved(service->watcher->context, instance);
 }
 
 /* ---- letting in ---- */

@@ -60,6 +60,7 @@ struct lock_hold {
     bool shared;
     bool confirming; /* its client is told once enough members know it */
     bool ends_here;  /* this node records its end */
+    bool lost;       /* its client has not ended it */
 };
 
 /* A session that wants to know who leads. */

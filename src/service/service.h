@@ -15,6 +15,17 @@
 #define OUT_OF_MEMORY "BUSY out of memory"
 
 struct cv_pulse;
+struct lock_hold;
+
+enum hold_change { HOLD_GRANTED, HOLD_ENDED, HOLD_LOST };
+
+/* Somebody who wants to see what happens to names here: the page. */
+struct cv_service_watcher {
+    /* A name is gone, and the last one has taken its place among the host's names. */
+    void (*moved)(void *context, const struct cv_instance *gone);
+    void (*changed)(void *context, const struct lock_hold *hold, enum hold_change change);
+    void *context;
+};
 
 struct cv_service {
     struct cv_member *member;
@@ -23,6 +34,8 @@ struct cv_service {
     struct cv_alarms *alarms;       /* the loop's */
     const struct cv_pulse *pulse;   /* of the loop, or NULL */
     const struct cv_limits *limits;
+    const struct cv_service_watcher *watcher; /* or NULL */
+    const char *page;                         /* the address of the page, or NULL */
     struct cv_listener listeners[4];
     uint32_t listener_count;
     int64_t started_ms; /* since 1970 */

@@ -209,6 +209,13 @@ static void tell_deadline(struct session *session, struct lock_hold *hold)
     cv_resp_integer(&session->out, left_ms == INT64_MAX ? -1 : left_ms + (int64_t)waited_ms);
 }
 
+static void tell_watcher(const struct lock_hold *hold, enum hold_change change)
+{
+    const struct cv_service_watcher *watcher = hold->lock->service->watcher;
+    if (watcher)
+        watcher->changed(watcher->context, hold, change);
+}
+
 void session_granted(struct lock_hold *hold)
 {
     struct session *session = hold->session;
@@ -216,6 +223,7 @@ void session_granted(struct lock_hold *hold)
     session->granting = NULL;
     cv_alarm_cancel(session->service->alarms, &session->wait.alarm);
     hold->ends_here = true;
+    tell_watcher(hold, HOLD_GRANTED);
     if (!wait->claimed)
         cv_member_record_grant(session->service->member, hold->lock->instance, hold->fence, hold->owner, hold->shared,
                                CV_GRANT_BEGINS, hold->ttl_ms);
@@ -252,6 +260,7 @@ void session_lost(struct lock_hold *hold)
 {
     struct session *session = hold->session;
     hold->lock->service->statistics.losses++;
+    hold->lost = true;
     if (!session)
         return;
     if (session->out.protocol < 3) {
@@ -267,9 +276,11 @@ void session_lost(struct lock_hold *hold)
 
 void session_drop_hold(struct lock_hold *hold)
 {
-    if (hold->ends_here)
+    if (hold->ends_here) {
+        tell_watcher(hold, hold->lost ? HOLD_LOST : HOLD_ENDED);
         cv_member_record_grant(hold->lock->service->member, hold->lock->instance, hold->fence, hold->owner,
                                hold->shared, CV_GRANT_ENDS, hold->ttl_ms);
+    }
     if (!hold->session)
         return;
     if (hold->session->granting == hold)
