@@ -5,7 +5,7 @@
 #include "live/net/stream.h"
 
 /* The parser lies in here; what it needs of the rest of the node is played below. */
-#include "service/http.c" /* NOLINT(bugprone-suspicious-include) */
+#include "service/http/http.c" /* NOLINT(bugprone-suspicious-include) */
 
 static char said[1 << 16];
 static size_t said_length;
@@ -48,7 +48,46 @@ void metrics_write(FILE *file, const struct cv_service *service)
     fputs("conclave_can_grant 0\n", file);
 }
 
+/* What would follow the head of /events is not asked for. */
+
+const char page_html[] = "<!doctype html>\n", page_policy[] = "Content-Security-Policy: default-src 'none'\r\n";
+
+bool page_join(struct page *page, struct page_reader *reader, struct cv_stream *stream, struct cv_visitor *visitor)
+{
+    (void)page, (void)visitor;
+    reader->stream = stream;
+    return true;
+}
+
+void page_flush(struct page_reader *reader)
+{
+    assert(reader->stream);
+}
+
+void page_leave(struct page *page, struct page_reader *reader)
+{
+    (void)page, (void)reader;
+}
+
+void page_reconsider(struct page *page)
+{
+    (void)page;
+}
+
+int page_open(struct page *page, struct cv_service *service)
+{
+    (void)page, (void)service;
+    return 0;
+}
+
 /* Nobody connects here. */
+
+bool cv_address_host(const char *text, char host[CV_HOST_BYTES])
+{
+    (void)text;
+    *host = '\0';
+    return true;
+}
 
 int cv_listen(struct cv_listener *listener, struct cv_loop *loop, const char *what, const char *address,
               struct cv_complaint *complaint)
@@ -92,11 +131,13 @@ const char *cv_tls_identity(const struct cv_tls *tls)
     return "";
 }
 
-static void check_answer(void)
+static void check_answer(bool events)
 {
     const char *body = memmem(said, said_length, "\r\n\r\n", 4);
     const char *length = memmem(said, said_length, "Content-Length: ", 16);
-    assert(said_length > 15 && memcmp(said, "HTTP/1.1 ", 9) == 0 && body && length);
+    assert(said_length > 15 && memcmp(said, "HTTP/1.1 ", 9) == 0 && body && !length == events);
+    if (events)
+        return;
     const size_t rest = said_length - (size_t)(body + 4 - said);
     assert(rest == 0 || rest == strtoul(length + 16, NULL, 10));
 }
@@ -104,7 +145,7 @@ static void check_answer(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cv_http http = {.service = NULL};
-    struct visit visit = {.http = &http};
+    struct visit visit = {.http = &http, .stream.uv.handle.type = size % 2 ? UV_TCP : UV_NAMED_PIPE};
     struct cv_stream *stream = &visit.stream;
     const size_t step = size ? data[0] % 64 + 1 : 1;
     uint32_t answers = 0;
@@ -125,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             stream->marked = false;
             flush(stream);
             answers++;
-            check_answer();
+            check_answer(visit.reader.stream);
         }
     }
     assert(answers <= 1);

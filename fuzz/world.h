@@ -23,7 +23,7 @@
 #include "fuzz/input.h"
 #include "group/raft/disk.h"
 #include "live/settings/settings.h"
-#include "service/http.h"
+#include "service/http/http.h"
 
 #define PORT 7701
 #define NODES 3u

@@ -23,7 +23,7 @@ FUZZERS = {"resp_command": RESP, "resp_reply": RESP, "frame": ["src/core/link/fr
            "link": ["src/core/link/link.c", "src/core/link/frame.c", "src/core/error.c"], "letters": HOST, "raft": RAFT, "journal": RAFT}
 TEXT = ["src/core/parse.c", "src/core/printable.c", "src/core/error.c", "src/core/glob.c"]
 ALGORITHMS = ["src/algorithm/registry.c", "src/algorithm/*/*.c", "src/core/**/*.c"]
-FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c"],
+FUZZERS |= {"formula": ["src/core/**/*.c"], "graph": ["src/core/**/*.c"], "http": [*TEXT, "src/core/alarm.c", "src/secure/acl.c", "src/service/http/http_request.c"],
             "key": [*TEXT, "src/secure/key.c", "src/secure/openssl.c"], "pattern": TEXT, "plan": ALGORITHMS,
             "recording": [*ALGORITHMS, "src/cli/study/recording.c", "src/cli/study/recording_run.c", "src/property/**/*.c"],
             "settings": [*ALGORITHMS, "src/live/settings/*.c", "src/secure/acl.c", "src/group/terms.c"]}
@@ -45,7 +45,7 @@ COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:", "events:
 
 
 def compile_one(source, directory, sanitizers):
-    target = directory / (str(source.relative_to(SOURCE)).replace("/", "_") + ".o")
+    target = directory / ((str(source.relative_to(SOURCE)) if source.is_relative_to(SOURCE) else source.name).replace("/", "_") + ".o")
     if not target.exists():
         includes = [word for place in ("", "src", "include") for word in ("-I", str(SOURCE / place))]
         command = ["clang", *FLAGS, f"-fsanitize=fuzzer-no-link,{sanitizers}", *includes, "-c", "-o", str(target), str(source)]
@@ -53,11 +53,20 @@ def compile_one(source, directory, sanitizers):
     return str(target)
 
 
+def make_page(directory):
+    """The node's page as C, as the build makes it."""
+    parts = [SOURCE / "web" / "live" / f"page.{suffix}" for suffix in ("html", "css", "js")]
+    subprocess.run([sys.executable, str(SOURCE / "scripts" / "embed_page.py"), str(directory / "page_text.c"), *map(str, parts)], check=True)
+    return directory / "page_text.c"
+
+
 def build(name, directory, sanitizers="address,undefined"):
     target = directory / name
     found = {pattern: sorted(SOURCE.glob(pattern)) for pattern in [f"fuzz/{name}.c", *FUZZERS[name]]}
     assert all(found.values()), f"{name}: no such files: {[pattern for pattern, paths in found.items() if not paths]}"
     sources = [path for paths in found.values() for path in paths]
+    if name == "node":
+        sources.append(make_page(directory))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: compile_one(source, directory, sanitizers), sources))
     subprocess.run(["clang", *FLAGS, f"-fsanitize=fuzzer,{sanitizers}", "-o", str(target), *objects,

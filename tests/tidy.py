@@ -41,6 +41,7 @@ INNER_ROOMS = {
     "core": ["", "graph", "link", "scenario", "formula"],
     "group": ["", "raft", "disk_paxos"],
     "live": ["process", "settings", "net", "host", ""],
+    "service": ["", "http"],
     "show": ["", "text", "svg"],
     "cli": ["", "study", "hold", "cluster", "doctor"],
 }

@@ -161,7 +161,7 @@ def requests_are_judged():
     port = free_port()
     with tempfile.TemporaryDirectory() as directory, \
             serving("--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}"):
-        for request, status in (("POST /metrics", 405), ("GET /", 404), ("GET /metrics/", 404), ("GET /healthz?x=1", 200),
+        for request, status in (("POST /metrics", 405), ("GET /nothing", 404), ("GET /metrics/", 404), ("GET /healthz?x=1", 200),
                                 (b"GET /healthz HTTP/1.0\r\n\r\n", 200), (b"GET /healthz HTTP/1.1\n\n", 200),
                                 (b"nonsense\r\n\r\n", 400), (b"GET /healthz\r\n\r\n", 400), (b"\r\n\r\n", 400),
                                 (b"GET  HTTP/1.1\r\n\r\n", 400), (b"GET /healthz HTTP/2.0\r\n\r\n", 400),

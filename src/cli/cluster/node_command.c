@@ -16,7 +16,7 @@
 #include "live/settings/settings_file.h"
 #include "live/settings/settings_operations.h"
 #include "service/health.h"
-#include "service/http.h"
+#include "service/http/http.h"
 
 /* Files, listeners, two connections per member, 64 pages of /metrics, reserved places. */
 #define OWN_DESCRIPTORS 256u
@@ -105,7 +105,8 @@ static const struct option_row rows[] = {
      .take = take_listen, .repeats = true},
     {"set", "SECTION.KEY=VALUE", OPTION_TAKE, 0, .help = "one setting, as in the configuration; repeatable",
      .take = take_setting, .repeats = true},
-    {"http", "ADDRESS", OPTION_TAKE, 0, .help = "serve /metrics and /healthz there", .take = take_http},
+    {"http", "ADDRESS", OPTION_TAKE, 0, .help = "serve the node's page, /metrics and /healthz there",
+     .take = take_http},
     {"log", "text|json", OPTION_TAKE, 0, .help = "log all events on standard error (only errors)", .take = take_log},
     {"found", NULL, OPTION_TAKE, 0, .help = "found the group without missing members, if a majority is there",
      .take = take_found},
@@ -239,7 +240,8 @@ static void warn(const struct node *node)
     if (exposed)
         cv_log_say(CV_LOG_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
     if (node->http.listener.exposed)
-        cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics at %s", node->settings.operations.http);
+        cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics and the names of locks at %s",
+                   node->settings.operations.http);
 }
 
 /* The system calls of a process with one thread are faster: threads start only if names or files need them. */
@@ -271,6 +273,7 @@ static void reload(void *context)
         return;
     }
     cv_service_reconsider(&node->service);
+    cv_http_reconsider(&node->http);
     cv_peers_reconsider(&node->member.peers);
     cv_member_reconfigure(&node->member, before, fresh);
     cv_log(CV_LOG_RELOADED, {"clients", .number = node->service.session_count});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#ifndef CONCLAVE_SERVICE_METRICS_H
-#define CONCLAVE_SERVICE_METRICS_H
+#ifndef CONCLAVE_SERVICE_HTTP_METRICS_H
+#define CONCLAVE_SERVICE_HTTP_METRICS_H
 
 #include <stdio.h>
 

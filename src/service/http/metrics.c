@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "service/metrics.h"
+#include "service/http/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
