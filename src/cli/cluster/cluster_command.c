@@ -64,6 +64,14 @@ static int take_port(void *context, const char *text, struct cv_complaint *compl
                        65535 - CV_MAX_MEMBERS);
 }
 
+static int take_http(void *context, const char *text, struct cv_complaint *complaint)
+{
+    struct request *request = context;
+    if (cv_parse_number(cv_text(text), 65535 - CV_MAX_MEMBERS, &request->cluster.http) && request->cluster.http)
+        return 0;
+    return cv_complain(complaint, "--http %s: expected a port, 1 to %u", cv_brief(text).text, 65535 - CV_MAX_MEMBERS);
+}
+
 static int take_group(void *context, const char *text, struct cv_complaint *complaint)
 {
     struct request *request = context;
@@ -89,6 +97,8 @@ static int take_election(void *context, const char *text, struct cv_complaint *c
 static const struct option_row rows[] = {
     {"port", "P", OPTION_TAKE, 0, .help = "the first node's port for clients (7700); 0: sockets alone",
      .take = take_port},
+    {"http", "P", OPTION_TAKE, 0, .help = "the port of the first node's page, for a browser (no pages)",
+     .take = take_http},
     {"dir", "DIR", OPTION_TEXT, FIELD(cluster.directory),
      .help = "the directory for configurations, sockets and logs (a temporary one)"},
     {"algorithm", "A", OPTION_TAKE, 0,
@@ -184,6 +194,9 @@ static void say_ready(const struct cluster *cluster, int coordinator)
         printf("127.0.0.1:%llu..%llu and ", (unsigned long long)cluster->port,
                (unsigned long long)cluster->port + cluster->count - 1);
     printf("%s/node1.sock..\n", cluster->directory);
+    if (cluster->http)
+        printf("pages at http://127.0.0.1:%llu/..%llu\n", (unsigned long long)cluster->http,
+               (unsigned long long)cluster->http + cluster->count - 1);
     fflush(stdout);
 }
 

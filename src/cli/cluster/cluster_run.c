@@ -80,6 +80,8 @@ static int write_configuration(const struct cluster *cluster, uint32_t index, co
         fprintf(file, "directory = %s/node%u\n", cluster->directory, index + 1);
     if (cluster->port)
         fprintf(file, "listen = 127.0.0.1:%llu\n", (unsigned long long)cluster->port + index);
+    if (cluster->http)
+        fprintf(file, "http = 127.0.0.1:%llu\n", (unsigned long long)cluster->http + index);
     fprintf(file, "\n[members]\n");
     for (uint32_t i = 0; i < cluster->count; i++) {
         fprintf(file, "%u = 127.0.0.1:%d client ", i + 1, ports[i]);

@@ -11,6 +11,7 @@
 struct cluster {
     uint32_t count;
     uint64_t port;              /* of the first node's clients; 0: sockets alone */
+    uint64_t http;              /* the port of the first node's page; 0: no pages */
     const char *directory;      /* for configurations and sockets */
     const char *record;         /* a directory for recordings, or NULL */
     const char *group;          /* "raft" or "static"; NULL: the default */

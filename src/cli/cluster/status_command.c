@@ -104,6 +104,17 @@ static void show_raft(const struct status *status)
             printf("node %lld has no lease: it grants nothing\n", (long long)status->members[i].id);
 }
 
+static void show_pages(const struct status *status)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < status->member_count; i++)
+        if (*status->members[i].page)
+            printf("%snode %lld %s", shown++ ? ", " : "\nlive pages: ", (long long)status->members[i].id,
+                   status->members[i].page);
+    if (shown)
+        printf("\n");
+}
+
 static void show_grace(const struct status *status)
 {
     if (status->grace_ms <= 0)
@@ -129,6 +140,7 @@ static void show(const struct status *status)
     show_members(status);
     show_locks(status);
     show_messages(status);
+    show_pages(status);
 }
 
 /* ---- for programs ---- */
@@ -155,6 +167,8 @@ static void write_members(struct cv_json *json, const struct status *status)
         cv_json_count(json, "clients", it->clients);
         cv_json_count(json, "suspicions", it->suspicions);
         cv_json_count(json, "mistakes", it->mistakes);
+        if (*it->page)
+            cv_json_text(json, "page", it->page);
         cv_json_close(json, '}');
     }
     cv_json_close(json, ']');

@@ -110,6 +110,27 @@ static void count_kind(struct status *status, struct cv_text name, uint64_t sent
     kinds[status->kind_count++].sent = sent;
 }
 
+/* A node that listens at every address is found at the host where its clients connect. */
+static void read_page(struct status_member *member, struct cv_text url)
+{
+    struct cv_text scheme, rest, host = {"localhost", 9};
+    const char *colon = strrchr(member->address, ':');
+    if (!cv_text_split(url, '/', &scheme, &rest) || !rest.length)
+        return;
+    const char *port = memrchr(rest.start, ':', rest.length);
+    const size_t before = port ? (size_t)(port - rest.start) - 1 : 0; /* of the host, after the second slash */
+    const struct cv_text listens = {rest.start + 1, before};
+    const bool anywhere = cv_text_is(listens, "*") || cv_text_is(listens, "0.0.0.0") || cv_text_is(listens, "[::]");
+    if (!port || !anywhere) {
+        copy(member->page, sizeof member->page, url);
+        return;
+    }
+    if (colon && !strchr(member->address, '/'))
+        host = (struct cv_text){member->address, (size_t)(colon - member->address)};
+    snprintf(member->page, sizeof member->page, "%.*s//%.*s%.*s", (int)scheme.length, scheme.start, (int)host.length,
+             host.start, (int)(rest.length - before - 1), port);
+}
+
 static void read_info(struct status *status, struct status_member *member, struct cv_text info)
 {
     struct cv_text line, key, value, first, rest;
@@ -117,6 +138,8 @@ static void read_info(struct status *status, struct status_member *member, struc
         uint64_t number;
         if (line.length && line.start[line.length - 1] == '\r')
             line.length--;
+        if (cv_text_split(line, ':', &first, &rest) && cv_text_is(first, "page"))
+            read_page(member, rest);
         const char *colon = line.length ? memrchr(line.start, ':', line.length) : NULL;
         if (!colon)
             continue;

@@ -19,6 +19,7 @@ struct status_member {
     uint64_t clients;
     uint64_t suspicions; /* how often it suspected a peer */
     uint64_t mistakes;   /* how often that peer was alive */
+    char page[320];      /* where a browser finds its page; empty: it has none */
 };
 
 struct status_lock {
