@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "core/parse.h"
-#include "explore/explored.h"
 #include "explore/explored_events.h"
 #include "explore/explored_step.h"
+#include "explore/explored_story.h"
 #include "explore/replay_text.h"
-#include "explore/scenario_words.h"
 #include "explore/state_search.h"
 #include "explore/tell_scenario.h"
 #include "explore/tell_state.h"
@@ -18,16 +17,9 @@
 
 #define MOST_STEPS_AT_ONCE 1000000u
 
-/* A scenario with its story. */
-struct exploration {
-    struct scenario_words words;
-    struct explored world;
-    struct cv_content content;
-};
-
 struct cv_explorer {
     cv_explorer_find *find;
-    struct exploration *story; /* NULL: nothing has begun */
+    struct cv_story *story; /* NULL: nothing has begun */
     struct explored_events events;
     struct state_search *search; /* NULL: none */
     char *answer;                /* the last one */
@@ -46,46 +38,16 @@ static const char no_memory[] = "{\"error\":\"out of memory\"}";
 
 /* ---- stories ---- */
 
-static void story_free(struct exploration *story)
-{
-    if (!story)
-        return;
-    cv_content_free(&story->content);
-    explored_free(&story->world);
-    scenario_words_free(&story->words);
-    free(story);
-}
-
-static int story_new(struct request *request, const struct json_value *words, const struct json_value *files,
-                     struct exploration **out)
-{
-    static const struct cv_history nothing = {0};
-    struct exploration *story = calloc(1, sizeof *story);
-    *out = NULL;
-    if (!story)
-        return CV_ENOMEM;
-    int error = scenario_words_read(&story->words, words, files, request->explorer->find, &request->complaint);
-    if (!error)
-        error = explored_begin(&story->world, &story->words.scenario, &request->complaint);
-    if (!error)
-        error = cv_content_learn(&story->content, &story->words.scenario, &nothing);
-    if (error)
-        story_free(story);
-    else
-        *out = story;
-    return error;
-}
-
 static void forget_search(struct cv_explorer *explorer)
 {
     state_search_free(explorer->search);
     explorer->search = NULL;
 }
 
-static void replace_story(struct cv_explorer *explorer, struct exploration *story)
+static void replace_story(struct cv_explorer *explorer, struct cv_story *story)
 {
     forget_search(explorer);
-    story_free(explorer->story);
+    cv_story_free(explorer->story);
     explorer->story = story;
 }
 
@@ -101,11 +63,16 @@ static void say_ok(struct request *request)
 
 static int call_named(struct request *request, const char *name);
 
+static struct word_sources sources_of(const struct request *request)
+{
+    return (struct word_sources){.find = request->explorer->find, .files = json_get(request->arguments, "files")};
+}
+
 static int call_begin(struct request *request)
 {
-    struct exploration *story;
-    const int error =
-        story_new(request, json_get(request->arguments, "words"), json_get(request->arguments, "files"), &story);
+    struct cv_story *story;
+    const struct word_sources sources = sources_of(request);
+    const int error = cv_story_begin(&story, json_get(request->arguments, "words"), &sources, &request->complaint);
     if (error)
         return error;
     replace_story(request->explorer, story);
@@ -122,21 +89,21 @@ static int call_catalogue(struct request *request)
 
 static int call_scenario(struct request *request)
 {
-    struct exploration *story = request->explorer->story;
+    struct cv_story *story = request->explorer->story;
     tell_scenario(&request->json, &story->words, &story->world);
     return 0;
 }
 
 static int call_now(struct request *request)
 {
-    struct exploration *story = request->explorer->story;
+    struct cv_story *story = request->explorer->story;
     const int error = explored_list(&story->world, &request->explorer->events, false);
     return error ? error : tell_state(&request->json, &story->world, &story->content, &request->explorer->events);
 }
 
 static int call_events(struct request *request)
 {
-    struct exploration *story = request->explorer->story;
+    struct cv_story *story = request->explorer->story;
     const uint64_t node = json_number(request->arguments, "node", CV_NOBODY);
     const int error = explored_list(&story->world, &request->explorer->events, true);
     if (!error)
@@ -146,7 +113,7 @@ static int call_events(struct request *request)
 
 static int answer_step(struct request *request)
 {
-    struct exploration *story = request->explorer->story;
+    struct cv_story *story = request->explorer->story;
     forget_search(request->explorer);
     return story->world.out_of_memory ? CV_ENOMEM : tell_step(&request->json, &story->world, &story->content);
 }
@@ -226,7 +193,7 @@ static int call_go(struct request *request)
 
 static int call_history(struct request *request)
 {
-    struct exploration *story = request->explorer->story;
+    struct cv_story *story = request->explorer->story;
     return tell_history(&request->json, &story->world, &story->content, json_number(request->arguments, "from", 0),
                         json_number(request->arguments, "to", UINT64_MAX));
 }
@@ -254,7 +221,7 @@ static int call_run(struct request *request)
 
 /* Answers with a text that `write` makes. */
 static int answer_text(struct request *request, const char *key,
-                       int (*write)(FILE *out, struct exploration *story, const struct json_value *arguments))
+                       int (*write)(FILE *out, struct cv_story *story, const struct json_value *arguments))
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -271,7 +238,7 @@ static int answer_text(struct request *request, const char *key,
     return error;
 }
 
-static int write_story(FILE *out, struct exploration *story, const struct json_value *arguments)
+static int write_story(FILE *out, struct cv_story *story, const struct json_value *arguments)
 {
     const char *as = json_text(arguments, "as");
     const bool diagram = as && strcmp(as, "diagram") == 0;
@@ -283,7 +250,7 @@ static int call_story(struct request *request)
     return answer_text(request, "text", write_story);
 }
 
-static int write_export(FILE *out, struct exploration *story, const struct json_value *arguments)
+static int write_export(FILE *out, struct cv_story *story, const struct json_value *arguments)
 {
     (void)arguments;
     replay_text_write(out, &story->world, &story->words);
@@ -295,66 +262,14 @@ static int call_export(struct request *request)
     return answer_text(request, "file", write_export);
 }
 
-/* The event that a line of a file means. */
-static bool find_meant(struct explored *world, const struct explored_events *events,
-                       const struct replay_decision *meant, struct explored_event *event)
-{
-    for (uint64_t i = 0; i < events->count; i++) {
-        const struct explored_event *it = &events->items[i];
-        const bool drops = it->type == EVENT_DROP || it->type == EVENT_DUPLICATE;
-        const bool same = meant->partition != UINT32_MAX
-                              ? it->partition == meant->partition
-                              : drops && it->node == meant->decision.node && it->peer == meant->decision.peer &&
-                                    explored_place(it->message) == meant->decision.which;
-        if (it->type == meant->type && same) {
-            *event = *it;
-            return true;
-        }
-    }
-    return meant->type != EVENT_DROP && meant->type != EVENT_DUPLICATE && meant->partition == UINT32_MAX &&
-           explored_match(world, events, &meant->decision, event);
-}
-
-static int take_lines(struct request *request, struct replay_lines *lines, struct exploration *story)
-{
-    struct replay_decision meant;
-    int more;
-    while ((more = replay_lines_next(lines, &story->world, &meant, &request->complaint)) > 0) {
-        struct explored_event event;
-        struct explored_script script = {.scripted = true,
-                                         .choice_count = meant.decision.choice_count,
-                                         .missed = meant.decision.missed,
-                                         .sent = meant.decision.sent};
-        memcpy(script.choices, meant.decision.choices, sizeof script.choices);
-        if (explored_list(&story->world, &request->explorer->events, true))
-            return CV_ENOMEM;
-        if (!find_meant(&story->world, &request->explorer->events, &meant, &event))
-            return cv_complain(&request->complaint, "replay: line %llu cannot happen at that point",
-                               (unsigned long long)lines->number);
-        explored_take(&story->world, &event, &script);
-        if (story->world.out_of_memory)
-            return CV_ENOMEM;
-    }
-    return more;
-}
-
 static int call_load(struct request *request)
 {
     const char *file = json_text(request->arguments, "file");
-    struct replay_lines lines;
-    struct json_value *words = NULL;
-    struct exploration *story = NULL;
-    int error = replay_lines_begin(&lines, file ? file : "", &words, &request->complaint);
-    if (!error)
-        error = story_new(request, words, json_get(request->arguments, "files"), &story);
-    if (!error)
-        error = take_lines(request, &lines, story);
-    replay_lines_end(&lines);
-    json_free(words);
-    if (error) {
-        story_free(story);
+    const struct word_sources sources = sources_of(request);
+    struct cv_story *story;
+    const int error = cv_story_load(&story, file ? file : "", &sources, &request->complaint);
+    if (error)
         return error;
-    }
     replace_story(request->explorer, story);
     say_ok(request);
     cv_json_open(&request->json, "words", '[');

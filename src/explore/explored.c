@@ -175,9 +175,11 @@ static int lay_out(struct explored *world)
     world->part = calloc(nodes, sizeof *world->part);
     world->partitioned = calloc(world->scenario->partition_count + 1u, sizeof *world->partitioned);
     world->crash_done = calloc(world->scenario->crash_count + 1u, sizeof *world->crash_done);
+    world->callers = calloc(nodes, sizeof *world->callers);
     world->outbox_room = 4096;
     world->outbox = malloc(world->outbox_room);
-    if (!world->places || !world->cut || !world->part || !world->partitioned || !world->crash_done || !world->outbox)
+    if (!world->places || !world->cut || !world->part || !world->partitioned || !world->crash_done || !world->callers ||
+        !world->outbox)
         return CV_ENOMEM;
     for (cv_node node = 0; node < nodes; node++) {
         world->places[node] = bytes;
@@ -236,6 +238,7 @@ void explored_free(struct explored *world)
     free(world->part);
     free(world->partitioned);
     free(world->crash_done);
+    free(world->callers);
     free(world->outbox);
     cv_index_free(&world->index);
     *world = (struct explored){0};

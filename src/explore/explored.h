@@ -23,6 +23,7 @@
 
 #define EXPLORED_MOST_NODES 4096u
 #define NO_OPEN_ENTRY UINT64_MAX
+#define CV_LINK_TEXT 96u /* "the link between 1 and 2 is cut" */
 
 enum explored_flag {
     EXPLORED_ALIVE = 1u << 0,
@@ -192,8 +193,11 @@ struct explored {
     struct failure failure;         /* why a handler was stopped */
     char broken_text[160];          /* the first of them */
 
-    uint64_t app_messages; /* of the app on a synchronous network, */
-    bool app_counted;      /* once they have been counted */
+    struct cv_scenario judged; /* the scenario as the story has played it, for the judges */
+    cv_node *callers;          /* of that */
+    struct cv_finding seen;    /* the violation before the end, in words */
+    uint64_t app_messages;     /* of the app on a synchronous network, */
+    bool app_counted;          /* once they have been counted */
     bool out_of_memory;
 };
 

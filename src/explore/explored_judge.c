@@ -127,9 +127,18 @@ static uint32_t list_callers(const struct explored *world, cv_node *callers, boo
     return count;
 }
 
-static void fill_run(struct explored *world, struct cv_run *run, struct cv_scenario *story)
+void explored_run(struct explored *world, struct cv_run *run)
 {
     const struct explored_present *now = &world->present;
+    struct cv_scenario *story = &world->judged;
+    *story = *world->scenario;
+    story->everyone_calls = false;
+    story->callers = world->callers;
+    story->caller_count = list_callers(world, world->callers, false);
+    story->crashes = world->crashes;
+    story->crash_count = (uint32_t)now->crashes;
+    story->recoveries = world->recoveries;
+    story->recovery_count = (uint32_t)now->recoveries;
     *run = (struct cv_run){.scenario = story,
                            .runtime = world,
                            .standing = standing,
@@ -157,32 +166,18 @@ static void fill_run(struct explored *world, struct cv_run *run, struct cv_scena
     }
     if (world->claims & CV_PER_COMPONENT && (world->graph || now->cuts))
         run->component = explored_parts(world);
+    if (now->seen) {
+        world->seen = seen_finding(world);
+        run->seen = &world->seen;
+    }
 }
 
 int explored_judge(struct explored *world, struct cv_judgement *judgement)
 {
-    struct cv_scenario story = *world->scenario;
     struct cv_complaint complaint;
     struct cv_run run;
-    cv_node *callers = malloc(world->nodes * sizeof *callers);
-    if (!callers)
-        return CV_ENOMEM;
-    story.everyone_calls = false;
-    story.callers = callers;
-    story.caller_count = list_callers(world, callers, false);
-    story.crashes = world->crashes;
-    story.crash_count = (uint32_t)world->present.crashes;
-    story.recoveries = world->recoveries;
-    story.recovery_count = (uint32_t)world->present.recoveries;
-    fill_run(world, &run, &story);
-    struct cv_finding seen;
-    if (world->present.seen) {
-        seen = seen_finding(world);
-        run.seen = &seen;
-    }
-    const int error = cv_judge(&run, judgement, &complaint);
-    free(callers);
-    return error;
+    explored_run(world, &run);
+    return cv_judge(&run, judgement, &complaint);
 }
 
 uint32_t explored_violations(const struct cv_judgement *judgement)

@@ -11,6 +11,9 @@ void explored_judge_step(struct explored *world, cv_node node);
 /* After a step: notes which properties are violated now. */
 void explored_judge_story(struct explored *world);
 
+/* The story so far as a run, for the judges; valid until the world changes. */
+void explored_run(struct explored *world, struct cv_run *run);
+
 /* Judges the story so far. 0 or CV_ENOMEM. */
 int explored_judge(struct explored *world, struct cv_judgement *judgement);
 

@@ -165,12 +165,12 @@ static int read_words(struct scenario_words *words, cv_find_algorithm *find, str
     return find(algorithm, &words->plan.algorithm, complaint);
 }
 
-int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct json_value *files,
-                        cv_find_algorithm *find, struct cv_complaint *complaint)
+int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct word_sources *sources,
+                        struct cv_complaint *complaint)
 {
-    *words = (struct scenario_words){.plan.seed = 1, .files = files};
-    words->inputs.find = find ? find : find_built_in;
-    words->inputs.read = read_file;
+    *words = (struct scenario_words){.plan.seed = 1, .files = sources->files};
+    words->inputs.find = sources->find ? sources->find : find_built_in;
+    words->inputs.read = sources->read ? sources->read : read_file;
     words->inputs.context = words;
     int error = keep_words(words, list, complaint);
     if (!error)

@@ -6,6 +6,13 @@
 #include "core/scenario/plan_inputs.h"
 #include "explore/json_reader.h"
 
+/* Where words have their algorithms and files from. */
+struct word_sources {
+    cv_find_algorithm *find;        /* NULL: only the built-in algorithms */
+    const struct json_value *files; /* {"NAME":"content"}, */
+    cv_read_file *read;             /* unless there is something that reads them */
+};
+
 /* A scenario and the words that it was read from. */
 struct scenario_words {
     char **words; /* its own */
@@ -17,8 +24,8 @@ struct scenario_words {
 };
 
 /* Reads them. 0, CV_ENOMEM, CV_EFILE or CV_EINPUT with a complaint. Free in any case. */
-int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct json_value *files,
-                        cv_find_algorithm *find, struct cv_complaint *complaint);
+int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct word_sources *sources,
+                        struct cv_complaint *complaint);
 void scenario_words_free(struct scenario_words *words);
 
 #endif

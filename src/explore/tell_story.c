@@ -11,7 +11,6 @@
 #include "show/text/transcript.h"
 
 #define MESSAGE_TEXT 200u
-#define LINK_TEXT 96u
 
 /* What was told of a step: events first .. end-1. */
 struct span {
@@ -28,16 +27,16 @@ static struct span span_of(const struct explored *world, uint64_t step)
 /* ---- words ---- */
 
 /* Links have no node: the detail says which two they join, or which partition it is. */
-static const char *link_text(const struct explored *world, const struct cv_event *event, char text[LINK_TEXT])
+static const char *link_text(const struct explored *world, const struct cv_event *event, char text[CV_LINK_TEXT])
 {
     const struct cv_scenario *scenario = world->scenario;
     const bool cut = event->type == CV_EVENT_CUT;
     if (event->detail > UINT64_MAX / 2)
-        snprintf(text, LINK_TEXT, "%s", cut ? "the network splits" : "the network is joined again");
+        snprintf(text, CV_LINK_TEXT, "%s", cut ? "the network splits" : "the network is joined again");
     else
-        snprintf(text, LINK_TEXT, cut ? "the link between %s and %s is cut" : "the link between %s and %s works again",
-                 cv_name(scenario, (cv_node)(event->detail >> 32)).text,
-                 cv_name(scenario, (cv_node)event->detail).text);
+        snprintf(
+            text, CV_LINK_TEXT, cut ? "the link between %s and %s is cut" : "the link between %s and %s works again",
+            cv_name(scenario, (cv_node)(event->detail >> 32)).text, cv_name(scenario, (cv_node)event->detail).text);
     return text;
 }
 
@@ -319,19 +318,25 @@ int tell_history(struct cv_json *json, const struct explored *world, const struc
 
 /* ---- the whole story ---- */
 
-int tell_story(FILE *out, const struct explored *world, unsigned width)
+void tell_again(const struct explored *world, const struct cv_observer *observer, char (*texts)[CV_LINK_TEXT])
 {
-    struct cv_history history;
-    char(*texts)[LINK_TEXT] = calloc(world->told_count + 1, sizeof *texts);
-    int error = cv_history_init(&history, world->nodes);
-    if (!texts)
-        error = CV_ENOMEM;
-    for (uint64_t i = 0; !error && i < world->told_count; i++) {
+    for (uint64_t i = 0; observer->event && i < world->told_count; i++) {
         struct cv_event event = world->told[i].event;
         if (event.type == CV_EVENT_CUT || event.type == CV_EVENT_HEAL)
             event.text = link_text(world, &event, texts[i]);
-        cv_history_event(&history, &event);
+        observer->event(observer->context, &event);
     }
+}
+
+int tell_story(FILE *out, const struct explored *world, unsigned width)
+{
+    struct cv_history history;
+    char(*texts)[CV_LINK_TEXT] = calloc(world->told_count + 1, sizeof *texts);
+    int error = cv_history_init(&history, world->nodes);
+    if (!texts)
+        error = CV_ENOMEM;
+    if (!error)
+        tell_again(world, &(struct cv_observer){.event = cv_history_event, .context = &history}, texts);
     if (!error && history.out_of_memory)
         error = CV_ENOMEM;
     if (!error)

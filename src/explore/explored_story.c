@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "explore/explored_story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/explored_events.h"
+#include "explore/explored_step.h"
+#include "explore/replay_text.h"
+#include "explore/tell_story.h"
+
+int cv_story_begin(struct cv_story **out, const struct json_value *words, const struct word_sources *sources,
+                   struct cv_complaint *complaint)
+{
+    static const struct cv_history nothing = {0};
+    struct cv_story *story = calloc(1, sizeof *story);
+    *out = NULL;
+    if (!story)
+        return CV_ENOMEM;
+    int error = scenario_words_read(&story->words, words, sources, complaint);
+    if (!error)
+        error = explored_begin(&story->world, &story->words.scenario, complaint);
+    if (!error)
+        error = cv_content_learn(&story->content, &story->words.scenario, &nothing);
+    if (error)
+        cv_story_free(story);
+    else
+        *out = story;
+    return error;
+}
+
+void cv_story_free(struct cv_story *story)
+{
+    if (!story)
+        return;
+    cv_content_free(&story->content);
+    explored_free(&story->world);
+    scenario_words_free(&story->words);
+    free(story->texts);
+    free(story);
+}
+
+bool cv_story_is(const char *text)
+{
+    static const char first[] = "conclave replay 2\n";
+    return strncmp(text, first, strlen(first)) == 0;
+}
+
+/* ---- files ---- */
+
+/* The event that a line of a file means. */
+static bool find_meant(struct explored *world, const struct explored_events *events,
+                       const struct replay_decision *meant, struct explored_event *event)
+{
+    for (uint64_t i = 0; i < events->count; i++) {
+        const struct explored_event *it = &events->items[i];
+        const bool drops = it->type == EVENT_DROP || it->type == EVENT_DUPLICATE;
+        const bool same = meant->partition != UINT32_MAX
+                              ? it->partition == meant->partition
+                              : drops && it->node == meant->decision.node && it->peer == meant->decision.peer &&
+                                    explored_place(it->message) == meant->decision.which;
+        if (it->type == meant->type && same) {
+            *event = *it;
+            return true;
+        }
+    }
+    return meant->type != EVENT_DROP && meant->type != EVENT_DUPLICATE && meant->partition == UINT32_MAX &&
+           explored_match(world, events, &meant->decision, event);
+}
+
+static int take_lines(struct cv_story *story, struct replay_lines *lines, struct explored_events *events,
+                      struct cv_complaint *complaint)
+{
+    struct replay_decision meant;
+    int more;
+    while ((more = replay_lines_next(lines, &story->world, &meant, complaint)) > 0) {
+        struct explored_event event;
+        struct explored_script script = {.scripted = true,
+                                         .choice_count = meant.decision.choice_count,
+                                         .missed = meant.decision.missed,
+                                         .sent = meant.decision.sent};
+        memcpy(script.choices, meant.decision.choices, sizeof script.choices);
+        if (explored_list(&story->world, events, true))
+            return CV_ENOMEM;
+        if (!find_meant(&story->world, events, &meant, &event))
+            return cv_complain(complaint, "replay: line %llu cannot happen at that point",
+                               (unsigned long long)lines->number);
+        explored_take(&story->world, &event, &script);
+        if (story->world.out_of_memory)
+            return CV_ENOMEM;
+    }
+    return more;
+}
+
+int cv_story_load(struct cv_story **out, const char *text, const struct word_sources *sources,
+                  struct cv_complaint *complaint)
+{
+    struct replay_lines lines;
+    struct json_value *words = NULL;
+    struct cv_story *story = NULL;
+    struct explored_events events = {0};
+    int error = replay_lines_begin(&lines, text, &words, complaint);
+    if (!error)
+        error = cv_story_begin(&story, words, sources, complaint);
+    if (!error)
+        error = take_lines(story, &lines, &events, complaint);
+    explored_events_free(&events);
+    replay_lines_end(&lines);
+    json_free(words);
+    if (error) {
+        cv_story_free(story);
+        story = NULL;
+    }
+    *out = story;
+    return error;
+}
+
+int cv_story_tell(struct cv_story *story, const struct cv_observer *observer)
+{
+    free(story->texts);
+    story->texts = calloc(story->world.told_count + 1, sizeof *story->texts);
+    if (!story->texts)
+        return CV_ENOMEM;
+    tell_again(&story->world, observer, story->texts);
+    return 0;
+}
