@@ -83,7 +83,9 @@ static const struct option_row rows[] = {
     {"shiviz", "FILE", OPTION_TEXT, FIELD(shiviz), .help = "write a log for ShiViz", .how = true, .writes = true},
     {"timing", NULL, OPTION_SWITCH, FIELD(timing), .help = "print the wall time, too", .how = true},
     {"replay", "FILE", OPTION_TEXT, FIELD(replay),
-     .help = "instead of an algorithm: play a counterexample of conclave check --trace FILE", .how = true},
+     .help =
+         "instead of an algorithm: play a counterexample of conclave check --trace FILE, or a story of the explorer",
+     .how = true},
     {0},
 };
 
