@@ -129,6 +129,16 @@ def see(explorer):
     return explorer.text("now"), explorer.text("events"), explorer.text("history")
 
 
+def marked(what, before, after):
+    """The fields of a state that the last step changed, and no others, are marked."""
+    for old, new in zip(json.loads(before)["nodes"], json.loads(after)["nodes"]):
+        values = {field["name"]: field["value"] for field in old["state"]}
+        for field in new["state"]:
+            if field["changed"] != (values[field["name"]] != field["value"]):
+                fail(f"{what}: node {new['node']}: {field}, it was {values[field['name']]}")
+                return
+
+
 def walk(explorer, chance, number, directory):
     line = scenarios(chance)
     if not explorer.begin(line):
@@ -145,6 +155,7 @@ def walk(explorer, chance, number, directory):
             return
         taken.append(event["index"])
         seen.append(see(explorer))
+        marked(f"walk {number}, {line}, {taken}", seen[-2][0], seen[-1][0])
     story, exported = explorer.text("story"), explorer("export")["file"]
     judge_by_replay(f"walk {number}, {line}, {taken}", json.loads(seen[-1][0]), exported, directory)
     go_back(explorer, chance, f"walk {number}, {line}, {taken}", seen, taken)

@@ -82,6 +82,23 @@ void explored_undo(struct explored *world, uint64_t mark)
     explored_network_changed(world);
 }
 
+/* Of several copies in the last step, the first one saved is the oldest. */
+const struct explored_node *explored_before(const struct explored *world, cv_node node)
+{
+    const uint64_t mark = world->step_count ? world->steps[world->step_count - 1].undo : world->undo_used;
+    const void *found = NULL;
+    for (uint64_t at = world->undo_used; at > mark;) {
+        struct saved saved;
+        at -= sizeof saved;
+        memcpy(&saved, world->undo + at, sizeof saved);
+        at -= whole_words(saved.bytes);
+        if (saved.kind == SAVED_BYTES && saved.at == (uintptr_t)explored_node(world, node) &&
+            saved.bytes == node_bytes(world, node))
+            found = world->undo + at;
+    }
+    return found;
+}
+
 void explored_go(struct explored *world, uint64_t step)
 {
     if (step >= world->step_count)

@@ -269,6 +269,9 @@ void explored_save(struct explored *world, void *at, size_t bytes);
 void explored_save_node(struct explored *world, cv_node node);
 void explored_save_entry(struct explored *world, uint64_t entry);
 
+/* What a node was before the last step, if that changed it; or NULL. Only its bytes, until the world changes. */
+const struct explored_node *explored_before(const struct explored *world, cv_node node);
+
 /* Goes back to the state before that step, from 0 on. */
 void explored_go(struct explored *world, uint64_t step);
 /* The same, by a mark of the undo log. */

@@ -7,6 +7,8 @@
 #include "algorithm/registry.h"
 #include "core/formula/theory_symbols.h"
 #include "core/parse.h"
+#include "core/scenario/field_text.h"
+#include "core/scenario/fields.h"
 #include "core/scenario/label.h"
 #include "property/properties.h"
 
@@ -126,9 +128,11 @@ void tell_catalogue(struct cv_json *json)
 
 /* ---- the scenario ---- */
 
-static void tell_nodes(struct cv_json *json, const struct explored *world)
+/* Nodes that lie somewhere have places in the unit square. */
+static void tell_nodes(struct cv_json *json, const struct scenario_words *words, const struct explored *world)
 {
     const struct cv_scenario *scenario = world->scenario;
+    struct cv_point *points = cv_plan_points(&words->plan, world->nodes);
     cv_json_open(json, "nodes", '[');
     for (cv_node node = 0; node < world->nodes; node++) {
         cv_json_open(json, NULL, '{');
@@ -137,9 +141,14 @@ static void tell_nodes(struct cv_json *json, const struct explored *world)
         cv_json_text(json, "label", cv_name(scenario, node).text);
         if (scenario->group.attributes)
             cv_json_count(json, "attr", scenario->group.attributes[node]);
+        if (points) {
+            cv_json_real(json, "x", (double)points[node].x / (double)CV_PLANE_SIDE);
+            cv_json_real(json, "y", (double)points[node].y / (double)CV_PLANE_SIDE);
+        }
         cv_json_close(json, '}');
     }
     cv_json_close(json, ']');
+    free(points);
 }
 
 /* Every link once, with its weight; one that a path may use in one direction only has the end that it leads to last. */
@@ -206,9 +215,22 @@ static void tell_kinds(struct cv_json *json, const struct cv_algorithm *algorith
         for (const struct cv_field *field = kind->fields; field && field->name; field++) {
             cv_json_open(json, NULL, '{');
             cv_json_text(json, "name", field->name);
+            cv_json_text(json, "kind", cv_field_type_name(field->type));
             cv_json_close(json, '}');
         }
         cv_json_close(json, ']');
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
+
+static void tell_state_fields(struct cv_json *json, const struct cv_scenario *scenario)
+{
+    cv_json_open(json, "state", '[');
+    for (struct cv_fields at = cv_fields_begin(scenario, NULL, 0); cv_fields_next(&at);) {
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", at.name);
+        cv_json_text(json, "kind", cv_field_type_name(at.type));
         cv_json_close(json, '}');
     }
     cv_json_close(json, ']');
@@ -256,13 +278,12 @@ void tell_scenario(struct cv_json *json, const struct scenario_words *words, con
     if (scenario->app)
         cv_json_count(json, "rounds", scenario->group.rounds);
     tell_assumptions(json, asked->assumes);
-    tell_nodes(json, world);
+    tell_nodes(json, words, world);
     tell_edges(json, &scenario->group);
     tell_quorums(json, &scenario->group);
     tell_clusters(json, &scenario->group);
     tell_kinds(json, scenario->algorithm);
-    cv_json_open(json, "state", '[');
-    cv_json_close(json, ']');
+    tell_state_fields(json, scenario);
     cv_json_open(json, "timers", '[');
     for (uint32_t i = 0; i < world->timers; i++)
         cv_json_text(json, NULL, world->algorithm->timers[i]);

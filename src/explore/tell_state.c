@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <conclave/synchronizer.h>
+
 #include "core/formula/theory_symbols.h"
+#include "core/scenario/field_text.h"
+#include "core/scenario/fields.h"
 #include "core/scenario/label.h"
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
 
+#define FIELD_TEXT 240u
 #define MOST_NODES_FOR_PAIRS 16u /* larger groups have too many pairs of nodes to list all that can happen to them */
 
 /* ---- nodes ---- */
@@ -57,6 +62,34 @@ static void tell_result(struct cv_json *json, const struct explored *world, cons
         cv_json_count(json, "via", it->via);
 }
 
+/* The algorithm's own state, and the parent that it names, if it is part of a tree. */
+static void tell_fields(struct cv_json *json, const struct explored *world, cv_node node)
+{
+    const struct explored_node *before = explored_before(world, node);
+    const size_t offset =
+        (size_t)((const char *)explored_state(world, node) - (const char *)explored_node(world, node));
+    const void *state = explored_state(world, node);
+    char text[FIELD_TEXT], old[FIELD_TEXT];
+    uint64_t parent = CV_NOBODY;
+    cv_json_open(json, "state", '[');
+    for (struct cv_fields at = cv_fields_begin(world->scenario, NULL, node); cv_fields_next(&at);) {
+        cv_fields_text(&at, state, text, sizeof text);
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", at.name);
+        cv_json_text(json, "value", text);
+        cv_json_truth(json, "changed",
+                      before && strcmp(text, cv_fields_text(&at, (const char *)before + offset, old, sizeof old)) != 0);
+        cv_json_close(json, '}');
+        if (strcmp(at.name, "parent") == 0 && at.each == CV_ONCE)
+            parent = cv_fields_number(&at, state);
+    }
+    cv_json_close(json, ']');
+    if (parent < world->nodes)
+        cv_json_count(json, "parent", parent);
+    else
+        cv_json_null(json, "parent");
+}
+
 static void tell_node(struct cv_json *json, const struct explored *world, cv_node node)
 {
     const struct explored_node *it = explored_node(world, node);
@@ -74,14 +107,53 @@ static void tell_node(struct cv_json *json, const struct explored *world, cv_nod
     cv_json_count(json, "clock", it->clock);
     tell_timers(json, world, it);
     tell_suspects(json, world, node);
-    cv_json_open(json, "state", '[');
-    cv_json_close(json, ']');
-    cv_json_null(json, "parent");
+    tell_fields(json, world, node);
     tell_result(json, world, it);
     cv_json_close(json, '}');
 }
 
 /* ---- messages ---- */
+
+static void tell_list(struct cv_writer *writer, const struct cv_scenario *scenario, const uint32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cv_write(writer, i ? " " : "");
+        cv_write(writer, cv_name_of(scenario, ids[i]).text);
+    }
+}
+
+/* The fields of a message; of one that carries a message of an app, those of the app's. */
+static void tell_body(struct cv_json *json, const struct explored *world, const struct cv_message *message)
+{
+    const struct cv_scenario *scenario = world->scenario;
+    const struct cv_kind *kind = &world->algorithm->kinds[message->kind];
+    const unsigned char *body = cv_body(message);
+    size_t bytes = message->words * 4;
+    if (cv_view_hosts(scenario, message)) {
+        const struct cv_envelope *envelope = cv_body(message);
+        kind = &scenario->app->kinds[envelope->kind];
+        body += sizeof *envelope;
+        bytes -= sizeof *envelope;
+    }
+    cv_json_open(json, "fields", '[');
+    for (const struct cv_field *field = kind->fields; field && field->name; field++) {
+        char name[FIELD_TEXT], value[FIELD_TEXT];
+        struct cv_writer names = cv_writer(name, sizeof name), values = cv_writer(value, sizeof value);
+        if (field->offset + field->bytes > bytes || field->type == CV_FIELD_UNUSED)
+            continue;
+        cv_field_write_name(&names, field->name);
+        if (field->type == CV_FIELD_LIST)
+            tell_list(&values, scenario, (const uint32_t *)(const void *)(body + field->offset),
+                      (bytes - field->offset) / 4);
+        else
+            cv_field_write(&values, scenario, field, cv_field_read(field, body));
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", name);
+        cv_json_text(json, "value", value);
+        cv_json_close(json, '}');
+    }
+    cv_json_close(json, ']');
+}
 
 static void tell_message(struct cv_json *json, const struct explored *world, const struct cv_content *content,
                          const struct explored_message *message, bool deliverable)
@@ -93,8 +165,7 @@ static void tell_message(struct cv_json *json, const struct explored *world, con
     cv_json_count(json, "to", message->content.to);
     cv_json_text(json, "kind", world->algorithm->kinds[message->content.kind].name);
     cv_json_text(json, "text", cv_content_text(content, &message->content, text, sizeof text));
-    cv_json_open(json, "fields", '[');
-    cv_json_close(json, ']');
+    tell_body(json, world, &message->content);
     cv_json_truth(json, "deliverable", deliverable);
     cv_json_count(json, "due", message->due);
     cv_json_close(json, '}');

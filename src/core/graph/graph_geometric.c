@@ -11,14 +11,10 @@
 
 #include <stdlib.h>
 
-#define SIDE (UINT64_C(1) << 30)
-
-struct point {
-    uint32_t x, y;
-};
+#define SIDE CV_PLANE_SIDE
 
 struct plane {
-    struct point *points;
+    struct cv_point *points;
     cv_node *order;   /* the nodes, cell by cell */
     uint32_t *cells;  /* those of cell c are order[cells[c] .. cells[c+1]) */
     uint32_t *parent; /* components, see component_join */
@@ -67,7 +63,7 @@ static void fill_cells(struct plane *plane, uint64_t reach)
         plane->order[plane->cells[cell_of(plane, node) + 1]++] = node;
 }
 
-static uint64_t squared_distance(struct point p, struct point q)
+static uint64_t squared_distance(struct cv_point p, struct cv_point q)
 {
     const int64_t x = (int64_t)p.x - q.x, y = (int64_t)p.y - q.y;
     return (uint64_t)(x * x + y * y);
@@ -127,6 +123,14 @@ static void join_near(struct plane *plane, uint64_t reach, struct edge_list *edg
     }
 }
 
+void cv_plane_points(struct cv_point *points, uint32_t nodes, struct cv_random *random)
+{
+    for (cv_node node = 0; node < nodes; node++) {
+        points[node].x = (uint32_t)cv_random_below(random, SIDE + 1);
+        points[node].y = (uint32_t)cv_random_below(random, SIDE + 1);
+    }
+}
+
 int graph_geometric_add(struct edge_list *edges, const char *radius, uint32_t nodes, struct cv_random *random,
                         struct cv_complaint *complaint)
 {
@@ -142,11 +146,9 @@ int graph_geometric_add(struct edge_list *edges, const char *radius, uint32_t no
     plane.cells = malloc(((size_t)nodes + 2) * sizeof *plane.cells);
     int error = CV_ENOMEM;
     if (plane.points && plane.order && plane.parent && plane.cells) {
-        for (cv_node node = 0; node < nodes; node++) {
-            plane.points[node].x = (uint32_t)cv_random_below(random, SIDE + 1);
-            plane.points[node].y = (uint32_t)cv_random_below(random, SIDE + 1);
+        cv_plane_points(plane.points, nodes, random);
+        for (cv_node node = 0; node < nodes; node++)
             plane.parent[node] = node;
-        }
         join_near(&plane, reach, edges);
         error = 0;
     }

@@ -438,6 +438,18 @@ static int plan_network(const struct cv_plan *plan, struct cv_scenario *scenario
     return error;
 }
 
+struct cv_point *cv_plan_points(const struct cv_plan *plan, uint32_t nodes)
+{
+    struct cv_random random;
+    if (!plan->graph || plan->graph_text || strncmp(plan->graph, "geometric:", 10) != 0)
+        return NULL;
+    struct cv_point *points = malloc(nodes * sizeof *points);
+    cv_random_seed(&random, plan->seed, STREAM_GRAPH);
+    if (points)
+        cv_plane_points(points, nodes, &random);
+    return points;
+}
+
 /* ---- the callers ---- */
 
 static int ascending(const void *one, const void *other)

@@ -4,6 +4,7 @@
 #define CONCLAVE_CORE_SCENARIO_PLAN_H
 
 #include "core/error.h"
+#include "core/graph/graph_geometric.h"
 #include "core/scenario/scenario.h"
 
 /* The values of an option that may be given several times. */
@@ -56,6 +57,9 @@ void cv_plan_free(struct cv_plan *plan);
 
 /* 0, CV_ENOMEM, or CV_EINPUT and what is wrong. Free the scenario in any case. */
 int cv_plan_build(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint);
+
+/* Where the nodes of a geometric graph lie. To be freed; NULL: the graph is of another kind, or memory is out. */
+struct cv_point *cv_plan_points(const struct cv_plan *plan, uint32_t nodes);
 
 /* The value of `--set KEY=`, or NULL. */
 const char *cv_plan_setting(const struct cv_plan *plan, const char *key);
