@@ -7,6 +7,7 @@
 #include "core/parse.h"
 #include "core/printable.h"
 #include "core/scenario/validity.h"
+#include "live/member_group.h"
 #include "show/content.h"
 #include "show/json.h"
 
@@ -14,7 +15,7 @@
 
 static cv_id id_of(const struct record *record, cv_node node)
 {
-    return record->roster->ids[node];
+    return record->member->roster.ids[node];
 }
 
 static const char *subject_name(const struct cv_instance *instance)
@@ -53,6 +54,13 @@ static void write_subject(struct cv_json *json, const struct cv_instance *instan
     cv_json_count(json, "round", instance->round);
 }
 
+static void write_end(struct cv_json *json, const struct record *record, uint64_t time)
+{
+    const uint64_t ended = cv_member_held_until(record->member);
+    if (ended < time)
+        cv_json_count(json, "ended", ended);
+}
+
 static void write_event(void *context, const struct cv_instance *instance, const struct cv_event *event)
 {
     struct record *record = context;
@@ -73,6 +81,8 @@ static void write_event(void *context, const struct cv_instance *instance, const
         cv_json_count(&json, "leader", event->detail);
     if (event->type == CV_EVENT_ENTER)
         cv_json_count(&json, "fence", event->detail);
+    if (event->type == CV_EVENT_LEAVE)
+        write_end(&json, record, event->time);
     if (event->type == CV_EVENT_CALL && event->detail)
         cv_json_truth(&json, "recalled", true);
     if (event->type == CV_EVENT_NOTE && event->detail)
@@ -94,7 +104,7 @@ static void write_view(void *context, const struct cv_view *view)
     cv_json_count(&json, "base", view->base);
     cv_json_count(&json, "coordinator", id_of(record, view->coordinator));
     cv_json_open(&json, "members", '[');
-    for (cv_node node = 0; node < record->roster->count; node++)
+    for (cv_node node = 0; node < record->member->roster.count; node++)
         if (cv_set_has(view->members, node))
             cv_json_count(&json, NULL, id_of(record, node));
     cv_json_close(&json, ']');
@@ -108,8 +118,9 @@ static void write_grant(void *context, const struct cv_instance *instance, uint6
         [CV_GRANT_BEGINS] = "grant", [CV_GRANT_RENEWED] = "renew", [CV_GRANT_ENDS] = "end"};
     struct record *record = context;
     struct cv_json json = {.out = record->file};
+    const uint64_t now = cv_loop_now();
     cv_json_open(&json, NULL, '{');
-    cv_json_count(&json, "time", cv_loop_now());
+    cv_json_count(&json, "time", now);
     cv_json_text(&json, "event", names[event]);
     cv_json_count(&json, "node", record->settings->id);
     write_subject(&json, instance);
@@ -119,6 +130,8 @@ static void write_grant(void *context, const struct cv_instance *instance, uint6
         cv_json_truth(&json, "shared", true);
     if (ttl_ms)
         cv_json_count(&json, "ttl", ttl_ms);
+    else if (event == CV_GRANT_ENDS)
+        write_end(&json, record, now);
     end_line(record, &json);
 }
 

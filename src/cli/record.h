@@ -2,7 +2,8 @@
 /*
  * Records a live run line by line, so that the file of a killed node is complete up to its end. It has a header, then
  * events in the schema of `conclave sim --trace`, each with its lock or election, what clients got ("grant", "end"),
- * and the views. Times are microseconds of the monotonic clock.
+ * and the views. Times are microseconds of the monotonic clock. What ended with a lease, before the node noticed, has
+ * the time of that as "ended".
  */
 #ifndef CONCLAVE_CLI_RECORD_H
 #define CONCLAVE_CLI_RECORD_H
@@ -15,7 +16,7 @@
 struct record {
     FILE *file;
     const struct cv_settings *settings;
-    const struct cv_roster *roster; /* the member; NULL until there is one */
+    const struct cv_member *member;
     struct cv_recorder recorder;
     uint64_t marked; /* when the last sign of life was written */
     uint64_t asked;  /* when the node was asked to end: later events do not count */

@@ -59,6 +59,7 @@ static void count_lease(struct consensus *consensus)
         consensus->wider_us = 0;
     }
     consensus->usable_us = end > consensus->margin_us ? end - consensus->margin_us : 0;
+    consensus->held_until_us = cv_loop_now() + consensus_left_us(consensus);
 }
 
 static void granted(struct consensus *consensus, cv_node voter, uint64_t asked_us, uint64_t length_us)

@@ -31,6 +31,7 @@ struct consensus {
     uint64_t margin_us;         /* the node stops granting so long before its lease ends */
     uint64_t wider_us;          /* the margin once a lease of the new length is granted; 0: no new length */
     uint64_t usable_us;         /* the end of the lease less the margin, by cv_loop_boot() */
+    uint64_t held_until_us;     /* the same by cv_loop_now(), which recordings go by */
     bool leased;                /* the service knows that there is a lease */
     bool without;               /* there has been no lease for a while, and waiting clients know */
     uint64_t patience_us;       /* a lost lease may come back until then, and clients wait */

@@ -83,6 +83,13 @@ bool cv_member_serves(const struct cv_member *member)
     return cv_host_ready(&member->host) && (!member->consensus || consensus_leased(member->consensus));
 }
 
+uint64_t cv_member_held_until(const struct cv_member *member)
+{
+    const uint64_t now = cv_loop_now();
+    const struct consensus *consensus = member->consensus;
+    return consensus && !consensus_leased(consensus) && consensus->held_until_us < now ? consensus->held_until_us : now;
+}
+
 bool cv_member_is_hopeless(const struct cv_member *member, bool tries)
 {
     const struct consensus *consensus = member->consensus;

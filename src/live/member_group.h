@@ -57,6 +57,11 @@ uint64_t cv_member_views(const struct cv_member *member);
 void cv_member_look(struct cv_member *member);
 /* May this node grant anything to clients at this very moment? */
 bool cv_member_serves(const struct cv_member *member);
+/*
+ * Now, or earlier: when the lease ran out with which everything ended that this node let clients hold. A node that
+ * hangs notices it later. By cv_loop_now().
+ */
+uint64_t cv_member_held_until(const struct cv_member *member);
 /* Has this node a lease at this very moment? */
 bool cv_member_leased(const struct cv_member *member);
 /* Should a waiting client hear that there is no majority? A client that only tries hears it sooner. */

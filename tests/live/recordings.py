@@ -81,6 +81,30 @@ def killed_in_the_middle():
     cluster.remove()
 
 
+def holder_hangs():
+    """What it held ended with its lease, though it notices that only when it goes on."""
+    with Cluster(3) as cluster:
+        cluster.await_view([1, 2, 3])
+        for victim in (1, 3):
+            hanging, waiting = cluster.client(victim), cluster.client(2)
+            fence = hanging.ask("LOCK", "x")
+            waiting.say("LOCK", "x")
+            cluster.kill(victim, signal.SIGSTOP)
+            new = waiting.hear()
+            assert new > fence
+            time.sleep(0.1)
+            cluster.kill(victim, signal.SIGCONT)
+            assert hanging.push() == ["lost", "x", fence]
+            waiting.ask("UNLOCK", "x", new)
+            cluster.await_view([1, 2, 3], coordinator=3)
+            hanging.close()
+            waiting.close()
+        lock_around(cluster)
+    code, report, text, bad = judge(files_of(cluster))
+    assert code == 0 and not bad, (code, text, bad)
+    cluster.remove()
+
+
 def all_killed():
     """Nobody is left to notice."""
     with Cluster(3) as cluster:
@@ -210,5 +234,5 @@ def two_inside_for_sure():
 
 
 if __name__ == "__main__":
-    sys.exit(main([nodes_still_run, killed_in_the_middle, all_killed, file_is_missing, request_held_back,
+    sys.exit(main([nodes_still_run, killed_in_the_middle, holder_hangs, all_killed, file_is_missing, request_held_back,
                    request_overtaken, two_inside_for_sure]))

@@ -348,7 +348,7 @@ int command_node(int argc, char **argv)
     if (code == EXIT_HELD && record) {
         error = record_open(&node->record, record, &node->settings, &complaint);
         node->member.recorder = node->record.recorder;
-        node->record.roster = &node->member.roster;
+        node->record.member = &node->member;
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
     if (code == EXIT_HELD)

@@ -191,6 +191,13 @@ static int read_message(struct reading *reading, const json_t *line, const struc
     return 0;
 }
 
+/* A lease may have run out before the node noticed. */
+static uint64_t ended(const struct reading *reading, const json_t *line)
+{
+    const uint64_t time = number_of(line, "ended");
+    return time && time < reading->last ? time : reading->last;
+}
+
 static int read_event(struct reading *reading, const json_t *line, struct recording_story *story,
                       enum cv_event_type type)
 {
@@ -202,14 +209,15 @@ static int read_event(struct reading *reading, const json_t *line, struct record
     struct cv_event *event = add((void **)&story->events, &story->count, &story->room, sizeof *event);
     if (!event)
         return CV_ENOMEM;
-    *event =
-        (struct cv_event){.type = type,
-                          .node = reading->node,
-                          .peer = node_of(recording, peer),
-                          .time = reading->last,
-                          .clock = number_of(line, "lamport"),
-                          .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
-                          .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader") : number_of(line, "fence")};
+    *event = (struct cv_event){.type = type,
+                               .node = reading->node,
+                               .peer = node_of(recording, peer),
+                               .time = reading->last,
+                               .clock = number_of(line, "lamport"),
+                               .message = type == CV_EVENT_ENTER ? reading->base : number_of(line, "message"),
+                               .detail = type == CV_EVENT_ELECTED ? number_of(line, "leader")
+                                         : type == CV_EVENT_LEAVE ? ended(reading, line)
+                                                                  : number_of(line, "fence")};
     if (broken || json_is_true(json_object_get(line, "recalled")))
         event->detail = 1;
     if (lost && strcmp(lost, "lost") == 0)
@@ -253,7 +261,7 @@ static int read_grant(struct reading *reading, const json_t *line, struct record
     }
     for (size_t i = story->grant_count; i-- > 0;)
         if (story->grants[i].fence == fence && story->grants[i].node == reading->node) {
-            story->grants[i].ended = reading->last;
+            story->grants[i].ended = ended(reading, line);
             return 0;
         }
     return complain(reading, "expected the end of something granted");

@@ -32,7 +32,7 @@ struct recording_story {
     char *subject; /* "lock", say */
     char *name;
     const struct cv_algorithm *algorithm;
-    struct cv_event *events; /* `message` of an entry is the base of its view */
+    struct cv_event *events; /* `message` of an entry is the base of its view, `detail` of a leave when it ended */
     size_t count, room;
     struct recording_grant *grants;
     size_t grant_count, grant_room;

@@ -99,7 +99,7 @@ static void leave(struct telling *telling, cv_node node, uint64_t time, bool die
     struct cv_entry *entry = &story->entries[telling->open[node] - 1];
     entry->died = died;
     if (entry->entered != CV_NEVER)
-        entry->left = time;
+        entry->left = time > entry->entered ? time : entry->entered;
     if (!died)
         story->run.last_exit = time;
     telling->open[node] = 0;
@@ -165,7 +165,7 @@ static void happen(struct telling *telling, const struct cv_event *event)
         enter(telling, event);
         break;
     case CV_EVENT_LEAVE:
-        leave(telling, event->node, event->time, false);
+        leave(telling, event->node, event->detail, false);
         break;
     case CV_EVENT_CALL:
         story->run.calls++;
@@ -412,7 +412,9 @@ static void tell_clients(const struct recording *recording, struct recording_sto
         struct cv_entry entry = {.node = grant->node,
                                  .requested = grant->begun,
                                  .entered = grant->begun,
-                                 .left = grant->ttl ? end_of_promise(story, grant) : grant->ended,
+                                 .left = grant->ttl                    ? end_of_promise(story, grant)
+                                         : grant->ended > grant->begun ? grant->ended
+                                                                       : grant->begun,
                                  .fence = grant->fence,
                                  .shared = grant->shared};
         for (size_t j = 0; j < recording->break_count && !grant->ttl; j++) {
