@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, free_port, no_crash, stretch
+from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, await_catching, free_port, no_crash, stretch
 
 
 class Link:
@@ -233,17 +233,17 @@ class Group:
         for node in list(self.stopped):
             self.kill(node, which=signal.SIGCONT)
         for process in self.processes.values():
+            await_catching(process, signal.SIGTERM)
             process.terminate()
         codes = {node: process.wait(PATIENCE) for node, process in self.processes.items()}
         for link in self.links.values():
             link.close()
         return codes
 
-    def __exit__(self, kind=None, *_):
+    def __exit__(self, *_):
         codes = self.end_all()
         logs = "".join(path.read_text() for path in sorted(self.directory.glob("*.log")))
         shutil.rmtree(self.directory, ignore_errors=True)
         no_crash(logs, "peer-cut-off")
-        # A test that failed may have left a node that had only just begun, and did not know TERM yet.
-        if set(codes.values()) - ({0, -signal.SIGTERM} if kind else {0}):
+        if any(codes.values()):
             raise Broken((codes, logs))

@@ -27,6 +27,17 @@ telling.install()
 CONCLAVE = os.environ.get("CONCLAVE", "build/conclave")
 
 
+def await_catching(process, number):
+    """Until a process that may have just begun knows what to do at that signal, or has ended."""
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+        if int(caught.split()[1], 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.01)
+
+
 def no_crash(text, *signs):
     """What nodes said on their way out."""
     for sign in ("ssertion", "ERROR", "runtime error", "out of memory", *signs):
