@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -37,13 +37,19 @@ $(ASAN)/build.ninja:
 
 comma := ,
 
+# Without npm's registry the program is built without the explorer's page.
 packages: ## install what is missing
 	@scripts/install-packages
+	@scripts/npm-packages || true
+
+test-packages:
+	@scripts/install-packages browser
+	@scripts/npm-packages --dev || true
 
 run: packages build ## five processes elect, fail over and take turns
 	@$(BUILD)/conclave demo
 
-test: packages build asan ## all tests, and the quick ones again under the sanitizers
+test: test-packages build asan ## all tests, and the quick ones again under the sanitizers
 	@scripts/run-tests $(BUILD) $(ASAN):quick
 
 test-quick: build ## the quick tests of the ordinary build

@@ -30,6 +30,7 @@ COMMAND(compare);
 COMMAND(demo);
 COMMAND(doctor);
 COMMAND(elect);
+COMMAND(explore);
 COMMAND(join);
 COMMAND(judge);
 COMMAND(keygen);

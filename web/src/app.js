@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/* The page as a whole. */
+import { Branches } from "./branches.js";
+import { Diagram } from "./diagram.js";
+import { Gallery, Idea } from "./gallery.js";
+import { nameOf } from "./marks.js";
+import { Network } from "./network.js";
+import { MessageMenu, Next } from "./next.js";
+import { BreakIt, Help, Save, SearchState } from "./overlays.js";
+import { Counts, Explanation, NodeCard, NodeTable, Properties } from "./panels.js";
+import { Predict } from "./predict.js";
+import { firstViolation, flightsOf } from "./story.js";
+import { Transport } from "./transport.js";
+import { html, useEffect, useState } from "./view.js";
+
+function Words({ controller, line }) {
+  const [text, setText] = useState(line);
+  useEffect(() => setText(line), [line]);
+  const submit = (event) => {
+    event.preventDefault();
+    controller.openLine(text);
+    document.activeElement?.blur();
+  };
+  return html`<form class="words" onSubmit=${submit}>
+    <label><span class="dim">conclave explore</span>
+      <input value=${text} spellcheck="false" autocapitalize="off" aria-label="algorithm and options" onInput=${(event) => setText(event.currentTarget.value)} /></label>
+  </form>`;
+}
+
+function TopBar({ controller, line }) {
+  return html`<header class="top">
+    <h1>Conclave</h1>
+    <button onClick=${() => controller.overlay("gallery")} data-do="gallery">Scenarios</button>
+    <${Words} controller=${controller} line=${line} />
+    <div class="tools">
+      <button data-do="break" title="break it from here (b)" onClick=${() => controller.overlay("break")}>Break it</button>
+      <button data-do="link" title="copy the link to this story (l)" onClick=${() => controller.copyLink()}>Share</button>
+      <button data-do="save" title="save (s)" onClick=${() => controller.overlay("save")}>Save</button>
+      <button class="icon" data-do="predict" title="predict each step (q)" aria-label="?!, predict each step" onClick=${() => controller.togglePredict()}>?!</button>
+      <button class="icon" data-do="theme" title="dark or light (d)" aria-label="◐, dark or light" onClick=${() => controller.look.turnTheme()}>◐</button>
+      <button class="icon" data-do="larger" title="larger letters (+)" aria-label="A+, larger letters" onClick=${() => controller.look.resize(1)}>A+</button>
+      <button class="icon" data-do="smaller" title="smaller letters (−)" aria-label="A−, smaller letters" onClick=${() => controller.look.resize(-1)}>A−</button>
+      <button class="icon" data-do="help" title="keys (?)" aria-label="⌨, keys" onClick=${() => controller.overlay("help")}>⌨</button>
+    </div>
+  </header>`;
+}
+
+/** One line for the leaders, or for who is inside: what one looks for first. */
+function Verdict({ scenario, now }) {
+  const alive = now.nodes.filter((node) => node.alive);
+  const named = (nodes) => nodes.map((node) => nameOf(scenario, node.node)).join(" and ");
+  if (scenario.problem === "mutex") {
+    const inside = alive.filter((node) => node.inside);
+    const text = inside.length ? `${named(inside)} ${inside.length > 1 ? "are" : "is"} inside` : "nobody is inside";
+    return html`<p class=${inside.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}</p>`;
+  }
+  if (scenario.problem === "election") {
+    const leaders = alive.filter((node) => node.leader === scenario.nodes[node.node].id);
+    const text = leaders.length
+      ? `${named(leaders)} ${leaders.length > 1 ? "lead: split brain" : "leads"}`
+      : "no leader";
+    return html`<p class=${leaders.length > 1 ? "verdict-line bad" : "verdict-line"}>${text}</p>`;
+  }
+  return null;
+}
+
+function Stage({ controller, state }) {
+  const { scenario, now, story, node, message, events, other } = state;
+  const { entry } = story.cursor;
+  const deliver = (serial) => {
+    const event = events.find((it) => it.type === "deliver" && it.message === serial);
+    if (event) controller.take(event.index);
+  };
+  return html`<section class="stage" aria-label="the network">
+    <div class="stage-head">
+      <${Verdict} scenario=${scenario} now=${now} />
+      <${Explanation} place=${story.cursor} />
+    </div>
+    <div class=${other ? "networks two" : "networks"}>
+      <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
+        onSelect=${(it) => controller.select(it)} onDeliver=${deliver} onChoose=${(serial) => controller.selectMessage(serial)} />
+      ${
+        other &&
+        html`<div class="other"><p class="dim">the other branch, at its step ${other.tip.depth}: ${other.tip.entry?.text ?? ""}</p>
+        <${Network} scenario=${scenario} now=${other.now} entry=${other.tip.entry} label="network of the other branch" chosen=${node}
+          onSelect=${(it) => controller.select(it)} onDeliver=${() => {}} onChoose=${() => {}} />
+        <p><b>${other.now.counts.total}</b> <span class="dim">messages there,</span> <b>${now.counts.total}</b> <span class="dim">here</span></p></div>`
+      }
+    </div>
+  </section>`;
+}
+
+function Side({ controller, state }) {
+  const { scenario, now, events, own, node, message, predict, search, story } = state;
+  const take = (index) => controller.take(index);
+  return html`<aside class="side" aria-label="what can happen and what is known">
+    ${predict && html`<${Predict} scenario=${scenario} predict=${predict} onAnswer=${(choice) => controller.answer(choice)} onEnd=${() => controller.togglePredict()} />`}
+    ${search?.done && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
+    ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
+    ${node != null && html`<${NodeCard} scenario=${scenario} now=${now} node=${node} onClose=${() => controller.select(node)} />`}
+    ${!predict?.question && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} node=${node} onTake=${take} />`}
+    <${Counts} scenario=${scenario} now=${now} />
+    <${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />
+  </aside>`;
+}
+
+function Facts({ controller, state, gallery }) {
+  const { scenario, story, other, about, catalogue } = state;
+  return html`<div class="facts">
+    <${Idea} scenario=${scenario} catalogue=${catalogue} gallery=${gallery} about=${about} />
+    <${Branches} story=${story} other=${other} onGo=${(tip) => controller.goTo(tip)} onCompare=${(tip) => controller.compare(tip)} />
+  </div>`;
+}
+
+function Lines({ controller, state }) {
+  return html`<div class="lines" aria-live="polite">
+    ${state.error && html`<p class="error" role="alert">${state.error} <button class="quiet" aria-label="close" onClick=${() => controller.set({ error: null })}>✕</button></p>`}
+    ${state.notice && html`<p class="notice">${state.notice}</p>`}
+  </div>`;
+}
+
+export function App({ controller, gallery, source }) {
+  const [state, setState] = useState(controller.state);
+  useEffect(() => controller.listen(setState), []);
+  const { scenario, now, overlay, story, predict } = state;
+  const close = () => controller.set({ overlay: null });
+  return html`<div class=${state.busy ? "page busy" : "page"}>
+    <${TopBar} controller=${controller} line=${controller.line()} />
+    <${Lines} controller=${controller} state=${state} />
+    ${
+      scenario &&
+      now &&
+      html`<main>
+      <${Stage} controller=${controller} state=${state} />
+      <${Side} controller=${controller} state=${state} />
+      <${Transport} story=${story} playing=${state.playing} next=${predict?.question ? null : controller.likely()} controller=${controller} />
+      <${Diagram} scenario=${scenario} story=${story} onGo=${(place) => controller.goTo(place)} />
+      <${NodeTable} scenario=${scenario} now=${now} onSelect=${(node) => controller.select(node)} />
+      <${Facts} controller=${controller} state=${state} gallery=${gallery} />
+    </main>`
+    }
+    ${
+      overlay === "gallery" &&
+      html`<${Gallery} gallery=${gallery} catalogue=${state.catalogue} canClose=${Boolean(scenario)}
+      onOpen=${(begin) => controller.open(begin)} onFile=${(text) => controller.openFile(text)} onClose=${close} />`
+    }
+    ${overlay === "help" && html`<${Help} onClose=${close} />`}
+    ${overlay === "save" && scenario && html`<${Save} controller=${controller} source=${source} onClose=${close} />`}
+    ${overlay === "break" && scenario && html`<${BreakIt} controller=${controller} onClose=${close} />`}
+  </div>`;
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Everything that a button or a key does. The controller owns the state of the page; components read it and call it.
+ * Requests to the engine are taken one after the other, so that quick fingers cannot mix up two states.
+ */
+import { startEngine } from "./engine.js";
+import { joinWords, readLink, splitWords, writeLink } from "./link.js";
+import { makeQuestion } from "./predict.js";
+import { addStep, firstViolation, indicesBetween, makeStory, meetingPlace, moveTo, tipOf, tips } from "./story.js";
+
+const RUN_STEPS = 10000;
+const PLAY_MS = 900;
+const ADDRESS_MS = 400;
+const LONGEST_ADDRESS = 8000;
+
+export class Controller {
+  constructor(begin) {
+    this.begin = begin ?? {};
+    this.listeners = new Set();
+    this.turn = Promise.resolve();
+    this.engine = null;
+    this.second = null;
+    this.state = {
+      busy: true,
+      error: null, // one line about what could not be done
+      notice: null, // one line about what was done
+      catalogue: null,
+      scenario: null,
+      files: {},
+      story: makeStory(),
+      now: null,
+      events: [],
+      own: [], // what concerns the node that is looked at, in groups too large to list it all
+      node: null, // the node that is looked at
+      message: null, // the message whose choices are shown
+      playing: false,
+      overlay: null, // "gallery", "help", "save", "break"
+      search: null, // {states, done, found, …}
+      other: null, // the branch beside this one: {tip, now}
+      predict: null, // a question before a step
+    };
+  }
+
+  // ---- state ----
+
+  listen(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  set(change) {
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener(this.state);
+  }
+
+  /** Does one thing after the other; what goes wrong becomes a line. */
+  queue(work) {
+    this.turn = this.turn.then(async () => {
+      try {
+        await work();
+      } catch (error) {
+        this.set({ error: error.message, busy: false, playing: false });
+      }
+    });
+    return this.turn;
+  }
+
+  // ---- scenarios ----
+
+  async start() {
+    await this.queue(async () => {
+      this.engine = await startEngine(this.begin.served);
+      const { algorithms } = await this.engine.request("catalogue");
+      this.set({ catalogue: algorithms, busy: false });
+    });
+    if (!this.engine) return;
+    const begin = this.linked() ?? (this.begin.words || this.begin.replay ? this.begin : null);
+    if (begin) await this.open(begin);
+    if (!this.state.scenario) this.set({ overlay: "gallery" });
+    else if (begin?.play) this.play();
+  }
+
+  /** The story that the address holds, or null. */
+  linked() {
+    try {
+      return readLink(location.hash);
+    } catch (error) {
+      this.set({ error: `The link cannot be read: ${error.message}.` });
+      return null;
+    }
+  }
+
+  /** The address has changed: somebody has pasted a link. */
+  openLink() {
+    const link = this.linked();
+    if (link && (!this.state.scenario || location.href !== this.link())) return this.open(link);
+    return Promise.resolve();
+  }
+
+  open(begin) {
+    return this.queue(async () => {
+      this.stopPlaying();
+      this.set({ busy: true, error: null });
+      const { scenario, trouble, now, events, history: taken } = await this.engine.request("open", begin);
+      const story = makeStory();
+      let place = story.root;
+      for (const entry of taken) place = addStep(story, place, entry.index, entry);
+      moveTo(story, place);
+      this.set({
+        busy: false,
+        scenario,
+        story,
+        now,
+        events,
+        own: [],
+        files: begin.files ?? {},
+        node: null,
+        message: null,
+        overlay: begin.overlay ?? null,
+        search: null,
+        other: null,
+        predict: null,
+        about: begin.about ?? null,
+        error: trouble && `The story ends early: ${trouble}.`,
+      });
+      if (taken.length && begin.fromStart) await this.travel(story.root);
+      else this.writeAddress();
+    });
+  }
+
+  /** Opens what a person typed: sim's words. */
+  openLine(line) {
+    const words = splitWords(line).filter((word, i) => !(i < 2 && /^(conclave|explore|sim)$/.test(word)));
+    return this.open({ words, files: this.state.files });
+  }
+
+  openFile(text) {
+    return this.open({ replay: text, fromStart: true });
+  }
+
+  line() {
+    return this.state.scenario ? joinWords(this.state.scenario.words) : "";
+  }
+
+  // ---- steps ----
+
+  /** The event that would happen next if nothing went wrong; null if nothing is left to happen. */
+  likely() {
+    const { events } = this.state;
+    return events.find((event) => event.next) ?? events.find((event) => event.likely) ?? null;
+  }
+
+  take(index) {
+    return this.queue(() => this.takeNow(index));
+  }
+
+  async takeNow(index) {
+    const { story } = this.state;
+    const from = story.cursor;
+    const known = from.children.find((child) => child.index === index);
+    const { node } = this.state;
+    const { now, events, own, history } = await this.engine.request("step", { from: from.depth, index, node });
+    const place = known ?? addStep(story, from, index, history[0]);
+    moveTo(story, place);
+    this.show(now, events, own);
+  }
+
+  show(now, events, own = []) {
+    const message = now.messages.some(({ serial }) => serial === this.state.message) ? this.state.message : null;
+    this.set({ now, events, own, message, error: null, notice: null });
+    this.writeAddress();
+  }
+
+  async travel(place) {
+    const { story } = this.state;
+    if (place === story.cursor) return;
+    const meeting = meetingPlace(story.cursor, place);
+    const indices = indicesBetween(meeting, place);
+    const back = meeting === story.cursor ? null : meeting.depth;
+    const from = story.cursor.depth;
+    const { node } = this.state;
+    const { now, events, own } = await this.engine.request("travel", { from, back, indices, node });
+    moveTo(story, place);
+    this.show(now, events, own);
+  }
+
+  goTo(place) {
+    return this.queue(() => this.travel(place));
+  }
+
+  goToDepth(depth) {
+    return this.queue(() => {
+      const { line } = this.state.story;
+      return this.travel(line[Math.max(0, Math.min(depth, line.length - 1))]);
+    });
+  }
+
+  back() {
+    this.stopPlaying();
+    return this.queue(() => this.travel(this.state.story.cursor.parent ?? this.state.story.root));
+  }
+
+  /** Along the branch if it goes on from here, or what is likely next. */
+  forward() {
+    return this.queue(() => this.forwardNow());
+  }
+
+  async forwardNow() {
+    const { next } = this.state.story.cursor;
+    if (next) return this.travel(next);
+    const event = this.likely();
+    if (event && this.state.predict) return this.askAbout(event);
+    if (event) return this.takeNow(event.index);
+    this.set({ notice: "Nothing is left to happen." });
+  }
+
+  toStart() {
+    this.stopPlaying();
+    return this.goToDepth(0);
+  }
+
+  toEnd() {
+    this.stopPlaying();
+    return this.queue(() => this.travel(tipOf(this.state.story.cursor)));
+  }
+
+  /** Does what is likely until nothing is left. */
+  run() {
+    this.stopPlaying();
+    return this.queue(async () => {
+      const { story } = this.state;
+      if (story.cursor.next) await this.travel(tipOf(story.cursor));
+      const from = story.cursor;
+      this.set({ busy: true });
+      const { now, events, history } = await this.engine.request("run", { from: from.depth, count: RUN_STEPS });
+      let place = from;
+      for (const entry of history) place = addStep(story, place, entry.index, entry);
+      moveTo(story, place);
+      this.set({ busy: false });
+      this.show(now, events);
+    });
+  }
+
+  // ---- playing by itself ----
+
+  play() {
+    if (this.state.playing) {
+      this.stopPlaying();
+      return;
+    }
+    this.set({ playing: true });
+    const tick = async () => {
+      const before = this.state.story.cursor;
+      await this.forward();
+      if (!this.state.playing) return;
+      const at = this.state.story.cursor;
+      if (at === before || at.entry?.violated?.length) this.set({ playing: false });
+      else this.timer = setTimeout(tick, PLAY_MS);
+    };
+    tick();
+  }
+
+  stopPlaying() {
+    clearTimeout(this.timer);
+    if (this.state.playing) this.set({ playing: false });
+  }
+
+  // ---- predicting ----
+
+  togglePredict() {
+    this.stopPlaying();
+    this.set({ predict: this.state.predict ? null : { question: null, right: 0, asked: 0, last: null } });
+  }
+
+  /** Takes the step out of sight, makes a question of what it did, and goes back. */
+  async askAbout(event) {
+    const { predict, story, scenario } = this.state;
+    if (predict.question) return;
+    const from = story.cursor.depth;
+    const { history } = await this.engine.request("step", { from, index: event.index });
+    await this.engine.request("travel", { from: from + 1, back: from, indices: [] });
+    const question = makeQuestion(scenario, story.line, event, history[0]);
+    if (question) this.set({ predict: { ...predict, question } });
+    else await this.takeNow(event.index);
+  }
+
+  answer(choice) {
+    const { predict } = this.state;
+    if (!predict?.question) return Promise.resolve();
+    const { question, right, asked } = predict;
+    const was = choice === question.right;
+    this.set({
+      predict: {
+        question: null,
+        right: right + (was ? 1 : 0),
+        asked: asked + 1,
+        last: { was, text: `it ${question.right}.` },
+      },
+    });
+    return this.take(question.index);
+  }
+
+  // ---- branches ----
+
+  /** The next branch, or the one before. */
+  turnBranch(by) {
+    const all = tips(this.state.story);
+    const at = all.indexOf(tipOf(this.state.story.cursor));
+    return this.goTo(all[(at + by + all.length) % all.length]);
+  }
+
+  toViolation() {
+    const place = firstViolation(this.state.story);
+    return place ? this.goTo(place) : Promise.resolve();
+  }
+
+  /** Shows another branch beside this one; null ends that. */
+  compare(tip) {
+    return this.queue(async () => {
+      if (!tip) {
+        this.set({ other: null });
+        return;
+      }
+      this.second ??= await startEngine(this.begin.served);
+      const { scenario, files } = this.state;
+      const indices = indicesBetween(this.state.story.root, tip);
+      const { now } = await this.second.request("open", { words: scenario.words, files, indices });
+      this.set({ other: { tip, now } });
+    });
+  }
+
+  // ---- search ----
+
+  /** Looks ahead from here for a state, in an engine of its own: one can go on meanwhile. */
+  async search(goal, limits) {
+    const { scenario, story, files } = this.state;
+    const from = story.cursor;
+    if (this.state.search && !this.state.search.done) return;
+    this.stopPlaying();
+    this.set({ search: { states: 0, done: false, goal }, error: null });
+    let seeker = null;
+    try {
+      seeker = await startEngine(this.begin.served);
+      this.seeker = seeker;
+      const indices = indicesBetween(story.root, from);
+      await seeker.request("open", { words: scenario.words, files, indices });
+      const began = performance.now();
+      const found = await seeker.request("search", { goal, limits }, (progress) => {
+        this.set({ search: { ...progress, done: false, goal } });
+      });
+      const seconds = (performance.now() - began) / 1000;
+      if (this.state.story !== story) return;
+      this.set({ search: { ...found, done: true, goal, seconds } });
+      if (found.found) await this.follow(from, found.indices);
+    } catch (error) {
+      this.set({ search: null, error: error.message });
+    } finally {
+      seeker?.end();
+      this.seeker = null;
+    }
+  }
+
+  /** Makes a branch of what was found, and goes to its end. */
+  follow(from, indices) {
+    return this.queue(async () => {
+      const { story } = this.state;
+      await this.travel(from);
+      const { now, events, history } = await this.engine.request("travel", { from: from.depth, back: null, indices });
+      let place = from;
+      for (const entry of history) place = addStep(story, place, entry.index, entry);
+      moveTo(story, place);
+      this.show(now, events);
+    });
+  }
+
+  stopSearch() {
+    this.seeker?.stop();
+  }
+
+  // ---- looking ----
+
+  select(node) {
+    const chosen = this.state.node === node ? null : node;
+    this.set({ node: chosen, message: null, own: [] });
+    if (chosen == null || this.state.scenario.nodes.length <= 16) return Promise.resolve();
+    return this.queue(async () => this.set({ own: await this.engine.request("own", { node: chosen }) }));
+  }
+
+  selectMessage(serial) {
+    this.set({ message: this.state.message === serial ? null : serial });
+  }
+
+  overlay(name) {
+    this.set({ overlay: this.state.overlay === name ? null : name });
+  }
+
+  // ---- what others get ----
+
+  indices() {
+    return indicesBetween(this.state.story.root, this.state.story.cursor);
+  }
+
+  /** To the end of the branch, however far one has gone back. */
+  tipIndices() {
+    return indicesBetween(this.state.story.root, tipOf(this.state.story.cursor));
+  }
+
+  link() {
+    const { scenario, files } = this.state;
+    return `${location.href.replace(/#.*/, "")}#${writeLink(scenario.words, files, this.indices())}`;
+  }
+
+  /** Keeps the address of the page the link to this story, as long as it is short enough to be one. */
+  writeAddress() {
+    clearTimeout(this.address);
+    this.address = setTimeout(() => {
+      const link = this.link();
+      if (link.length <= LONGEST_ADDRESS) history.replaceState(null, "", link);
+    }, ADDRESS_MS);
+  }
+
+  async copyLink() {
+    if (!this.state.scenario) return;
+    const link = this.link();
+    history.replaceState(null, "", link);
+    try {
+      await navigator.clipboard.writeText(link);
+      this.set({ notice: "The link to this story is copied." });
+    } catch {
+      this.set({ notice: "The address of this page is now the link to this story." });
+    }
+  }
+
+  /** The engine's text of that name: the story in words, or the file for `conclave sim --replay`. */
+  text(name, words) {
+    return this.engine.request("text", { name, words });
+  }
+}

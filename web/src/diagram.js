@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The space-time diagram: nodes as lines, steps to the right, messages as arrows. It has the look of `conclave sim
+ * --svg`. Only what is in sight is drawn, so that a story of thousands of steps scrolls as smoothly as a short one.
+ */
+import { kindColour, Mark, MEANINGS, marksOf, nameOf } from "./marks.js";
+import { flightsOf } from "./story.js";
+import { classes, html, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+
+const LEFT = 64;
+const TOP = 26;
+const STEP = 48;
+const MARGIN = 4; // steps and lines drawn beyond what is in sight
+const MOST_LABELS = 90;
+
+export function pitchOf(count) {
+  return Math.max(22, Math.min(46, 420 / count));
+}
+
+const xOf = (step) => LEFT + 24 + step * STEP;
+
+/** An arrow's ends; one that has not arrived ends on its way. */
+function arrowOf(flight, cursor, pitch) {
+  const yOf = (node) => TOP + 14 + node * pitch;
+  const end = flight.received ?? flight.lost;
+  const arrow = {
+    flight,
+    x1: xOf(flight.sent),
+    y1: yOf(flight.from),
+    x2: 0,
+    y2: yOf(flight.to),
+    gone: end == null || flight.received == null,
+  };
+  arrow.x2 = end == null ? xOf(Math.max(cursor, flight.sent) + 1) : xOf(end);
+  if (end === flight.sent) arrow.x2 = arrow.x1 + STEP * 0.7;
+  if (end == null || end === flight.sent) {
+    arrow.x2 = arrow.x1 + (arrow.x2 - arrow.x1) * 0.6;
+    arrow.y2 = arrow.y1 + (arrow.y2 - arrow.y1) * 0.6;
+  }
+  return arrow;
+}
+
+function Arrow({ arrow, scenario, cursor }) {
+  const { flight, x1, y1, x2, y2, gone } = arrow;
+  const colour = kindColour(scenario, flight.kind);
+  const far = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const short = gone ? 0 : 4 / far;
+  const end = `${(x2 - (x2 - x1) * short).toFixed(1)} ${(y2 - (y2 - y1) * short).toFixed(1)}`;
+  const later = flight.sent > cursor || (flight.received ?? flight.lost ?? 0) > cursor;
+  const d =
+    flight.from === flight.to
+      ? `M${x1} ${y1}Q${(x1 + x2) / 2} ${y1 - 22} ${x2} ${y2 - 2}`
+      : `M${x1.toFixed(1)} ${y1.toFixed(1)}L${end}`;
+  return html`<g class=${classes("flight", `k${colour}`, later && "later", gone && "gone")}>
+    <title>${flight.text} from ${nameOf(scenario, flight.from)} to ${nameOf(scenario, flight.to)}</title>
+    <path class="shaft" d=${d} marker-end=${gone ? null : `url(#head${colour})`} />
+    ${flight.lost != null && html`<${Mark} kind="lost" x=${x2} y=${y2} />`}
+  </g>`;
+}
+
+/** Puts what messages say along their arrows where there is room for it. */
+function labels(arrows, scenario) {
+  if (arrows.length > MOST_LABELS) return [];
+  const taken = [];
+  const found = [];
+  for (const arrow of arrows) {
+    const { flight, x1, y1, x2, y2 } = arrow;
+    const far = Math.hypot(x2 - x1, y2 - y1);
+    const texts = [flight.text, flight.kind].filter((text) => text.length * 6.6 + 16 < far);
+    if (!texts.length || flight.from === flight.to) continue;
+    const half = (texts[0].length * 6.6) / far / 2;
+    for (const share of [0.5, 0.4, 0.6, 0.3, 0.7]) {
+      const points = [-1, -0.5, 0, 0.5, 1].map((part) => ({
+        x: x1 + (x2 - x1) * (share + part * half),
+        y: y1 + (y2 - y1) * (share + part * half),
+      }));
+      const clash = points.some((p) => taken.some((t) => (t.x - p.x) ** 2 + (t.y - p.y) ** 2 < 170));
+      if (clash || share - half < 0.02 || share + half > 0.98) continue;
+      taken.push(...points);
+      const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
+      found.push(html`<text key=${flight.serial} class=${`label k${kindColour(scenario, flight.kind)}`} y="-4"
+        transform=${`translate(${points[2].x.toFixed(1)} ${points[2].y.toFixed(1)}) rotate(${angle.toFixed(1)})`}>${texts[0]}</text>`);
+      break;
+    }
+  }
+  return found;
+}
+
+/** The line of a node, broken where it is down, thick where it waits or is inside. */
+function LifeLine({ node, line, down, y, right, from, to }) {
+  const parts = [];
+  let began = LEFT;
+  let kind = down ? "dead" : "life";
+  const close = (x, next) => {
+    if (x > began) parts.push(html`<line class=${kind} x1=${began} y1=${y} x2=${x} y2=${y} />`);
+    began = x;
+    kind = next;
+  };
+  for (let step = 1; step < line.length; step++) {
+    const { entry } = line[step];
+    if (!entry || entry.node !== node) continue;
+    const mine = marksOf(entry);
+    if (mine.includes("crash")) close(xOf(step), "dead");
+    else if (mine.includes("enter")) close(xOf(step), "inside-line");
+    else if (mine.includes("leave") || mine.includes("recover")) close(xOf(step), "life");
+    else if (mine.includes("request") && kind === "life") close(xOf(step), "wait-line");
+  }
+  close(right, kind);
+  return parts.filter((part) => part.props.x2 >= from && part.props.x1 <= to);
+}
+
+function Legend({ scenario, line }) {
+  const kinds = scenario.kinds.map(({ name }) => name);
+  const seen = new Set();
+  for (const { entry } of line.slice(0, 2000)) if (entry) for (const mark of marksOf(entry)) seen.add(mark);
+  return html`<ul class="legend" aria-label="what the colours and marks mean">
+    ${kinds.map(
+      (kind) => html`<li key=${kind} class=${`k${kindColour(scenario, kind)}`}>
+      <svg width="26" height="10" aria-hidden="true"><path class="shaft" d="M0 5H24" marker-end=${`url(#head${kindColour(scenario, kind)})`} /></svg>
+      ${kind}</li>`,
+    )}
+    ${Object.keys(MEANINGS)
+      .filter((mark) => seen.has(mark))
+      .map(
+        (mark) => html`<li key=${mark}>
+      <svg width="18" height="18" aria-hidden="true"><${Mark} kind=${mark} x=${9} y=${9} /></svg>${MEANINGS[mark]}</li>`,
+      )}
+  </ul>`;
+}
+
+/** Heads of arrows, one per colour. */
+export function ArrowHeads() {
+  return html`<defs>${[0, 1, 2, 3, 4, 5, 6, 7].map(
+    (kind) => html`<marker key=${kind} id=${`head${kind}`}
+      viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
+    <path class=${`head k${kind}`} d="M0 1.2L10 5L0 8.8L2.4 5z" /></marker>`,
+  )}</defs>`;
+}
+
+/** What is in sight of a box that scrolls. */
+function useSight(box) {
+  const [sight, setSight] = useState({ left: 0, right: 1600, top: 0, bottom: 900 });
+  useEffect(() => {
+    const it = box.current;
+    const look = () =>
+      setSight({
+        left: it.scrollLeft,
+        right: it.scrollLeft + it.clientWidth,
+        top: it.scrollTop,
+        bottom: it.scrollTop + it.clientHeight,
+      });
+    look();
+    it.addEventListener("scroll", look, { passive: true });
+    const watch = new ResizeObserver(look);
+    watch.observe(it);
+    return () => {
+      it.removeEventListener("scroll", look);
+      watch.disconnect();
+    };
+  }, []);
+  return sight;
+}
+
+/** The marks of a step at its node, side by side. */
+function StepMarks({ place, y, scenario }) {
+  const { entry, depth } = place;
+  const marks = marksOf(entry);
+  return html`<g>
+    ${(entry.sent?.length || !marks.length) && html`<${Mark} kind="dot" x=${xOf(depth)} y=${y} />`}
+    ${marks.map(
+      (mark, i) => html`<${Mark} key=${mark} kind=${mark} x=${xOf(depth) + i * 15} y=${y}
+      title=${`${nameOf(scenario, entry.node)} ${MEANINGS[mark]}`} />`,
+    )}
+  </g>`;
+}
+
+/** The drawing itself, of the steps and nodes in a window. */
+export function DiagramPicture({ scenario, story, window, onGo, whole }) {
+  const { line, cursor } = story;
+  const nodes = scenario.nodes.length;
+  const pitch = pitchOf(nodes);
+  const yOf = (node) => TOP + 14 + node * pitch;
+  const width = xOf(line.length) + 40;
+  const height = TOP + nodes * pitch + 8;
+  const first = Math.max(0, Math.floor((window.left - LEFT) / STEP) - MARGIN);
+  const last = Math.min(line.length - 1, Math.ceil((window.right - LEFT) / STEP) + MARGIN);
+  const seen = (node) => yOf(node) >= window.top - MARGIN * pitch && yOf(node) <= window.bottom + MARGIN * pitch;
+  const arrows = [];
+  for (const flight of flightsOf(story).values()) {
+    const end = flight.received ?? flight.lost ?? Math.max(cursor.depth, flight.sent) + 1;
+    if (flight.sent <= last && end >= first && (seen(flight.from) || seen(flight.to)))
+      arrows.push(arrowOf(flight, cursor.depth, pitch));
+  }
+  const steps = line.slice(first, last + 1);
+  const ids = scenario.nodes.map(({ node }) => node).filter(seen);
+  return html`<svg class="diagram-picture" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
+      aria-label=${`space-time diagram, step ${cursor.depth} of ${line.length - 1}`}>
+    <${ArrowHeads} />
+    ${steps.map(
+      (place) => html`<g key=${place.id} class=${classes(
+        "column",
+        place.depth > cursor.depth && "later",
+        place.entry?.violated?.length && "violated",
+        place === cursor && "here",
+      )}>
+      <rect class="target" x=${xOf(place.depth) - STEP / 2} y="0" width=${STEP} height=${height} data-step=${place.depth}
+        onClick=${onGo && (() => onGo(place))}><title>${place.entry?.text ?? "the start"}</title></rect>
+      <line class="grid" x1=${xOf(place.depth)} y1=${TOP - 6} x2=${xOf(place.depth)} y2=${height} />
+      <text class="tick" x=${xOf(place.depth)} y=${TOP - 11}>${place.entry?.violated?.length ? "⚑ " : ""}${place.depth}</text>
+    </g>`,
+    )}
+    <g class="drawn">
+      ${ids.map(
+        (
+          node,
+        ) => html`<${LifeLine} key=${node} node=${node} line=${line} down=${scenario.down.includes(node)} y=${yOf(node)} right=${width - 30}
+        from=${window.left - STEP} to=${window.right + STEP} />`,
+      )}
+      ${arrows.map((arrow) => html`<${Arrow} key=${arrow.flight.serial} arrow=${arrow} scenario=${scenario} cursor=${cursor.depth} />`)}
+      ${steps.map(
+        (place) =>
+          place.entry?.node != null &&
+          seen(place.entry.node) &&
+          html`<g key=${place.id}
+          class=${classes(place.depth > cursor.depth && "later")}>
+        <${StepMarks} place=${place} y=${yOf(place.entry.node)} scenario=${scenario} /></g>`,
+      )}
+      ${labels(arrows, scenario)}
+    </g>
+    <g transform=${whole ? null : `translate(${window.left} 0)`}>
+      ${ids.map(
+        (node) => html`<g key=${node} class="line-name" transform=${`translate(6 ${yOf(node)})`}>
+        <rect y="-10" width=${LEFT - 20} height="20" rx="10" /><text x=${(LEFT - 20) / 2} y="4.5">${nameOf(scenario, node)}</text></g>`,
+      )}
+    </g>
+  </svg>`;
+}
+
+export function Diagram({ scenario, story, onGo }) {
+  const box = useRef(null);
+  const sight = useSight(box);
+  const { cursor, line } = story;
+  useLayoutEffect(() => {
+    const it = box.current;
+    const x = xOf(cursor.depth);
+    if (x > it.scrollLeft + it.clientWidth - STEP * 2 || x < it.scrollLeft + LEFT + STEP)
+      it.scrollLeft = Math.max(0, x - it.clientWidth * 0.6);
+  }, [cursor, line.length]);
+  return html`<section class="diagram" aria-label="space-time diagram">
+    <div class="scroll" ref=${box} tabindex="0" role="region" aria-label="the steps so far, to be scrolled">
+      <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} />
+    </div>
+    <${Legend} scenario=${scenario} line=${line} />
+  </section>`;
+}

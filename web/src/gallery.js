@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The gallery: a few stories to begin with, every scenario of the texts, every algorithm. The page is built with it
+ * (scripts/page.py): scenarios/, docs/texts.md and the head comments of the algorithms.
+ */
+import { joinWords, splitWords } from "./link.js";
+import { html, useEffect, useMemo, useRef, useState } from "./view.js";
+
+const PROBLEMS = {
+  election: "Elections",
+  mutex: "Mutual exclusion",
+  synchronizer: "Synchronizers",
+  synchronous: "Synchronous algorithms",
+  paths: "Shortest paths",
+};
+
+const FEATURED = [
+  [
+    "Split brain",
+    "The network falls into two, and each half elects a leader of its own.",
+    "bully --ids 0..5 --partition 0,1,2/3,4,5@0.. --start 0,3",
+  ],
+  ["The bully", "Process 7 has died. 4 notices it and calls an election.", "bully --ids 0..7 --crash 7@0 --start 4"],
+  ["A ring elects", "Messages go round; only the best id survives.", "chang-roberts --ids 3,32,5,80,6,12 --start 3,32"],
+  [
+    "A lock without a server",
+    "Everybody asks everybody; the earliest request wins.",
+    "ricart-agrawala --ids 0..3 --request 0@0,2@0",
+  ],
+  ["Votes that deadlock", "Three processes each hold a vote that another needs.", "maekawa-plain -n 4"],
+  [
+    "A tree over the air",
+    "Nodes that know only who is in range elect the best of all.",
+    "wireless -n 8 --graph geometric:0.5",
+  ],
+];
+
+/** The first words of a text: enough to recognize it. */
+function Story({ title, about, words, verdict, onOpen }) {
+  return html`<button class="story" data-words=${joinWords(words)} onClick=${() => onOpen({ words, about: { title, about }, overlay: verdict === "search" ? "break" : null })}>
+    <span class="story-title">${title}</span>
+    ${about && html`<span class="story-about">${about}</span>`}
+    <code>${joinWords(words)}</code>
+    ${verdict === "violated" && html`<span class="bad">ends with a violation</span>`}
+  </button>`;
+}
+
+/** An item of a text as stories: the runs of its scenario, or its own command. */
+function storiesOf(item, scenarios) {
+  if (!item.scenario) return [{ ...item, about: null }];
+  const { runs } = scenarios[item.scenario] ?? { runs: [] };
+  return runs.map(({ words, about, verdict }, i) => ({
+    title: i ? `${item.title} (${i + 1})` : item.title,
+    about,
+    words,
+    verdict,
+  }));
+}
+
+function Text({ text, scenarios, matches, onOpen }) {
+  const stories = text.items
+    .flatMap((item) => storiesOf(item, scenarios))
+    .filter((story) => matches(story.title, joinWords(story.words)));
+  if (!stories.length) return null;
+  return html`<section><h3>${text.name}</h3><div class="stories">
+    ${stories.map((story, i) => html`<${Story} key=${i} ...${story} onOpen=${onOpen} />`)}</div></section>`;
+}
+
+function Algorithm({ algorithm, onOpen }) {
+  return html`<${Story} title=${algorithm.title} about=${algorithm.name} words=${defaultWords(algorithm)} onOpen=${onOpen} />`;
+}
+
+/** A group that shows an algorithm well. */
+export function defaultWords(algorithm) {
+  if (algorithm.problem === "election" && algorithm.topology.startsWith("ring"))
+    return [algorithm.name, "--ids", "3,7,1,9,4", "--start", "all"];
+  if (algorithm.topology === "graph") return [algorithm.name, "-n", "6"];
+  return [algorithm.name, "-n", algorithm.problem === "election" ? "5" : "4"];
+}
+
+export function Gallery({ gallery, catalogue, canClose, onOpen, onFile, onClose }) {
+  const [wanted, setWanted] = useState("");
+  const box = useRef(null);
+  useEffect(() => box.current?.focus(), []);
+  const matches = (...texts) => !wanted || texts.some((text) => text.toLowerCase().includes(wanted.toLowerCase()));
+  const problems = useMemo(() => Object.entries(PROBLEMS), []);
+  const featured = FEATURED.filter(([title, about, line]) => matches(title, about, line));
+  return html`<div class="overlay gallery" role="dialog" aria-modal="true" aria-label="scenarios">
+    <header>
+      <h2>Choose a story</h2>
+      <input type="search" ref=${box} placeholder="search: token, crash, maekawa …" aria-label="search the scenarios" value=${wanted}
+        onInput=${(event) => setWanted(event.currentTarget.value)} />
+      <label class="quiet file">Open a file<input type="file" aria-label="open a replay or trace file" onChange=${(event) => event.currentTarget.files[0]?.text().then(onFile)} /></label>
+      ${canClose && html`<button class="quiet close" aria-label="close" onClick=${onClose}>✕</button>`}
+    </header>
+    <div class="overlay-body" tabindex="0" role="region" aria-label="stories">
+      ${
+        featured.length > 0 &&
+        html`<section><div class="stories featured">${featured.map(
+          ([title, about, line]) => html`<${Story} key=${title} title=${title} about=${about}
+        words=${splitWords(line)} onOpen=${onOpen} />`,
+        )}</div></section>`
+      }
+      ${problems.map(([problem, title]) => {
+        const algorithms = (catalogue ?? []).filter((it) => it.problem === problem && matches(it.title, it.name));
+        return (
+          algorithms.length > 0 &&
+          html`<section key=${problem}><h3>${title}</h3><div class="stories small">
+          ${algorithms.map((algorithm) => html`<${Algorithm} key=${algorithm.name} algorithm=${algorithm} onOpen=${onOpen} />`)}</div></section>`
+        );
+      })}
+      ${gallery.texts.map((text) => html`<${Text} key=${text.name} text=${text} scenarios=${gallery.scenarios} matches=${matches} onOpen=${onOpen} />`)}
+    </div>
+  </div>`;
+}
+
+/** What an algorithm is about: its idea, what it costs and assumes, what breaks it. */
+export function Idea({ scenario, catalogue, gallery, about }) {
+  const ideas = [scenario.algorithm, scenario.app].map((name) => gallery.ideas[name]).filter(Boolean);
+  const algorithm = catalogue?.find(({ name }) => name === scenario.algorithm);
+  return html`<section class="card idea" aria-label="the algorithm">
+    <h2>${scenario.title}</h2>
+    ${about && html`<p class="about"><b>${about.title}.</b> ${about.about}</p>`}
+    ${ideas.map((idea) => html`<${IdeaText} key=${idea.citation} idea=${idea} />`)}
+    ${ideas.length === 0 && algorithm && html`<p class="dim citation">${algorithm.citation}</p>`}
+  </section>`;
+}
+
+function IdeaText({ idea }) {
+  const part = ({ drawing, text }, i) =>
+    drawing ? html`<pre tabindex="0" key=${i}>${text}</pre>` : html`<p key=${i}>${text}</p>`;
+  return html`<div>
+    ${idea.idea.map(part)}
+    <dl class="rows">${idea.rows.map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd>${text}</dd></div>`)}</dl>
+    <p class="dim citation">${idea.citation}</p>
+  </div>`;
+}

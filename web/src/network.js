@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/* The network: nodes with what they are, messages under way, and what the algorithm has built over them. */
+import { along, HEIGHT, layOut, linksOf, nodeRadius, WIDTH } from "./layout.js";
+import { kindColour, nameOf, nameOfId, shortText } from "./marks.js";
+import { classes, html, onActivate, useMemo } from "./view.js";
+
+const BEND = 16;
+
+/** One or two words on what a node does at the moment. */
+export function roleOf(scenario, node) {
+  if (!node.alive) return "down";
+  if (node.inside) return node.fence == null ? "inside" : `inside, ${node.fence}`;
+  if (node.waiting) return "waits";
+  const id = scenario.nodes[node.node].id;
+  const field = scenario.state?.find(({ kind }) => kind === "mode")?.name;
+  const mode = field && node.state?.find(({ name }) => name === field)?.value;
+  if (node.leader === id) return "leads";
+  if (mode && !/^(idle|outside|released|working)$/.test(mode)) return mode;
+  if (node.leader != null) return `follows ${nameOfId(scenario, node.leader)}`;
+  if (node.result != null) return String(node.result);
+  return mode ?? "";
+}
+
+function Links({ scenario, places, radius }) {
+  return linksOf(scenario).map(({ a, b, weight, oneWay }) => {
+    const [from, to] = [places[a], places[b]];
+    const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+    const stop = oneWay ? 1 - (radius + 5) / far : 1;
+    const end = along(from, to, stop, 0);
+    const middle = along(from, to, 0.5, 9);
+    return html`<g key=${`${a}-${b}`}>
+      <line class="link" x1=${from.x} y1=${from.y} x2=${end.x} y2=${end.y} marker-end=${oneWay ? "url(#way)" : null} />
+      ${weight != null && weight !== 1 && html`<text class="weight" x=${middle.x} y=${middle.y + 4}>${weight}</text>`}
+    </g>`;
+  });
+}
+
+/** What the algorithm has built: a tree, a cut, the sets of the node that is looked at. */
+function Overlays({ scenario, now, places, radius, chosen }) {
+  const parts = [];
+  for (const { node, parent, alive } of now.nodes) {
+    if (parent == null || parent === node || !alive || !places[parent]) continue;
+    const far = Math.hypot(places[parent].x - places[node].x, places[parent].y - places[node].y) || 1;
+    const end = along(places[node], places[parent], 1 - (radius + 6) / far, 0);
+    parts.push(html`<line key=${`t${node}`} class="tree" x1=${places[node].x} y1=${places[node].y} x2=${end.x} y2=${end.y}
+      marker-end="url(#up)" />`);
+  }
+  for (const [a, b] of now.cuts ?? [])
+    parts.push(html`<line key=${`c${a}-${b}`} class="cut" x1=${places[a].x} y1=${places[a].y} x2=${places[b].x}
+      y2=${places[b].y} />`);
+  const sets = chosen == null ? null : (scenario.quorums?.[chosen] ?? clusterOf(scenario, chosen));
+  for (const member of sets ?? [])
+    parts.push(html`<circle key=${`q${member}`} class="member" cx=${places[member].x} cy=${places[member].y}
+      r=${radius + 7} />`);
+  return parts;
+}
+
+/** Is the token here? An algorithm with a token has a flag for it in its state. */
+function holdsToken(scenario, node) {
+  const field = scenario.kinds.some(({ name }) => name === "token") && node.state?.find(({ name }) => name === "holds");
+  return node.alive && Boolean(field) && /^(yes|true|1)$/.test(String(field.value));
+}
+
+function clusterOf(scenario, node) {
+  return scenario.clusters?.find(({ members }) => members.includes(node))?.members ?? null;
+}
+
+function NodeMark({ scenario, node, place, radius, chosen, acted, onSelect }) {
+  const name = nameOf(scenario, node.node);
+  const leads = node.leader === scenario.nodes[node.node].id;
+  const role = roleOf(scenario, node);
+  const changed = node.state?.some((field) => field.changed);
+  const attr = scenario.nodes[node.node].attr;
+  const small = radius < 14;
+  const shown = classes(
+    "node",
+    !node.alive && "dead",
+    leads && node.alive && "leads",
+    node.inside && "within",
+    node.waiting && "waiting",
+    /red/.test(role) && "red",
+    chosen && "chosen",
+    acted && "acted",
+    changed && "changed",
+  );
+  const choose = () => onSelect(node.node);
+  return html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
+      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${`node ${name}${role ? `, ${role}` : ""}`}
+      data-node=${node.node} onClick=${choose}
+      onKeyDown=${onActivate(choose)}>
+    <circle class="halo" r=${radius + 5} />
+    <circle class="body" r=${radius} />
+    <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${Math.max(8, Math.min(16, radius * 0.8))}px` }}>${name}</text>
+    ${attr != null && attr !== scenario.nodes[node.node].id && !small && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${attr}</text>`}
+    ${!node.alive && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d="M-5-5l10 10m0-10l-10 10" />`}
+    ${leads && node.alive && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d="M-8 0l-2-9 5 4 5-7 5 7 5-4-2 9z" />`}
+    ${holdsToken(scenario, node) && html`<circle class="token" cx=${radius * 0.8} cy=${-radius * 0.8} r="7" />`}
+    ${!small && html`<text class="role" y=${radius + 15}>${role}</text>`}
+  </g>`;
+}
+
+/** Where messages stand: the first of a channel nearest to its receiver. */
+export function placeMessages(messages, places, radius) {
+  const waiting = new Map();
+  return messages.map((message) => {
+    const channel = `${message.from}>${message.to}`;
+    const ahead = waiting.get(channel) ?? 0;
+    waiting.set(channel, ahead + 1);
+    const [from, to] = [places[message.from], places[message.to]];
+    if (message.from === message.to) return { message, x: from.x + radius, y: from.y - radius - 12 * (ahead + 1) };
+    const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+    const share = Math.max(0.14, Math.min(0.68, 1 - (radius + 40) / far) - (ahead * 30) / far);
+    return { message, ...along(from, to, share, BEND) };
+  });
+}
+
+function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
+  const { message } = spot;
+  const text = shortText(message);
+  const width = Math.max(20, text.length * 7.4 + 10);
+  const title = `${message.text} from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}`;
+  const act = (event) => {
+    event.stopPropagation();
+    if (event.shiftKey || !message.deliverable) onChoose(message.serial);
+    else onDeliver(message.serial);
+  };
+  const more = (event) => {
+    event.preventDefault();
+    onChoose(message.serial);
+  };
+  return html`<g class=${classes("message", `k${kindColour(scenario, message.kind)}`, !message.deliverable && "later", chosen && "chosen")}
+      transform=${`translate(${spot.x.toFixed(1)} ${spot.y.toFixed(1)})`} role="button" tabindex="0" data-serial=${message.serial}
+      aria-label=${`${text}: ${message.deliverable ? `deliver ${title}` : `${title}, waits behind another`}`}
+      onClick=${act} onContextMenu=${more} onKeyDown=${onActivate(act)}>
+    <title>${title}${message.deliverable ? " — click to deliver, right-click for more" : ""}</title>
+    <g class="flies" style=${{ "--from-x": `${(from.x - spot.x).toFixed(0)}px`, "--from-y": `${(from.y - spot.y).toFixed(0)}px` }}>
+      <circle class="reach" r="18" />
+      <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
+      <text y="4">${text}</text>
+    </g>
+  </g>`;
+}
+
+/** The message that has just arrived, on its last way. */
+function Arrival({ scenario, entry, flight, places }) {
+  if (!flight || entry?.received == null) return null;
+  const to = places[flight.to];
+  const from = along(places[flight.from], to, 0.6, BEND);
+  return html`<g key=${`a${entry.step}`} class=${`arrival k${kindColour(scenario, flight.kind)}`}
+      transform=${`translate(${to.x.toFixed(1)} ${to.y.toFixed(1)})`} aria-hidden="true">
+    <g class="flies" style=${{ "--from-x": `${(from.x - to.x).toFixed(0)}px`, "--from-y": `${(from.y - to.y).toFixed(0)}px` }}>
+      <rect class="pill" x="-12" y="-10" width="24" height="20" rx="10" />
+    </g>
+  </g>`;
+}
+
+export function Network({ scenario, now, entry, flight, chosen, message, label, onSelect, onDeliver, onChoose }) {
+  const places = useMemo(() => layOut(scenario), [scenario]);
+  const radius = nodeRadius(scenario.nodes.length);
+  const spots = placeMessages(now.messages, places, radius);
+  return html`<svg class=${`network ${scenario.topology}`} viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label=${label ?? "network"}>
+    <defs>
+      <marker id="way" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">
+        <path class="tip" d="M0 1.2L10 5L0 8.8L2.4 5z" />
+      </marker>
+      <marker id="up" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="5" markerHeight="5" orient="auto">
+        <path class="tip strong" d="M0 1.2L10 5L0 8.8L2.4 5z" />
+      </marker>
+    </defs>
+    <${Links} scenario=${scenario} places=${places} radius=${radius} />
+    <${Overlays} scenario=${scenario} now=${now} places=${places} radius=${radius} chosen=${chosen} />
+    ${now.nodes.map(
+      (node) => html`<${NodeMark} key=${node.node} scenario=${scenario} node=${node} place=${places[node.node]}
+        radius=${radius} chosen=${chosen === node.node} acted=${entry?.node === node.node} onSelect=${onSelect} />`,
+    )}
+    <${Arrival} scenario=${scenario} entry=${entry} flight=${flight} places=${places} />
+    ${spots.map(
+      (spot) => html`<${MessageMark} key=${spot.message.serial} scenario=${scenario} spot=${spot}
+        from=${places[spot.message.from]} chosen=${message === spot.message.serial} onDeliver=${onDeliver} onChoose=${onChoose} />`,
+    )}
+  </svg>`;
+}
