@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/* For everybody: a phone's width, large letters, and what axe-core finds. */
+import assert from "node:assert/strict";
+import { advance, axeSource } from "./harness.js";
+
+const BULLY = "s=bully+--ids+0..4+--start+1";
+
+async function findings(page) {
+  await page.evaluate(axeSource());
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+async function overflow(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+export const access = {
+  async "axe finds nothing serious, dark or light, in all that opens"(open) {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await open(BULLY, { colorScheme, reducedMotion: "reduce" });
+      for (let i = 0; i < 3; i++) await advance(page, () => page.locator("[data-do=step]").click());
+      await page.locator("[data-node='2']").click();
+      assert.deepEqual(await findings(page), [], colorScheme);
+      for (const key of ["g", "b", "s", "?"]) {
+        await page.keyboard.press(key);
+        await page.getByRole("dialog").first().waitFor();
+        assert.deepEqual(await findings(page), [], `${colorScheme}, ${key}`);
+        await page.keyboard.press("Escape");
+      }
+    }
+  },
+
+  async "a phone's width needs no sideways scrolling, and Step is at the thumb"(open) {
+    const page = await open(BULLY, { width: 375, height: 667, hasTouch: true, isMobile: true });
+    assert.equal(await overflow(page), 0);
+    const box = await page.locator("[data-do=step]").boundingBox();
+    assert.ok(box.y + box.height <= 667 && box.y > 400, JSON.stringify(box));
+    assert.ok(box.height >= 36);
+    await advance(page, () => page.locator("[data-do=step]").tap());
+    await page.locator("[data-node='2']").tap();
+    await page.locator(".node-card").waitFor();
+    assert.equal(await overflow(page), 0);
+    await page.locator("[data-do=gallery]").tap();
+    assert.equal(await overflow(page), 0);
+  },
+
+  async "large letters fit"(open) {
+    const page = await open(BULLY);
+    for (let i = 0; i < 5; i++) await page.keyboard.press("+");
+    assert.equal(await overflow(page), 0);
+    await advance(page, () => page.keyboard.press("ArrowRight"));
+  },
+
+  async "all nodes are a table for those who do not see the picture"(open) {
+    const page = await open(BULLY);
+    await page.getByText("All nodes as a table").click();
+    assert.equal(await page.locator(".node-table tbody tr").count(), 5);
+  },
+};
