@@ -74,8 +74,17 @@ static void finish(struct cv_self *me)
         cv_result(me, my->status == IN, me->node);
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, status, MODE), .words = "waiting|out|in"},
+    {CV_FIELD(struct state, told, FLAG)},
+    {CV_FIELD(struct state, before, NUMBER)},
+    {0},
+};
+
+static const struct cv_field fields[] = {{CV_FIELD(struct decision, status, MODE), .words = "waiting|out|in"}, {0}};
+
 static const struct cv_kind kinds[] = {
-    [DECIDED] = CV_KIND("decided", struct decision, on_decided, NULL),
+    [DECIDED] = CV_KIND("decided", struct decision, on_decided, fields),
     {0},
 };
 
@@ -90,6 +99,7 @@ const struct cv_algorithm conclave_algorithm = {
     .assumes = CV_RELIABLE,
     .kinds = kinds,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .init = init,
     .pulse = pulse,
     .finish = finish,

@@ -68,6 +68,13 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
     return answer->rank == cv_rank_of(me, message->from) && my->heard < cv_nodes(me) - 1;
 }
 
+static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, best, RANK)},
+    {CV_FIELD(struct state, heard, NUMBER)},
+    {CV_FIELD(struct state, spoken, FLAG)},
+    {0},
+};
+
 static const struct cv_field fields[] = {{CV_FIELD(struct answer, rank, RANK)}, {0}};
 
 static const struct cv_kind kinds[] = {
@@ -97,6 +104,7 @@ const struct cv_algorithm conclave_algorithm = {
     .kinds = kinds,
     .costs = costs,
     .state_bytes = sizeof(struct state),
+    .state_fields = state_fields,
     .start = speak,
     .valid = valid,
 };

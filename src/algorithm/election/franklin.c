@@ -162,10 +162,10 @@ static const char *invariant(const struct cv_self *me)
 #define PLACES "even left|even right|odd left|odd right"
 
 static const struct cv_field state_fields[] = {
-    {CV_FIELD(struct state, heard[0][0], RANK), .each = CV_EACH_PLACE, .places = PLACES},
-    {CV_FIELD(struct state, has[0][0], FLAG), .each = CV_EACH_PLACE, .places = PLACES},
     {CV_FIELD(struct state, mode, MODE), .words = "asleep|active|passive|won"},
     {CV_FIELD(struct state, round, NUMBER)},
+    {CV_FIELD(struct state, heard[0][0], RANK), .each = CV_EACH_PLACE, .places = PLACES},
+    {CV_FIELD(struct state, has[0][0], FLAG), .each = CV_EACH_PLACE, .places = PLACES},
     {0},
 };
 

@@ -128,9 +128,9 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_field state_fields[] = {
+    {CV_FIELD(struct state, color, MODE), .words = "asleep|red|black|done"},
     {CV_FIELD(struct state, alias, RANK)},
     {CV_FIELD(struct state, nearer, RANK)},
-    {CV_FIELD(struct state, color, MODE), .words = "asleep|red|black|done"},
     {CV_FIELD(struct state, second, FLAG)},
     {0},
 };

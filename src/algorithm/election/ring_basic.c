@@ -109,9 +109,9 @@ static void suspect(struct cv_self *me, cv_node node)
 }
 
 static const struct cv_field state_fields[] = {
-    {CV_FIELD(struct state, leader, RANK)},
     {CV_FIELD(struct state, waiting, FLAG)},
     {CV_FIELD(struct state, calling, FLAG)},
+    {CV_FIELD(struct state, leader, RANK)},
     {0},
 };
 

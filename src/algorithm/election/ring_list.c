@@ -241,8 +241,8 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_field state_fields[] = {
-    {CV_FIELD(struct state, leader, RANK)},
     {CV_FIELD(struct state, mode, MODE), .words = "normal|waiting|calling"},
+    {CV_FIELD(struct state, leader, RANK)},
     {CV_FIELD(struct state, unused, UNUSED)},
     {0},
 };

@@ -390,29 +390,29 @@ static const char *invariant(const struct cv_self *me)
 }
 
 static const struct cv_field state_fields[] = {
-    {CV_FIELD(struct state, tag, TAG)},
-    {CV_FIELD(struct state, best, RANK)},
-    {CV_FIELD(struct state, proven, RANK)},
-    {CV_FIELD(struct state, parent, MAYBE)},
     {CV_FIELD(struct state, phase, MODE), .words = "outside|settled|building|reported"},
+    {CV_FIELD(struct state, parent, MAYBE)},
+    {CV_FIELD(struct state, best, RANK)},
     {CV_FIELD(struct state, awaited, NUMBER)},
-    {CV_FIELD(struct state, shaken, FLAG)},
     {CV_FIELD(struct state, link[0], MARKS), .each = CV_EACH_NEIGHBOUR, .words = "awaited|child|stranger"},
+    {CV_FIELD(struct state, tag, TAG)},
+    {CV_FIELD(struct state, proven, RANK)},
+    {CV_FIELD(struct state, shaken, FLAG)},
     {0},
 };
 
 static const struct cv_field call_fields[] = {{CV_FIELD(struct call, tag, TAG)}, {0}};
 
 static const struct cv_field report_fields[] = {
-    {CV_FIELD(struct report, tag, TAG)},
     {CV_FIELD(struct report, best, RANK)},
     {CV_FIELD(struct report, to_parent, FLAG)},
+    {CV_FIELD(struct report, tag, TAG)},
     {0},
 };
 
 static const struct cv_field result_fields[] = {
-    {CV_FIELD(struct result, tag, TAG)},
     {CV_FIELD(struct result, leader, RANK)},
+    {CV_FIELD(struct result, tag, TAG)},
     {0},
 };
 

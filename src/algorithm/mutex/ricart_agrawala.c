@@ -105,8 +105,8 @@ static bool valid(const struct cv_self *me, const struct cv_message *message)
 }
 
 static const struct cv_field state_fields[] = {
-    {CV_FIELD(struct state, time, CLOCK)},
     {CV_FIELD(struct state, mode, MODE), .words = "released|wanted|held"},
+    {CV_FIELD(struct state, time, CLOCK)},
     {CV_FIELD(struct state, missing, NUMBER)},
     {CV_FIELD(struct state, deferred[0], NODES), .each = CV_EACH_NODE},
     {0},

@@ -8,6 +8,7 @@
 #include "cli/study/plugin.h"
 #include "core/formula/theory.h"
 #include "core/formula/theory_symbols.h"
+#include "core/scenario/field_text.h"
 #include "core/scenario/scenario.h"
 #include "property/properties.h"
 #include "show/json.h"
@@ -145,6 +146,59 @@ static void show_symbols(const struct cv_algorithm *algorithm)
         printf("  where     n nodes; %s\n", text);
 }
 
+/* ---- fields ---- */
+
+#define FIELD_TEXT 160u
+
+/* "peers.request", "queue.time" */
+static const char *field_name(const struct cv_field *field, char text[FIELD_TEXT])
+{
+    struct cv_writer writer = cv_writer(text, FIELD_TEXT);
+    const bool apart = field->row && strcmp(field->row, field->name) != 0;
+    cv_write(&writer, apart ? field->row : "");
+    cv_write(&writer, apart ? "." : "");
+    cv_field_write_name(&writer, field->name);
+    return text;
+}
+
+static const char *field_meaning(const struct cv_field *field, char text[FIELD_TEXT])
+{
+    struct cv_writer writer = cv_writer(text, FIELD_TEXT);
+    cv_field_describe(&writer, field);
+    return text;
+}
+
+/* A synchronizer's state goes on with that of its app. */
+static void show_state(const struct cv_algorithm *algorithm)
+{
+    char name[FIELD_TEXT], meaning[FIELD_TEXT];
+    const bool keeps = algorithm->state_bytes || (algorithm->state_size && algorithm->problem != CV_SYNCHRONIZER);
+    if (keeps || algorithm->problem == CV_SYNCHRONIZER)
+        puts("\nstate of a node");
+    if (keeps && !algorithm->state_fields)
+        puts("  its table does not name the fields");
+    for (const struct cv_field *field = algorithm->state_fields; field && field->name; field++)
+        if (field->type != CV_FIELD_UNUSED)
+            printf("  %-14s %s\n", field_name(field, name), field_meaning(field, meaning));
+    if (algorithm->problem == CV_SYNCHRONIZER)
+        printf("  %-14s %s\n  %-14s %s\n", "round", "number", "kept",
+               "messages of the app for each neighbour, until their round is over; the app's own state");
+}
+
+static void show_message_fields(const struct cv_algorithm *algorithm)
+{
+    char name[FIELD_TEXT], meaning[FIELD_TEXT];
+    const struct cv_kind *first = algorithm->kinds;
+    while (first->name && !first->fields)
+        first++;
+    if (first->name)
+        puts("\nfields of messages");
+    for (const struct cv_kind *kind = algorithm->kinds; kind->name; kind++)
+        for (const struct cv_field *field = kind->fields; field && field->name; field++)
+            printf("  %-14s %-14s %s\n", field == kind->fields ? kind->name : "", field_name(field, name),
+                   field_meaning(field, meaning));
+}
+
 static void show_one(const struct cv_algorithm *algorithm)
 {
     printf("%s: %s\n%s\n\n", algorithm->name, algorithm->title, algorithm->citation);
@@ -170,6 +224,8 @@ static void show_one(const struct cv_algorithm *algorithm)
         has_rounds(algorithm) || (algorithm->problem == CV_MUTEX && algorithm->hints.clocked))
         puts("\nparameters");
     show_parameters(algorithm);
+    show_message_fields(algorithm);
+    show_state(algorithm);
 }
 
 /* ---- JSON ---- */
@@ -180,6 +236,29 @@ static void json_words(struct cv_json *json, const char *key, const struct word 
     for (; words->word; words++)
         if (bits & words->bit)
             cv_json_text(json, NULL, words->word);
+    cv_json_close(json, ']');
+}
+
+static void json_fields(struct cv_json *json, const char *key, const struct cv_field *fields)
+{
+    static const char *const each[] = {
+        [CV_ONCE] = "once",        [CV_EACH_NODE] = "node", [CV_EACH_NEIGHBOUR] = "neighbour",
+        [CV_EACH_VOTER] = "voter", [CV_EACH_SET] = "set",   [CV_EACH_PLACE] = "place",
+    };
+    char name[FIELD_TEXT];
+    cv_json_open(json, key, '[');
+    for (const struct cv_field *field = fields; field && field->name; field++) {
+        if (field->type == CV_FIELD_UNUSED)
+            continue;
+        cv_json_open(json, NULL, '{');
+        cv_json_text(json, "name", field_name(field, name));
+        cv_json_text(json, "type", cv_field_type_name(field->type));
+        if (field->words)
+            cv_json_text(json, "words", field->words);
+        if (field->each)
+            cv_json_text(json, "each", each[field->each]);
+        cv_json_close(json, '}');
+    }
     cv_json_close(json, ']');
 }
 
@@ -197,6 +276,11 @@ static void json_one(struct cv_json *json, const struct cv_algorithm *algorithm)
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
         cv_json_text(json, NULL, algorithm->kinds[kind].name);
     cv_json_close(json, ']');
+    cv_json_open(json, "fields", '{');
+    for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
+        json_fields(json, algorithm->kinds[kind].name, algorithm->kinds[kind].fields);
+    cv_json_close(json, '}');
+    json_fields(json, "state", algorithm->state_fields);
     cv_json_open(json, "parameters", '[');
     for (uint32_t i = 0; i < cv_algorithm_parameters(algorithm); i++) {
         cv_json_open(json, NULL, '{');
