@@ -270,7 +270,7 @@ def same_words(explorer):
     """Every option of `conclave sim` that says what is run is known here, and no other."""
     help_text = json.loads(subprocess.run([CONCLAVE, "help", "--json"], capture_output=True, check=True).stdout)
     command = next(it for it in help_text["commands"] if it["name"] == "sim")
-    shows = {"json", "runs", "diagram", "transcript", "svg", "trace", "shiviz", "timing", "replay", "help"}
+    shows = {"json", "runs", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
     for option in command["options"]:
         name = option["name"].lstrip("-")
         error = explorer("begin", words=["bully", f"--{name}", "?"]).get("error", "")

@@ -93,7 +93,7 @@ def check_trace(line, text, result):
             assert event["lamport"] > send["lamport"]
             for other, count in send.get("vector", {}).items():
                 assert event["vector"][other] >= count, event
-        if node is not None and event["event"] != "lost":
+        if node is not None and event["event"] not in ("lost", "state"):
             before = clocks.get(node, {})
             after = event.get("vector", {})
             assert ("vector" in event) == (result["nodes"] <= 256), event
@@ -110,6 +110,7 @@ def check_trace(line, text, result):
     expected = {kind: count for kind, count in counted.items() if count}
     assert +by_kind == expected, (by_kind, expected)
     check_rounds(events, result)
+    check_states(line, events, result)
 
 
 def check_rounds(events, result):
@@ -127,6 +128,57 @@ def check_rounds(events, result):
     assert all(results.get(name) == value for name, value in told.items()), (results, told)
     if "rounds" in result and result["verdict"] == "held" and result["nodes"] > 1:
         assert set(rounds.values()) == {result["rounds"] + 1}, rounds
+
+
+def check_states(line, events, result):
+    """A node's first state has all its fields, in a new view too; the others what has changed. The last is the result."""
+    algorithm, *options = line.split()
+    app = options[options.index("--app") + 1] if "--app" in options else "bellman-ford"
+    described = {one["name"]: one for one in json.loads(subprocess.run([CONCLAVE, "list", "--json"], capture_output=True,
+                                                                      check=True).stdout)["algorithms"]}
+    named = {field["name"].split(".")[0] if "each" in field else field["name"] for field in described[algorithm]["state"]}
+    if described[algorithm]["problem"] == "synchronizer":
+        named |= {field["name"] for field in described[app]["state"]} | {"round", "kept"}
+    states = {}
+    for event in events:
+        if event["event"] != "state":
+            continue
+        key = event["node"], event.get("name")
+        assert set(event["state"]) <= named and event["state"], (event, named)
+        if key not in states:
+            assert len(event["state"]) == len(named), (event, named)
+        elif len(event["state"]) < len(named) and all(states[key][name] == value for name, value in event["state"].items()):
+            raise AssertionError(f"{line}: nothing has changed: {event}")
+        states.setdefault(key, {}).update(event["state"])
+    believed = {"bully": "leader", "wireless": "best"}.get(algorithm)
+    for node, leader in result["elected"].items() if believed else []:
+        known = states.get((int(node), None), {believed: None})[believed]
+        assert leader is None or known == leader, (node, states)
+    for node, distance in result.get("distances", {}).items():
+        name = "depth" if app == "bfs-tree" else "distance"
+        assert result["nodes"] == 1 or states[int(node), None][name] == distance, (node, states)
+
+
+def states_are_told(directory):
+    """Each step says by name what it changed, nodes by their labels."""
+    picture = directory / "states.svg"
+    told = run("peterson --ids 1,3,2 --start all --labels p..r", "--transcript", "--diagram", "--states", "--svg",
+               str(picture)).stdout.decode()
+    for words in ("color asleep → red", "color red → black", "alias r → q", "▪ black", "▪ red, alias r",
+                  "states at the end", "  r  color done, alias q, nearer q, second no"):
+        assert words in told, (words, told)
+    assert ">black<" in picture.read_text(encoding="utf-8")
+    picture.unlink()
+    told = run("wireless -n 3 --labels a..c --attr 4,8,6 --graph line", "--transcript", "--states").stdout.decode()
+    for words in ("ack([c,6], to parent, a·1)", "parent - → b", "best [a,4] → [b,8]", "link - → b: awaited"):
+        assert words in told, (words, told)
+    told = run("bellman-ford --graph edges:1-2:5,2-3:2", "--transcript", "--states").stdout.decode()
+    assert "distance ∞ → 7, via 3 → 2" in told, told
+    one_line(run("bully -n 3", "--states"), "--states", "--transcript, --diagram or --svg")
+    for line in RUNS:
+        for option in ("--transcript", "--diagram"):
+            told = run(line, option, "--states").stdout
+            assert told == run(line, option, "--states").stdout and b"bytes without names" not in told, line
 
 
 def check_svg(path):
@@ -252,6 +304,7 @@ def main():
         diagrams_fit()
         labels_stay_whole()
         networks_are_drawn(pathlib.Path(name))
+        states_are_told(pathlib.Path(name))
         runs_of_a_scenario_are_numbered(pathlib.Path(name))
         failures_leave_nothing(pathlib.Path(name))
     return 0

@@ -51,7 +51,7 @@ static void play(struct trial *trial, struct story *story, bool watched)
 {
     struct cv_plan plan;
     struct cv_complaint complaint = {{0}};
-    const struct cv_observer observer = {watched ? witness_see : NULL, &trial->witness};
+    const struct cv_observer observer = {watched ? witness_see : NULL, &trial->witness, NULL};
     memset(trial, 0, sizeof *trial);
     trial->story = story;
     trial->witness.story = story;

@@ -45,7 +45,7 @@ def check_figure():
     heard = {}
     for who, whom in re.findall(r"^ +\d+  t=\d+ +(\w) hears election\(a·1\) from (\w)", story, re.M):
         heard.setdefault(who, whom)
-    told = {who: best for best, who in re.findall(r"hears ack\(a·1, (\S+), yes\) from (\w)", story)}
+    told = {who: best for best, who in re.findall(r"hears ack\((\S+), to parent, a·1\) from (\w)", story)}
     yield "the figure's tree", heard, parents
     yield "the figure's reports", told, reports
     yield "the figure's leader", re.findall(r"^leader +(\w+)", story, re.M), ["h"]

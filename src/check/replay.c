@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "check/step/runner.h"
+#include "core/scenario/label.h"
 
 struct sent_message {
     uint64_t serial;
@@ -60,6 +61,14 @@ static void tell(struct cv_replay *replay, struct cv_event event)
         event.clock = event.clock ? event.clock : replay->clocks[event.node];
     if (replay->observer.event)
         replay->observer.event(replay->observer.context, &event);
+}
+
+static void tell_state(struct cv_replay *replay, cv_node node)
+{
+    const struct cv_snapshot snapshot = {
+        node, 0, replay->now, replay->clocks[node], &replay->setting.group, replay->node_states[node]->state};
+    if (replay->observer.state)
+        replay->observer.state(replay->observer.context, &snapshot);
 }
 
 static void tell_effect(struct cv_replay *replay, uint32_t bit, enum cv_event_type type, uint64_t detail,
@@ -254,7 +263,6 @@ static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
 {
     const struct cv_links before = replay->cut_links;
     const bool heals = cv_links_have(&before, one, other);
-    const cv_id *ids = replay->setting.group.ids;
     char *text = malloc(96);
     cv_links_flip(&replay->cut_links, one, other);
     if (heals)
@@ -262,8 +270,8 @@ static void cut_or_heal(struct cv_replay *replay, cv_node one, cv_node other)
     else
         replay->cuts++;
     if (text)
-        snprintf(text, 96, heals ? "the link between %u and %u works again" : "the link between %u and %u is cut",
-                 ids[one], ids[other]);
+        snprintf(text, 96, heals ? "the link between %s and %s works again" : "the link between %s and %s is cut",
+                 cv_name(&replay->scenario, one).text, cv_name(&replay->scenario, other).text);
     tell(replay, (struct cv_event){.type = heals ? CV_EVENT_HEAL : CV_EVENT_CUT,
                                    .node = CV_NOBODY,
                                    .peer = CV_NOBODY,
@@ -520,6 +528,7 @@ static void take_step(struct cv_replay *replay, const struct cv_decision *decisi
     const uint64_t base = replay->setting.algorithm->hints.clocked ? 0 : before;
     send_all(replay, base, decision->sent);
     replay->clocks[node] = base + me->clock;
+    tell_state(replay, node);
     if (decision->type == CV_DECIDE_REQUEST && !replay->out_of_memory)
         replay->entries[replay->run.entry_count - 1].clock = replay->clocks[node];
     if (decision->sent != CV_WHOLE)
@@ -625,6 +634,7 @@ static int begin(struct cv_replay *replay)
             return CV_EINPUT;
         send_all(replay, 0, CV_WHOLE);
         replay->clocks[node] += replay->runner.self.used ? 1 : 0;
+        tell_state(replay, node);
     }
     if (replay->setting.options.inside != CV_NOBODY) {
         new_entry(replay, replay->setting.options.inside, 0);

@@ -53,9 +53,20 @@ struct cv_event {
     const char *text;
 };
 
+/* The state of a node: before the run, and after each of its steps. Valid during the call only. */
+struct cv_snapshot {
+    cv_node node;
+    uint32_t name; /* of which critical section, where there are several */
+    uint64_t time;
+    uint64_t clock;               /* the node's Lamport clock */
+    const struct cv_group *group; /* as the node knows it: core/scenario/fields.h reads the state by it */
+    const void *state;
+};
+
 struct cv_observer {
     void (*event)(void *context, const struct cv_event *event);
     void *context;
+    void (*state)(void *context, const struct cv_snapshot *snapshot); /* or NULL */
 };
 
 const char *cv_event_name(enum cv_event_type type);

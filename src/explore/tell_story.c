@@ -341,7 +341,7 @@ int tell_story(FILE *out, const struct explored *world, unsigned width)
         error = CV_ENOMEM;
     if (!error)
         error = width ? cv_diagram_write(out, world->scenario, &history, &(struct cv_diagram_options){.width = width})
-                      : cv_transcript_write(out, world->scenario, &history);
+                      : cv_transcript_write(out, world->scenario, &history, false);
     cv_history_free(&history);
     free(texts);
     return error;

@@ -2,16 +2,12 @@
 #include "show/content.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include <conclave/synchronizer.h>
 
 #include "core/scenario/field_text.h"
-#include "core/scenario/validity.h"
-#include "show/phrase.h"
 
 #define MOST_WORDS 16u /* of a body, shown */
-#define MOST_IDS 16u   /* of a list, shown */
 
 /* The part of a message that is shown: the app's message, if it carries one. */
 struct said {
@@ -85,105 +81,11 @@ void cv_content_free(struct cv_content *content)
     cv_index_free(&content->index);
 }
 
-/* ---- writing into a given room ---- */
+/* ---- kinds without named fields: words, of which some turn out to be ranks ---- */
 
-struct writer {
-    char *text;
-    size_t used, room;
-    bool full;
-};
-
-static const char ellipsis[] = "…";
-
-static void add(struct writer *writer, const char *text)
+static void add_number(struct cv_writer *writer, const char *join, uint32_t number)
 {
-    const size_t length = strlen(text);
-    if (writer->full)
-        return;
-    if (writer->used + length + sizeof ellipsis > writer->room) {
-        memcpy(writer->text + writer->used, ellipsis, sizeof ellipsis);
-        writer->full = true;
-        return;
-    }
-    memcpy(writer->text + writer->used, text, length + 1);
-    writer->used += length;
-}
-
-/* ---- in the words of those who gave the nodes labels ---- */
-
-/* Shows a reported node with its capacity, as in the textbook's figure: [h,8]. */
-static void add_rank(struct writer *writer, const struct cv_scenario *scenario, cv_rank rank)
-{
-    char capacity[16];
-    snprintf(capacity, sizeof capacity, ",%" PRIu32 "]", cv_rank_attribute(rank));
-    add(writer, !rank ? "-" : scenario->group.attributes ? "[" : "");
-    add(writer, rank ? cv_name_of(scenario, cv_rank_id(rank)).text : "");
-    add(writer, rank && scenario->group.attributes ? capacity : "");
-}
-
-static void add_list(struct writer *writer, const struct cv_scenario *scenario, const struct said *said)
-{
-    const uint32_t *words = (const uint32_t *)said->body;
-    add(writer, "[");
-    for (uint64_t i = said->head; i < said->words && i < said->head + MOST_IDS; i++) {
-        add(writer, i == said->head ? "" : " ");
-        add(writer, cv_name_of(scenario, words[i]).text);
-    }
-    add(writer, said->words > said->head + MOST_IDS ? " …]" : "]");
-}
-
-static void add_named_field(struct writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
-                            const struct said *said)
-{
-    char text[48];
-    const uint64_t value = field->type == CV_FIELD_LIST ? 0 : cv_field_read(field, said->body);
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    switch ((enum cv_field_type)field->type) {
-    case CV_FIELD_LIST:
-        add_list(writer, scenario, said);
-        return;
-    case CV_FIELD_RANK:
-        add_rank(writer, scenario, value);
-        return;
-    case CV_FIELD_TAG:
-        snprintf(text, sizeof text, "%s·%" PRIu32, cv_name_of(scenario, cv_rank_id(value)).text,
-                 cv_rank_attribute(value));
-        break;
-    case CV_FIELD_ID:
-        snprintf(text, sizeof text, "%s", cv_name_of(scenario, (cv_id)value).text);
-        break;
-    case CV_FIELD_NODE:
-    case CV_FIELD_MAYBE:
-        snprintf(text, sizeof text, "%s", value < scenario->group.nodes ? cv_name(scenario, (cv_node)value).text : "-");
-        break;
-    case CV_FIELD_FENCE:
-        cv_phrase_fence(text, sizeof text, value);
-        break;
-    case CV_FIELD_FLAG:
-        snprintf(text, sizeof text, "%s", value ? "yes" : "no");
-        break;
-    default:
-        break;
-    }
-    add(writer, text);
-}
-
-static void add_fields(struct writer *writer, const struct cv_scenario *scenario, const struct said *said,
-                       const char *comma)
-{
-    for (const struct cv_field *field = said->kind->fields; field->name; field++) {
-        if (field->type != CV_FIELD_LIST && field->offset + field->bytes > said->words * 4)
-            return;
-        add(writer, field == said->kind->fields ? "" : comma);
-        add_named_field(writer, scenario, field, said);
-    }
-}
-
-static void add_number(struct writer *writer, const char *join, uint32_t number)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%s%" PRIu32, join, number);
-    add(writer, digits);
+    cv_writef(writer, "%s%" PRIu32, join, number);
 }
 
 /* Times, fences and distances are numbers of two words. */
@@ -192,14 +94,14 @@ static bool has_long_numbers(const struct said *said)
     return said->by->problem != CV_ELECTION && said->kind->bytes % 8 == 0 && said->head == said->words;
 }
 
-static void add_long_number(struct writer *writer, const struct said *said, uint64_t number)
+static void add_long_number(struct cv_writer *writer, const struct said *said, uint64_t number)
 {
-    char text[48];
-    if (said->by->problem == CV_MUTEX)
-        cv_phrase_fence(text, sizeof text, number);
+    if (number == CV_NOBODY || number == UINT64_MAX)
+        cv_write(writer, "-");
+    else if (said->by->problem == CV_MUTEX)
+        cv_fence_write(writer, number);
     else
-        snprintf(text, sizeof text, "%" PRIu64, number);
-    add(writer, number == CV_NOBODY || number == UINT64_MAX ? "-" : text);
+        cv_writef(writer, "%" PRIu64, number);
 }
 
 static bool tells_rank(const struct said *said, uint64_t word)
@@ -207,10 +109,10 @@ static bool tells_rank(const struct said *said, uint64_t word)
     return word % 2 == 0 && word / 2 < 64 && *said->ranks >> word / 2 & 1;
 }
 
-static void add_long_numbers(struct writer *writer, const struct said *said, const char *comma)
+static void add_long_numbers(struct cv_writer *writer, const struct said *said, const char *comma)
 {
     for (uint64_t i = 0; i < said->words / 2 && i < MOST_WORDS; i++) {
-        add(writer, i ? comma : "");
+        cv_write(writer, i ? comma : "");
         if (tells_rank(said, 2 * i))
             add_number(writer, "", cv_rank_id(said->body[i]));
         else
@@ -218,15 +120,11 @@ static void add_long_numbers(struct writer *writer, const struct said *said, con
     }
 }
 
-static void add_numbers(struct writer *writer, const struct cv_content *content, const struct said *said,
-                        const char *comma)
+static void add_words(struct cv_writer *writer, const struct cv_content *content, const struct said *said,
+                      const char *comma)
 {
     const uint32_t *words = (const uint32_t *)said->body;
     const char *join = "";
-    if (content->scenario->labels && said->kind->fields) {
-        add_fields(writer, content->scenario, said, comma);
-        return;
-    }
     if (has_long_numbers(said)) {
         add_long_numbers(writer, said, comma);
         return;
@@ -234,8 +132,8 @@ static void add_numbers(struct writer *writer, const struct cv_content *content,
     for (uint64_t i = 0; i < said->head && i < MOST_WORDS; i++) {
         const bool rank = tells_rank(said, i);
         if (rank ? !is_rank(content, said->body[i / 2]) : words[i] == CV_NOBODY) {
-            add(writer, join);
-            add(writer, "-");
+            cv_write(writer, join);
+            cv_write(writer, "-");
         } else {
             add_number(writer, join, rank ? cv_rank_id(said->body[i / 2]) : words[i]);
         }
@@ -243,14 +141,15 @@ static void add_numbers(struct writer *writer, const struct cv_content *content,
         join = comma;
     }
     if (said->head > MOST_WORDS)
-        add(writer, " …");
-    if (!cv_kind_has_list(said->kind))
-        return;
-    add(writer, said->head ? comma : "");
-    add(writer, "[");
-    for (uint64_t i = said->head; i < said->words && i < said->head + MOST_IDS; i++)
-        add_number(writer, i == said->head ? "" : " ", words[i]);
-    add(writer, said->words > said->head + MOST_IDS ? " …]" : "]");
+        cv_write(writer, " …");
+}
+
+static void add_content(struct cv_writer *writer, const struct cv_content *content, const struct said *said, bool brief)
+{
+    if (said->kind->fields)
+        cv_body_write(writer, content->scenario, said->kind, said->body, said->words, brief);
+    else
+        add_words(writer, content, said, brief ? " " : ", ");
 }
 
 const char *cv_content_kind(const struct cv_content *content, const struct cv_message *message)
@@ -261,31 +160,24 @@ const char *cv_content_kind(const struct cv_content *content, const struct cv_me
 const char *cv_content_numbers(const struct cv_content *content, const struct cv_message *message, char *text,
                                size_t room)
 {
-    struct writer writer = {.text = text, .room = room};
+    struct cv_writer writer = cv_writer(text, room);
     const struct said said = read_message(content, message);
-    text[0] = '\0';
-    add_numbers(&writer, content, &said, " ");
+    add_content(&writer, content, &said, true);
     return text;
 }
 
 const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text, size_t room)
 {
-    struct writer writer = {.text = text, .room = room};
+    struct cv_writer writer = cv_writer(text, room);
     const struct said said = read_message(content, message);
-    const bool numbers = said.words || cv_kind_has_list(said.kind);
-    char round[48];
-    text[0] = '\0';
-    add(&writer, cv_view_kind(content->scenario, message));
-    if (said.hosted) {
-        snprintf(round, sizeof round, "(round %" PRIu64 ": ", said.round);
-        add(&writer, round);
-        add(&writer, said.kind->name);
-        add(&writer, numbers ? " " : "");
-    } else if (numbers) {
-        add(&writer, "(");
-    }
-    add_numbers(&writer, content, &said, ", ");
-    add(&writer, said.hosted || numbers ? ")" : "");
+    const bool has_content = said.words || cv_kind_has_list(said.kind);
+    cv_write(&writer, cv_view_kind(content->scenario, message));
+    if (said.hosted)
+        cv_writef(&writer, "(round %" PRIu64 ": %s%s", said.round, said.kind->name, has_content ? " " : "");
+    else if (has_content)
+        cv_write(&writer, "(");
+    add_content(&writer, content, &said, false);
+    cv_write(&writer, said.hosted || has_content ? ")" : "");
     return text;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Messages as people read them: "election(80)". Bodies are words without names, so this room learns their meaning from
- * the whole run: a pair of words that is always a node's rank, or nothing, is shown as that node's id.
+ * Messages as people read them: "probe(80, round 2, left)". A kind may leave the fields of its body without names. Then
+ * this room learns their meaning from the whole run: a pair of words that is always a node's rank, or nothing, is shown
+ * as that node's id.
  */
 #ifndef CONCLAVE_SHOW_CONTENT_H
 #define CONCLAVE_SHOW_CONTENT_H
@@ -21,7 +22,7 @@ struct cv_content {
 int cv_content_learn(struct cv_content *content, const struct cv_scenario *scenario, const struct cv_history *history);
 void cv_content_free(struct cv_content *content);
 
-/* "kind", "kind(3, 80, [2 3 4])" or, of a message of an app, "kind(round 3: its-kind 7)"; cut short with "…" where
+/* "kind", "kind(80, round 3, left)" or, of a message of an app, "kind(round 3: its-kind 7)"; cut short with "…" where
  * there is no room. Returns the text. */
 const char *cv_content_text(const struct cv_content *content, const struct cv_message *message, char *text,
                             size_t room);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "core/writer.h"
 
 /* Later events are only counted: nobody reads more than this. */
 #define LARGEST_HISTORY_EVENTS (1u << 20)
@@ -35,6 +36,8 @@ void cv_history_free(struct cv_history *history)
         next = chunk->next;
         free(chunk);
     }
+    cv_state_changes_free(&history->states);
+    free(history->changes);
     free(history->events);
     free(history->nodes);
     *history = (struct cv_history){0};
@@ -112,9 +115,9 @@ static void count(struct cv_history *history, const struct cv_event *event)
 
 /* ---- remembering: as much as anybody looks at ---- */
 
-static struct cv_message *keep_message(struct cv_history *history, const struct cv_message *message)
+static void *keep(struct cv_history *history, const void *content, size_t length)
 {
-    const size_t bytes = cv_message_bytes(message);
+    const size_t bytes = (length + 7) / 8 * 8;
     struct cv_history_chunk *chunk = history->chunks;
     if (!chunk || chunk->room - chunk->used < bytes) {
         const size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
@@ -124,8 +127,8 @@ static struct cv_message *keep_message(struct cv_history *history, const struct 
         *chunk = (struct cv_history_chunk){.next = history->chunks, .room = room};
         history->chunks = chunk;
     }
-    struct cv_message *copy = (void *)((unsigned char *)chunk->data + chunk->used);
-    memcpy(copy, message, bytes);
+    void *copy = (unsigned char *)chunk->data + chunk->used;
+    memcpy(copy, content, length);
     chunk->used += bytes;
     history->bytes += bytes;
     return copy;
@@ -153,7 +156,7 @@ void cv_history_event(void *context, const struct cv_event *event)
     history->truncated = history->count == LARGEST_HISTORY_EVENTS || history->bytes > LARGEST_HISTORY_BYTES;
     if (history->truncated)
         return;
-    struct cv_message *copy = event->content ? keep_message(history, event->content) : NULL;
+    struct cv_message *copy = event->content ? keep(history, event->content, cv_message_bytes(event->content)) : NULL;
     if ((event->content && !copy) || (history->count == history->capacity && !grow(history))) {
         history->truncated = history->out_of_memory = true;
         return;
@@ -161,6 +164,89 @@ void cv_history_event(void *context, const struct cv_event *event)
     history->events[history->count] = *event;
     history->events[history->count].content = copy;
     history->count++;
+}
+
+/* ---- states ---- */
+
+int cv_history_watch(struct cv_history *history, const struct cv_scenario *scenario)
+{
+    return cv_state_changes_init(&history->states, scenario);
+}
+
+#define CHANGE_BYTES 400u
+
+/* The texts of a change, while they are made. */
+struct change_texts {
+    char text[CHANGE_BYTES], brief[CHANGE_BYTES];
+    struct cv_writer whole, few;
+};
+
+static void add_change(void *context, const struct cv_field_change *change)
+{
+    struct change_texts *texts = context;
+    const struct cv_fields *field = change->field;
+    if (!change->before)
+        return;
+    cv_writef(&texts->whole, "%s%s ", texts->whole.used ? ", " : "", field->name);
+    cv_write(&texts->whole, change->before);
+    cv_write(&texts->whole, " → ");
+    cv_write(&texts->whole, change->text);
+    const bool flag = field->type == CV_FIELD_FLAG;
+    if (field->each || (flag && strcmp(change->text, "no") == 0))
+        return; /* what is long, or gone */
+    cv_write(&texts->few, texts->few.used ? ", " : "");
+    if (field->type != CV_FIELD_MODE)
+        cv_writef(&texts->few, "%s%s", field->name, flag ? "" : " ");
+    cv_write(&texts->few, flag ? "" : change->text);
+}
+
+static bool grow_changes(struct cv_history *history)
+{
+    const size_t room = history->change_room ? 2 * history->change_room : 256;
+    struct cv_history_change *changes = realloc(history->changes, room * sizeof *changes);
+    if (!changes)
+        return false;
+    history->changes = changes;
+    history->change_room = room;
+    return true;
+}
+
+void cv_history_state(void *context, const struct cv_snapshot *snapshot)
+{
+    struct cv_history *history = context;
+    struct change_texts texts;
+    if (!history->states.seen || !cv_state_changes_look(&history->states, snapshot) || history->truncated)
+        return;
+    texts.whole = cv_writer(texts.text, sizeof texts.text);
+    texts.few = cv_writer(texts.brief, sizeof texts.brief);
+    cv_state_changes_tell(&history->states, snapshot, false, add_change, &texts);
+    if (!texts.whole.used || !history->count)
+        return;
+    struct cv_history_change change = {.event = history->count - 1, .node = snapshot->node};
+    change.text = keep(history, texts.text, strlen(texts.text) + 1);
+    change.brief = keep(history, texts.brief, strlen(texts.brief) + 1);
+    const bool room = history->change_count < history->change_room || grow_changes(history);
+    if (!change.text || !change.brief || !room || history->states.out_of_memory)
+        history->truncated = history->out_of_memory = true;
+    else
+        history->changes[history->change_count++] = change;
+}
+
+const struct cv_history_change *cv_history_change(const struct cv_history *history, size_t first, size_t end,
+                                                  cv_node node)
+{
+    size_t low = 0, high = history->change_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (history->changes[middle].event < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < history->change_count && history->changes[low].event < end; low++)
+        if (history->changes[low].node == node)
+            return &history->changes[low];
+    return NULL;
 }
 
 /* ---- flights ---- */

@@ -9,6 +9,7 @@
 #include "core/event.h"
 #include "core/scenario/label.h"
 #include "core/scenario/scenario.h"
+#include "show/state_changes.h"
 
 #define CV_HISTORY_BINS 64u
 #define CV_NO_EVENT SIZE_MAX
@@ -30,6 +31,14 @@ struct cv_history_node {
     bool came;
 };
 
+/* What a step changed in the state of a node. */
+struct cv_history_change {
+    size_t event; /* the last of the step */
+    cv_node node;
+    const char *text;  /* "mode idle → waiting, leader 3 → -" */
+    const char *brief; /* for pictures: the new words and numbers, "waiting"; empty if only rows have changed */
+};
+
 struct cv_history {
     struct cv_event *events; /* their `content` belongs to the history */
     size_t count, capacity;
@@ -44,7 +53,11 @@ struct cv_history {
     uint64_t span;
     uint64_t last; /* the time of the last event */
 
-    struct cv_history_chunk *chunks; /* the messages' contents */
+    struct cv_history_change *changes; /* of states, by event, if somebody watches */
+    size_t change_count, change_room;
+    struct cv_state_changes states; /* the last of each node */
+
+    struct cv_history_chunk *chunks; /* the messages' contents, and texts */
     size_t bytes;
 };
 
@@ -54,6 +67,16 @@ void cv_history_free(struct cv_history *history);
 
 /* The observer: context is the history. */
 void cv_history_event(void *context, const struct cv_event *event);
+
+/* From now on states are watched, too. 0 or CV_ENOMEM. */
+int cv_history_watch(struct cv_history *history, const struct cv_scenario *scenario);
+
+/* The observer of states: context is the history. */
+void cv_history_state(void *context, const struct cv_snapshot *snapshot);
+
+/* What the events from `first` to `end` - 1 changed in that node's state; NULL: nothing. */
+const struct cv_history_change *cv_history_change(const struct cv_history *history, size_t first, size_t end,
+                                                  cv_node node);
 
 /* One message: its send, and its receipt or loss. */
 struct cv_flight {

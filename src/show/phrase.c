@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "show/history.h"
+#include "core/scenario/field_text.h"
 
 #define SHORTEST_RUN 4u /* "0..3" is easier to read than "0, 1, 2, 3"; "0..2" is not */
 
@@ -124,6 +124,19 @@ void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const stru
         fprintf(out, "; %s coordinates", cv_name(scenario, event->peer).text);
 }
 
+void cv_phrase_state(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history, cv_node node,
+                     uint32_t name)
+{
+    struct cv_group group;
+    const void *state = cv_state_changes_last(&history->states, node, name, &group);
+    const char *join = "";
+    char text[CV_CHANGE_TEXT];
+    for (struct cv_fields at = cv_fields_begin(scenario, &group, node); state && cv_fields_next(&at);) {
+        fprintf(out, "%s%s %s", join, at.name, cv_fields_text(&at, state, text, sizeof text));
+        join = ", ";
+    }
+}
+
 static const char *result_word(const struct cv_scenario *scenario)
 {
     const uint32_t claims = cv_scenario_claims(scenario);
@@ -137,18 +150,10 @@ void cv_phrase_result(FILE *out, const struct cv_scenario *scenario, cv_node nod
         fprintf(out, " over %s", cv_name(scenario, via).text);
 }
 
-void cv_phrase_fence(char *text, size_t room, uint64_t fence)
-{
-    const uint64_t view = fence >> 40, count = fence & ((UINT64_C(1) << 40) - 1); /* cv_fence() */
-    if (view)
-        snprintf(text, room, "%" PRIu64 "·%" PRIu64, view, count);
-    else
-        snprintf(text, room, "%" PRIu64, count);
-}
-
 void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event)
 {
     char fence[48];
+    struct cv_writer writer = cv_writer(fence, sizeof fence);
     switch (event->type) {
     case CV_EVENT_START:
         fputs(scenario->algorithm->problem == CV_ELECTION ? "is asked to call an election" : "starts", out);
@@ -205,7 +210,7 @@ void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct
     case CV_EVENT_ENTER:
         fputs("enters", out);
         phrase_section(out, scenario, event);
-        cv_phrase_fence(fence, sizeof fence, event->detail);
+        cv_fence_write(&writer, event->detail);
         fprintf(out, " (fence %s)", fence);
         break;
     case CV_EVENT_LEAVE:

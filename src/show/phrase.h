@@ -7,6 +7,7 @@
 
 #include "core/event.h"
 #include "core/scenario/scenario.h"
+#include "show/history.h"
 
 /* What the node of the event does, to follow its name. One line, whatever the algorithm's notes hold. */
 void cv_phrase_event(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event);
@@ -26,10 +27,11 @@ const struct cv_partition *cv_phrase_partition(const struct cv_scenario *scenari
 /* The members of the view that begins with this event: ": 0..3, 5; 3 coordinates". */
 void cv_phrase_members(FILE *out, const struct cv_scenario *scenario, const struct cv_event *event, const bool *down);
 
+/* The last state of a node that the history has seen, of that critical section: "mode waiting, leader -". */
+void cv_phrase_state(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history, cv_node node,
+                     uint32_t name);
+
 /* The result of a node: "has distance 5 over 3". */
 void cv_phrase_result(FILE *out, const struct cv_scenario *scenario, cv_node node, uint64_t result, cv_node via);
-
-/* A fence, shortened: "3", or "1·3" for number 3 of view 1. */
-void cv_phrase_fence(char *text, size_t room, uint64_t fence);
 
 #endif

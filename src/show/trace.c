@@ -5,6 +5,7 @@
 
 #include <conclave/synchronizer.h>
 
+#include "core/scenario/field_text.h"
 #include "core/scenario/validity.h"
 #include "show/content.h"
 #include "show/json.h"
@@ -31,13 +32,60 @@ static void write_clocks(struct cv_trace *trace, struct cv_json *json, cv_node n
     cv_json_close(json, '}');
 }
 
+static const struct cv_kind *hosted_kind(const struct cv_scenario *scenario, const struct cv_message *message)
+{
+    const struct cv_envelope *envelope = cv_body(message);
+    return &scenario->app->kinds[envelope->kind];
+}
+
 /* Writes round and kind of the app's message; returns the size of the envelope in words. */
 static uint64_t write_envelope(struct cv_trace *trace, struct cv_json *json, const struct cv_message *message)
 {
     const struct cv_envelope *envelope = cv_body(message);
     cv_json_count(json, "round", envelope->round);
-    cv_json_text(json, "app", trace->scenario->app->kinds[envelope->kind].name);
+    cv_json_text(json, "app", hosted_kind(trace->scenario, message)->name);
     return sizeof *envelope / sizeof(uint32_t);
+}
+
+/* ---- fields ---- */
+
+/* A number as such, a node by its id, nothing as null; all else as people read it. */
+static void write_value(struct cv_trace *trace, struct cv_json *json, const char *name, uint32_t type, uint64_t value,
+                        const char *text)
+{
+    const struct cv_group *group = &trace->scenario->group;
+    const bool nothing = strcmp(text, "-") == 0 || strcmp(text, "∞") == 0;
+    if (type == CV_FIELD_FLAG)
+        cv_json_truth(json, name, value);
+    else if (nothing)
+        cv_json_null(json, name);
+    else if (type == CV_FIELD_NUMBER || type == CV_FIELD_CLOCK || type == CV_FIELD_FENCE || type == CV_FIELD_ID)
+        cv_json_count(json, name, value);
+    else if ((type == CV_FIELD_NODE || type == CV_FIELD_MAYBE) && value < group->nodes)
+        cv_json_count(json, name, group->ids[value]);
+    else if (type == CV_FIELD_RANK)
+        cv_json_count(json, name, cv_rank_id(value));
+    else
+        cv_json_text(json, name, text);
+}
+
+/* The fields of the body by their names. The list is not among them: it has a key of its own. */
+static void write_fields(struct cv_trace *trace, struct cv_json *json, const struct cv_kind *kind, const void *body,
+                         uint64_t words)
+{
+    if (!kind->fields || kind->fields->type == CV_FIELD_LIST)
+        return;
+    cv_json_open(json, "fields", '{');
+    for (const struct cv_field *field = kind->fields; field->name; field++) {
+        char text[CV_CHANGE_TEXT];
+        struct cv_writer writer = cv_writer(text, sizeof text);
+        if (field->type == CV_FIELD_LIST || field->type == CV_FIELD_UNUSED || field->offset + field->bytes > words * 4)
+            continue;
+        const uint64_t value = cv_field_read(field, body);
+        cv_field_write_said(&writer, trace->scenario, field, value);
+        write_value(trace, json, field->name, field->type, value, text);
+    }
+    cv_json_close(json, '}');
 }
 
 /* The body as 32-bit words; the list of ids after it, where the kind has one, apart. */
@@ -52,6 +100,7 @@ static void write_content(struct cv_trace *trace, struct cv_json *json, const st
         cv_json_numbers(json, "body", words + first, head - first);
     if (cv_kind_has_list(kind))
         cv_json_numbers(json, "list", words + head, message->words - head);
+    write_fields(trace, json, first ? hosted_kind(trace->scenario, message) : kind, words + first, head - first);
 }
 
 static void begin_line(struct cv_trace *trace, struct cv_json *json, const struct cv_event *event)
@@ -233,6 +282,45 @@ void cv_trace_event(void *context, const struct cv_event *event)
     trace->out_of_memory = trace->out_of_memory || trace->clocks.out_of_memory;
 }
 
+/* ---- states ---- */
+
+/* A trace and the line it is writing. */
+struct line {
+    struct cv_trace *trace;
+    struct cv_json *json;
+};
+
+static void write_change(void *context, const struct cv_field_change *change)
+{
+    const struct line *line = context;
+    const struct cv_fields *field = change->field;
+    const uint32_t type = field->each || field->count != 1 ? CV_FIELD_LIST : field->type;
+    write_value(line->trace, line->json, field->name, type, cv_fields_number(field, change->state), change->text);
+}
+
+void cv_trace_state(void *context, const struct cv_snapshot *snapshot)
+{
+    struct cv_trace *trace = context;
+    struct cv_json json;
+    if (trace->out_of_memory || !cv_state_changes_look(&trace->changes, snapshot))
+        return;
+    const uint64_t count = cv_state_changes_count(&trace->changes, snapshot);
+    if (count == 1)
+        return; /* nothing has happened yet */
+    flush_send(trace);
+    json = (struct cv_json){.out = trace->out};
+    cv_json_open(&json, NULL, '{');
+    cv_json_count(&json, "time", snapshot->time);
+    cv_json_text(&json, "event", "state");
+    cv_json_count(&json, "node", cv_view_id(trace->scenario, snapshot->node));
+    if (trace->scenario->names > 1)
+        cv_json_count(&json, "name", snapshot->name);
+    cv_json_open(&json, "state", '{');
+    cv_state_changes_tell(&trace->changes, snapshot, count == 2, write_change, &(struct line){trace, &json});
+    cv_json_close(&json, '}');
+    end_line(trace, &json);
+}
+
 /* ---- the first line and the last ---- */
 
 static void write_header(struct cv_trace *trace)
@@ -269,7 +357,8 @@ static void write_header(struct cv_trace *trace)
 int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario)
 {
     *trace = (struct cv_trace){.out = out, .scenario = scenario};
-    trace->out_of_memory = cv_clocks_init(&trace->clocks, scenario->group.nodes) != 0;
+    trace->out_of_memory = cv_clocks_init(&trace->clocks, scenario->group.nodes) != 0 ||
+                           cv_state_changes_init(&trace->changes, scenario) != 0;
     if (trace->out_of_memory)
         return CV_ENOMEM;
     write_header(trace);
@@ -293,8 +382,9 @@ int cv_trace_end(struct cv_trace *trace, const struct cv_run *run, const struct 
         cv_json_count(&json, "messages", run->total);
         end_line(trace, &json);
     }
-    const int result = trace->out_of_memory ? CV_ENOMEM : 0;
+    const int result = trace->out_of_memory || trace->changes.out_of_memory ? CV_ENOMEM : 0;
     cv_clocks_free(&trace->clocks);
+    cv_state_changes_free(&trace->changes);
     free(trace->content);
     free(trace->targets);
     *trace = (struct cv_trace){0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The trace of a run as JSON Lines, written as it happens: a header, a line per event with its Lamport and vector
- * clock, an end. A multicast is one line. Nodes are told by their ids.
+ * clock, a line per step with what it changed in the node's state, an end. A multicast is one line. Nodes are told by
+ * their ids.
  */
 #ifndef CONCLAVE_SHOW_TRACE_H
 #define CONCLAVE_SHOW_TRACE_H
@@ -11,6 +12,7 @@
 #include "core/event.h"
 #include "property/property.h"
 #include "show/clocks.h"
+#include "show/state_changes.h"
 
 struct cv_trace {
     FILE *out;
@@ -22,6 +24,7 @@ struct cv_trace {
     size_t content_room;
     struct cv_trace_target *targets;
     size_t target_count, target_room;
+    struct cv_state_changes changes;
     bool out_of_memory;
 };
 
@@ -30,6 +33,9 @@ int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *
 
 /* The observer: context is the trace. */
 void cv_trace_event(void *context, const struct cv_event *event);
+
+/* The observer of states: context is the trace. Writes the fields that have changed. */
+void cv_trace_state(void *context, const struct cv_snapshot *snapshot);
 
 /* Writes the end, unless `run` is NULL, and frees. CV_ENOMEM if the trace is not complete. */
 int cv_trace_end(struct cv_trace *trace, const struct cv_run *run, const struct cv_judgement *judgement);

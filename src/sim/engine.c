@@ -36,6 +36,24 @@ void world_tell(struct cv_sim *sim, const struct cv_event *event)
     sim->options.observer.event(sim->options.observer.context, &told);
 }
 
+/* What a step left behind, for observers that look at states. */
+static void tell_state(const struct cv_sim *sim, cv_node node)
+{
+    const struct cv_observer *observer = &sim->options.observer;
+    const struct node *it = world_node(sim, node);
+    if (observer->state)
+        observer->state(observer->context,
+                        &(struct cv_snapshot){node, sim->name, sim->now, it->clock, &sim->group, it + 1});
+}
+
+static void tell_first_states(struct cv_sim *sim)
+{
+    for (sim->name = 0; sim->name < world_names(sim); sim->name++)
+        for (cv_node node = 0; node < sim->group.nodes; node++)
+            tell_state(sim, node);
+    sim->name = 0;
+}
+
 static inline void open_step(struct cv_sim *sim, cv_node node, struct node *it)
 {
     struct cv_self *me = &sim->self;
@@ -259,6 +277,7 @@ void world_finish(struct cv_sim *sim)
     else
         network_send_all(sim);
     world_node(sim, node)->clock = me->clock & CLOCK_MASK;
+    tell_state(sim, node);
     if (sim->dying) {
         sim->dying = false;
         faults_crash(sim, node, true);
@@ -517,6 +536,8 @@ static void deliver_mail(struct cv_sim *sim, bool unit)
 static enum cv_ending play(struct cv_sim *sim)
 {
     const bool unit = sim->scenario->delay.model == CV_DELAY_UNIT;
+    if (sim->options.observer.state)
+        tell_first_states(sim);
     faults_happen(sim);
     if (sim->load)
         views_begin(sim);

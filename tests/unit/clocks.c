@@ -16,7 +16,7 @@ static void begin(struct tale *tale, uint32_t nodes)
 {
     assert_int_equal(cv_clocks_init(&clocks, nodes), 0);
     begun = 0;
-    tale_begin(tale, nodes, (struct cv_observer){watch, NULL});
+    tale_begin(tale, nodes, (struct cv_observer){watch, NULL, NULL});
 }
 
 static void expect(cv_node node, uint32_t a, uint32_t b, uint32_t c)

@@ -464,7 +464,7 @@ static void lamport_clocks_tick_as_in_the_texts(void **state)
     (void)state;
     struct toy *toy = toy_new();
     struct cv_complaint complaint = {{0}};
-    const struct cv_sim_options options = {.observer = {note_clock, NULL}};
+    const struct cv_sim_options options = {.observer = {note_clock, NULL, NULL}};
     toy->plan.algorithm = &toy->algorithm;
     toy->algorithm.kinds = silent_kinds;
     toy->algorithm.start = multicast_twice;

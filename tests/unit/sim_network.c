@@ -157,7 +157,7 @@ static void measure_delay(const char *delay, const char *seed_nodes)
 {
     struct toy *toy = toy_new();
     struct cv_complaint complaint = {{0}};
-    const struct cv_sim_options options = {.observer = {measure, NULL}};
+    const struct cv_sim_options options = {.observer = {measure, NULL, NULL}};
     toy->plan.nodes = seed_nodes;
     toy->plan.delay = delay;
     toy->plan.start = "1";

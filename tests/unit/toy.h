@@ -105,7 +105,7 @@ static inline void toy_run(struct toy *toy)
     struct cv_complaint complaint = {{0}};
     toy->plan.algorithm = &toy->algorithm;
     if (!toy->unwatched)
-        toy->options.observer = (struct cv_observer){toy_note, toy};
+        toy->options.observer = (struct cv_observer){toy_note, toy, NULL};
     if (cv_plan_build(&toy->plan, &toy->scenario, &complaint))
         fail_msg("%s", complaint.text);
     assert_int_equal(cv_sim_new(&toy->sim, &toy->scenario, &toy->options), 0);

@@ -79,7 +79,7 @@ static struct cv_history history;
 static void make_history(struct tale *tale)
 {
     assert_int_equal(cv_history_init(&history, 4), 0);
-    tale_begin(tale, 4, (struct cv_observer){cv_history_event, &history});
+    tale_begin(tale, 4, (struct cv_observer){cv_history_event, &history, NULL});
     tell(tale);
 }
 
@@ -89,7 +89,7 @@ static void the_transcript(void **state)
     struct tale tale;
     char *text = NULL;
     make_history(&tale);
-    tale_written(text, cv_transcript_write(out, &tale.scenario, &history));
+    tale_written(text, cv_transcript_write(out, &tale.scenario, &history, false));
     assert_string_equal(text, transcript);
     free(text);
     cv_history_free(&history);
@@ -116,7 +116,7 @@ static void the_diagram(void **state)
     struct tale tale;
     char *text = NULL;
     make_history(&tale);
-    tale_written(text, cv_diagram_write(out, &tale.scenario, &history, &(struct cv_diagram_options){60, false}));
+    tale_written(text, cv_diagram_write(out, &tale.scenario, &history, &(struct cv_diagram_options){.width = 60}));
     assert_string_equal(text, diagram);
     free(text);
     cv_history_free(&history);
@@ -144,7 +144,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     for (unsigned width = 1; width < 200; width++)
         for (int colour = 0; colour < 2; colour++) {
             char *text = NULL;
-            const struct cv_diagram_options options = {width, colour};
+            const struct cv_diagram_options options = {.width = width, .colour = colour};
             tale_written(text, cv_diagram_write(out, &tale.scenario, &history, &options));
             const size_t most = widest(text);
             if (most > width)
@@ -160,10 +160,10 @@ static void a_long_run_is_summed_up(void **state)
     struct tale tale;
     char *text = NULL;
     assert_int_equal(cv_history_init(&history, 2), 0);
-    tale_begin(&tale, 2, (struct cv_observer){cv_history_event, &history});
+    tale_begin(&tale, 2, (struct cv_observer){cv_history_event, &history, NULL});
     for (tale.time = 0; tale.time < 1000; tale.time++)
         tale_hears(&tale, 1, 0, tale_sends(&tale, 0, 1, PING, 0, false), PING, 0);
-    tale_written(text, cv_diagram_write(out, &tale.scenario, &history, &(struct cv_diagram_options){80, false}));
+    tale_written(text, cv_diagram_write(out, &tale.scenario, &history, &(struct cv_diagram_options){.width = 80}));
     assert_non_null(strstr(text, "Too large to draw in 80 columns; messages over time, 16 ticks a block:\n"));
     assert_non_null(strstr(text, "  ping          1000  ████"));
     assert_non_null(strstr(text, "           3        1000           0           ?\n"));
@@ -177,7 +177,7 @@ static void a_history_forgets_when_there_is_too_much_but_counts_on(void **state)
     struct tale tale;
     const uint64_t many = (1u << 19) + 10;
     assert_int_equal(cv_history_init(&history, 2), 0);
-    tale_begin(&tale, 2, (struct cv_observer){cv_history_event, &history});
+    tale_begin(&tale, 2, (struct cv_observer){cv_history_event, &history, NULL});
     for (tale.time = 0; tale.time < many; tale.time++)
         tale_hears(&tale, 1, 0, tale_sends(&tale, 0, 1, PONG, 0, false), PONG, 0);
     assert_true(history.truncated);
@@ -225,7 +225,7 @@ static void the_trace(void **state)
     struct cv_trace trace;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    tale_begin(&tale, 4, (struct cv_observer){cv_trace_event, &trace});
+    tale_begin(&tale, 4, (struct cv_observer){cv_trace_event, &trace, NULL});
     assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario), 0);
     tell(&tale);
     const struct cv_run run = {.scenario = &tale.scenario, .time = 12, .total = 8};
@@ -265,7 +265,7 @@ static void the_log_for_shiviz(void **state)
     struct cv_complaint complaint = {""};
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    tale_begin(&tale, 4, (struct cv_observer){cv_shiviz_event, &shiviz});
+    tale_begin(&tale, 4, (struct cv_observer){cv_shiviz_event, &shiviz, NULL});
     assert_int_equal(cv_shiviz_begin(&shiviz, out, &tale.scenario, &complaint), 0);
     tell(&tale);
     assert_int_equal(cv_shiviz_end(&shiviz), 0);
@@ -285,7 +285,7 @@ static void the_picture(void **state)
     make_history(&tale);
     const struct cv_run run = {.scenario = &tale.scenario, .time = 12, .total = 8, .count = {5, 3}};
     const struct cv_judgement judgement = {.verdict = CV_VIOLATED, .reason = "5 < 7 & so on"};
-    tale_written(text, cv_svg_write(out, &run, &judgement, &history));
+    tale_written(text, cv_svg_write(out, &run, &judgement, &history, false));
     assert_non_null(strstr(text, "A tale &lt;told&gt; &amp; heard"));
     assert_non_null(strstr(text, "5 &lt; 7 &amp; so on"));
     assert_non_null(strstr(text, "<title>ping(3) from 3 to 32, sent at 0, heard at 1</title>"));

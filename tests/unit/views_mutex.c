@@ -67,7 +67,7 @@ static struct cv_history history;
 static void make_history(struct tale *tale)
 {
     assert_int_equal(cv_history_init(&history, 3), 0);
-    tale_begin(tale, 3, (struct cv_observer){cv_history_event, &history});
+    tale_begin(tale, 3, (struct cv_observer){cv_history_event, &history, NULL});
     tell(tale);
 }
 
@@ -79,7 +79,7 @@ static void the_transcript(void **state)
     (void)state;
     make_history(&tale);
     FILE *out = open_memstream(&text, &size);
-    assert_int_equal(cv_transcript_write(out, &tale.scenario, &history), 0);
+    assert_int_equal(cv_transcript_write(out, &tale.scenario, &history, false), 0);
     fclose(out);
     assert_string_equal(text, transcript);
     free(text);
@@ -121,7 +121,7 @@ static void the_trace(void **state)
     size_t size;
     (void)state;
     FILE *out = open_memstream(&text, &size);
-    tale_begin(&tale, 3, (struct cv_observer){cv_trace_event, &trace});
+    tale_begin(&tale, 3, (struct cv_observer){cv_trace_event, &trace, NULL});
     assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario), 0);
     tell(&tale);
     assert_int_equal(cv_trace_end(&trace, NULL, NULL), 0);
@@ -144,7 +144,7 @@ static void the_picture(void **state)
     FILE *out = open_memstream(&text, &size);
     const struct cv_run run = {.scenario = &tale.scenario, .total = 2, .time = 5};
     const struct cv_judgement judgement = {.verdict = CV_HELD};
-    assert_int_equal(cv_svg_write(out, &run, &judgement, &history), 0);
+    assert_int_equal(cv_svg_write(out, &run, &judgement, &history, false), 0);
     fclose(out);
     assert_non_null(strstr(text, "<title>32 waits from 1 to 5</title>"));
     assert_non_null(strstr(text, "<title>3 is inside from 0 to 4, fence 1</title>"));

@@ -44,7 +44,7 @@ static void play(struct played *it, const char *app, const char *graph, const ch
     if (cv_plan_build(&it->plan, &it->scenario, &complaint))
         fail_msg("%s", complaint.text);
     assert_int_equal(cv_history_init(&it->history, it->scenario.group.nodes), 0);
-    const struct cv_sim_options options = {.observer = {cv_history_event, &it->history}};
+    const struct cv_sim_options options = {.observer = {cv_history_event, &it->history, NULL}};
     assert_int_equal(cv_sim_new(&it->sim, &it->scenario, &options), 0);
     assert_int_equal(cv_sim_run(it->sim, &it->run), 0);
     assert_int_equal(cv_judge(&it->run, &it->judgement, &complaint), 0);
@@ -69,12 +69,12 @@ static char *show(const char *app, const char *graph, const char *nodes, enum fo
     play(&it, app, graph, nodes);
     FILE *out = open_memstream(&text, &size);
     if (form == TRANSCRIPT)
-        assert_int_equal(cv_transcript_write(out, &it.scenario, &it.history), 0);
+        assert_int_equal(cv_transcript_write(out, &it.scenario, &it.history, false), 0);
     else if (form == DIAGRAM)
         assert_int_equal(cv_diagram_write(out, &it.scenario, &it.history, &(struct cv_diagram_options){.width = 80}),
                          0);
     else
-        assert_int_equal(cv_svg_write(out, &it.run, &it.judgement, &it.history), 0);
+        assert_int_equal(cv_svg_write(out, &it.run, &it.judgement, &it.history, false), 0);
     fclose(out);
     free_played(&it);
     return text;
@@ -85,9 +85,9 @@ static void a_transcript_tells_rounds_and_results(void **state)
     (void)state;
     char *text = show("bellman-ford", "1 2 5", NULL, TRANSCRIPT);
     assert_string_equal(text, "  1  t=0  1 has distance 0, begins round 1: message(round 1: offer 5) to 2\n"
-                              "  2  t=0  2 begins round 1: message(round 1: offer -) to 1\n"
+                              "  2  t=0  2 begins round 1: message(round 1: offer ∞) to 1\n"
                               "  3  t=1  2 hears message(round 1: offer 5) from 1, answers ack\n"
-                              "  4  t=1  1 hears message(round 1: offer -) from 2, answers ack\n"
+                              "  4  t=1  1 hears message(round 1: offer ∞) from 2, answers ack\n"
                               "  5  t=2  1 hears ack from 2, answers safe(1)\n"
                               "  6  t=2  2 hears ack from 1, answers safe(1)\n"
                               "  7  t=3  2 hears safe(1) from 1, has distance 5 over 1, is through\n"
@@ -127,7 +127,7 @@ static void a_diagram_marks_rounds_and_results(void **state)
                               " 0  = 0         ◎ 1\n"
                               "    ◎ 1         │\n"
                               " 1  ●─offer 5──▶│\n"
-                              "    │◀─offer -──●\n"
+                              "    │◀─offer ∞──●\n"
                               " 2  │◀───ack────●\n"
                               "    ●───ack────▶│\n"
                               " 3  ●──safe 1──▶│\n"
@@ -174,7 +174,8 @@ static void a_trace_has_rounds_results_and_the_message_inside(void **state)
     assert_non_null(strstr(text, "{\"time\":0,\"event\":\"pulse\",\"node\":1,\"lamport\":1,\"vector\":{\"1\":1},"
                                  "\"round\":1}\n"));
     assert_non_null(strstr(text, "\"message\":1,\"to\":2,\"kind\":\"message\",\"round\":1,\"app\":\"offer\","
-                                 "\"body\":[5,0]}\n"));
+                                 "\"body\":[5,0],\"fields\":{\"distance\":5}}\n"));
+    assert_non_null(strstr(text, "\"fields\":{\"distance\":null}}\n")); /* infinity */
     assert_non_null(strstr(text, "\"event\":\"result\",\"node\":2"));
     assert_non_null(strstr(text, "\"via\":1,\"result\":5}\n"));
     free(text);

@@ -36,7 +36,7 @@ static int show(const struct check_report *report, struct cv_complaint *complain
     struct sim_outputs outputs = {0};
     struct sim_result result = {0};
     struct cv_replay *replay = NULL;
-    pictures.transcript = !pictures.json;
+    pictures.transcript = pictures.last_states = !pictures.json;
     int error = sim_outputs_open(&outputs, &pictures, report->scenario, complaint);
     if (!error)
         error = cv_replay_new(&replay, report->scenario, &request->options, &outputs.observer);

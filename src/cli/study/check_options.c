@@ -153,6 +153,8 @@ static const struct option_row rows[] = {
      .how = true},
     {"diagram", NULL, OPTION_SWITCH, FIELD(group.diagram), .help = "draw a counterexample in the terminal",
      .how = true},
+    {"states", NULL, OPTION_SWITCH, FIELD(group.states),
+     .help = "show what each step of a counterexample changes in the node's state", .how = true},
     {"svg", "FILE", OPTION_TEXT, FIELD(group.svg), .help = "write a counterexample as SVG", .how = true},
     {0},
 };

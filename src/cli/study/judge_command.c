@@ -139,7 +139,7 @@ static int draw(const struct request *request, struct recording_story *story, co
     if (!error && request->svg)
         error = cv_output_open(&svg, request->svg, &complaint);
     if (!error && request->svg)
-        error = cv_svg_write(svg.file, &story->run, judgement, &history);
+        error = cv_svg_write(svg.file, &story->run, judgement, &history, false);
     if (!error && request->svg)
         error = cv_output_commit(&svg, &complaint);
     cv_output_abort(&svg);

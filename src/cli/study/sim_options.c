@@ -77,6 +77,8 @@ static const struct option_row rows[] = {
      .help = "run R seeds from S on: distribution, confidence interval, worst seed", .least = 1, .most = MOST_RUNS},
     {"diagram", NULL, OPTION_SWITCH, FIELD(diagram), .help = "draw a space-time diagram in the terminal", .how = true},
     {"transcript", NULL, OPTION_SWITCH, FIELD(transcript), .help = "print the run step by step", .how = true},
+    {"states", NULL, OPTION_SWITCH, FIELD(states),
+     .help = "with --transcript, --diagram or --svg: show what each step changes in the node's state", .how = true},
     {"svg", "FILE", OPTION_TEXT, FIELD(svg), .help = "write a space-time diagram as SVG", .how = true, .writes = true},
     {"trace", "FILE", OPTION_TEXT, FIELD(trace),
      .help = "write every event as JSON Lines, with Lamport and vector clocks", .how = true, .writes = true},
@@ -125,6 +127,8 @@ static int read_options(int argc, char **argv, struct sim_request *request, stru
     request->help = next == OPTIONS_HELP;
     if (next <= 0)
         return next;
+    if (request->states && !request->svg && !request->diagram && !request->transcript)
+        return cv_complain(complaint, "--states: expected beside --transcript, --diagram or --svg, which show them");
     if (request->replay && request->subject)
         return cv_complain(complaint, "--%s: expected without --replay, which says what is played", request->subject);
     if (request->replay && next < argc)

@@ -19,6 +19,8 @@ struct sim_request {
     bool json;
     bool diagram;
     bool transcript;
+    bool states;      /* show what each step changes in them */
+    bool last_states; /* show those at the end: for a counterexample */
     bool timing;
     bool help; /* is asked for, and nothing else */
 };

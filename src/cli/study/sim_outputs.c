@@ -10,6 +10,7 @@
 #include "show/shiviz.h"
 #include "show/svg/svg.h"
 #include "show/text/diagram.h"
+#include "show/text/states.h"
 #include "show/text/transcript.h"
 #include "show/trace.h"
 
@@ -32,6 +33,15 @@ static void hear(void *context, const struct cv_event *event)
         cv_shiviz_event(&listeners->shiviz, event);
     if (listeners->remembers)
         cv_history_event(&listeners->history, event);
+}
+
+static void see(void *context, const struct cv_snapshot *snapshot)
+{
+    struct sim_listeners *listeners = context;
+    if (listeners->trace_file.file)
+        cv_trace_state(&listeners->trace, snapshot);
+    if (listeners->remembers)
+        cv_history_state(&listeners->history, snapshot);
 }
 
 /* Two outputs under one name would overwrite each other. */
@@ -60,7 +70,7 @@ int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *requ
     if (!listeners)
         return CV_ENOMEM;
     outputs->listeners = listeners;
-    outputs->observer = (struct cv_observer){hear, listeners};
+    outputs->observer = (struct cv_observer){hear, listeners, see};
     listeners->request = request;
     listeners->remembers = request->svg || request->diagram || request->transcript;
     if (request->trace)
@@ -75,6 +85,8 @@ int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *requ
         error = cv_shiviz_begin(&listeners->shiviz, listeners->shiviz_file.file, scenario, complaint);
     if (!error && listeners->remembers)
         error = cv_history_init(&listeners->history, scenario->group.nodes);
+    if (!error && listeners->remembers)
+        error = cv_history_watch(&listeners->history, scenario);
     return error;
 }
 
@@ -82,16 +94,21 @@ static int draw(struct sim_listeners *listeners, const struct sim_result *result
 {
     const struct sim_request *request = listeners->request;
     const struct cv_history *history = &listeners->history;
-    const struct cv_diagram_options options = {.width = command_width(), .colour = command_colour()};
+    const struct cv_diagram_options options = {
+        .width = command_width(), .colour = command_colour(), .states = request->states};
     int error = listeners->remembers && history->out_of_memory ? CV_ENOMEM : 0;
     if (!error && request->transcript)
-        error = cv_transcript_write(stdout, &result->scenario, history);
+        error = cv_transcript_write(stdout, &result->scenario, history, request->states);
     if (!error && request->diagram)
         error = cv_diagram_write(stdout, &result->scenario, history, &options);
     if (!error && (request->transcript || request->diagram))
         putchar('\n');
+    if (!error && (request->last_states || (request->states && (request->transcript || request->diagram)))) {
+        cv_states_write(stdout, &result->scenario, history);
+        putchar('\n');
+    }
     if (!error && request->svg)
-        error = cv_svg_write(listeners->svg_file.file, &result->run, &result->judgement, history);
+        error = cv_svg_write(listeners->svg_file.file, &result->run, &result->judgement, history, request->states);
     return error;
 }
 

@@ -182,6 +182,17 @@ void cv_field_write(struct cv_writer *writer, const struct cv_scenario *scenario
     }
 }
 
+void cv_field_write_said(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
+                         uint64_t value)
+{
+    for (cv_node node = 0; field->type == CV_FIELD_RANK && !value && node < scenario->group.nodes; node++)
+        if (cv_group_rank(&scenario->group, node) == 0) {
+            write_rank(writer, scenario, value);
+            return;
+        }
+    cv_field_write(writer, scenario, field, value);
+}
+
 /* ---- what it can hold ---- */
 
 const char *cv_field_type_name(uint32_t type)
@@ -239,12 +250,20 @@ static void write_list(struct cv_writer *writer, const struct cv_scenario *scena
     cv_write(writer, count > MOST_IDS ? " …]" : "]");
 }
 
-/* Among other fields a bare number says too little; nodes, words and ranks speak for themselves. */
+/* Among other fields a bare number says too little; words, ranks and elections speak for themselves. */
 static bool wants_name(const struct cv_kind *kind, const struct cv_field *field)
 {
-    const bool number =
-        field->type == CV_FIELD_NUMBER || field->type == CV_FIELD_CLOCK || field->type == CV_FIELD_FENCE;
-    return number && kind->fields[1].name;
+    switch ((enum cv_field_type)field->type) {
+    case CV_FIELD_NUMBER:
+    case CV_FIELD_CLOCK:
+    case CV_FIELD_FENCE:
+    case CV_FIELD_NODE:
+    case CV_FIELD_MAYBE:
+    case CV_FIELD_ID:
+        return kind->fields[1].name;
+    default:
+        return false;
+    }
 }
 
 /* A flag that is set is shown by its name, one that is not set is left out. */
@@ -256,7 +275,7 @@ static void write_part(struct cv_writer *writer, const struct cv_scenario *scena
     if (field->type == CV_FIELD_FLAG)
         return;
     cv_write(writer, !brief && wants_name(kind, field) ? " " : "");
-    cv_field_write(writer, scenario, field, value);
+    cv_field_write_said(writer, scenario, field, value);
 }
 
 void cv_body_write(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_kind *kind,

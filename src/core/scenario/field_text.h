@@ -21,6 +21,10 @@ bool cv_field_is_blank(const struct cv_field *field, uint64_t value);
 void cv_field_write(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
                     uint64_t value);
 
+/* The same in a message, where 0 is the rank of a node if one has it: id 0 without an attribute. */
+void cv_field_write_said(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
+                         uint64_t value);
+
 /* The name, without what says that it is a row, and with spaces: "last to". */
 void cv_field_write_name(struct cv_writer *writer, const char *name);
 

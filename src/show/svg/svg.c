@@ -53,6 +53,7 @@ static void draw_diagram(struct svg *svg)
     svg_bars_draw(svg);
     svg_arrows_draw(svg);
     svg_fences_draw(svg);
+    svg_states_draw(svg);
     svg_marks_draw(svg);
     svg_labels_draw(svg);
     double y = svg_line(svg, svg->scenario->group.nodes - 1) + svg->pitch * 0.55 + 52;
@@ -86,9 +87,10 @@ static int draw(struct svg *svg, FILE *out)
 }
 
 int cv_svg_write(FILE *out, const struct cv_run *run, const struct cv_judgement *judgement,
-                 const struct cv_history *history)
+                 const struct cv_history *history, bool states)
 {
-    struct svg svg = {.run = run, .judgement = judgement, .scenario = run->scenario, .history = history};
+    struct svg svg = {
+        .run = run, .judgement = judgement, .scenario = run->scenario, .history = history, .states = states};
     int error = cv_content_learn(&svg.content, run->scenario, history);
     if (!error) {
         svg.flights = cv_history_flights(history, &svg.flight_count);

@@ -11,8 +11,11 @@
 #include "property/property.h"
 #include "show/history.h"
 
-/* 0 or CV_ENOMEM. Check the FILE for write errors. */
+/*
+ * If the history has watched the states, the mouse finds them: what each step changed, and the end. With `states` the
+ * picture says it, too. 0 or CV_ENOMEM. Check the FILE for write errors.
+ */
 int cv_svg_write(FILE *out, const struct cv_run *run, const struct cv_judgement *judgement,
-                 const struct cv_history *history);
+                 const struct cv_history *history, bool states);
 
 #endif

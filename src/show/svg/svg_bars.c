@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "show/phrase.h"
+#include "core/scenario/field_text.h"
 #include "show/svg/svg_arrows.h"
 #include "show/svg/svg_axis.h"
 #include "show/svg/svg_text.h"
@@ -104,7 +104,8 @@ void svg_fences_draw(struct svg *svg)
             continue;
         const struct cv_event *end = end_of(svg, event);
         const double x = svg_axis_x(svg, event->time), to = end ? svg_axis_x(svg, end->time) : svg->right;
-        cv_phrase_fence(text, sizeof text, event->detail);
+        struct cv_writer writer = cv_writer(text, sizeof text);
+        cv_fence_write(&writer, event->detail);
         const double width = svg_text_width(text, 11);
         const bool inside = to - x > width + 14 && height_of(svg) >= BAR_HEIGHT - 2;
         const double y = top_of(svg, event) + (inside ? height_of(svg) - 3 : -3);

@@ -81,6 +81,26 @@ static void tell_result(char *text, size_t room, const struct cv_scenario *scena
     fclose(words);
 }
 
+/* The state at the end, for the mouse. */
+static void write_last_state(struct svg *svg, cv_node node)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *words = open_memstream(&text, &size);
+    if (!words) {
+        svg->out_of_memory = true;
+        return;
+    }
+    cv_phrase_state(words, svg->scenario, svg->history, node, 0);
+    fclose(words);
+    if (size) {
+        fprintf(svg->out, "<title>%s at the end: ", cv_name(svg->scenario, node).text);
+        svg_escape(svg->out, text);
+        fputs("</title>", svg->out);
+    }
+    free(text);
+}
+
 /* Writes the name on the left, and the leader or the number of entries on the right. */
 static void draw_ends(struct svg *svg, cv_node node)
 {
@@ -91,7 +111,7 @@ static void draw_ends(struct svg *svg, cv_node node)
     const double half = svg->left / 2 - 12 > 15 ? svg->left / 2 - 12 : 15;
     char text[64];
     fprintf(svg->out,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\" fill=\"%s\" stroke=\"%s\"/>\n",
+            "<g><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\" fill=\"%s\" stroke=\"%s\"/>\n",
             svg->left - 2 * half, y - 11, 2 * half, 22.0, 11.0,
             leads      ? "#fff3c4"
             : it->down ? "#f3f4f5"
@@ -99,6 +119,8 @@ static void draw_ends(struct svg *svg, cv_node node)
             leads ? "#b58900" : "#8c959f");
     snprintf(text, sizeof text, "%s", cv_name(svg->scenario, node).text);
     svg_text(svg, svg->left - half, y + 5, it->down ? "id dim" : "id", text);
+    write_last_state(svg, node);
+    fputs("</g>\n", svg->out);
     if (svg->scenario->algorithm->problem == CV_MUTEX && !it->down)
         tell_entries(text, sizeof text, it);
     else if (leads)
@@ -129,6 +151,25 @@ void svg_lines_draw(struct svg *svg)
         }
         draw_piece(svg, since, svg->right, svg_line(svg, node), down);
         draw_ends(svg, node);
+    }
+}
+
+/* ---- states ---- */
+
+#define STATE_RADIUS 8.0 /* where the mouse finds it */
+
+void svg_states_draw(struct svg *svg)
+{
+    for (size_t i = 0; i < svg->history->change_count; i++) {
+        const struct cv_history_change *change = &svg->history->changes[i];
+        const uint64_t time = svg->history->events[change->event].time;
+        const double x = svg_axis_x(svg, time), y = svg_line(svg, change->node);
+        fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill-opacity=\"0\"><title>%" PRIu64 ": %s: ", x,
+                y, STATE_RADIUS, time, cv_name(svg->scenario, change->node).text);
+        svg_escape(svg->out, change->text);
+        fputs("</title></circle>\n", svg->out);
+        if (svg->states && *change->brief)
+            svg_text(svg, x + 4, y + 15, "note", change->brief);
     }
 }
 

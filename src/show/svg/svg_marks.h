@@ -8,6 +8,8 @@
 void svg_partitions_draw(struct svg *svg);
 void svg_lines_draw(struct svg *svg);
 void svg_marks_draw(struct svg *svg);
+/* What each step changed in the state of its node. */
+void svg_states_draw(struct svg *svg);
 /* One mark of the legend. */
 void svg_mark_draw(struct svg *svg, enum svg_mark mark, double x, double y);
 

@@ -26,6 +26,7 @@ struct svg {
     const struct cv_judgement *judgement;
     const struct cv_scenario *scenario;
     const struct cv_history *history;
+    bool states; /* say what changes in them */
     struct cv_content content;
     struct cv_flight *flights;
     size_t flight_count;

@@ -13,7 +13,7 @@ int cv_diagram_write(FILE *out, const struct cv_scenario *scenario, const struct
     struct diagram_rows *rows = calloc(1, sizeof *rows);
     int error = rows ? cv_content_learn(&content, scenario, history) : CV_ENOMEM;
     if (!error) {
-        diagram_rows_make(rows, scenario, history);
+        diagram_rows_make(rows, scenario, history, options->states);
         error = rows->out_of_memory ? CV_ENOMEM : rows->too_many ? CV_EINPUT : 0;
     }
     if (!error)

@@ -19,6 +19,7 @@
 struct cv_diagram_options {
     unsigned width; /* no line is wider, in columns of the terminal */
     bool colour;
+    bool states; /* mark what changes in them, if the history has watched */
 };
 
 /* Draws the run, or a summary of it if it does not fit. 0 or CV_ENOMEM. */

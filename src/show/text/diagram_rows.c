@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "core/error.h"
+#include "core/scenario/field_text.h"
 #include "show/history_step.h"
-#include "show/phrase.h"
 
 /* The state while the rows are made. */
 struct maker {
@@ -16,6 +16,7 @@ struct maker {
     const struct cv_history *history;
     size_t *send_of; /* of a receipt or loss, by its index: the index of the send */
     size_t *step_of; /* of a send, by its index: the number of the step that sent it */
+    bool states;     /* mark what changes in them */
 };
 
 /* ---- rows and cells ---- */
@@ -100,9 +101,10 @@ static void add_enter_mark(struct maker *maker, const struct cv_step *step)
 {
     const struct cv_event *enter = cv_step_find(maker->history, step, CV_EVENT_ENTER);
     char text[48];
+    struct cv_writer writer = cv_writer(text, sizeof text);
     if (!enter)
         return;
-    cv_phrase_fence(text, sizeof text, enter->detail);
+    cv_fence_write(&writer, enter->detail);
     add_section_mark(maker, enter, MARK_ENTER, text);
 }
 
@@ -264,6 +266,16 @@ static void add_arrow(struct maker *maker, const struct cv_event *event, enum di
     add_cell(maker->rows, row, event->node, mark, "");
 }
 
+/* ---- states ---- */
+
+static void add_state_mark(struct maker *maker, const struct cv_step *step)
+{
+    const struct cv_event *cause = &maker->history->events[step->first];
+    const struct cv_history_change *change = cv_history_change(maker->history, step->first, step->end, cause->node);
+    if (change && *change->brief)
+        add_mark(maker, cause, MARK_STATE, change->brief);
+}
+
 /* ---- all of it ---- */
 
 static void add_step(struct maker *maker, const struct cv_step *step)
@@ -285,6 +297,8 @@ static void add_step(struct maker *maker, const struct cv_step *step)
         add_cause_mark(maker, step);
         add_effect_marks(maker, step);
     }
+    if (maker->states)
+        add_state_mark(maker, step);
     for (size_t i = step->first; i < step->end; i++)
         if (events[i].type == CV_EVENT_LOST)
             add_arrow(maker, &events[i], MARK_LOST);
@@ -310,9 +324,10 @@ static bool find_origins(struct maker *maker)
     return enough;
 }
 
-void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history)
+void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history,
+                       bool states)
 {
-    struct maker maker = {.rows = rows, .scenario = scenario, .history = history};
+    struct maker maker = {.rows = rows, .scenario = scenario, .history = history, .states = states};
     rows->out_of_memory = !find_origins(&maker);
     rows->too_many = history->truncated;
     for (struct cv_step step = {0}; !rows->too_many && !rows->out_of_memory && cv_step_next(history, &step);)

@@ -24,6 +24,7 @@
     X(MARK_LEAVE, "▀", PAINT_STAR, "leaves")                                                                           \
     X(MARK_PULSE, "◎", PAINT_PLAIN, "begins a round")                                                                  \
     X(MARK_RESULT, "=", PAINT_STAR, "has come to")                                                                     \
+    X(MARK_STATE, "▪", PAINT_PLAIN, "is now")                                                                          \
     X(MARK_NOTE, "~", PAINT_BAD, "")                                                                                   \
     X(MARK_CRASH, "✗", PAINT_BAD, "down")                                                                              \
     X(MARK_RECOVER, "●", PAINT_GOOD, "back")                                                                           \
@@ -71,6 +72,8 @@ struct diagram_rows {
     bool out_of_memory;
 };
 
-void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history);
+/* With states: also marks of what changes in them. */
+void diagram_rows_make(struct diagram_rows *rows, const struct cv_scenario *scenario, const struct cv_history *history,
+                       bool states);
 
 #endif

@@ -207,6 +207,15 @@ static void tell_network(struct story *story, const struct cv_event *event)
     cv_phrase_sides(story->out, story->scenario, partition);
 }
 
+/* Prints what the step changed in the node's state, below the text of its line. */
+static void tell_changes(struct story *story, const struct cv_step *step)
+{
+    const cv_node node = story->history->events[step->first].node;
+    const struct cv_history_change *change = cv_history_change(story->history, step->first, step->end, node);
+    if (change)
+        fprintf(story->out, "%*s%s\n", story->number_width + story->time_width + story->id_width + 7, "", change->text);
+}
+
 static void tell_step(struct story *story, const struct cv_step *step)
 {
     const struct cv_event *cause = &story->history->events[step->first];
@@ -226,13 +235,16 @@ static void tell_step(struct story *story, const struct cv_step *step)
             story->down[cause->node] = cause->type == CV_EVENT_CRASH;
     }
     putc('\n', story->out);
+    if (story->states)
+        tell_changes(story, step);
 }
 
+/* Steps that share a line have no line of their own for what they changed. */
 static void tell_all(struct story *story)
 {
     struct cv_step step = {0};
     for (bool more = cv_step_next(story->history, &step); more;) {
-        if (story_tell_together(story, &step, &more))
+        if (!story->states && story_tell_together(story, &step, &more))
             continue;
         tell_step(story, &step);
         more = cv_step_next(story->history, &step);
@@ -251,9 +263,9 @@ static void measure(struct story *story)
     story->id_width = (int)cv_longest_name(story->scenario);
 }
 
-int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history)
+int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history, bool states)
 {
-    struct story story = {.out = out, .scenario = scenario, .history = history};
+    struct story story = {.out = out, .scenario = scenario, .history = history, .states = states};
     int error = cv_content_learn(&story.content, scenario, history);
     measure(&story);
     story.down = calloc(scenario->group.nodes, sizeof *story.down);

@@ -7,7 +7,7 @@
 
 #include "show/history.h"
 
-/* 0 or CV_ENOMEM. */
-int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history);
+/* With states: under each step what it changed in the node's state, if the history has watched. 0 or CV_ENOMEM. */
+int cv_transcript_write(FILE *out, const struct cv_scenario *scenario, const struct cv_history *history, bool states);
 
 #endif

@@ -22,6 +22,7 @@ struct story {
     int number_width; /* of the column of numbers */
     int time_width;   /* of the column of times */
     int id_width;     /* of the column of ids */
+    bool states;      /* tell what changes in them */
 };
 
 /* Prints the number and the time. */
