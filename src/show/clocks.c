@@ -12,11 +12,6 @@ struct cv_clocks_stamp {
     uint32_t vector[];
 };
 
-struct cv_clocks_entry {
-    uint64_t message; /* 0: free */
-    struct cv_clocks_stamp *stamp;
-};
-
 /* The atomic event a node is in. */
 struct cv_clocks_node {
     uint64_t clock;                /* Lamport's */
@@ -30,11 +25,9 @@ int cv_clocks_init(struct cv_clocks *clocks, uint32_t nodes)
     if (nodes > CV_LARGEST_CLOCKED_GROUP)
         return 0;
     clocks->nodes = nodes;
-    clocks->entry_room = 256;
     clocks->vectors = calloc((size_t)nodes * nodes, sizeof *clocks->vectors);
     clocks->now = calloc(nodes, sizeof *clocks->now);
-    clocks->entries = calloc(clocks->entry_room, sizeof *clocks->entries);
-    clocks->out_of_memory = !clocks->vectors || !clocks->now || !clocks->entries;
+    clocks->out_of_memory = !clocks->vectors || !clocks->now;
     return clocks->out_of_memory ? CV_ENOMEM : 0;
 }
 
@@ -48,16 +41,16 @@ static void release(struct cv_clocks *clocks, struct cv_clocks_stamp *stamp)
 
 void cv_clocks_free(struct cv_clocks *clocks)
 {
-    for (size_t i = 0; clocks->entries && i < clocks->entry_room; i++)
-        if (clocks->entries[i].message)
-            release(clocks, clocks->entries[i].stamp);
+    for (size_t i = 0; i < clocks->sent.room; i++)
+        if (clocks->sent.entries[i].key)
+            release(clocks, clocks->sent.entries[i].pointer);
     for (uint32_t node = 0; clocks->now && node < clocks->nodes; node++)
         release(clocks, clocks->now[node].stamp);
     for (struct cv_clocks_stamp *stamp = clocks->spare, *next; stamp; stamp = next) {
         next = stamp->next;
         free(stamp);
     }
-    free(clocks->entries);
+    cv_hash_map_free(&clocks->sent);
     free(clocks->now);
     free(clocks->vectors);
     *clocks = (struct cv_clocks){0};
@@ -66,54 +59,6 @@ void cv_clocks_free(struct cv_clocks *clocks)
 const uint32_t *cv_clocks_vector(const struct cv_clocks *clocks, cv_node node)
 {
     return node < clocks->nodes ? clocks->vectors + (size_t)node * clocks->nodes : NULL;
-}
-
-/* ---- the messages on the way: open addressing, a power of two of places, at most half full ---- */
-
-static size_t home(const struct cv_clocks *clocks, uint64_t message)
-{
-    return (size_t)(message * 0x9e3779b97f4a7c15u >> 32) & (clocks->entry_room - 1);
-}
-
-static struct cv_clocks_entry *find(const struct cv_clocks *clocks, uint64_t message)
-{
-    size_t at = home(clocks, message);
-    while (clocks->entries[at].message && clocks->entries[at].message != message)
-        at = (at + 1) & (clocks->entry_room - 1);
-    return &clocks->entries[at];
-}
-
-static bool grow(struct cv_clocks *clocks)
-{
-    struct cv_clocks_entry *old = clocks->entries;
-    const size_t room = clocks->entry_room;
-    struct cv_clocks_entry *entries = calloc(room * 2, sizeof *entries);
-    if (!entries)
-        return false;
-    clocks->entries = entries;
-    clocks->entry_room = room * 2;
-    for (size_t i = 0; i < room; i++)
-        if (old[i].message)
-            *find(clocks, old[i].message) = old[i];
-    free(old);
-    return true;
-}
-
-/* Closes the gap after the removed entry, so that probing still finds all others. */
-static void forget(struct cv_clocks *clocks, struct cv_clocks_entry *entry)
-{
-    const size_t mask = clocks->entry_room - 1;
-    size_t gap = (size_t)(entry - clocks->entries);
-    release(clocks, entry->stamp);
-    clocks->entry_count--;
-    for (size_t at = (gap + 1) & mask; clocks->entries[at].message; at = (at + 1) & mask) {
-        const size_t from = home(clocks, clocks->entries[at].message);
-        if (((at - from) & mask) >= ((at - gap) & mask)) {
-            clocks->entries[gap] = clocks->entries[at];
-            gap = at;
-        }
-    }
-    clocks->entries[gap].message = 0;
 }
 
 /* ---- the clocks ---- */
@@ -138,27 +83,28 @@ static void send(struct cv_clocks *clocks, const struct cv_event *event)
     struct cv_clocks_node *node = &clocks->now[event->node];
     if (!node->stamp)
         node->stamp = make_stamp(clocks, event->node);
-    if (!node->stamp || (2 * clocks->entry_count >= clocks->entry_room && !grow(clocks))) {
+    struct cv_hash_entry *entry = node->stamp ? cv_hash_map_add(&clocks->sent, event->message) : NULL;
+    if (!entry) {
         clocks->out_of_memory = true;
         return;
     }
-    struct cv_clocks_entry *entry = find(clocks, event->message);
-    if (entry->message)
+    if (entry->pointer)
         return; /* reported twice */
-    *entry = (struct cv_clocks_entry){event->message, node->stamp};
-    clocks->entry_count++;
+    entry->pointer = node->stamp;
     node->stamp->holders++;
 }
 
 static void hear(struct cv_clocks *clocks, const struct cv_event *event)
 {
-    struct cv_clocks_entry *entry = find(clocks, event->message);
-    if (!entry->message)
+    struct cv_hash_entry *entry = cv_hash_map_find(&clocks->sent, event->message);
+    if (!entry)
         return;
+    struct cv_clocks_stamp *stamp = entry->pointer;
     uint32_t *mine = clocks->vectors + (size_t)event->node * clocks->nodes;
     for (uint32_t i = 0; event->type == CV_EVENT_RECEIVE && i < clocks->nodes; i++)
-        mine[i] = entry->stamp->vector[i] > mine[i] ? entry->stamp->vector[i] : mine[i];
-    forget(clocks, entry);
+        mine[i] = stamp->vector[i] > mine[i] ? stamp->vector[i] : mine[i];
+    cv_hash_map_remove(&clocks->sent, entry);
+    release(clocks, stamp);
 }
 
 static bool is_effect(enum cv_event_type type)

@@ -11,6 +11,7 @@
 #define CONCLAVE_SHOW_CLOCKS_H
 
 #include "core/event.h"
+#include "core/hash_map.h"
 
 #define CV_LARGEST_CLOCKED_GROUP 256u
 
@@ -19,9 +20,7 @@ struct cv_clocks {
     uint32_t *vectors; /* one per node, end to end */
     struct cv_clocks_node *now;
 
-    /* The knowledge of senders whose messages are still under way: a hash table by message. */
-    struct cv_clocks_entry *entries;
-    size_t entry_count, entry_room;
+    struct cv_hash_map sent; /* by message under way: the knowledge of its sender */
     struct cv_clocks_stamp *spare;
     bool out_of_memory; /* the clocks are wrong from then on */
 };

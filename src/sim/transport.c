@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: MIT
 /*
  * Reliable FIFO channels (core/link/channel.h) over a raw network that loses, doubles and reorders packets. A link is
- * the channel from one node to another; both of its ends live here. A crash or a cut breaks a link: what was on it
- * is lost, and packets of its former life are recognised by their number and dropped.
+ * the channel from one node to another; both of its ends live here. A crash or a cut breaks a link: its messages are
+ * lost, and packets of its former life are recognised by their number and dropped.
  */
 #include "sim/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash_map.h"
 #include "core/link/channel.h"
 #include "sim/engine.h"
 #include "sim/network.h"
 #include "sim/world.h"
 
-/* The two topmost kinds are ours; algorithms have fewer. */
+/* The two highest kinds are ours; algorithms have fewer kinds. */
 enum { KIND_ACKNOWLEDGEMENT = CV_MAX_KINDS - 2, KIND_DATA = CV_MAX_KINDS - 1 };
 
 #define WINDOW 64u
 
 struct link {
     cv_node from, to;
-    uint32_t number; /* among the links */
+    uint32_t number; /* the number of the link */
     uint32_t life;
-    uint64_t alarm; /* when it will look after itself; 0: not planned */
+    uint64_t alarm; /* when the channel is looked at again; 0: not planned */
     struct cv_channel_sender sender;
     struct cv_channel_receiver receiver;
 };
 
-/* A buffer that is kept and grows. */
+/* A buffer that grows and is used again. */
 struct scratch {
     unsigned char *bytes;
     size_t room;
@@ -37,14 +38,13 @@ struct scratch {
 struct transport {
     struct link **links;
     uint32_t count, capacity;
-    uint32_t *table; /* from (from, to) to the link's number plus one */
-    uint32_t table_size;
-    uint32_t busy; /* links with something unacknowledged */
+    struct cv_hash_map by_ends; /* from (from, to) to the link */
+    uint32_t busy;              /* links with unacknowledged packets */
     struct scratch packet, content;
     struct cv_transport_counts counts;
 };
 
-/* In front of a packet's content. */
+/* The header of a packet. */
 struct packet_head {
     uint32_t link, life;
     uint64_t sequence;
@@ -55,11 +55,7 @@ int transport_init(struct cv_sim *sim)
     if (!cv_scenario_raw(sim->scenario))
         return 0;
     sim->transport = calloc(1, sizeof *sim->transport);
-    if (!sim->transport)
-        return CV_ENOMEM;
-    sim->transport->table_size = 64;
-    sim->transport->table = calloc(sim->transport->table_size, sizeof *sim->transport->table);
-    return sim->transport->table ? 0 : CV_ENOMEM;
+    return sim->transport ? 0 : CV_ENOMEM;
 }
 
 void transport_free(struct cv_sim *sim)
@@ -73,7 +69,7 @@ void transport_free(struct cv_sim *sim)
         free(transport->links[i]);
     }
     free(transport->links);
-    free(transport->table);
+    cv_hash_map_free(&transport->by_ends);
     free(transport->packet.bytes);
     free(transport->content.bytes);
     free(transport);
@@ -91,37 +87,16 @@ bool transport_busy(const struct cv_sim *sim)
 
 /* ---- links ---- */
 
-static uint32_t *place_of(struct transport *transport, cv_node from, cv_node to)
-{
-    uint64_t hash = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(hash >> 32) & (transport->table_size - 1);
-    for (;; at = (at + 1) & (transport->table_size - 1)) {
-        const uint32_t number = transport->table[at];
-        if (!number || (transport->links[number - 1]->from == from && transport->links[number - 1]->to == to))
-            return &transport->table[at];
-    }
-}
-
 static int make_room(struct transport *transport)
 {
-    if (transport->count == transport->capacity) {
-        const uint32_t capacity = transport->capacity ? transport->capacity * 2 : 64;
-        struct link **links = realloc(transport->links, capacity * sizeof *links);
-        if (!links)
-            return CV_ENOMEM;
-        transport->links = links;
-        transport->capacity = capacity;
-    }
-    if ((transport->count + 1) * 2 <= transport->table_size)
+    if (transport->count < transport->capacity)
         return 0;
-    uint32_t *table = calloc(transport->table_size * 2, sizeof *table);
-    if (!table)
+    const uint32_t capacity = transport->capacity ? transport->capacity * 2 : 64;
+    struct link **links = realloc(transport->links, capacity * sizeof *links);
+    if (!links)
         return CV_ENOMEM;
-    free(transport->table);
-    transport->table = table;
-    transport->table_size *= 2;
-    for (uint32_t i = 0; i < transport->count; i++)
-        *place_of(transport, transport->links[i]->from, transport->links[i]->to) = i + 1;
+    transport->links = links;
+    transport->capacity = capacity;
     return 0;
 }
 
@@ -134,9 +109,9 @@ static void begin_life(struct cv_sim *sim, struct link *link)
 static struct link *link_between(struct cv_sim *sim, cv_node from, cv_node to)
 {
     struct transport *transport = sim->transport;
-    const uint32_t number = *place_of(transport, from, to);
-    if (number)
-        return transport->links[number - 1];
+    struct cv_hash_entry *place = cv_hash_map_add(&transport->by_ends, ((uint64_t)from << 32 | to) + 1);
+    if (!place || place->pointer)
+        return place ? place->pointer : NULL;
     struct link *link = calloc(1, sizeof *link);
     if (!link || make_room(transport)) {
         free(link);
@@ -147,7 +122,7 @@ static struct link *link_between(struct cv_sim *sim, cv_node from, cv_node to)
     link->number = transport->count;
     begin_life(sim, link);
     transport->links[transport->count++] = link;
-    *place_of(transport, from, to) = transport->count;
+    place->pointer = link;
     return link;
 }
 
@@ -207,7 +182,7 @@ static struct cv_message *wrap(struct transport *transport, const struct packet_
     return message;
 }
 
-/* Puts a packet on the raw network: perhaps not at all, perhaps twice. */
+/* Puts a packet on the raw network, which may lose or double it. */
 static void throw_packet(struct cv_sim *sim, const struct cv_message *packet)
 {
     struct cv_transport_counts *counts = &sim->transport->counts;
@@ -237,7 +212,7 @@ static void set_alarm(struct cv_sim *sim, struct link *link)
         sim->out_of_memory = true;
 }
 
-/* Sends what the channel wants sent now. */
+/* Sends the packets that the channel has ready. */
 static void pump(struct cv_sim *sim, struct link *link, bool again)
 {
     struct cv_channel_packet packet;

@@ -183,7 +183,7 @@ static int read_message(struct reading *reading, const json_t *line, const struc
         return CV_ENOMEM;
     message->from = event->type == CV_EVENT_SEND ? event->node : event->peer;
     message->to = event->type == CV_EVENT_SEND ? event->peer : event->node;
-    message->clock = event->clock & ((1ull << 40) - 1);
+    message->clock = event->clock & CV_CLOCK_MASK;
     message->kind = kind & (CV_MAX_KINDS - 1);
     message->words = words & CV_MAX_WORDS;
     append_words((uint32_t *)message->body, append_words((uint32_t *)message->body, 0, body), list);
@@ -226,6 +226,8 @@ static int read_event(struct reading *reading, const json_t *line, struct record
         return 0;
     if (event->peer == CV_NOBODY)
         return complain(reading, "expected a message between nodes of the group");
+    if (!event->message)
+        return complain(reading, "expected the number of a message, from 1 on");
     return read_message(reading, line, story->algorithm, event);
 }
 

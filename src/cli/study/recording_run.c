@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Turns recorded events into a run: who entered when, who follows whom, what was sent. */
+/* Turns recorded events into a run: entries, leaders and messages. */
 #include "cli/study/recording_run.h"
-#include "core/graph/graph_make.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/graph/graph_make.h"
+#include "core/hash_map.h"
+
 /* A message that was sent. */
 struct flight {
-    uint64_t message; /* its number; 0: the place is free */
     uint64_t sent;
     uint64_t entry; /* the entry that it requests, from 1 on; 0: it is no request */
     uint32_t attempt;
@@ -26,9 +27,11 @@ struct telling {
     uint64_t *open;           /* per node: its entry that is not over, from 1; 0: none */
     uint64_t *asked;          /* per node: when it last requested */
     struct request *requests; /* per entry */
-    struct flight *flights;   /* a hash table by number with `size` places and linear probing */
-    uint64_t size;
+    struct flight *flights;   /* of all messages, in the order they were sent */
+    uint64_t flight_count;
+    struct cv_hash_map by_number; /* from a message's number to its flight */
     uint64_t slowest;
+    bool out_of_memory;
 };
 
 /* ---- order ---- */
@@ -78,7 +81,7 @@ static uint64_t fence_of(const struct recording *recording, const struct cv_even
     uint64_t place = 0;
     while (place < recording->base_count && recording->bases[place] <= event->message)
         place++;
-    return place << 40 | (event->detail & ((1ull << 40) - 1));
+    return place << CV_VIEW_BITS | (event->detail & ((1ull << CV_VIEW_BITS) - 1));
 }
 
 static void enter(struct telling *telling, const struct cv_event *event)
@@ -105,19 +108,17 @@ static void leave(struct telling *telling, cv_node node, uint64_t time, bool die
     telling->open[node] = 0;
 }
 
-static struct flight *find_flight(const struct telling *telling, uint64_t message)
-{
-    uint64_t place = message * 0x9e3779b97f4a7c15ull >> 20 & (telling->size - 1);
-    while (telling->flights[place].message && telling->flights[place].message != message)
-        place = (place + 1) & (telling->size - 1);
-    return &telling->flights[place];
-}
-
 /* The messages that a node sends in the step of its request are the request. */
 static void take_off(struct telling *telling, const struct cv_event *event, uint64_t asked)
 {
-    struct flight *flight = find_flight(telling, event->message);
-    *flight = (struct flight){.message = event->message, .sent = event->time};
+    struct cv_hash_entry *place = cv_hash_map_add(&telling->by_number, event->message);
+    if (!place) {
+        telling->out_of_memory = true;
+        return;
+    }
+    struct flight *flight = &telling->flights[telling->flight_count++];
+    *flight = (struct flight){.sent = event->time};
+    place->pointer = flight;
     const uint64_t entry = telling->open[event->node];
     if (!entry || event->time != asked || event->peer == event->node)
         return;
@@ -128,9 +129,10 @@ static void take_off(struct telling *telling, const struct cv_event *event, uint
 
 static void arrive(struct telling *telling, const struct cv_event *event)
 {
-    const struct flight *flight = find_flight(telling, event->message);
-    if (!flight->message)
+    const struct cv_hash_entry *place = cv_hash_map_find(&telling->by_number, event->message);
+    if (!place)
         return;
+    const struct flight *flight = place->pointer;
     if (event->time > flight->sent && event->time - flight->sent > telling->slowest)
         telling->slowest = event->time - flight->sent;
     struct request *request = flight->entry ? &telling->requests[flight->entry - 1] : NULL;
@@ -348,13 +350,11 @@ static void note_unheard(struct telling *telling)
 
 static int tell_nodes(const struct recording *recording, struct recording_story *story)
 {
-    struct telling telling = {.recording = recording, .story = story, .size = 1024};
-    while (telling.size < 2 * story->count)
-        telling.size *= 2;
+    struct telling telling = {.recording = recording, .story = story};
     telling.open = calloc(recording->nodes, sizeof *telling.open);
     telling.asked = calloc(recording->nodes, sizeof *telling.asked);
     telling.requests = calloc(story->count + 1, sizeof *telling.requests);
-    telling.flights = calloc(telling.size, sizeof *telling.flights);
+    telling.flights = calloc(story->count + 1, sizeof *telling.flights);
     struct cv_event *room = malloc((story->count + 1) * sizeof *room);
     const bool fits = telling.open && telling.asked && telling.requests && telling.flights && room;
     if (fits) {
@@ -368,7 +368,8 @@ static int tell_nodes(const struct recording *recording, struct recording_story 
     free(telling.asked);
     free(telling.requests);
     free(telling.flights);
-    return fits ? 0 : CV_ENOMEM;
+    cv_hash_map_free(&telling.by_number);
+    return fits && !telling.out_of_memory ? 0 : CV_ENOMEM;
 }
 
 static int by_renewal(const void *left, const void *right)
