@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/wall_clock.h"
+
 #define PATIENCE_MS 5000 /* so long other servers are tried when the one that was asked is lost during a wait */
 #define PAUSE_MS 50      /* before each of them */
 
@@ -30,7 +32,7 @@ static int read_number(struct conclave *session, struct cv_text answer, int64_t 
 
 static int64_t soon(const struct conclave *session)
 {
-    return cv_client_now_ms() + session->timeout_ms;
+    return cv_boot_ms() + session->timeout_ms;
 }
 
 /* ---- waiting ---- */
@@ -42,7 +44,7 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
     struct cv_client_words all = *words;
     struct cv_text answer;
     char wait[24];
-    *asked_ms = cv_client_now_ms();
+    *asked_ms = cv_boot_ms();
     const int64_t left_ms = until_ms > *asked_ms ? until_ms - *asked_ms : 0;
     if (until_ms != CV_CLIENT_NEVER) {
         snprintf(wait, sizeof wait, "%" PRId64, left_ms);
@@ -63,13 +65,13 @@ static int ask_once(struct conclave *session, const struct cv_client_words *word
 int cv_client_acquire(struct conclave *session, const struct cv_client_words *words, uint64_t wait_ms, uint64_t *fence,
                       int64_t *asked_ms)
 {
-    const int64_t began_ms = cv_client_now_ms();
+    const int64_t began_ms = cv_boot_ms();
     const int64_t until_ms = wait_ms < (uint64_t)INT32_MAX * 1000 ? began_ms + (int64_t)wait_ms : CV_CLIENT_NEVER;
     int64_t granted = 0, lost_ms = -1;
     for (;;) {
         const bool connected = session->fd >= 0;
         const int error = ask_once(session, words, until_ms, &granted, asked_ms);
-        const int64_t now_ms = cv_client_now_ms();
+        const int64_t now_ms = cv_boot_ms();
         if (!error && granted <= 0)
             return cv_client_fail(session, CONCLAVE_PROTOCOL, "the server gave a fence that is not positive");
         *fence = (uint64_t)granted;
@@ -115,7 +117,7 @@ int cv_client_begin(struct conclave *session, enum cv_client_kind kind, const ch
     if (!ttl_ms)
         return 0;
     /* Its time began when it was granted. All that is known is that this was after it was asked for. */
-    const int64_t took_ms = cv_client_now_ms() - asked_ms;
+    const int64_t took_ms = cv_boot_ms() - asked_ms;
     cv_client_extend(held, asked_ms, (int64_t)ttl_ms);
     if (took_ms > (int64_t)ttl_ms / 10)
         error = conclave_renew(session, name, fence, NULL);
@@ -171,16 +173,16 @@ int cv_client_end(struct conclave *session, const char *command, const char *nam
         words.word[words.count++] = "SECRET";
         words.word[words.count++] = session->secret;
     }
-    const int64_t until_ms = cv_client_now_ms() + PATIENCE_MS;
+    const int64_t until_ms = cv_boot_ms() + PATIENCE_MS;
     for (bool again = false;; again = true) {
         int error = cv_client_ask(session, &words, soon(session), &answer);
         if (!error)
             error = read_number(session, answer, &released);
         const bool elsewhere = error == CONCLAVE_NO_SERVER || error == CONCLAVE_NO_QUORUM;
-        if (secret && elsewhere && cv_client_now_ms() < until_ms) {
+        if (secret && elsewhere && cv_boot_ms() < until_ms) {
             cv_client_disconnect(session);
             session->turn++;
-            if (cv_client_wait(session, cv_client_now_ms() + PAUSE_MS) == 0)
+            if (cv_client_wait(session, cv_boot_ms() + PAUSE_MS) == 0)
                 continue;
         }
         return error || released || again ? error : cv_client_fail(session, CONCLAVE_LOST, "it was not held any more");
@@ -208,7 +210,7 @@ int conclave_renew(struct conclave *session, const char *name, uint64_t fence, i
     if (error)
         return error;
     snprintf(digits, sizeof digits, "%" PRIu64, fence);
-    const int64_t asked_ms = cv_client_now_ms();
+    const int64_t asked_ms = cv_boot_ms();
     struct cv_client_words words = {3, {"RENEW", name, digits}};
     struct cv_client_interest *held = cv_client_find(session, name, fence);
     snprintf(ttl, sizeof ttl, "%" PRIu64, held ? held->ttl_ms : 0);
@@ -237,6 +239,6 @@ int64_t conclave_left_ms(const struct conclave *session, const char *name)
         return 0;
     if (held->ends_ms == CV_CLIENT_NEVER)
         return -1;
-    const int64_t left_ms = held->ends_ms - cv_client_now_ms();
+    const int64_t left_ms = held->ends_ms - cv_boot_ms();
     return left_ms > 0 ? left_ms : 0;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "client/acquire.h"
+#include "core/wall_clock.h"
 
 int conclave_campaign(struct conclave *session, const char *name, const struct conclave_candidate *candidate,
                       uint64_t *fence)
@@ -36,7 +37,7 @@ static int ask_about(struct conclave *session, const char *command, const char *
 {
     const struct cv_client_words words = {2, {command, name}};
     const int error = cv_client_check_name(session, name);
-    return error ? error : cv_client_ask(session, &words, cv_client_now_ms() + session->timeout_ms, answer);
+    return error ? error : cv_client_ask(session, &words, cv_boot_ms() + session->timeout_ms, answer);
 }
 
 int conclave_resign(struct conclave *session, const char *name)
@@ -77,6 +78,6 @@ int conclave_observe(struct conclave *session, const char *name, struct conclave
     if (!observed)
         return CONCLAVE_NO_MEMORY;
     observed->leader = *leader;
-    observed->renew_ms = cv_client_now_ms() + session->timeout_ms;
+    observed->renew_ms = cv_boot_ms() + session->timeout_ms;
     return 0;
 }

@@ -12,26 +12,18 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/connect.h"
 #include "client/interest.h"
 #include "core/printable.h"
+#include "core/wall_clock.h"
 
 #define MOST_TO_SEND ((size_t)1 << 20)
 #define MOST_TO_RECEIVE ((size_t)1 << 26)
 #define FIRST_TO_RECEIVE ((size_t)4096)
 #define LAST_WORDS_MS 500
 #define PROBE_MS 3000 /* during a wait, a second connection tests so often whether the server hangs */
-
-int64_t cv_client_now_ms(void)
-{
-    /* While a machine sleeps, the clocks of its rivals go on. */
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int cv_client_fail(struct conclave *session, int error, const char *format, ...)
 {
@@ -78,7 +70,7 @@ static int push_question(struct conclave *session, struct cv_client_interest *ab
         question = &session->last_resort;
         session->last_resort_used = true;
     }
-    *question = (struct cv_client_question){NULL, about, awaited, cv_client_now_ms()};
+    *question = (struct cv_client_question){NULL, about, awaited, cv_boot_ms()};
     *session->last_question = question;
     session->last_question = &question->next;
     return 0;
@@ -247,7 +239,7 @@ int cv_client_exchange(struct conclave *session)
 
 int cv_client_wait(struct conclave *session, int64_t until_ms)
 {
-    const int64_t left_ms = until_ms == CV_CLIENT_NEVER ? -1 : until_ms - cv_client_now_ms();
+    const int64_t left_ms = until_ms == CV_CLIENT_NEVER ? -1 : until_ms - cv_boot_ms();
     const short wanted = session->out.length || cv_line_unsent(session->tls) ? POLLIN | POLLOUT : POLLIN;
     struct pollfd ready[] = {{.fd = session->wake, .events = POLLIN}, {.fd = session->fd, .events = wanted}};
     const int timeout_ms = until_ms == CV_CLIENT_NEVER ? -1
@@ -315,25 +307,25 @@ static bool still_answers(const struct conclave *session)
 /* Waits for the answer to what was asked last. */
 static int await(struct conclave *session, int64_t until_ms, struct cv_text *answer)
 {
-    for (int64_t probe_ms = cv_client_now_ms() + PROBE_MS;;) {
+    for (int64_t probe_ms = cv_boot_ms() + PROBE_MS;;) {
         int error = send_some(session);
         const int taken = error ? error : take_replies(session, answer);
         if (taken)
             return taken < 0 ? taken : 0;
-        if (cv_client_now_ms() >= until_ms)
+        if (cv_boot_ms() >= until_ms)
             return cv_client_fail(session, CONCLAVE_NO_SERVER, "the server does not answer");
         error = cv_client_wait(session, until_ms < probe_ms ? until_ms : probe_ms);
         if (!error)
             error = receive_some(session);
         if (error)
             return error;
-        if (cv_client_now_ms() < probe_ms)
+        if (cv_boot_ms() < probe_ms)
             continue;
         if (!still_answers(session)) {
             session->turn++;
             return cv_client_fail(session, CONCLAVE_NO_SERVER, "the server hangs");
         }
-        probe_ms = cv_client_now_ms() + PROBE_MS;
+        probe_ms = cv_boot_ms() + PROBE_MS;
     }
 }
 
@@ -360,12 +352,12 @@ static int understand_error(struct conclave *session, struct cv_text text)
 /* Tells the server that nothing more will come, and reads to the end: an answer that was on its way is not lost. */
 static void hear_last_words(struct conclave *session, struct cv_text *answer)
 {
-    const int64_t until_ms = cv_client_now_ms() + LAST_WORDS_MS;
+    const int64_t until_ms = cv_boot_ms() + LAST_WORDS_MS;
     if (session->fd < 0 || shutdown(session->fd, SHUT_WR) < 0)
         return;
     for (int error = 0; !error && take_replies(session, answer) == 0;) {
         struct pollfd ready = {.fd = session->fd, .events = POLLIN};
-        const int64_t left_ms = until_ms - cv_client_now_ms();
+        const int64_t left_ms = until_ms - cv_boot_ms();
         if (left_ms <= 0 || poll(&ready, 1, (int)left_ms) == 0)
             return;
         error = receive_some(session);
@@ -401,7 +393,7 @@ static int greet(struct conclave *session)
     session->out.protocol = 3;
     int error = put_question(session, &hello, NULL, true);
     if (!error)
-        error = await(session, cv_client_now_ms() + session->timeout_ms, &answer);
+        error = await(session, cv_boot_ms() + session->timeout_ms, &answer);
     if (!error) {
         cv_resp_read_item(answer.start, answer.length, &item);
         if (item.kind == CV_RESP_ERROR)
@@ -481,7 +473,7 @@ static void give_up_all(struct conclave *session)
         each->ttl_ms = 0;
         error = put_question(session, &words, NULL, true);
         if (!error)
-            error = await(session, cv_client_now_ms() + LAST_WORDS_MS, &answer);
+            error = await(session, cv_boot_ms() + LAST_WORDS_MS, &answer);
     }
 }
 

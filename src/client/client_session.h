@@ -56,8 +56,6 @@ struct conclave {
     char why[512]; /* the last failure, in one line */
 };
 
-int64_t cv_client_now_ms(void);
-
 /* Keeps one line about a failure and returns the error, so that a check can `return cv_client_fail(...)`. */
 int cv_client_fail(struct conclave *session, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for CONCLAVE_NO_MEMORY. */

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/wall_clock.h"
+
 #define DEFAULT_PORT "7700"
 
 /* ---- the list ---- */
@@ -60,9 +62,9 @@ struct cv_text cv_client_server(const char *list, size_t turn)
 static int finish(const struct conclave *session, int fd)
 {
     struct pollfd ready[] = {{.fd = fd, .events = POLLOUT}, {.fd = session->wake, .events = POLLIN}};
-    const int64_t until_ms = cv_client_now_ms() + session->timeout_ms;
+    const int64_t until_ms = cv_boot_ms() + session->timeout_ms;
     for (;;) {
-        const int64_t left_ms = until_ms - cv_client_now_ms();
+        const int64_t left_ms = until_ms - cv_boot_ms();
         const int count = poll(ready, 2, left_ms > 0 ? (int)left_ms : 0);
         if (count == 0)
             return ETIMEDOUT;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/connect.h"
+#include "core/wall_clock.h"
 
 #define RETRY_MS 50 /* before another server is tried */
 #define LOOK_AGAIN_MS                                                                                                  \
@@ -224,14 +225,14 @@ static bool server_hangs(const struct conclave *session, int64_t now_ms)
 static int do_what_is_due(struct conclave *session)
 {
     struct cv_client_interest *next;
-    int64_t now_ms = cv_client_now_ms();
+    int64_t now_ms = cv_boot_ms();
     if (session->fd >= 0 && server_hangs(session, now_ms)) {
         cv_client_disconnect(session);
         session->turn++;
     }
     if (session->fd < 0 && session->interests && now_ms >= session->retry_ms) {
         const int error = cv_client_connect(session);
-        now_ms = cv_client_now_ms();
+        now_ms = cv_boot_ms();
         session->retry_ms = now_ms + RETRY_MS;
         if (error == CONCLAVE_INTERRUPTED || error == CONCLAVE_NO_MEMORY)
             return error;
@@ -262,7 +263,7 @@ static int64_t next_due_ms(const struct conclave *session)
 
 int conclave_next_ms(const struct conclave *session)
 {
-    const int64_t due_ms = next_due_ms(session), now_ms = cv_client_now_ms();
+    const int64_t due_ms = next_due_ms(session), now_ms = cv_boot_ms();
     if (session->first_event || due_ms <= now_ms)
         return 0;
     if (due_ms == CV_CLIENT_NEVER)
@@ -285,7 +286,7 @@ static bool take_event(struct conclave *session, struct conclave_event *event)
 
 int conclave_next_event(struct conclave *session, struct conclave_event *event, int timeout_ms)
 {
-    const int64_t until_ms = timeout_ms < 0 ? CV_CLIENT_NEVER : cv_client_now_ms() + timeout_ms;
+    const int64_t until_ms = timeout_ms < 0 ? CV_CLIENT_NEVER : cv_boot_ms() + timeout_ms;
     for (bool last = false;;) {
         int error = do_what_is_due(session);
         if (!error && session->fd >= 0)
@@ -302,6 +303,6 @@ int conclave_next_event(struct conclave *session, struct conclave_event *event, 
         error = cv_client_wait(session, due_ms < until_ms ? due_ms : until_ms);
         if (error)
             return error;
-        last = cv_client_now_ms() >= until_ms;
+        last = cv_boot_ms() >= until_ms;
     }
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "core/wall_clock.h"
 
 #define MOST_AT_ONCE ((size_t)65536)
 
@@ -73,17 +74,10 @@ static int receive_cipher(int fd, struct cv_tls *tls)
     return -1;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 const char *cv_line_shake_hands(int fd, struct cv_tls *tls, int timeout_ms)
 {
     char none[1];
-    const int64_t until_ms = now_ms() + timeout_ms;
+    const int64_t until_ms = cv_wall_ms() + timeout_ms;
     for (;;) {
         const long step = cv_tls_read(tls, none, 0);
         const bool out = send_cipher(fd, tls) == 0;
@@ -93,7 +87,7 @@ const char *cv_line_shake_hands(int fd, struct cv_tls *tls, int timeout_ms)
             return strerror(errno);
         if (out && cv_tls_established(tls))
             return NULL;
-        const int64_t left_ms = until_ms - now_ms();
+        const int64_t left_ms = until_ms - cv_wall_ms();
         struct pollfd ready = {.fd = fd, .events = out ? POLLIN : POLLIN | POLLOUT};
         if (left_ms <= 0 || (poll(&ready, 1, (int)left_ms) < 0 && errno != EINTR))
             return "the TLS handshake takes too long";

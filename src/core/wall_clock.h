@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: MIT
-/* The time on the wall, for telling how long something takes: results never depend on it. */
+/* The machine's clocks. Results of simulated runs never depend on them. */
 #ifndef CONCLAVE_CORE_WALL_CLOCK_H
 #define CONCLAVE_CORE_WALL_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Since some moment of the past; it never goes back. */
+static inline uint64_t cv_clock_us(clockid_t which)
+{
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* A clock that never goes back, to measure how long something takes. */
+static inline uint64_t cv_wall_us(void)
+{
+    return cv_clock_us(CLOCK_MONOTONIC);
+}
+
+static inline int64_t cv_wall_ms(void)
+{
+    return (int64_t)(cv_wall_us() / 1000);
+}
+
 static inline double cv_wall_seconds(void)
 {
     struct timespec now;
@@ -14,11 +31,21 @@ static inline double cv_wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static inline int64_t cv_wall_ms(void)
+/* The same, but this clock goes on while the machine sleeps, as other machines' clocks do. For leases. */
+static inline uint64_t cv_boot_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return cv_clock_us(CLOCK_BOOTTIME);
+}
+
+static inline int64_t cv_boot_ms(void)
+{
+    return (int64_t)(cv_boot_us() / 1000);
+}
+
+/* The time of day, which an operator may set back: milliseconds since 1970. */
+static inline int64_t cv_unix_ms(void)
+{
+    return (int64_t)(cv_clock_us(CLOCK_REALTIME) / 1000);
 }
 
 #endif

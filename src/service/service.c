@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/wall_clock.h"
 #include "live/net/listen.h"
 #include "live/net/stream.h"
 #include "live/process/event_log.h"
@@ -84,9 +85,7 @@ void cv_service_init(struct cv_service *service, struct cv_member *member, const
                                      .most = security->most_strangers,
                                      .most_each = security->most_strangers_each,
                                      .patience_us = security->handshake_ms * 1000};
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    service->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    service->started_ms = cv_unix_ms();
     service->member = member;
     service->host = &member->host;
     service->loop = &member->loop;

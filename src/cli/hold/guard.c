@@ -11,8 +11,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/wall_clock.h"
 
 #define LEFTOVER_MS 2000 /* how long processes that the command left may take to end by themselves */
 #define AGAIN_MS 20      /* between attempts to end a process */
@@ -33,13 +34,6 @@ struct watch {
     int64_t term_ms, kill_ms;
     int64_t leftover_ms; /* when processes that the command left are ended, whatever the lock's limits are */
 };
-
-int64_t guard_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- ending things ---- */
 
@@ -174,7 +168,7 @@ static bool look_after_children(struct watch *watch)
 /* Returns how long to sleep. */
 static int act_in_time(struct watch *watch)
 {
-    const int64_t now_ms = guard_now_ms();
+    const int64_t now_ms = cv_boot_ms();
     if (now_ms >= watch->kill_ms) {
         watch->overdue = watch->overdue || !watch->ended;
         signal_all(watch->command, SIGKILL);
@@ -192,7 +186,7 @@ static int act_in_time(struct watch *watch)
 /* The command has ended, so the processes that it left must end, too. */
 static void clear_up(struct watch *watch)
 {
-    const int64_t now_ms = guard_now_ms();
+    const int64_t now_ms = cv_boot_ms();
     watch->term_ms = now_ms;
     watch->leftover_ms = now_ms + LEFTOVER_MS;
     if (watch->kill_ms > watch->leftover_ms)

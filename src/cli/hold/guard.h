@@ -39,9 +39,6 @@ struct guard_report {
     bool overdue; /* it was ended because its time was over */
 };
 
-/* From a clock that is never set and that counts while the machine sleeps. */
-int64_t guard_now_ms(void);
-
 /* What the guard does after everything has ended, if the conclave process is gone or stopped. */
 struct guard_heir {
     void (*let_go)(void *context);

@@ -20,6 +20,7 @@
 #include "client/client_session.h"
 #include "client/line.h"
 #include "core/parse.h"
+#include "core/wall_clock.h"
 #include "live/net/heap.h"
 #include "live/net/loop.h"
 #include "secure/key.h"
@@ -190,7 +191,7 @@ static int acquire(struct run *run)
 static void tell_limit(struct run *run)
 {
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
-    const int64_t now_ms = guard_now_ms();
+    const int64_t now_ms = cv_boot_ms();
     const int64_t ends_ms = left_ms < 0 ? GUARD_NEVER : now_ms + left_ms;
     if (run->lost || ends_ms - 1 <= run->ends_ms)
         return; /* nothing new */
@@ -229,10 +230,8 @@ static void attend_session(struct run *run)
 static void describe_to_command(struct run *run)
 {
     char digits[24];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t now_ms = cv_unix_ms();
     const int64_t left_ms = conclave_left_ms(run->session, run->hold->name);
-    const int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     setenv("CONCLAVE_LOCK", run->hold->name, 1);
     snprintf(digits, sizeof digits, "%" PRIu64, run->fence);
     setenv("CONCLAVE_FENCE", digits, 1);
@@ -291,7 +290,7 @@ static int code_of_ended(struct run *run, const struct guard_report *report)
 {
     if (run->lost || report->overdue) {
         run->lost = true;
-        command_refuse("%s %s: lost, and the command ended for it", what(run->hold), cv_brief(run->hold->name).text);
+        command_refuse("%s %s: lost, so the command was ended", what(run->hold), cv_brief(run->hold->name).text);
         return HOLD_LOST;
     }
     return WIFSIGNALED(report->value) ? HOLD_SIGNAL + WTERMSIG(report->value) : WEXITSTATUS(report->value);

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "core/wall_clock.h"
 
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
@@ -131,13 +132,6 @@ static int perform(struct cv_disk *disk, const struct job *job)
     return error;
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void count(struct cv_disk_times *times, uint64_t took_us)
 {
     times->count++;
@@ -154,9 +148,9 @@ static bool work(struct cv_disk *disk)
     if (!job)
         return false;
     pthread_mutex_unlock(&disk->mutex);
-    const uint64_t begun_us = now_us();
+    const uint64_t begun_us = cv_wall_us();
     job->done.error = perform(disk, job);
-    const uint64_t ended_us = now_us();
+    const uint64_t ended_us = cv_wall_us();
     pthread_mutex_lock(&disk->mutex);
     count(&disk->times, ended_us - begun_us);
     push(&disk->done, job);

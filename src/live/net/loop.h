@@ -16,6 +16,7 @@
 
 #include "core/alarm.h"
 #include "core/error.h"
+#include "core/wall_clock.h"
 
 struct cv_stream;
 
@@ -92,9 +93,7 @@ static inline uint64_t cv_loop_coarse_ms(const struct cv_loop *loop)
  */
 static inline uint64_t cv_loop_boot(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return cv_boot_us();
 }
 
 static inline void cv_loop_set(struct cv_loop *loop, struct cv_alarm *alarm, uint64_t delay_us)
