@@ -117,7 +117,7 @@ def listing(root):
     return {path for path in paths if (root / path).is_file() and not (root / path).is_symlink()}
 
 
-# ---- the rules: each yields (path, line, what is wrong) ----
+# ---- the rules: each yields (path, line, the breach) ----
 
 
 def algorithm_includes(tree):
@@ -195,10 +195,10 @@ def own_headers(tree):
 
 
 def base_names(tree):
-    """No two files of one name, but a .c and its .h."""
+    """No two files of one name in the rooms and the public headers, but a .c and its .h."""
     places = {}
     for file in tree:
-        if file.room and file.is_c and places.setdefault(file.stem, file.parts[:-1]) != file.parts[:-1]:
+        if (file.room or file.parts[0] == "include") and file.is_c and places.setdefault(file.stem, file.parts[:-1]) != file.parts[:-1]:
             yield file.path, 1, f"{'/'.join(places[file.stem])} has a file of this name, too"
 
 
@@ -290,7 +290,7 @@ def machine_paths(tree):
 
 
 def built(tree):
-    """A file that no meson.build lists is silently not built, a test that none lists is silently not run."""
+    """Without a line in a meson.build, a file is silently not built and a test silently not run."""
     for file in tree:
         if file.room and file.suffix == "c":
             build, entry = f"src/{file.room}/meson.build", "/".join(file.parts[2:])
@@ -421,13 +421,14 @@ BAD = [
     (header_cycles, {"src/core/b.h": SPDX + '#include "core/c.h"\n', "src/core/c.h": SPDX + '#include "core/b.h"\n'}),
     (own_headers, {"src/cli/cli_a.c": SPDX + "int answer(void)\n{\n}\n"}),
     (base_names, {"src/sim/a.h": SPDX}),
+    (base_names, {"include/conclave/a.h": SPDX}),
     (global_names, {"src/core/b.h": SPDX + "struct cv_b {\n};\n", "src/sim/c.h": SPDX + "struct cv_b {\n};\n"}),
     (global_names, {"src/core/b.h": SPDX + "void cv_b(int x);\n", "src/sim/c.h": SPDX + "#define cv_b(x) (x)\n"}),
     (library_includes, {"src/core/a.c": SPDX + "#include <uv.h>\n"}),
     (library_includes, {"src/live/live_a.c": SPDX + "#include <raft.h>\n"}),
     (library_includes, {"src/live/live_a.c": SPDX + "#include <raft/uv.h>\n"}),
     (library_includes, {"src/cli/cli_a.c": SPDX + "#include <openssl/ssl.h>\n"}),
-    (library_includes, {"include/conclave/a.h": SPDX + "#include <uv.h>\n"}),
+    (library_includes, {"include/conclave/c.h": SPDX + "#include <uv.h>\n"}),
     (licence, {"src/core/a.c": "int a;\n"}),
     (licence, {"scripts/a": "#!/bin/sh\ntrue\n# SPDX-License-Identifier: MIT\n"}),
     (licence, {"tests/unit/meson.build": "test()\n"}),

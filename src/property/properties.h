@@ -2,7 +2,7 @@
 /*
  * The table of all properties. Judges, checker and command line read names, kinds and claims here.
  *
- * A new property is a row here and a judgement in the file of its problem: election.c, mutex.c, synchronizer.c or
+ * A new property is a row here and a judgement in the file of its problem: election.c, mutex.c, synchrony.c or
  * paths.c. If every state of a search can show its violation, step_properties.h judges it, too.
  */
 #ifndef CONCLAVE_PROPERTY_PROPERTIES_H

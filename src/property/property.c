@@ -9,7 +9,7 @@
 #include "property/election.h"
 #include "property/mutex.h"
 #include "property/paths.h"
-#include "property/synchronizer.h"
+#include "property/synchrony.h"
 
 const char *cv_verdict_name(enum cv_verdict verdict)
 {
@@ -77,7 +77,7 @@ static int judge_cost(const struct cv_run *run, enum cv_measure measure, uint64_
     return 0;
 }
 
-/* The time when a run was given up: the end of its time, which may be long after the last event. */
+/* The time at which a run was given up: the end of its time, possibly long after the last event. */
 static uint64_t given_up(const struct cv_run *run)
 {
     const uint64_t until = run->scenario->until;

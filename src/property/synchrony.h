@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Judges a synchronizer. */
-#ifndef CONCLAVE_PROPERTY_SYNCHRONIZER_H
-#define CONCLAVE_PROPERTY_SYNCHRONIZER_H
+/* Judges a synchronizer: its app must not be able to tell the network from a synchronous one. */
+#ifndef CONCLAVE_PROPERTY_SYNCHRONY_H
+#define CONCLAVE_PROPERTY_SYNCHRONY_H
 
 #include "property/property.h"
 

@@ -3,7 +3,7 @@
  * What a synchronizer must achieve: its app cannot tell the network from a synchronous one. The judge looks at the
  * rounds, and compares the states at the end with those of the app on a synchronous network.
  */
-#include "property/synchronizer.h"
+#include "property/synchrony.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void judge_states(const struct cv_run *run, const struct cv_lockstep *ref
     if (reference->chose)
         snprintf(finding->detail, sizeof finding->detail, "it makes random choices");
     else if (!done)
-        snprintf(finding->detail, sizeof finding->detail, "not everybody is through");
+        snprintf(finding->detail, sizeof finding->detail, "not every node has finished its rounds");
     else if (deviating != CV_NOBODY)
         snprintf(finding->detail, sizeof finding->detail, "node %s ends in another state than on a synchronous network",
                  name_of(run, deviating).text);
