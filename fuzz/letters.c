@@ -174,7 +174,7 @@ static void fill(struct input *input, struct cv_message *message)
         if (field->type == CV_FIELD_RANK)
             value = cv_group_rank(instance->group, input_below(input, NODES));
         else if (field->type == CV_FIELD_FENCE)
-            value = input_number(input, instance->group->epoch << 40 | 1);
+            value = input_number(input, instance->group->epoch << CV_VIEW_BITS | 1);
         if (field->type != CV_FIELD_LIST && input_byte(input) % 4)
             memcpy(body + field->offset, &value, field->bytes);
     }
@@ -192,7 +192,7 @@ static void hear(struct input *input)
     }
     message->from = input_below(input, NODES);
     message->to = roster.me;
-    message->clock = input_number(input, instance->clock) & ((1ull << 40) - 1);
+    message->clock = input_number(input, instance->clock) & CV_CLOCK_MASK;
     if (message->from == roster.me)
         message->from = (roster.me + 1) % NODES;
     if (cv_set_has(host.suspected, message->from))

@@ -77,13 +77,13 @@ static inline int64_t cv_parameter(const struct cv_self *me, uint32_t index)
     return me->group->parameters[index];
 }
 
-/* D: no message takes longer. Timeouts are multiples of it. */
+/* D, the longest time that a message takes. Timeouts are multiples of it. */
 static inline uint64_t cv_bound(const struct cv_self *me)
 {
     return me->group->bound;
 }
 
-/* Is that node up and not suspected, as far as a connection attempt and the detector tell? Others are skipped. */
+/* Is that node up and not suspected, as far as a connection attempt and the detector tell? */
 static inline bool cv_present(const struct cv_self *me, cv_node node)
 {
     return !me->group->absence || me->runtime->present(me, node);
@@ -148,7 +148,7 @@ static inline uint32_t cv_neighbour_index(const struct cv_self *me, cv_node node
     return low < degree && cv_neighbour(me, low) == node ? low : degree;
 }
 
-/* What the edge to a neighbour costs; CV_NO_WAY if it leads only from there to here. */
+/* The weight of the edge to a neighbour; CV_NO_WAY if the edge leads only from there to here. */
 static inline uint32_t cv_weight(const struct cv_self *me, uint32_t index)
 {
     const struct cv_group *group = me->group;
@@ -162,7 +162,7 @@ static inline uint64_t cv_rounds(const struct cv_self *me)
     return me->group->rounds;
 }
 
-/* The voting set of a node, itself included: any two have a member in common. */
+/* The voting set of a node, which includes the node. Any two voting sets have a member in common. */
 static inline uint32_t cv_quorum_size(const struct cv_self *me, cv_node node)
 {
     return (uint32_t)(me->group->quorums[node + 1] - me->group->quorums[node]);
@@ -182,7 +182,7 @@ static inline cv_node cv_coordinator(const struct cv_self *me)
 
 /* ---- time and fences -------------------------------------------------------------------------------- */
 
-/* The time of the event that this step handles, by Lamport's clock. What the step sends is later. */
+/* The time of the event that this step handles, by Lamport's clock. Messages that the step sends have later times. */
 static inline uint64_t cv_clock(const struct cv_self *me)
 {
     return me->clock;
@@ -196,16 +196,18 @@ static inline bool cv_before(const struct cv_self *me, uint64_t time, cv_node no
     return time < other_time || (time == other_time && cv_id_of(me, node) < cv_id_of(me, other_node));
 }
 
+#define CV_VIEW_BITS 40u /* bits of a fence below the epoch of its view */
+
 /* The fence of a count in this view. Every fence of a later view is higher. */
 static inline uint64_t cv_fence(const struct cv_self *me, uint64_t count)
 {
-    return me->group->epoch << 40 | count;
+    return me->group->epoch << CV_VIEW_BITS | count;
 }
 
-/* So many entries of a view at most: a fence has no room for many more. */
-#define CV_MOST_ENTRIES ((1ull << 39) - 1)
+/* The most entries of a view: a fence has no room for many more. */
+#define CV_MOST_ENTRIES ((1ull << (CV_VIEW_BITS - 1)) - 1)
 
-/* The next fence of this view after the highest that was heard of. */
+/* The next fence of this view, after the highest fence that this node has heard of. */
 static inline uint64_t cv_fence_after(const struct cv_self *me, uint64_t highest)
 {
     return (highest < cv_fence(me, 0) ? cv_fence(me, 0) : highest) + 1;
@@ -222,7 +224,7 @@ static inline uint64_t cv_request_fence(const struct cv_self *me, uint64_t time)
 
 /* ---- sets of nodes ---------------------------------------------------------------------------------- */
 
-/* A set of nodes has a bit for each. In a state it is `uint32_t waiting[]`, of so many words for so many nodes. */
+/* A set of nodes has a bit for each. In a state it is `uint32_t waiting[]`, of cv_bits_words(nodes) words. */
 static inline uint32_t cv_bits_words(uint32_t nodes)
 {
     return (nodes + 31) / 32;
@@ -238,7 +240,7 @@ static inline void cv_bits_add(uint32_t *bits, cv_node node)
     bits[node / 32] |= 1u << node % 32;
 }
 
-/* Takes a node out of a set, the lowest from word *word on, of so many words; CV_NOBODY: there is none. */
+/* Takes the lowest node out of a set of that many words, from word *word on; CV_NOBODY if the set has none there. */
 static inline cv_node cv_bits_take(uint32_t *bits, uint32_t words, uint32_t *word)
 {
     for (; *word < words; ++*word)
@@ -348,20 +350,20 @@ static inline void cv_cancel(struct cv_self *me, uint32_t timer)
     me->effects |= CV_DID_TIMER;
 }
 
-/* One of 0..ways-1: drawn by the simulator, enumerated by the checker. */
+/* One of 0..ways-1. The simulator draws it; the checker tries all. */
 static inline uint32_t cv_choose(struct cv_self *me, uint32_t ways)
 {
     return me->runtime->choose(me, ways);
 }
 
-/* This node now holds an election of its own, which ends with cv_elected() or cv_yield(). */
+/* This node begins an election of its own. It ends with cv_elected() or cv_yield(). */
 static inline void cv_call(struct cv_self *me)
 {
     me->effects |= me->calling ? CV_DID_CALL | CV_DID_RECALL : CV_DID_CALL;
     me->calling = 1;
 }
 
-/* Its own election is over without a result: a better node takes over. */
+/* This node's own election ends without a result: a better node takes over. */
 static inline void cv_yield(struct cv_self *me)
 {
     me->effects |= CV_DID_YIELD;
@@ -393,7 +395,7 @@ static inline bool cv_follows(const struct cv_self *me, cv_id leader)
     return cv_knows_leader(me) && cv_leader(me) == leader;
 }
 
-/* The leader this node knew is gone, or in doubt. */
+/* This node knows no leader any more: the last one is gone, or in doubt. */
 static inline void cv_no_leader(struct cv_self *me)
 {
     me->knows = 0;
@@ -407,7 +409,7 @@ static inline void cv_enter(struct cv_self *me, uint64_t fence)
     me->effects |= CV_DID_ENTER;
 }
 
-/* This node has come to a number, better than the one before: a distance, say, learnt from a neighbour. */
+/* This node has a new result, better than its last one: a distance, say, that it learnt from the neighbour `via`. */
 static inline void cv_result(struct cv_self *me, uint64_t result, cv_node via)
 {
     me->result = result;
@@ -415,7 +417,7 @@ static inline void cv_result(struct cv_self *me, uint64_t result, cv_node via)
     me->effects |= CV_DID_RESULT;
 }
 
-/* Tells the trace what just happened here. The string lives for ever. */
+/* Writes a remark to the trace. The string must live for ever. */
 static inline void cv_note(struct cv_self *me, const char *text)
 {
     me->note = text;
@@ -446,20 +448,20 @@ enum cv_claim {
     CV_EVERYONE_LEARNS = 1u << 2, /* every live node gets to know a leader */
     CV_ANY_CALLER = 1u << 3,      /* the result does not depend on the caller */
     CV_ONE_CALL = 1u << 4,        /* a node never holds two elections of its own */
-    CV_PER_COMPONENT = 1u << 5,   /* all of this in every connected part of the network by itself */
+    CV_PER_COMPONENT = 1u << 5,   /* the claims hold in every connected component of the network by itself */
 
-    CV_EXCLUSION = 1u << 6,        /* never two inside at once */
+    CV_EXCLUSION = 1u << 6,        /* no two nodes are inside at once */
     CV_FENCES_RISE = 1u << 7,      /* each entry's fence is higher than all before */
     CV_NO_DEADLOCK = 1u << 8,      /* the nodes that want to enter never all wait for ever */
     CV_EVERY_REQUEST = 1u << 9,    /* every request of a live node is served */
-    CV_BOUNDED_WAITING = 1u << 10, /* a node that waits is overtaken so many times at most: see the property */
-    CV_REQUEST_ORDER = 1u << 11,   /* entries in the order in which the requests happened */
+    CV_BOUNDED_WAITING = 1u << 10, /* a node that waits is overtaken a bounded number of times: see property/mutex.c */
+    CV_REQUEST_ORDER = 1u << 11,   /* nodes enter in the order in which their requests happened */
 
     CV_WHOLE_ROUNDS = 1u << 12,     /* a round begins when all messages of the one before have arrived */
     CV_CLOSE_ROUNDS = 1u << 13,     /* the rounds of neighbours differ by one at most */
-    CV_LIKE_SYNCHRONOUS = 1u << 14, /* the states at the end are those of the synchronous run */
+    CV_LIKE_SYNCHRONOUS = 1u << 14, /* the final states are those of the synchronous run */
     CV_SHORTEST_PATHS = 1u << 15,   /* the results are the distances from the source */
-    CV_FEWEST_HOPS = 1u << 16       /* the same, every edge counted as one */
+    CV_FEWEST_HOPS = 1u << 16       /* the results are the numbers of edges from the source */
 };
 
 #define CV_SYNCHRONIZER_CLAIMS (CV_WHOLE_ROUNDS | CV_CLOSE_ROUNDS | CV_LIKE_SYNCHRONOUS)
@@ -478,7 +480,7 @@ struct cv_parameter {
     const char *choices; /* CV_CHOICE: "lower|all", the first is the default */
     int64_t fallback;    /* CV_NUMBER: the default */
     uint32_t type;       /* enum cv_parameter_type */
-    uint32_t drops;      /* claims (enum cv_claim) given up when it is not the default */
+    uint32_t drops;      /* claims (enum cv_claim) that do not hold if the value is not the default */
 };
 
 /*
@@ -494,17 +496,17 @@ struct cv_algorithm {
     uint32_t topology;    /* enum cv_topology */
     uint32_t assumes;     /* enum cv_assumption, or'ed */
     uint32_t claims;      /* enum cv_claim, or'ed */
-    uint32_t quorums;     /* it needs voting sets */
-    uint32_t clusters;    /* it needs clusters */
+    uint32_t quorums;     /* the algorithm needs voting sets */
+    uint32_t clusters;    /* the algorithm needs clusters */
     uint32_t unused;
     const struct cv_kind *kinds;
-    const char *const *timers;             /* their names, as the trace tells them */
-    const struct cv_parameter *parameters; /* what a user may set */
-    const struct cv_cost *costs;           /* formulas that every run is compared with */
+    const char *const *timers;             /* names of the timers, for the trace */
+    const struct cv_parameter *parameters; /* settings of the user */
+    const struct cv_cost *costs;           /* formulas; every run is compared with them */
 
     /*
-     * The state of a node: so many bytes, zeroed before `init`; or a function of the group. A synchronizer gives both:
-     * the bytes of its own part, and with conclave/synchronizer.h those of all.
+     * The size of a node's state in bytes, or a function of the group that returns it. The state is zeroed before
+     * `init`. A synchronizer gives both: the size of its own part, and by conclave/synchronizer.h that of the whole.
      */
     size_t state_bytes;
     size_t (*state_size)(const struct cv_group *group, cv_node node);
@@ -512,20 +514,20 @@ struct cv_algorithm {
 
     void (*init)(struct cv_self *me);                                  /* fills in what is not zero; may not send */
     void (*start)(struct cv_self *me);                                 /* this node calls the election */
-    void (*recover)(struct cv_self *me);                               /* back from a crash, with a fresh state */
+    void (*recover)(struct cv_self *me);                               /* it is back from a crash, its state is fresh */
     void (*timeout)(struct cv_self *me, uint32_t timer);               /* a timer fired */
     void (*suspect)(struct cv_self *me, cv_node node);                 /* the failure detector: that node is gone */
     void (*trust)(struct cv_self *me, cv_node node);                   /* the failure detector: that node is back */
     void (*request)(struct cv_self *me);                               /* mutex: this node wants to enter */
     void (*release)(struct cv_self *me);                               /* mutex: this node leaves */
-    void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; CV_NOBODY is inside */
+    void (*adopt)(struct cv_self *me, cv_node holder, uint64_t fence); /* a view begins; `holder` is inside */
     void (*pulse)(struct cv_self *me, uint64_t round);                 /* synchronous: a round begins, from 1 on */
     void (*finish)(struct cv_self *me);                                /* synchronous: the last round is over */
 
     /*
      * Can that sender have sent that message to this node, in this state, if all nodes keep to the algorithm and its
-     * assumptions hold? Length and fields have been checked before. A real node refuses a message that cannot have been
-     * sent, and cuts its sender off; in the simulator and in the checker it is a counterexample. NULL: it always can.
+     * assumptions hold? Length and fields have been checked before. If not, a real node refuses the message and cuts
+     * its sender off; in the simulator and in the checker it is a counterexample. NULL: every message is possible.
      */
     bool (*valid)(const struct cv_self *me, const struct cv_message *message);
 

@@ -11,13 +11,13 @@ enum cv_condition {
     CV_LISTED = 0,                 /* never: for `conclave list` and the comparisons */
     CV_ALWAYS = 1u << 0,           /* in every run */
     CV_STEADY = 1u << 1,           /* nothing fails, returns, is cut or suspected after time 0 */
-    CV_ALL_ALIVE = 1u << 2,        /* nobody is dead from the start */
+    CV_ALL_ALIVE = 1u << 2,        /* no node is dead from the start */
     CV_ONE_CALLER = 1u << 3,       /* one live node calls */
     CV_ALL_CALL = 1u << 4,         /* every live node calls at time 0 */
     CV_UNIT_DELAY = 1u << 5,       /* every message takes one tick */
     CV_TOP_DEAD = 1u << 6,         /* the best of all nodes is dead from the start */
     CV_TOP_ALIVE = 1u << 7,        /* the best of all nodes is alive */
-    CV_ONLY_TOP_DEAD = 1u << 8,    /* and everybody else is alive */
+    CV_ONLY_TOP_DEAD = 1u << 8,    /* the best of all nodes is dead from the start, and every other node is alive */
     CV_TOP_CALLS = 1u << 9,        /* the caller is the best of all nodes */
     CV_ENOUGH_PATIENCE = 1u << 10, /* timeouts are no shorter than the network's own bound */
     CV_ALL_SEND = 1u << 11,        /* synchronous: every node tells every neighbour in every round */
@@ -39,7 +39,7 @@ enum cv_source {
 };
 
 /*
- * One row of the table of costs: what is meant, how much, when, and by whose formula.
+ * One row of the table of costs: its label, the formula, when it applies, and whose formula it is.
  *
  *     {"one caller", CV_MESSAGES_ARE("2a + δ"), CV_STEADY | CV_ONE_CALLER, CV_DERIVED_IN("docs/…")},
  *     {"some call", CV_DELAY_AT_MOST("3a − 1"), CV_STEADY | CV_UNIT_DELAY, CV_TEXT_SAYS("CS425: …")},

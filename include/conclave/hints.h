@@ -9,9 +9,9 @@
 #include <conclave/runtime.h>
 
 enum cv_clock_use {
-    CV_CLOCKED = 1,     /* Lamport's clock tells the time of requests, or whatever else */
-    CV_CLOCKS_REQUESTS, /* times put requests in order; a time is also compared with that of the own request */
-    CV_CLOCKS_ORDER     /* times put requests in order, and that is all */
+    CV_CLOCKED = 1,     /* the algorithm uses Lamport's clock in any way */
+    CV_CLOCKS_REQUESTS, /* times only order requests, and a time is compared with that of the node's own request */
+    CV_CLOCKS_ORDER     /* times only order requests */
 };
 
 /*
@@ -24,8 +24,8 @@ struct cv_counting {
 };
 
 /*
- * Gives all nodes but the coordinator other names, for mutual exclusion that never compares ids. The checker also
- * tries every step under other names, and tells if the result is not the renamed one.
+ * Gives all nodes but the coordinator other names, for mutual exclusion that never compares ids. The checker also takes
+ * every step under other names, and reports a result that is not the renamed one.
  */
 struct cv_renaming {
     void (*node)(const struct cv_renaming *renaming, cv_node *node); /* a field that holds a node, or CV_NOBODY */
@@ -33,11 +33,11 @@ struct cv_renaming {
 };
 
 struct cv_hints {
-    uint64_t answers;   /* a bit per kind: it answers a request of the receiver, and each node answers once */
-    uint32_t clocked;   /* enum cv_clock_use; 0: it never asks for the Lamport clock */
+    uint64_t answers;   /* a bit per kind of messages that answer a request of the receiver, once from each node */
+    uint32_t clocked;   /* enum cv_clock_use; 0: the algorithm never asks for the Lamport clock */
     uint32_t alike;     /* nodes differ only in voting sets and in ids, and ids only decide between equal times */
-    uint32_t perpetual; /* messages go round for ever: a run ends when there is nothing left to do */
-    uint32_t preparing; /* the kinds from this one on prepare the run, and are counted apart; 0: none */
+    uint32_t perpetual; /* messages go round for ever: a run ends when no request is left */
+    uint32_t preparing; /* messages of this kind and the later kinds prepare the run and are counted apart; 0: none */
 
     /* Shows the numbers that grow for ever, in a node's state or else in a message. */
     void (*counters)(struct cv_counting *counting, cv_node node, void *state, struct cv_message *message);

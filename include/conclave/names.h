@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-typedef uint32_t cv_node; /* a node's index in the group, 0..n-1: where to send */
-typedef uint32_t cv_id;   /* a process's own name: unique, any number, what the texts compare */
-typedef uint64_t cv_rank; /* (attribute, id): the order in which the best is elected; compare as numbers */
+typedef uint32_t cv_node; /* a node's index in the group, 0..n-1: the address of a message */
+typedef uint32_t cv_id;   /* the id of a process: unique, any number; the texts compare ids */
+typedef uint64_t cv_rank; /* (attribute, id) as one number: the node with the highest is the best */
 
 #define CV_NOBODY UINT32_MAX /* no node */
 #define CV_NO_WAY UINT32_MAX /* as a weight: the edge leads only the other way */
@@ -34,9 +34,9 @@ enum cv_topology {
     CV_GRAPH      /* a node sends to its neighbours in a given graph */
 };
 
-/* Where a node stands with the critical section. */
+/* Where a node is with respect to the critical section, in the texts' words. */
 enum cv_region {
-    CV_REMAINDER, /* it wants nothing */
+    CV_REMAINDER, /* it does not want to enter */
     CV_TRYING,    /* it has requested, and is not inside yet */
     CV_CRITICAL   /* it is inside */
 };

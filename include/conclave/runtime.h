@@ -38,16 +38,16 @@ struct cv_group {
     const struct cv_algorithm *app;   /* the synchronous algorithm that a synchronizer hosts */
     const struct cv_group *app_group; /* this group, with that algorithm's parameters */
     const int64_t *parameters;        /* values in the order of the algorithm's parameter table */
-    uint64_t bound;                   /* D, the longest time a message takes, where the network keeps one */
+    uint64_t bound;                   /* D, the longest time that a message takes, if the network has a bound */
     uint64_t epoch;                   /* the number of the view */
     uint64_t rounds;                  /* how many rounds a synchronous algorithm takes */
-    uint64_t hosted_at;               /* where in a synchronizer's state that of its app begins */
-    uint64_t slot_bytes;              /* what a message of its app takes there */
-    uint32_t member_count;            /* of `members` */
+    uint64_t hosted_at;               /* where the app's state begins in a synchronizer's state */
+    uint64_t slot_bytes;              /* bytes of a slot for a message of the app */
+    uint32_t member_count;            /* entries of `members` */
     cv_node coordinator;              /* of this view, where the algorithm needs one */
     uint32_t nodes;                   /* n */
     uint32_t topology;                /* enum cv_topology */
-    uint32_t absence; /* nonzero: some node may be down, cut off or suspected; zero saves the question */
+    uint32_t absence;                 /* 0: no node is down, cut off or suspected, and the runtime need not be asked */
     uint32_t unused;
 };
 
@@ -58,18 +58,22 @@ static inline cv_rank cv_group_rank(const struct cv_group *group, cv_node node)
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
+#define CV_CLOCK_BITS 40u /* of Lamport's clock */
+#define CV_KIND_BITS 6u
+#define CV_LENGTH_BITS 18u
+#define CV_CLOCK_MASK ((1ull << CV_CLOCK_BITS) - 1)
+#define CV_MAX_KINDS (1u << CV_KIND_BITS)
+#define CV_MAX_WORDS ((1u << CV_LENGTH_BITS) - 1u)
+
 /* A message as it travels: this header, then the body of `words` 32-bit words. */
 struct cv_message {
     cv_node to;
     cv_node from;
-    uint64_t clock : 40; /* the sender's Lamport clock at the send */
-    uint64_t kind : 6;   /* its index in the algorithm's table of kinds */
-    uint64_t words : 18; /* of the body */
+    uint64_t clock : CV_CLOCK_BITS;  /* the sender's Lamport clock at the send */
+    uint64_t kind : CV_KIND_BITS;    /* its index in the algorithm's table of kinds */
+    uint64_t words : CV_LENGTH_BITS; /* of the body */
     uint64_t body[];
 };
-
-#define CV_MAX_KINDS 64u
-#define CV_MAX_WORDS ((1u << 18) - 1u)
 
 /* The bytes a message occupies in a queue: the header and the body, in whole 64-bit words. */
 static inline size_t cv_message_bytes(const struct cv_message *message)
@@ -90,8 +94,8 @@ enum cv_effect {
     CV_DID_ENTER = 1u << 5,  /* entered the critical section with `fence` */
     CV_DID_TIMER = 1u << 6,  /* armed or cancelled a timer */
     CV_DID_NOTE = 1u << 7,   /* `note` tells the trace what just happened */
-    CV_DID_PULSE = 1u << 8,  /* began round `round`; one more than there are: it is done */
-    CV_DID_RESULT = 1u << 9  /* came to `result`, by way of `via` */
+    CV_DID_PULSE = 1u << 8,  /* began round `round`; after the last round: one more */
+    CV_DID_RESULT = 1u << 9  /* has a new `result`, learnt from `via` */
 };
 
 /* What the functions of conclave/algorithm.h ask the runtime. */
@@ -104,27 +108,27 @@ struct cv_runtime {
 
 /* The node that takes a step, with the effects it has recorded so far. */
 struct cv_self {
-    void *state;                         /* the algorithm's own */
-    const struct cv_group *group;        /* as this node knows it */
-    const struct cv_runtime *runtime;    /* to be asked */
+    void *state;                         /* the algorithm's state of this node */
+    const struct cv_group *group;        /* the group, as this node knows it */
+    const struct cv_runtime *runtime;    /* answers the questions of the algorithm */
     unsigned char *outbox;               /* messages, one after the other */
     size_t used;                         /* bytes of messages in the outbox */
     size_t room;                         /* bytes the outbox has */
-    uint64_t clock;                      /* Lamport's */
-    uint64_t fence;                      /* CV_DID_ENTER */
-    uint64_t round;                      /* CV_DID_PULSE */
-    uint64_t received;                   /* messages of the round before */
-    uint64_t result;                     /* CV_DID_RESULT */
-    const char *note;                    /* CV_DID_NOTE */
-    uint64_t timer_delay[CV_MAX_TIMERS]; /* of those that were armed */
+    uint64_t clock;                      /* Lamport's clock */
+    uint64_t fence;                      /* CV_DID_ENTER: of the entry */
+    uint64_t round;                      /* CV_DID_PULSE: the round that began */
+    uint64_t received;                   /* CV_DID_PULSE: messages of the round before that the app has received */
+    uint64_t result;                     /* CV_DID_RESULT: the new result */
+    const char *note;                    /* CV_DID_NOTE: the remark */
+    uint64_t timer_delay[CV_MAX_TIMERS]; /* by timer, if this step armed it */
     uint32_t timers_armed;               /* a bit per timer that this step armed */
     uint32_t timers_cancelled;           /* a bit per timer that this step cancelled */
     uint32_t effects;                    /* enum cv_effect, or'ed */
-    uint32_t calling;                    /* an election of its own is under way */
-    uint32_t knows;                      /* `elected` is the leader it knows */
-    cv_id elected;                       /* CV_DID_ELECT */
-    cv_node node;                        /* which one it is */
-    cv_node via;                         /* CV_DID_RESULT */
+    uint32_t calling;                    /* 1: an election of its own is under way */
+    uint32_t knows;                      /* 1: it knows a leader, `elected` */
+    cv_id elected;                       /* the leader; new if CV_DID_ELECT */
+    cv_node node;                        /* the node that takes the step */
+    cv_node via;                         /* CV_DID_RESULT: the neighbour that it learnt the result from */
     uint32_t region;                     /* enum cv_region: for `valid` alone */
     uint32_t unused;
 };
@@ -142,11 +146,11 @@ static inline struct cv_message *cv_post(struct cv_self *me, cv_node to, uint32_
     message->from = me->node;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     /* One store sets all bit-fields. Set one by one, each is read, changed and written. */
-    const uint64_t fields =
-        (me->clock & ((1ull << 40) - 1)) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << 40 | (uint64_t)(bytes / 4) << 46;
+    const uint64_t fields = (me->clock & CV_CLOCK_MASK) | (uint64_t)(kind & (CV_MAX_KINDS - 1)) << CV_CLOCK_BITS |
+                            (uint64_t)(bytes / 4) << (CV_CLOCK_BITS + CV_KIND_BITS);
     memcpy(&message->from + 1, &fields, sizeof fields);
 #else
-    message->clock = me->clock & ((1ull << 40) - 1);
+    message->clock = me->clock & CV_CLOCK_MASK;
     message->kind = kind & (CV_MAX_KINDS - 1);
     message->words = (bytes / 4) & CV_MAX_WORDS;
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * For authors of synchronizers: how one hosts a synchronous algorithm, its app.
+ * For authors of synchronizers: how a synchronizer hosts a synchronous algorithm, its app.
  *
- * The app is written for a network that works in rounds: in `pulse` a node sends at most one message to each
- * neighbour, and all of them are received before the next round begins. A synchronizer decides when that is; what is
- * the same for all of them is here. A node's state is
+ * The app is written for a network that works in rounds: in `pulse` a node sends at most one message to each neighbour,
+ * and the neighbours receive them before the next round begins. A synchronizer decides when a round is over. This file
+ * has the part that all synchronizers share. A node's state is
  *
  *     | the synchronizer's own | round | the app's | messages of even rounds | messages of odd rounds |
  *                              ^ group->hosted_at    a slot for each neighbour
  *
- * A neighbour may be one round ahead, never two: so a message waits in its slot until the round it belongs to is
- * over, and is handed to the app then, neighbour by neighbour. The app cannot tell that from a synchronous network.
+ * A neighbour may be one round ahead, never two. So a message waits in its slot until its round is over. Then the app
+ * receives the messages, neighbour by neighbour, and cannot tell the network from a synchronous one.
  *
  * The first message kind of every synchronizer carries the messages of the app: cv_round_kinds().
  */
@@ -19,16 +19,16 @@
 
 #include <conclave/algorithm.h>
 
-#define CV_MAX_APP_BYTES 256u /* of a message of an app */
+#define CV_MAX_APP_BYTES 256u /* the longest message of an app */
 
 /*
- * What stands in front of an app's message: on its way, and in its slot. A slot of round 0 is empty. A message says by
- * which of the receiver's links it comes, as real links do: nobody has to search for its slot.
+ * The header of an app's message, on its way and in its slot. A slot of round 0 is empty. A message names the link by
+ * which it reaches its receiver, as a real link would, so the receiver need not search for the slot.
  */
 struct cv_envelope {
     uint32_t round;
-    uint32_t kind : 6;  /* the app's */
-    uint32_t link : 26; /* the sender is the receiver's neighbour of that index */
+    uint32_t kind : 6;  /* in the app's table of kinds */
+    uint32_t link : 26; /* the index of the sender among the receiver's neighbours */
 };
 
 #define CV_MAX_LINKS (1u << 26)
@@ -39,7 +39,7 @@ static inline size_t cv_app_bytes(const struct cv_group *group, cv_node node)
     return ((app->state_size ? app->state_size(group->app_group, node) : app->state_bytes) + 7) / 8 * 8;
 }
 
-/* What a synchronizer adds to its own bytes: the round, the app's state and the slots. */
+/* Adds to a synchronizer's own bytes those of the round, the app's state and the slots. */
 static inline size_t cv_hosted_bytes(const struct cv_group *group, cv_node node)
 {
     const size_t degree = (size_t)(group->edges[node + 1] - group->edges[node]);
@@ -51,7 +51,7 @@ static inline uint64_t *cv_hosted(const struct cv_self *me)
     return (uint64_t *)(void *)((unsigned char *)me->state + me->group->hosted_at);
 }
 
-/* The round a node is in: 0 before the first, one more than there are when it is done. */
+/* The round that a node is in: 0 before the first round; after the last, the number of rounds plus one. */
 static inline uint64_t cv_round(const struct cv_self *me)
 {
     return *cv_hosted(me);
@@ -69,7 +69,7 @@ static inline struct cv_envelope *cv_slot(const struct cv_self *me, uint32_t nei
     return (struct cv_envelope *)(void *)(slots + place * me->group->slot_bytes);
 }
 
-/* Which neighbour of my neighbour I am. */
+/* The index of this node among the neighbours of its neighbour. */
 static inline uint32_t cv_my_link(const struct cv_self *me, uint32_t neighbour)
 {
     return me->group->ends[me->group->edges[me->node] + neighbour];
@@ -77,7 +77,7 @@ static inline uint32_t cv_my_link(const struct cv_self *me, uint32_t neighbour)
 
 /* ---- the app takes a step --------------------------------------------------------------------------- */
 
-/* Between these two, `me` is the app's: its state, its parameters. */
+/* Between cv_app_enter() and cv_app_leave(), `me` has the app's state and parameters. */
 struct cv_host {
     void *state;
     const struct cv_group *group;
@@ -97,7 +97,7 @@ static inline void cv_app_leave(struct cv_self *me, struct cv_host host)
     me->group = host.group;
 }
 
-/* To be called by the synchronizer's `init`. */
+/* A synchronizer's `init` calls this. */
 static inline void cv_round_init(struct cv_self *me)
 {
     const struct cv_algorithm *app = me->group->app;
@@ -109,7 +109,7 @@ static inline void cv_round_init(struct cv_self *me)
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
-/* Keeps a message of the app until its round is over. False: it came too late, that round is over already. */
+/* Keeps a message of the app until its round is over. False: it came too late, its round was over. */
 static inline bool cv_round_keep(struct cv_self *me, const struct cv_message *message)
 {
     const struct cv_envelope *envelope = cv_body(message);
@@ -120,7 +120,7 @@ static inline bool cv_round_keep(struct cv_self *me, const struct cv_message *me
     return true;
 }
 
-/* Is it a message of the app, of a round that this node may still be told of, by the link it came by? For `valid`. */
+/* For `valid`: is it a message of the app, of a round that is not over, and does it name the link by which it came? */
 static inline bool cv_envelope_valid(const struct cv_self *me, const struct cv_message *message)
 {
     const struct cv_envelope *envelope = cv_body(message);
@@ -133,7 +133,7 @@ static inline bool cv_envelope_valid(const struct cv_self *me, const struct cv_m
            message->words * 4 == sizeof *envelope + kinds[kind].bytes && message->words * 4 <= me->group->slot_bytes;
 }
 
-/* The round is over: the app receives what was sent to it, neighbour by neighbour. How much that was. */
+/* The round is over: the app receives its messages, neighbour by neighbour. Returns their number. */
 static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
 {
     const struct cv_algorithm *app = me->group->app;
@@ -161,7 +161,7 @@ static inline uint32_t cv_round_hand_over(struct cv_self *me, uint64_t round)
     return count;
 }
 
-/* Puts what the app has sent, from `begin` on in the outbox, into envelopes; how many there were. */
+/* Puts the app's messages, from `begin` on in the outbox, into envelopes. Returns their number. */
 static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, uint64_t round)
 {
     const size_t end = me->used;
@@ -169,7 +169,7 @@ static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, uint64_t 
     for (size_t at = begin; at < end; count++) {
         const struct cv_message *inner = (const struct cv_message *)(const void *)(me->outbox + at);
         if (neighbour >= cv_degree(me) || cv_neighbour(me, neighbour) != inner->to)
-            neighbour = cv_neighbour_index(me, inner->to); /* most apps go through them in order */
+            neighbour = cv_neighbour_index(me, inner->to); /* most apps send to their neighbours in order */
         assert(neighbour < cv_degree(me));                 /* an app sends to neighbours */
         const struct cv_envelope envelope = {
             .round = (uint32_t)round, .kind = inner->kind, .link = cv_my_link(me, neighbour++) & (CV_MAX_LINKS - 1)};
@@ -187,8 +187,8 @@ static inline uint32_t cv_round_wrap(struct cv_self *me, size_t begin, uint64_t 
 /* ---- the next round --------------------------------------------------------------------------------- */
 
 /*
- * Ends the round this node is in and begins the next: the app receives, then sends. How many messages it sent; when
- * the last round is over, none.
+ * Ends this node's round and begins the next: the app receives, then sends. Returns the number of messages that it
+ * sent, 0 after the last round.
  */
 static inline uint32_t cv_round_next(struct cv_self *me)
 {
@@ -196,12 +196,12 @@ static inline uint32_t cv_round_next(struct cv_self *me)
     const uint64_t round = cv_round(me) + 1;
     const size_t message = sizeof(struct cv_message) + me->group->slot_bytes;
     assert(round <= cv_rounds(me) + 1);
-    me->received = me->effects & CV_DID_PULSE ? me->received : 0; /* a step may go through two rounds */
+    me->received = me->effects & CV_DID_PULSE ? me->received : 0; /* a step may begin two rounds */
     me->received += round > 1 ? cv_round_hand_over(me, round - 1) : 0;
     *cv_hosted(me) = me->round = round;
     me->effects |= CV_DID_PULSE;
 
-    /* Room for all it may send, bare and in envelopes: the outbox stays where it is. */
+    /* Room for all messages that the app may send, bare and in envelopes, so that the outbox does not move. */
     const size_t room = 2 * cv_degree(me) * message;
     if (me->room - me->used < room)
         me->runtime->grow(me, room);

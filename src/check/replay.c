@@ -124,7 +124,7 @@ static void send_message(struct cv_replay *replay, const struct cv_message *mess
         return;
     }
     memcpy(sent.message, message, bytes);
-    sent.message->clock = (message->clock + clock) & ((1ull << 40) - 1);
+    sent.message->clock = (message->clock + clock) & CV_CLOCK_MASK;
     if (message->to != message->from) {
         replay->run.count[message->kind]++;
         replay->run.total++;
@@ -346,7 +346,7 @@ static const char *return_obstacle(const struct cv_replay *replay, cv_node node)
     return replay->scenario.recovery_count < replay->setting.options.recoveries &&
                    replay->scenario.recovery_count < CV_CHECK_MOST_NODES
                ? NULL
-               : "nobody comes back any more";
+               : "no more nodes may come back";
 }
 
 static const char *tell_obstacle(const struct cv_replay *replay, const struct cv_decision *decision)
@@ -400,7 +400,7 @@ static const char *obstacle(const struct cv_replay *replay, const struct cv_deci
     default:
         if (replay->scenario.crash_count == sizeof replay->crashes / sizeof *replay->crashes)
             return "too many have died";
-        return replay->alive & (replay->alive - 1) ? NULL : "nobody would be left";
+        return replay->alive & (replay->alive - 1) ? NULL : "no node would be left";
     }
 }
 

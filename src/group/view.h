@@ -5,8 +5,8 @@
 
 #include <conclave/algorithm.h>
 
-#define CV_MOST_EPOCHS ((1u << 24) - 1u) /* epochs of views: a fence has room for no more */
-#define CV_MAX_MEMBERS 64u               /* members of a live group: a set of them fits into a word */
+#define CV_MOST_EPOCHS ((1u << (64 - CV_VIEW_BITS)) - 1u) /* epochs of views: a fence has room for no more */
+#define CV_MAX_MEMBERS 64u                                /* members of a live group: a set of them fits into a word */
 #define CV_MOST_VOTERS 7u
 
 /* Sets of nodes: bit i is node i. */
@@ -98,7 +98,6 @@ static inline uint64_t cv_view_base(uint64_t unix_ms, uint64_t last_base)
  * in a group of up to eight.
  */
 #define CV_GRANT_BITS 10u
-#define CV_VIEW_BITS 40u /* bits of a fence below the epoch */
 
 static inline uint32_t cv_view_node_bits(const struct cv_view *view)
 {

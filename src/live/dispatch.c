@@ -100,7 +100,7 @@ static struct cv_message *unpack(const struct cv_member *member, cv_node from, c
     memset(message, 0, bytes);
     message->to = member->roster.me;
     message->from = from;
-    message->clock = frame->clock & ((1ull << 40) - 1);
+    message->clock = frame->clock & CV_CLOCK_MASK;
     message->kind = frame->kind & (CV_MAX_KINDS - 1);
     message->words = frame->words & CV_MAX_WORDS;
     if (frame->words)

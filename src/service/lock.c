@@ -13,7 +13,7 @@
 
 #define GRANTS_EACH_TIME 64u /* thousands of readers may wait, and all are let in together */
 
-#define ENTRY_MASK ((1ull << 40) - 1) /* of an algorithm's fence: the count in its view */
+#define ENTRY_MASK ((1ull << CV_VIEW_BITS) - 1) /* of an algorithm's fence: the count in its view */
 
 static void serve_on(struct cv_chore *chore);
 

@@ -395,7 +395,7 @@ static uint32_t happen(enum event event, cv_node i, uint32_t a, uint32_t b, uint
         message->from = a;
         message->kind = letter->kind & 63u;
         message->words = letter->words & CV_MAX_WORDS;
-        message->clock = letter->clock & ((1ull << 40) - 1);
+        message->clock = letter->clock & CV_CLOCK_MASK;
         memcpy(message->body, letter->body, letter->words * 4ul);
         memmove(&next.letter[a][i][b], &next.letter[a][i][b + 1], (--next.count[a][i] - b) * sizeof(struct letter));
         it->fresh = 0;

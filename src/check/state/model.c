@@ -105,7 +105,7 @@ uint32_t model_add_message(struct model *model, const struct cv_message *message
         return 0;
     }
     memcpy(copy, message, bytes);
-    copy->clock = setting_clock(&model->setting, alive, message->clock) & ((1ull << 40) - 1);
+    copy->clock = setting_clock(&model->setting, alive, message->clock) & CV_CLOCK_MASK;
     const uint32_t number = add(model, &model->messages, copy, bytes);
     if ((void *)copy != (void *)small)
         free(copy);

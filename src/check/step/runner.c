@@ -128,9 +128,8 @@ static void close_step(struct runner *runner, struct node_state *node_state)
     }
     if (did || me->used)
         set_flag(node_state, NODE_FRESH, false);
-    node_state->clock = runner->setting->forgets_clocks
-                            ? 0
-                            : setting_clock(runner->setting, runner->alive, me->clock & ((1ull << 40) - 1));
+    node_state->clock =
+        runner->setting->forgets_clocks ? 0 : setting_clock(runner->setting, runner->alive, me->clock & CV_CLOCK_MASK);
 }
 
 /* The first calls of a node. */

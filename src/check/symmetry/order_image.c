@@ -220,7 +220,7 @@ static enum comparison compare_messages(struct order_images *images, struct orde
             if (!one || !other || one->kind != other->kind || one->words != other->words)
                 return ANOTHER_STEP;
             const uint32_t number = model_add_message(images->model, one, runner->alive);
-            other->clock = setting_clock(&image->setting, runner->alive, other->clock) & ((1ull << 40) - 1);
+            other->clock = setting_clock(&image->setting, runner->alive, other->clock) & CV_CLOCK_MASK;
             const uint32_t its = intern_add(&images->messages, other, cv_message_bytes(other));
             if (its == INTERN_NONE)
                 images->model->out_of_memory = true;

@@ -130,7 +130,7 @@ static const char *find_fault(const struct cv_disk_paxos *paxos,
 {
     const struct cv_disk_paxos_block *theirs = &blocks[paxos->other];
     if (step != CV_DISK_PAXOS_LOOK && !same_block(&blocks[paxos->me], &paxos->written))
-        return "somebody else writes in this node's name";
+        return "another process writes in this node's name";
     if (paxos->known && (theirs->promised < paxos->theirs.promised || theirs->epoch < paxos->theirs.epoch))
         return "an older copy has taken its place";
     if (theirs->epoch + (theirs->accepted > 0) < paxos->told)

@@ -12,8 +12,7 @@
 #define JOURNAL "journal"
 #define NEW_JOURNAL "journal.new"
 #define LOST_JOURNAL "journal.lost"
-#define EPOCH_BITS 40u    /* bits of a fence below the epoch; see group/view.h */
-#define MOST_EPOCHS 8192u /* so that fences stay below 2^53 */
+#define MOST_EPOCHS (1u << (53 - CV_VIEW_BITS)) /* so that fences stay below 2^53 */
 
 /* ---- what the survivor knows ---- */
 
@@ -50,7 +49,7 @@ static int understand(struct cv_group_recovery *recovery, const struct cv_journa
     recovery->others = seating->present & ~cv_set_of(me);
     memcpy(recovery->ids, seating->ids, sizeof recovery->ids);
     recovery->last_epoch = last_index(journal);
-    const uint64_t floor = recovery->fence_floor >> EPOCH_BITS, last = recovery->last_epoch;
+    const uint64_t floor = recovery->fence_floor >> CV_VIEW_BITS, last = recovery->last_epoch;
     recovery->next_epoch = 1 + (recovery->fence_floor ? (floor > last ? floor : last) : last + CV_RECOVERY_LEAP);
     if (recovery->next_epoch + CV_RECOVERY_LEAP >= MOST_EPOCHS)
         return cv_complain(complaint, "--fence-floor %llu: expected one that leaves room for higher fences",

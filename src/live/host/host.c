@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_MASK ((1ull << 40) - 1)
 #define FIRST_OUTBOX 4096u
 #define LONGEST_REST_TICKS 32u
 #define NO_HOPS UINT64_MAX
@@ -175,7 +174,7 @@ static struct cv_self *begin(struct cv_algorithm_host *host, struct cv_instance 
     struct cv_self *me = &host->self;
     if (event) {
         begin_step(host);
-        instance->clock = (instance->clock + 1) & CLOCK_MASK;
+        instance->clock = (instance->clock + 1) & CV_CLOCK_MASK;
         event->peer = CV_NOBODY;
         tell(host, instance, event);
     }
@@ -214,7 +213,7 @@ static void finish(struct cv_algorithm_host *host, struct cv_instance *instance)
 {
     struct cv_self *me = &host->self;
     const uint32_t did = me->effects;
-    const uint64_t clock = me->clock & CLOCK_MASK;
+    const uint64_t clock = me->clock & CV_CLOCK_MASK;
     const bool news = did & (CV_DID_ELECT | CV_DID_FORGET) &&
                       (me->knows != (instance->flags & CV_KNOWS) || me->elected != instance->leader);
     if (did & CV_DID_TIMER)
@@ -285,7 +284,7 @@ void cv_host_tell(struct cv_algorithm_host *host, struct cv_instance *instance, 
     const struct cv_algorithm *algorithm = instance->policy->algorithm;
     void (*handler)(struct cv_self *, cv_node) = gone ? algorithm->suspect : algorithm->trust;
     struct cv_event event = {.type = gone ? CV_EVENT_SUSPECT : CV_EVENT_TRUST};
-    instance->clock = (instance->clock + 1) & CLOCK_MASK;
+    instance->clock = (instance->clock + 1) & CV_CLOCK_MASK;
     event.peer = node;
     begin_step(host);
     tell(host, instance, &event);
@@ -374,7 +373,7 @@ static void receive(struct cv_algorithm_host *host, const struct cv_parcel *parc
     const struct cv_message *message = parcel->message;
     struct cv_instance *instance = parcel->instance;
     const uint64_t clock = instance->clock > message->clock ? instance->clock : message->clock;
-    instance->clock = (clock + 1) & CLOCK_MASK;
+    instance->clock = (clock + 1) & CV_CLOCK_MASK;
     begin_step(host);
     tell(host, instance,
          &(struct cv_event){
