@@ -86,7 +86,7 @@ static void fields_have_ranges(void **state)
 {
     (void)state;
     const struct cv_algorithm algorithm = {.kinds = kinds};
-    const struct body good = {9, (1ull << 40) - 1, 3ull << 40 | CV_MOST_ENTRIES, CV_NOBODY, 1, 1, 40, 10, 0xf};
+    const struct body good = {9, CV_CLOCK_MASK, 3ull << CV_VIEW_BITS | CV_MOST_ENTRIES, CV_NOBODY, 1, 1, 40, 10, 0xf};
     struct body body[10];
     struct receiver it;
     begin(&it, &algorithm, 0);
@@ -124,7 +124,7 @@ static void lengths_kinds_and_senders_are_known(void **state)
     assert_int_equal(ask(&it, 1, 1, &long_one, 4), CV_FORGED);
     assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) - 4), CV_FORGED);
     assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) + 16), CV_VALID);
-    assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) + 20), CV_FORGED); /* so many there are not */
+    assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) + 20), CV_FORGED); /* more ids than members */
     long_one.list[2] = 33;
     assert_int_equal(ask(&it, 1, 0, &long_one, sizeof(struct body) + 20), CV_STRAY);
 }
@@ -135,7 +135,7 @@ static void central_lets_each_wait_once(void **state)
 {
     (void)state;
     enum { REQUEST, GRANT, RELEASE };
-    const uint64_t fence = 3ull << 40 | 1;
+    const uint64_t fence = 3ull << CV_VIEW_BITS | 1;
     struct receiver it;
     begin(&it, cv_algorithm_find("central"), 0);
     assert_int_equal(ask(&it, 1, REQUEST, NULL, 0), CV_VALID);
@@ -185,6 +185,35 @@ static void a_voter_keeps_a_place_for_each_of_its_sets(void **state)
     assert_int_equal(ask(&it, 0, REPLY, &highest, 8), CV_FORGED); /* a vote for each voter */
 }
 
+/* Without a view, a node that has crashed and come back asks again, though its voters still have its last request. */
+static void a_node_that_comes_back_has_one_place_in_a_queue(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"maekawa", "maekawa-plain"};
+    enum { REQUEST };
+    for (int i = 0; i < 2; i++) {
+        struct receiver it;
+        begin(&it, cv_algorithm_find(names[i]), 0);
+        it.group.nodes = 3;
+        it.group.absence = 1;
+        unsigned char *bytes = (unsigned char *)it.state;
+        const size_t used = it.algorithm->state_size(&it.group, 0);
+        assert_true(used < sizeof it.state);
+        memset(bytes + used, 0xa5, sizeof it.state - used);
+        for (uint64_t time = 1; time < 40; time++) {
+            uint64_t room[8] = {0};
+            struct cv_message *message = (void *)room;
+            message->from = (cv_node)(time % 3);
+            message->words = i == 0 ? 2 : 0;
+            message->body[0] = time;
+            it.algorithm->kinds[REQUEST].receive(&it.self, message);
+            it.self.used = 0;
+        }
+        for (size_t at = used; at < sizeof it.state; at++)
+            assert_int_equal(bytes[at], 0xa5); /* no handler has written beyond its state */
+    }
+}
+
 static void a_probe_comes_from_one_of_two_sides(void **state)
 {
     (void)state;
@@ -225,7 +254,9 @@ static bool never(const struct cv_self *me, const struct cv_message *message)
     return false;
 }
 
-/* Watched or not, with fields or with `valid`: what cannot be, and was sent, is a finding, and no handler sees it. */
+/*
+ * Watched or not, by fields or by `valid`: a message that no node can have sent is a finding, and no handler sees it.
+ */
 static void what_cannot_be_is_found(void **state)
 {
     (void)state;
@@ -244,7 +275,7 @@ static void what_cannot_be_is_found(void **state)
     }
 }
 
-/* A node that comes back has forgotten what it was asked for: no wonder that the answer surprises it. */
+/* A node that comes back has forgotten its requests, so an answer to one is no finding. */
 static void faults_that_are_not_assumed_excuse_everything(void **state)
 {
     (void)state;
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(lengths_kinds_and_senders_are_known),
         cmocka_unit_test(central_lets_each_wait_once),
         cmocka_unit_test(a_voter_keeps_a_place_for_each_of_its_sets),
+        cmocka_unit_test(a_node_that_comes_back_has_one_place_in_a_queue),
         cmocka_unit_test(a_probe_comes_from_one_of_two_sides),
         cmocka_unit_test(an_ok_answers_a_request),
         cmocka_unit_test(what_cannot_be_is_found),
