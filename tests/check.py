@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `conclave check` must find, must not find, prints and refuses; and that `conclave sim --replay` repeats what it
-found. --brief tries fewer groups; make verify tries larger ones."""
+"""`conclave check` finds what it must find and nothing else, prints it, and refuses bad input; `conclave sim --replay` repeats its
+findings. --brief tries fewer groups; make verify tries larger ones."""
 
 import json
 import os
@@ -277,9 +277,9 @@ def check_depth_first(directory):
 
 # Checks outside of what an algorithm assumes, and the assumption.
 OUTSIDE = {
-    "voting -n 3 --set backoff=0 --crashes 1 --recoveries 1 --property exclusion": "nobody comes back from a crash",
-    "chang-roberts -n 3 --crashes 1 --recoveries 1 --unordered": "messages stay in order if somebody comes back",
-    "ricart-agrawala -n 2 --crashes 1": "nobody dies",
+    "voting -n 3 --set backoff=0 --crashes 1 --recoveries 1 --property exclusion": "no node comes back from a crash",
+    "chang-roberts -n 3 --crashes 1 --recoveries 1 --unordered": "messages stay in order if a node comes back",
+    "ricart-agrawala -n 2 --crashes 1": "no node dies",
     "lamport -n 2 --unordered --property exclusion": "messages stay in order",
     "bully -n 3 --timeouts any": "messages do not take longer than its timeouts allow",
     "bully -n 3 --cuts 1": "no message is lost",
@@ -384,7 +384,7 @@ def check_complaints(directory):
                told.stdout, told.stdout + told.stderr)
 
 
-# A message that no node could have sent, and that nobody refuses: the handler asserts instead of writing where it must not.
+# A message that no node could have sent, and that `valid` does not refuse: the handler asserts, and does not write out of bounds.
 ASTRAY = {
     "maekawa": ("    cv_send(me, wish.node, REPLY,", "    cv_send(me, (wish.node + 3) % cv_nodes(me), REPLY,", "place < cv_quorum_size"),
     "central": ("cv_signal(me, cv_coordinator(me), REQUEST)", "cv_signal(me, (cv_coordinator(me) + 1) % cv_nodes(me), REQUEST)",
@@ -393,13 +393,13 @@ ASTRAY = {
 
 
 def check_astray(directory):
-    """A handler asserts what it relies on, and the checker tells."""
+    """A handler asserts what it relies on, and the checker reports a failed assertion."""
     for source, (before, after, asserted) in ASTRAY.items():
         text = (mutants.SOURCE / "src" / "algorithm" / "mutex" / f"{source}.c").read_text(encoding="utf-8")
         expect(f"{source}: the line is there once", text.count(before) == 1)
         text = text.replace(before, after).replace("    .valid = valid,\n", "    .valid = NULL,\n")
         target = mutants.compile_object(text, f"cv_{source}", directory, f"{source}-astray")
-        told = run([str(target), "-n", "4", "--property", "invariant"])
+        told = run([str(target), "-n", "4", "--property", "invariant", "--depth", "8"])
         expect(f"{source}: the assertion is told", told.returncode == 1 and told.stderr == "" and
                "violated: invariant: at time " in told.stdout and asserted in told.stdout, told.stdout + told.stderr)
 
@@ -605,12 +605,12 @@ def check_refused(directory):
         text + "deliver 2 from 1 place 3\n": "no such message",
         text + "leave 1\n": "not inside",
         text + "loop\n": "expected decisions after it",
-        text + "crash 1\ncrash 2\ncrash 3\n": "nobody would be left",
+        text + "crash 1\ncrash 2\ncrash 3\n": "no node would be left",
         text + "crash 1\nstart 1\n": "that node is dead",
         text + "timeout 1 timer 7\n": "that timer is not armed",
         text + "tell 1 of 2\n": "not lost",
         text + "recover 1\n": "that node is not dead",
-        text + "crash 1\nrecover 1\n": "nobody comes back any more",
+        text + "crash 1\nrecover 1\n": "no more nodes may come back",
         text + "trust 1 of 2\n": "not back",
         text + "cut 1 of 2\n": "no link is ever cut here",
         text + "cut 1 of 1\n": "there is no such node",

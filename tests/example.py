@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""examples/, the algorithms that docs/write-your-own.md explains: they build as told there, run, keep their promises and
-their costs; and what is broken on purpose is caught."""
+"""examples/, the algorithms that docs/write-your-own.md explains: they build as described, run, keep their promises and
+their costs; and deliberate mistakes are caught."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def check_runs(algorithm):
     expect("the count does not depend on delays", run["messages"]["min"] == run["messages"]["max"] == 72, run)
 
 
-# What is changed, into what, and the property that must say so.
+# The changed text, its replacement, and the property that must be violated.
 BROKEN = [
     ("answer->rank > my->best", "answer->rank < my->best", "best-wins"),
     ("my->heard == others", "my->heard + 1 == others", "agreement"),
@@ -88,7 +88,7 @@ def check_broken(directory, text):
 UNUSABLE = [
     (".abi = CV_ABI", ".abi = CV_ABI + 1", "version"),
     ("conclave_algorithm = {", "another_name = {", "conclave_algorithm"),
-    ("on_present, fields)", "NULL, fields), [PRESENT + 1] = CV_SIGNAL(\"unused\", on_present)", "nobody receives"),
+    ("on_present, fields)", "NULL, fields), [PRESENT + 1] = CV_SIGNAL(\"unused\", on_present)", "no handler receives"),
     ("    .title = \"Roll call\",\n", "", "lacks"),
     ("a(n − 1)", "a(m − 1)", "m"),
 ]
@@ -118,7 +118,7 @@ def random_graph(nodes):
 
 
 def greedy(nodes, edges):
-    """From the highest id down, whoever has no neighbour in the set."""
+    """From the highest id down, every node without a neighbour in the set."""
     chosen = set()
     for node in range(nodes, 0, -1):
         if not any((node, other) in edges or (other, node) in edges for other in chosen):
@@ -136,7 +136,7 @@ def check_hosted(app):
                 code, run = sim(host, "--app", app, "--graph", graph, "--set", f"rounds={nodes}", *options)
                 told = f"{host}, {graph}, {options}: {run}"
                 expect("held", code == 0 and run["verdict"] == "held" and run["app"] == "independent-set", told)
-                expect("everybody tells its neighbours once", run["messages"]["by_kind"]["message"] == 2 * len(edges), told)
+                expect("every node tells its neighbours once", run["messages"]["by_kind"]["message"] == 2 * len(edges), told)
                 expect("the greedy set", run["results"] == greedy(nodes, edges), told)
     code, run = sim(app, "-n", "8")
     expect("by itself it runs on a synchronous network", code == 0 and run["time"] <= 7 and run["messages"]["by_kind"] == {"message": 32}, run)
@@ -146,7 +146,7 @@ def check_hosted(app):
     expect("n - 1 rounds are enough", code == 0 and run["results"] == {"1": 0, "2": 1, "3": 0, "4": 1}, run)
 
 
-# What a synchronous algorithm may not do.
+# Mistakes of a synchronous algorithm.
 UNFIT = [
     ("    .pulse = pulse,\n", "", "expected a pulse handler"),
     ("struct decision, on", "char[260], on", "at most 256 bytes"),

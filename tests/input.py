@@ -58,8 +58,8 @@ CASES = [
     ("sim {dir}/no-symbol.so", "no-symbol.so", "conclave_algorithm"),
     ("sim {dir}/wrong-abi.so", "wrong-abi.so", "4242", "expected"),
     ("sim {dir}/no-name.so", "no-name.so", "name"),
-    ("sim {dir}/no-receiver.so", "no-receiver.so", "nobody receives"),
-    ("sim {dir}/mutex.so", "mutex.so", "nobody receives"),
+    ("sim {dir}/no-receiver.so", "no-receiver.so", "no handler receives"),
+    ("sim {dir}/mutex.so", "mutex.so", "no handler receives"),
     ("sim {dir}/topology.so", "topology.so", "topology"),
     ("list {dir}/wrong-abi.so", "wrong-abi.so", "4242"),
     # ---- options as such
@@ -248,7 +248,7 @@ CASES = [
     ("sim bully --think 3", "--think 3", "mutual exclusion"),
     ("sim maekawa -n 8 --set quorums=plane", "--set quorums=plane", "none for 8 nodes"),
     ("sim maekawa -n 3 --set quorums=sets:1:1-2,2:2-3", "--set quorums=sets:1:1-2,2:2-3", "3 has no voting set"),
-    ("sim maekawa -n 2 --set quorums=sets:1:1,2:2", "--set quorums=sets:1:1,2:2", "nobody in common"),
+    ("sim maekawa -n 2 --set quorums=sets:1:1,2:2", "--set quorums=sets:1:1,2:2", "no member in common"),
     ("sim maekawa -n 2 --set quorums=sets:1:2,2:2", "--set quorums=sets:1:2,2:2"),
     ("sim maekawa -n 2 --set quorums=/nowhere", "--set quorums", "/nowhere", "No such file"),
     ("sim lamport -n 3 --set clocks=9:1", "--set clocks=9:1", "expected ID:CLOCK"),
@@ -260,7 +260,7 @@ CASES = [
     ("sim central -n 3 --election nobody", "nobody", "no such algorithm"),
     ("sim central -n 3 --election lamport", "--election lamport", "expected an election"),
     ("sim central -n 3 --election wireless", "--election wireless", "no graph"),
-    ("sim central -n 3 --start 1", "--start 1", "elects nobody"),
+    ("sim central -n 3 --start 1", "--start 1", "is no election"),
     # ---- synchronizers
     ("sim gamma -n 6 --set clusters=0", "--set clusters=0", "expected a number of 1..4294967295, or a file"),
     ("sim gamma -n 6 --set clusters=4294967296", "--set clusters=4294967296", "expected a number"),
@@ -302,9 +302,9 @@ CASES = [
     ("sim alpha --set send=never", "--set send=never", "expected always|changed"),
     ("sim alpha --app flood-max --set source=1", "--set source=1", "no such parameter", "send, rounds"),
     ("sim alpha --set bound=3", "--set bound=3", "no such parameter"),
-    ("sim alpha --start 1", "--start 1", "everybody starts at time 0"),
-    ("sim bellman-ford --start all", "--start all", "everybody starts at time 0"),
-    ("sim bellman-ford-async --start 1", "--start 1", "everybody starts at time 0"),
+    ("sim alpha --start 1", "--start 1", "every node starts at time 0"),
+    ("sim bellman-ford --start all", "--start all", "every node starts at time 0"),
+    ("sim bellman-ford-async --start 1", "--start 1", "every node starts at time 0"),
     ("sim alpha --request 1@0", "--request 1@0", "mutual exclusion"),
     ("sim alpha --graph gadget:0", "gadget:0", "expected gadget:K, K of 1..24"),
     ("sim alpha --graph gadget:25", "gadget:25", "expected gadget:K, K of 1..24"),
@@ -338,7 +338,7 @@ CASES = [
     ("sim bully --trace /dev/full", "/dev/full", "No space left"),
     ("sim bully --svg /dev/full", "/dev/full", "No space left"),
     ("sim bully --shiviz /dev/full", "/dev/full", "No space left"),
-    # A bad option is told before anything is written.
+    # A bad option is refused before anything is written.
     ("sim bully -n 3 --trace {dir}/final --crash 9@1", "--crash 9@1", "no node 9"),
     ("sim bully --trace {dir}/final --nodes 0", "--nodes 0", "expected"),
 ]
@@ -405,14 +405,14 @@ def run(arguments, **more):
 
 
 def check(case, directory):
-    """What is wrong with the answer to bad input, or None."""
+    """The mistake in the answer to bad input, or None."""
     line, *words = case
     arguments = [word.replace("{dir}", str(directory)) for word in shlex.split(line)]
     done = run(arguments)
     told = done.stderr.decode(errors="replace")
     if done.returncode != 2:
         return f"exit code {done.returncode}, not 2", told
-    if done.stdout and arguments[0] != "scenario":  # a scenario tells its story up to the bad line
+    if done.stdout and arguments[0] != "scenario":  # a scenario prints everything before the bad line
         return "something on standard output", done.stdout.decode()
     if told.count("\n") != 1 or not told.endswith("\n") or not told.startswith("conclave: "):
         return "not one line", told
@@ -426,7 +426,7 @@ def check(case, directory):
 
 def check_table(directory):
     cases = CASES
-    if os.geteuid() == 0:  # nothing is sealed to root
+    if os.geteuid() == 0:  # root may write anywhere
         cases = [case for case in CASES if "Permission denied" not in case]
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         for case, wrong in zip(cases, pool.map(lambda case: check(case, directory), cases)):

@@ -7,8 +7,8 @@
 
 /*
  * Searches every order of the model's requests. It stops at a violation, or when some run may never end. `sum`: all
- * searches added up; its end is what stopped them. `squares`: the sum of the squares of their numbers of states. What
- * the reductions were wrong about is noted in the model. 0 or as search_run().
+ * searches added up; its end is what stopped them. `squares`: the sum of the squares of their numbers of states. If a
+ * reduction turns out to be wrong, the model notes it. 0 or as search_run().
  */
 int order_search_run(struct model *model, struct search *sum, double *squares);
 

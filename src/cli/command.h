@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What all subcommands share. */
+/* Functions that all subcommands share. */
 #ifndef CONCLAVE_CLI_COMMAND_H
 #define CONCLAVE_CLI_COMMAND_H
 
@@ -48,16 +48,18 @@ COMMAND(step_down);
 COMMAND(tour);
 #undef COMMAND
 
-/* Tells one line on stderr and returns EXIT_UNKNOWN. */
+/* Prints one line on stderr and returns EXIT_UNKNOWN. */
 int command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int command_fail(int error, const struct cv_complaint *complaint);
 /* Prints a line and ends the program. */
 _Noreturn void command_out_of_memory(void);
-/* malloc() for libraries that do not check it: ends the program when memory is out. */
+/* malloc() for libraries that do not check it: ends the program if memory runs out. */
 void *command_allocate(size_t size);
 
-/* "conclave NAME" and its words as a shell reads them, but for the options in `without` and their values. To be freed;
- * NULL if memory is out. */
+/*
+ * "conclave NAME" and its words as a shell reads them, without the options in `without` and their values. The caller
+ * frees it; NULL if memory ran out.
+ */
 char *command_repeat(const char *name, int argc, char **argv, const char *const *without);
 
 int command_exit_code(enum cv_verdict verdict);

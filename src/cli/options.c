@@ -53,7 +53,7 @@ static char **written(const struct reader *reader)
     return optarg && optarg == *last ? last - 1 : last;
 }
 
-/* What is wrong with the word at which getopt stopped, returning '?' or ':'. */
+/* Complains about the word at which getopt stopped and returned '?' or ':'. */
 static int refuse(const struct reader *reader, int stopped)
 {
     const char *word = reader->argv[optind - 1], *command = reader->options->name;
@@ -109,7 +109,7 @@ static int take(const struct reader *reader, const struct option_row *row, void 
     }
 }
 
-/* Refuses what a script should not write. */
+/* Refuses shortened names and repeated options. */
 static int check_written(struct reader *reader, const struct option_row *row, bool by_name)
 {
     const char *word = *written(reader);

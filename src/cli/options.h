@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A command's options are one table. The reader, --help, `conclave help --json`, the shell's completion and the test of
- * the manual pages all go by it: a new option is a new row.
+ * The table of a command's options. The reader, --help, `conclave help --json`, the shell's completion and the test of
+ * the manual pages all use it: a new option is a new row.
  *
- * Scripts rely on options. So the reader takes no shortened name, since a script outlives what is unambiguous today,
- * and no option with two values. Whatever is wrong is told in one line that names it.
+ * Scripts rely on options. So the reader refuses shortened names, which a new option could make ambiguous, and an
+ * option that is given twice. One line names each mistake.
  */
 #ifndef CONCLAVE_CLI_OPTIONS_H
 #define CONCLAVE_CLI_OPTIONS_H
@@ -30,7 +30,7 @@ enum option_kind {
 
 struct option_row {
     const char *name;     /* without the dashes; NULL for a title */
-    const char *argument; /* what help calls it; NULL: the option takes none */
+    const char *argument; /* its name in the help; NULL: the option takes none */
     enum option_kind kind;
     size_t offset;    /* of the field that gets the value, in the command's request */
     const char *help; /* on as many lines as it takes; NULL ends the table */
@@ -39,25 +39,25 @@ struct option_row {
     uint64_t most;                                                                 /* of a number */
     char letter;                                                                   /* -n; 0: there is none */
     bool repeats; /* may be given several times; OPTION_WORDS always may */
-    bool how;     /* says how to run or what to show, not what is run */
+    bool how;     /* it says how to run or what to show, not what is run */
     bool writes;  /* names a file that is written */
 };
 
-/* A command's options, and the page that tells of them. -h and --help need no row. */
+/* A command's options and its help page. -h and --help need no row. */
 struct options {
     const char *name;  /* of the command */
     const char *usage; /* what follows the name, a line for each form */
     const char *about; /* above the options */
     const char *more;  /* below them, or NULL */
     const struct option_row *rows;
-    /* Takes no words besides options. */
+    /* The command takes no words besides options. */
     bool no_words;
-    /* Takes shortened names, and of several values the last. */
+    /* The command takes shortened names, and of several values the last. */
     bool lenient;
     /* The request begins with a const char *, which gets the first word. The second word begins a command with options
      * of its own. */
     bool runs_command;
-    /* Is told of every option as it was written, in one word or two; may be NULL. */
+    /* Gets every option as it was written, in one word or two; may be NULL. */
     void (*note)(void *request, const struct option_row *row, char **words, int count);
 };
 
@@ -73,12 +73,12 @@ int options_read(const struct options *options, int argc, char **argv, void *req
 void options_help(const struct options *options, FILE *out);
 
 /*
- * For commands that end with a line on stderr: as options_read(), but tells what is wrong and shows the page itself.
- * The index, or 0 to end with that exit code.
+ * For commands that end with a line on stderr: as options_read(), but prints the complaint or the page itself. The
+ * index, or 0 to end with that exit code.
  */
 int options_take(const struct options *options, int argc, char **argv, void *request, int *code);
 
-/* For commands that have read their options: tells an error, or shows the page. True: neither, go on. */
+/* For commands that have read their options: prints the error or the page. True: neither, go on. */
 bool options_settled(const struct options *options, int error, bool help, const struct cv_complaint *complaint,
                      int *code);
 

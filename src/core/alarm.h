@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is to happen when: a heap of alarms, the next on top. An alarm lies inside whatever it is for and knows its
- * place in the heap, so that it can be set anew or cancelled. Room is reserved ahead; after that nothing here can fail.
+ * A heap of alarms, the next one on top. An alarm is a member of the structure that it is for and knows its place in
+ * the heap, so that it can be set anew or cancelled. The caller reserves room ahead; after that no function here can
+ * fail.
  */
 #ifndef CONCLAVE_CORE_ALARM_H
 #define CONCLAVE_CORE_ALARM_H
@@ -16,7 +17,7 @@ struct cv_alarm {
     size_t place; /* in the heap, from 1; 0: not set */
 };
 
-/* What an alarm lies in. */
+/* The structure that an alarm is a member of. */
 #define cv_alarm_owner(alarm, type, field) ((type *)(void *)((char *)(alarm)-offsetof(type, field)))
 
 struct cv_alarms {
@@ -30,16 +31,16 @@ int cv_alarms_reserve(struct cv_alarms *alarms, size_t more);
 void cv_alarms_release(struct cv_alarms *alarms, size_t fewer);
 void cv_alarms_free(struct cv_alarms *alarms);
 
-/* Sets it, or sets it anew. */
+/* Sets an alarm, or sets it anew. */
 void cv_alarm_set(struct cv_alarms *alarms, struct cv_alarm *alarm, uint64_t due);
 void cv_alarm_cancel(struct cv_alarms *alarms, struct cv_alarm *alarm);
 
-/* When the next is due; UINT64_MAX if none is set. */
+/* The time of the next alarm; UINT64_MAX if none is set. */
 uint64_t cv_alarms_next(const struct cv_alarms *alarms);
 
-/* Rings those that are due. What they set for the same time rings, too. */
+/* Rings the alarms that are due, and those that they set for the same time. */
 void cv_alarms_ring(struct cv_alarms *alarms, uint64_t now);
-/* Rings the first that is due; false if none is. */
+/* Rings the first alarm that is due; false if none is. */
 bool cv_alarms_ring_first(struct cv_alarms *alarms, uint64_t now);
 
 #endif

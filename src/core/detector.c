@@ -21,7 +21,7 @@ void cv_detector_heard(struct cv_detector *detector, uint64_t now_us)
     detector->last_us = now_us;
 }
 
-/* How many steps of additional patience are left by now. */
+/* The steps of additional patience that are not forgotten yet. */
 static uint32_t steps_left(const struct cv_detector *detector, uint64_t now_us)
 {
     const uint64_t peace = now_us > detector->mistaken_at ? now_us - detector->mistaken_at : 0;
@@ -79,6 +79,6 @@ void cv_detector_trust(struct cv_detector *detector, uint64_t now_us, bool same,
             learn_from_mistake(detector, now_us);
     }
     detector->suspected_at = 0;
-    detector->begun = false; /* the silence was no interval */
+    detector->begun = false; /* the silence is no interval between heartbeats */
     detector->last_us = now_us;
 }

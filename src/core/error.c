@@ -23,7 +23,7 @@ void cv_out_of_memory(int code)
 {
     static const char line[] = "conclave: out of memory\n";
     if (write(STDERR_FILENO, line, sizeof line - 1) < 0)
-        errno = 0; /* then nobody hears it */
+        errno = 0; /* there is nowhere to say it */
     _exit(code);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Errors outside algorithms: 0 or one of these, and one line that tells a person what to mend. */
+/* Errors outside algorithms: a function returns 0 or one of these, and one line tells a person what to mend. */
 #ifndef CONCLAVE_CORE_ERROR_H
 #define CONCLAVE_CORE_ERROR_H
 
@@ -19,11 +19,13 @@ enum cv_errors {
 
 const char *cv_error_text(int error);
 
-/* Says so on standard error and ends the process at once, with that exit code. For callers that could not go on, where
- * a signal would not say why. */
+/*
+ * Prints "out of memory" on standard error and ends the process at once, with that exit code. For callers that cannot
+ * go on.
+ */
 _Noreturn void cv_out_of_memory(int code);
 
-/* What to tell the user: one line that names the option or field, the value and what was expected. */
+/* One line for the user that names the option or field, the value and what was expected. */
 struct cv_complaint {
     char text[512];
 };

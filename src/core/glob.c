@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where the set that begins at `at` ends: after its `]`; 0 if it has none. The first byte of a set is never its end. */
+/* The end of the set that begins at `at`, after its `]`; 0 if it has none. The first byte of a set is never its end. */
 static size_t set_end(struct cv_text pattern, size_t at)
 {
     at++;
@@ -18,7 +18,7 @@ static size_t set_end(struct cv_text pattern, size_t at)
     return 0;
 }
 
-/* One byte of a set, its backslash taken away. */
+/* One byte of a set, without its backslash. */
 static unsigned char next_of(struct cv_text pattern, size_t *at)
 {
     if (pattern.start[*at] == '\\')
@@ -97,7 +97,7 @@ bool cv_glob_prepare(struct cv_glob_prepared *prepared, struct cv_text pattern)
     if (pattern.length > CV_GLOB_BYTES)
         return false;
     memset(prepared, 0, sizeof *prepared);
-    bool open_end = false; /* a set that is never closed: none after it is */
+    bool open_end = false; /* a set is never closed, so no later set is closed either */
     for (size_t at = 0, next; at < pattern.length; at = next) {
         next = at + 1;
         if (pattern.start[at] == '*') {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Patterns of names, as a shell has them: `*` any bytes, `?` one byte, `[a-z]` and `[!a-z]` one of some, `\` takes away
- * the meaning of what follows. A `[` that is never closed stands for itself.
+ * Patterns of names, as a shell has them: `*` any bytes, `?` one byte, `[a-z]` and `[!a-z]` one byte of a set, `\`
+ * quotes the next byte. A `[` that is never closed stands for itself.
  *
- * Clients choose names and patterns, and so how long this takes. It takes at most the product of both lengths. Only the
- * last `*` is ever tried again: an earlier one could not gain anything by taking more.
+ * Clients choose names and patterns, and thereby the time of a match. It is at most the product of both lengths. Only
+ * the last `*` is ever tried again: an earlier one cannot gain anything by taking more bytes.
  *
- * A pattern that is compared with very many names is prepared first. Then all places that a name may have reached in it
- * go on together, a bit each, and a byte of the name costs a few operations on words, whatever the pattern is.
+ * A pattern that is compared with very many names is prepared first. Then the matcher keeps all places of the pattern
+ * that a name may have reached, a bit for each, and a byte of the name costs a few operations on words, whatever the
+ * pattern is.
  */
 #ifndef CONCLAVE_CORE_GLOB_H
 #define CONCLAVE_CORE_GLOB_H
 
 #include "core/parse.h"
 
-#define CV_GLOB_BYTES 512u /* of a pattern that strangers give, at most */
+#define CV_GLOB_BYTES 512u /* the longest pattern of a client */
 
 bool cv_glob(struct cv_text pattern, struct cv_text name);
 
@@ -26,10 +27,10 @@ struct cv_glob_places {
 };
 
 struct cv_glob_prepared {
-    struct cv_glob_places fits[256]; /* the element after the place takes this byte */
-    struct cv_glob_places stays;     /* a star stands there: any byte leads back to it */
+    struct cv_glob_places fits[256]; /* by byte: the places whose next element matches it */
+    struct cv_glob_places stays;     /* the places with a star: any byte leads back to them */
     size_t elements;
-    size_t words; /* that are in use */
+    size_t words; /* words of bits in use */
 };
 
 /* False if the pattern is longer than CV_GLOB_BYTES. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* From ids to nodes. */
+/* Maps ids to nodes. */
 #ifndef CONCLAVE_CORE_INDEX_H
 #define CONCLAVE_CORE_INDEX_H
 
@@ -17,7 +17,7 @@ void cv_index_free(struct cv_index *index);
 /* The node of that id, or CV_NOBODY. */
 cv_node cv_index_find(const struct cv_index *index, cv_id id);
 
-/* An id that stands twice, if there is one. */
+/* Finds an id that occurs twice, if there is one. */
 bool cv_index_duplicate(const struct cv_index *index, cv_id *id);
 
 #endif

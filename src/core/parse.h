@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading numbers and lists that people write. Strict: the whole text must be what is expected. */
+/* Reads numbers and lists that people write. Strict: the whole text must have the expected form. */
 #ifndef CONCLAVE_CORE_PARSE_H
 #define CONCLAVE_CORE_PARSE_H
 

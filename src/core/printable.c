@@ -4,13 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
-#define LONGEST_PIECE 8u /* of a character as it is shown, its NUL included */
+#define LONGEST_PIECE 8u /* bytes of the longest character as it is shown, with a NUL */
 
 static const char ellipsis[] = "…";
 
 size_t cv_utf8_character(struct cv_text text, uint32_t *character)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* what is smaller has a shorter form */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a smaller number has a shorter form */
     const unsigned char first = (unsigned char)*text.start;
     const size_t length = first < 0x80   ? 1
                           : first < 0xc0 ? 0
@@ -53,7 +53,7 @@ static void escape(char *piece, char kind, uint32_t value)
     *piece = '\0';
 }
 
-/* The next character as it is shown; how many bytes of the text that were. */
+/* Writes the next character as it is shown. Returns its length in the text. */
 static size_t next_piece(struct cv_text text, bool doubles, char piece[LONGEST_PIECE])
 {
     uint32_t character = 0;
@@ -104,7 +104,7 @@ size_t cv_json_plain(struct cv_text text)
 
 static size_t show(char *to, size_t room, struct cv_text text, bool doubles)
 {
-    size_t used = 0, last = 0; /* up to where an ellipsis would have room */
+    size_t used = 0, last = 0; /* `last`: the end of the text if an ellipsis must follow */
     assert(room > sizeof ellipsis);
     while (text.length) {
         char piece[LONGEST_PIECE];

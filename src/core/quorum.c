@@ -62,12 +62,12 @@ static void close_set(struct builder *builder, cv_node node)
 
 /* ---- shapes ---- */
 
-/* How the members stand: by place, from 0 on. */
+/* The arrangement of the members. Places count from 0. */
 struct shape {
     uint32_t count;
     uint32_t side;   /* of a grid */
     uint32_t *line;  /* of a plane: the places on its first line, counted from its owner */
-    uint32_t points; /* on that line */
+    uint32_t points; /* points on that line */
 };
 
 static uint32_t grid_side(uint32_t count)
@@ -95,7 +95,7 @@ static void add_row_and_column(struct builder *builder, const struct shape *grid
             add(builder, members ? members[other] : (cv_node)other);
 }
 
-/* The prime that a number is a power of; 0 if it is none. */
+/* The prime of which a number is a power; 0 if there is none. */
 static uint32_t prime_of(uint32_t number)
 {
     uint32_t divisor = 2;
@@ -107,7 +107,7 @@ static uint32_t prime_of(uint32_t number)
     return number == 1 && prime > 1 ? prime : 0;
 }
 
-/* The order q of a plane of that many points, q² + q + 1; 0 if there is none that we can make. */
+/* The order q of a plane of that many points, q² + q + 1; 0 if we can make no such plane. */
 static uint32_t plane_order(uint32_t count)
 {
     for (uint64_t order = 1; order * order + order + 1 <= count; order++)
@@ -123,7 +123,7 @@ static uint32_t plane_order(uint32_t count)
 struct field {
     uint32_t order, prime;
     uint32_t *power;    /* of that element, by exponent */
-    uint32_t *exponent; /* the other way round */
+    uint32_t *exponent; /* by power: its exponent */
 };
 
 static uint32_t field_add(const struct field *field, uint32_t one, uint32_t other)
@@ -180,9 +180,8 @@ static void field_free(struct field *field)
 }
 
 /*
- * Takes the powers of x in the field of polynomials over that of q elements, where x³ = c₂x² + c₁x + c₀, until one
- * is a mere number, and notes the exponents of those without an x² part. True if the first mere number is the
- * power `count`.
+ * Takes the powers of x in the field of polynomials over the field of q elements, where x³ = c₂x² + c₁x + c₀, until one
+ * is a constant, and notes the exponents of those without an x² part. True if the first constant is the power `count`.
  */
 static bool powers_on_a_line(const struct field *field, uint32_t count, const uint32_t c[3], uint32_t *line)
 {
@@ -203,10 +202,10 @@ static bool powers_on_a_line(const struct field *field, uint32_t count, const ui
 
 /*
  * A projective plane that looks the same from each of its points (J. Singer, 1938). Its N = q² + q + 1 points are the
- * polynomials a + bx + cx² that are not 0, those that differ by a factor being one point; its lines are the planes
- * through 0. If x is well chosen, its powers 1, x, … x^(N−1) are all the points, and multiplying by x turns them round
- * and each line into the next. So if D are the exponents of the powers on one line, the lines are D + i modulo N: any
- * two of them meet, and as 1 is without x², 0 is in D and i in the line D + i, its own set.
+ * polynomials a + bx + cx² except 0; polynomials that differ by a factor are one point. Its lines are the planes
+ * through 0. If x is well chosen, its powers 1, x, … x^(N−1) are all the points, and multiplication by x maps each
+ * point and each line to the next. So if D are the exponents of the powers on one line, the lines are D + i modulo N.
+ * Any two of them meet. 1 has no x² part, so 0 is in D, and i is in the line D + i, its own set.
  */
 static int draw_line(struct shape *plane, uint32_t order)
 {
@@ -291,7 +290,7 @@ struct sheet {
     uint32_t nodes;
     const char **text; /* per node: where its set begins, and in which line */
     uint64_t *line;
-    cv_node *seen; /* per node: the last node in connection with which we met it */
+    cv_node *seen; /* per node: the last node for which we have seen it */
 };
 
 /* The id before the colon; the reader goes on after it. */
@@ -311,7 +310,7 @@ static cv_id read_owner(struct cv_reader *reader)
     return cv_reader_number(reader, "id", (struct cv_text){start, length});
 }
 
-/* Finds everybody's line. */
+/* Finds the line of every node. */
 static int find_lines(struct sheet *sheet)
 {
     struct cv_reader *reader = &sheet->reader;
@@ -364,7 +363,7 @@ static int read_set(struct sheet *sheet, cv_node node, struct builder *builder)
     return builder->out_of_memory ? CV_ENOMEM : 0;
 }
 
-/* The other way round: for each voter, whose sets it is in. */
+/* For each voter, the nodes in whose sets it is. */
 static int turn_round(const struct cv_quorums *quorums, struct cv_quorums *sets)
 {
     const uint32_t nodes = quorums->nodes;
@@ -383,7 +382,7 @@ static int turn_round(const struct cv_quorums *quorums, struct cv_quorums *sets)
     return 0;
 }
 
-/* Every set meets every other: it is in touch with all of them through its own voters. */
+/* Every set meets every other: each of them shares a voter with it. */
 static int check_meeting(struct sheet *sheet, const struct cv_quorums *quorums)
 {
     const uint32_t nodes = quorums->nodes;
@@ -407,7 +406,7 @@ static int check_meeting(struct sheet *sheet, const struct cv_quorums *quorums)
             const cv_node two[] = {later ? other : node, later ? node : other};
             error = cv_complain(sheet->reader.complaint,
                                 "%s:%" PRIu64 ": the voting sets of %" PRIu32 " and %" PRIu32 " (line %" PRIu64
-                                ") have nobody in common",
+                                ") have no member in common",
                                 sheet->reader.name, sheet->line[two[0]], sheet->ids[two[0]], sheet->ids[two[1]],
                                 sheet->line[two[1]]);
         }

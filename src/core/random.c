@@ -18,7 +18,7 @@ void cv_random_seed(struct cv_random *random, uint64_t seed, uint64_t stream)
 }
 
 /*
- * Von Neumann's way, by comparisons alone: draw uniforms u1 >= u2 >= ... until one rises. After an odd number of
+ * Von Neumann's method needs comparisons alone: draw uniforms u1 >= u2 >= ... until one rises. After an odd number of
  * draws u1 is the fraction; after an even number count one whole mean and begin again.
  */
 uint64_t cv_random_exponential(struct cv_random *random, uint64_t mean)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading files that people write: lines of words, comments from # on. Complaints name the file and the line. */
+/* Reads files that people write: lines of words, comments from # on. Complaints name the file and the line. */
 #ifndef CONCLAVE_CORE_READER_H
 #define CONCLAVE_CORE_READER_H
 
@@ -15,15 +15,13 @@ struct cv_reader {
     int error;
 };
 
-/* Moves to the next line that says something. False at the end of the text. */
+/* Moves to the next line with a word. False at the end of the text. */
 bool cv_reader_line(struct cv_reader *reader);
 
 /* The next word of this line. False at its end. */
 bool cv_reader_word(struct cv_reader *reader, struct cv_text *word);
 
-/*
- * The word as a number, in the second case of at most `most`. Of several that are wrong the first is complained about.
- */
+/* The word as a number, in the second case of at most `most`. Only the first mistake is reported. */
 uint32_t cv_reader_number(struct cv_reader *reader, const char *what, struct cv_text word);
 uint32_t cv_reader_number_to(struct cv_reader *reader, const char *what, struct cv_text word, uint32_t most);
 

@@ -254,9 +254,8 @@ static void install(void *context, const struct cv_view *view)
     const uint64_t grace_ms = view_promises_grace_ms(member);
     if (grace_ms)
         cv_log(CV_LOG_GRACE, {"left_ms", .number = grace_ms},
-               {"message", .text =
-                               "too many members have forgotten what they promised; for so long only clients who held "
-                               "a lock get it, new grants wait"});
+               {"message", .text = "too many members have forgotten what they promised; in that time only clients "
+                                   "that held a lock get it, and new grants wait"});
     for (size_t i = 0; i < host->count; i++)
         if (host->all[i]->flags & CV_HEIR)
             cv_host_record(host, host->all[i], CV_EVENT_ENTER, NULL);

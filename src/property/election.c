@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an election must achieve (in the texts' words: one leader, the best of the living, known to all, whoever
- * called). With timeouts several nodes may lead for a while, so a run is judged when it has come to rest.
+ * Judges an election. In the texts' words: there is one leader, it is the best of the live nodes, all live nodes know
+ * it, and it does not depend on the caller. With timeouts several nodes may lead for a while, so a run is judged when
+ * it has come to rest.
  */
 #include "property/election.h"
 
@@ -110,7 +111,8 @@ static void find_deviations(struct tally *tally)
 }
 
 /*
- * The verdict on something that must be so at rest. It is disclaimed if not claimed, or if there were too few rounds.
+ * The verdict on a property that must hold at rest. It is disclaimed if the algorithm does not claim it, or if there
+ * were too few rounds.
  */
 static enum cv_verdict verdict_at_rest(const struct tally *tally, enum cv_property_number property, bool good)
 {
@@ -160,7 +162,7 @@ static void judge_everyone(const struct tally *tally, struct cv_judgement *judge
                                                   : verdict_if_missing(tally->run));
     if (!tally->taking_part)
         snprintf(finding->detail, sizeof finding->detail, "%s",
-                 tally->alive ? "no live node has heard of the election" : "nobody is alive");
+                 tally->alive ? "no live node has heard of the election" : "no node is alive");
     else if (!all)
         snprintf(finding->detail, sizeof finding->detail, "%u of %u live nodes know no leader, node %s among them",
                  tally->ignorant_count, tally->alive, name(tally, tally->ignorant).text);
@@ -175,7 +177,7 @@ static void judge_any_caller(const struct tally *tally, struct cv_judgement *jud
     if (!(tally->claims & CV_ANY_CALLER))
         snprintf(finding->detail, sizeof finding->detail, "the result depends on who calls");
     else if (!good)
-        snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all, whoever called");
+        snprintf(finding->detail, sizeof finding->detail, "the leader is not the best of all live nodes");
 }
 
 /* The texts' liveness has two halves: every node learns the leader, and the run terminates. */

@@ -239,7 +239,7 @@ static void conclude_service(struct mutex_judge *judge)
 /* The view in which it entered, from its fence: see cv_fence(). */
 static uint64_t view_of(const struct cv_entry *entry)
 {
-    return entry->fence >> 40;
+    return entry->fence >> CV_VIEW_BITS;
 }
 
 static void make_histories(struct mutex_judge *judge, const struct section *section)
@@ -377,12 +377,11 @@ static void open_findings(struct mutex_judge *judge, struct cv_judgement *judgem
     judge->order = open_finding(run, judgement, CV_PROPERTY_REQUEST_ORDER);
     if (run->scenario->partition_count) {
         judge->waiting->verdict = CV_DISCLAIMED;
-        snprintf(judge->waiting->detail, sizeof judge->waiting->detail,
-                 "a request that is cut off gets known to nobody");
+        snprintf(judge->waiting->detail, sizeof judge->waiting->detail, "no node learns of a request that is cut off");
     }
     if (run->unmeasured) {
         judge->waiting->verdict = CV_DISCLAIMED;
-        snprintf(judge->waiting->detail, sizeof judge->waiting->detail, "nothing is said about time");
+        snprintf(judge->waiting->detail, sizeof judge->waiting->detail, "the order of events was given, without times");
     }
 }
 

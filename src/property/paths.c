@@ -48,8 +48,8 @@ static void say_what_is_wrong(const struct reference *reference, cv_node node, c
     const struct cv_standing it = reference->run->standing(reference->run->runtime, node);
     const uint64_t distance = reference->distances[node];
     if (!it.updates)
-        snprintf(text, room, "node %s has come to nothing, it is %" PRIu64 " from the source",
-                 name_of(reference, node).text, distance);
+        snprintf(text, room, "node %s has no result, but is %" PRIu64 " from the source", name_of(reference, node).text,
+                 distance);
     else if (distance == CV_UNREACHED)
         snprintf(text, room, "node %s has come to %" PRIu64 ", but no path leads there", name_of(reference, node).text,
                  it.result);

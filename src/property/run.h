@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What a judge knows of a run, from whatever runtime: the standing of each node, the messages, how and when it ended.
- */
+/* What a judge knows of a run, from any runtime: the standing of each node, the messages, how and when it ended. */
 #ifndef CONCLAVE_PROPERTY_RUN_H
 #define CONCLAVE_PROPERTY_RUN_H
 
@@ -70,7 +68,7 @@ struct cv_run {
 
     /* Synchronizers. */
     const void *(*app_state)(const void *runtime, cv_node node);
-    uint64_t (*round)(const void *runtime, cv_node node); /* of a node; one more than the last: it is done */
+    uint64_t (*round)(const void *runtime, cv_node node); /* the round of a node; after the last round: one more */
     struct cv_slip hasty; /* a round began before all messages of the last had arrived */
     struct cv_slip apart; /* the rounds of neighbours differed by more than one */
     uint64_t preparing;   /* messages before the first round, not in `total` */
@@ -87,7 +85,7 @@ struct cv_run {
     uint64_t broken_time;
 
     const struct cv_finding *seen; /* a violation before the end, from a runtime that judges every state; or NULL */
-    bool unmeasured;               /* the order of events was given: the texts' costs say nothing about it */
+    bool unmeasured;               /* the order of events was given, so the texts' costs do not apply */
 };
 
 /* The rounds that all live nodes have completed. */

@@ -6,14 +6,14 @@
 
 #include "core/error.h"
 
-/* Chunks of a wheel of few slots can be large; with many slots each occupied one costs at least a chunk. */
+/* A wheel of few slots can have large chunks. In a wheel of many slots, each occupied slot takes at least a chunk. */
 #define LARGE_CHUNK ((size_t)256 * 1024)
 #define SMALL_CHUNK ((size_t)2048)
 #define LONGEST_DIRECT 4095u
 #define BLOCK_TICKS 4096u
 #define CACHE_LINE 64u
 
-/* In a far list a record follows the time it is due and its size. */
+/* In a far list, the time at which a record is due and its size stand before the record. */
 struct far_record {
     uint64_t due;
     uint64_t bytes;
@@ -53,7 +53,7 @@ static void free_chunks(struct calendar_chunk *chunk)
 
 void calendar_free(struct calendar *calendar)
 {
-    /* Lists never used are not looked at: their memory has not been touched yet, and need not be. */
+    /* Skips lists that were never used: their memory need not be touched. */
     for (uint64_t i = 0; calendar->chunks && calendar->near_memory && i <= calendar->mask; i++)
         free_chunks(calendar->near[i].first);
     for (uint64_t i = 0; calendar->chunks && calendar->far && i < CALENDAR_BLOCKS; i++)
@@ -181,7 +181,7 @@ static int spread_records(struct calendar *calendar, const unsigned char *at, co
     return 0;
 }
 
-/* A block begins: its far records go to their ticks; those of a later lap stay far. */
+/* A block begins: its far records move to their ticks. Records of a later lap stay in the far list. */
 static int spread(struct calendar *calendar)
 {
     const uint64_t block = block_of(calendar, calendar->now) % CALENDAR_BLOCKS;

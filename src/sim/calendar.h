@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is due when: records in the order they were added, one list per tick.
+ * A calendar: for each tick the list of its records, in the order they were added.
  *
  *      now
  *       v
@@ -14,8 +14,8 @@
  *   |       |   o   |       |   o   |
  *   +-------+-------+-------+-------+
  *
- * When every delay is shorter than the wheel, the far lists are not needed and a record is written once.
- * Chunks are reused: in the steady state nothing is allocated.
+ * If every delay is shorter than the wheel, the far lists are not needed and a record is written once. Chunks are used
+ * again: in the steady state nothing is allocated.
  */
 #ifndef CONCLAVE_SIM_CALENDAR_H
 #define CONCLAVE_SIM_CALENDAR_H
@@ -32,13 +32,13 @@ struct calendar_chunk {
 
 #define CALENDAR_LIST_BYTES 256u
 #define CALENDAR_BLOCKS 1024u
-#define CALENDAR_FAR_HEAD 16u /* bytes in front of a record in a far list */
+#define CALENDAR_FAR_HEAD 16u /* bytes before a record in a far list */
 
-/* Where ticks are sparse, a record and everything about its list is one cache line. */
+/* If ticks have few records, a list with its record is one cache line. */
 struct calendar_list {
     unsigned char *write, *limit; /* in `data` or the last chunk; NULL in a list never used */
     struct calendar_chunk *first, *last;
-    size_t used; /* bytes of `data`; like that of the last chunk up to date after calendar_settle() only */
+    size_t used; /* bytes of `data`; up to date only after calendar_settle(), like `used` of the last chunk */
     unsigned char data[CALENDAR_LIST_BYTES - 5 * sizeof(void *)];
 };
 
@@ -50,15 +50,15 @@ struct calendar {
     uint64_t summary;   /* a bit per word of `occupied` that is not zero */
     uint64_t far_occupied[CALENDAR_BLOCKS / 64];
     struct calendar_chunk *spare;
-    uint64_t chunks; /* in the lists */
+    uint64_t chunks; /* chunks in the lists */
     size_t chunk_room;
     uint64_t mask;    /* ticks in a block, less one */
     uint64_t now;     /* the tick whose records are being taken */
     uint64_t pending; /* bytes of the records not yet taken */
-    bool direct;      /* no record is due a whole wheel from now */
+    bool direct;      /* every record is due within a turn of the wheel */
 };
 
-/* For delays up to `longest`; CV_NEVER-like large values are fine, they go the far way. */
+/* For delays up to `longest`, which may be as large as CV_NEVER: long delays use the far lists. */
 int calendar_init(struct calendar *calendar, uint64_t longest);
 void calendar_free(struct calendar *calendar);
 
@@ -93,7 +93,7 @@ static inline uint64_t calendar_find(const struct calendar *calendar, uint64_t s
 /* The next tick to go to: something is due, or a block with something far begins. UINT64_MAX if nothing is pending. */
 uint64_t calendar_next(const struct calendar *calendar);
 
-/* The same where something is pending and every record is due within a turn of the wheel. */
+/* The same, if something is pending and every record is due within a turn of the wheel. */
 static inline uint64_t calendar_next_direct(const struct calendar *calendar)
 {
     const uint64_t from = calendar->now + 1, slot = from & calendar->mask;
@@ -108,7 +108,7 @@ int calendar_advance(struct calendar *calendar, uint64_t now);
 
 /* ---- adding ---- */
 
-/* Room for a record due at that time (later than now), or NULL when memory is out. */
+/* Room for a record that is due at that time (later than now); NULL if memory ran out. */
 void *calendar_add_slow(struct calendar *calendar, uint64_t due, size_t bytes);
 
 static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t bytes)
@@ -129,8 +129,8 @@ static inline void *calendar_add(struct calendar *calendar, uint64_t due, size_t
 }
 
 /*
- * Many records for one tick can be written straight to its list, from `write` to at most `limit`; calendar_close()
- * says how many bytes were. Only where every record is due within a turn of the wheel.
+ * The caller may write many records of one tick directly to its list, from `write` to at most `limit`, and then tells
+ * calendar_close() the number of bytes. Only if every record is due within a turn of the wheel.
  */
 static inline struct calendar_list *calendar_open(struct calendar *calendar, uint64_t due)
 {
@@ -156,7 +156,7 @@ static inline void calendar_close(struct calendar *calendar, uint64_t due, size_
 /* A stretch of records, back to back. */
 struct calendar_part {
     unsigned char *at, *end;      /* at == NULL: there is no more */
-    struct calendar_chunk *chunk; /* that holds it; NULL: the list itself does */
+    struct calendar_chunk *chunk; /* the chunk that holds it; NULL: the list itself does */
 };
 
 static inline void calendar_settle(struct calendar_list *list)
@@ -167,7 +167,7 @@ static inline void calendar_settle(struct calendar_list *list)
         list->used = (size_t)(list->write - list->data);
 }
 
-/* The parts of a list, one after the other, to look at. */
+/* The parts of a list, one after the other, for looking at them. */
 static inline struct calendar_part calendar_look(struct calendar_list *list)
 {
     calendar_settle(list);
@@ -180,7 +180,7 @@ static inline struct calendar_part calendar_look_next(const struct calendar_list
     return next ? (struct calendar_part){next->data, next->data + next->used, next} : (struct calendar_part){0};
 }
 
-/* The same for the tick `calendar->now`, but its records are taken: what held a part is used again after it. */
+/* The same for the tick `calendar->now`, but its records are taken: the memory of a part is used again after it. */
 struct calendar_part calendar_take_chunk(struct calendar *calendar, struct calendar_list *list,
                                          struct calendar_part part);
 

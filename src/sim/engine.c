@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The loop: at each tick what is planned happens, then the messages due are handled in the order they were sent,
- * then the timers due fire. A step is one handler call; its effects are carried out right after it.
+ * The loop. At each tick the planned faults happen first, then the nodes receive the messages that are due, in the
+ * order they were sent, then the timers that are due fire. A step is one handler call; its effects are carried out
+ * right after it.
  *
- * Two ways through a tick. `quick_mail` is for runs in which nobody watches and the network does nothing odd:
- * millions of nodes pass here. `careful_mail` is for everything else. Both count and judge the same.
+ * There are two ways through a tick. `quick_mail` is for runs without an observer and without faults, of millions of
+ * nodes. `careful_mail` is for all other runs. Both count and judge the same.
  */
 #include "sim/engine.h"
 
@@ -22,10 +23,10 @@
 #include "sim/workload.h"
 #include "sim/world.h"
 
-#define TICKS_BETWEEN_LOOKS 256              /* at the terminal, on the careful way */
-#define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* of messages, on the quick way */
-#define FEW_BYTES ((size_t)1 << 17)          /* of messages under way: all their receivers fit in the cache */
-#define AHEAD 12                             /* messages looked ahead, to have their receivers in the cache */
+#define TICKS_BETWEEN_LOOKS 256              /* ticks between two reports of progress, on the careful way */
+#define BYTES_AT_A_STRETCH ((size_t)1 << 24) /* bytes of messages between two reports, on the quick way */
+#define FEW_BYTES ((size_t)1 << 17) /* with fewer bytes of messages under way, all receivers fit in the cache */
+#define AHEAD 12                    /* a receiver is fetched into the cache so many messages ahead */
 
 void world_tell(struct cv_sim *sim, const struct cv_event *event)
 {
@@ -79,7 +80,7 @@ struct cv_self *world_begin(struct cv_sim *sim, cv_node node, struct cv_event *e
 {
     struct node *it = world_node(sim, node);
     if (event)
-        it->clock = (it->clock + 1) & CLOCK_MASK;
+        it->clock = (it->clock + 1) & CV_CLOCK_MASK;
     use_outbox(sim);
     open_step(sim, node, it);
     if (event) {
@@ -139,7 +140,7 @@ static void learn(struct cv_sim *sim, struct node *it)
     sim->run.decided = sim->now;
 }
 
-/* What the step did besides sending. Rare on the quick way, so kept out of it. */
+/* Carries out the effects of a step other than messages. They are rare on the quick way, so this is no part of it. */
 static __attribute__((noinline)) void apply_effects(struct cv_sim *sim, struct node *it)
 {
     struct cv_self *me = &sim->self;
@@ -199,7 +200,7 @@ static void check_invariant(struct cv_sim *sim)
         note_broken(sim, broken);
 }
 
-/* Between real processes that message would not reach its handler. */
+/* A real node would not give that message to its handler. */
 static bool can_be(struct cv_sim *sim, const struct cv_message *message)
 {
     const char *why;
@@ -212,8 +213,8 @@ static bool can_be(struct cv_sim *sim, const struct cv_message *message)
 }
 
 /*
- * Messages are a few words long: a loop beats a call. Word by word: what was just written word by word cannot be
- * read back two words at a time without waiting, so the compiler is kept from doing that.
+ * Messages are a few words long, so a loop is faster than a call. It copies word by word, and the compiler is kept from
+ * copying two at once: the processor must wait if it reads two words together that were just written one by one.
  */
 static inline void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -226,8 +227,8 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
 }
 
 /*
- * Fetches what the receiver of a message to come will need; the bytes of that message. Always inlined: called, a
- * function that does nothing but fetch has no effect in the compiler's eyes, and is left out.
+ * Fetches the receiver of a later message into the cache. Returns the bytes of that message. Always inlined: the
+ * compiler drops the call of a function that does nothing but fetch.
  */
 static inline __attribute__((always_inline)) size_t expect(const struct cv_sim *sim, const struct cv_message *message,
                                                            bool unit)
@@ -239,7 +240,7 @@ static inline __attribute__((always_inline)) size_t expect(const struct cv_sim *
     return cv_message_bytes(message);
 }
 
-/* Takes the outbox straight to the calendar: every message arrives, in order, nobody watches. */
+/* Moves the outbox to the calendar: every message arrives, in order, and no observer listens. */
 static inline void quick_send(struct cv_sim *sim, bool unit)
 {
     struct cv_self *me = &sim->self;
@@ -251,7 +252,7 @@ static inline void quick_send(struct cv_sim *sim, bool unit)
             due = sim->now + world_delay(sim);
             if (fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
                 sim->out_of_memory = true;
-            /* Where few are under way, what is fetched now is still there when the message is due. */
+            /* If few messages are under way, the receiver is still in the cache when the message is due. */
             if (sim->mail.pending <= FEW_BYTES)
                 expect(sim, message, unit);
         }
@@ -276,7 +277,7 @@ void world_finish(struct cv_sim *sim)
         quick_send(sim, sim->scenario->delay.model == CV_DELAY_UNIT);
     else
         network_send_all(sim);
-    world_node(sim, node)->clock = me->clock & CLOCK_MASK;
+    world_node(sim, node)->clock = me->clock & CV_CLOCK_MASK;
     tell_state(sim, node);
     if (sim->dying) {
         sim->dying = false;
@@ -300,7 +301,7 @@ void world_deliver(struct cv_sim *sim, const struct cv_message *message, uint64_
         return;
     }
     world_set(it, NODE_ACTIVE, true);
-    it->clock = ((it->clock > message->clock ? it->clock : message->clock) + 1) & CLOCK_MASK;
+    it->clock = ((it->clock > message->clock ? it->clock : message->clock) + 1) & CV_CLOCK_MASK;
     event.clock = it->clock;
     world_tell(sim, &event);
     use_outbox(sim);
@@ -344,7 +345,7 @@ static inline __attribute__((always_inline)) void quick_step(struct cv_sim *sim,
         apply_effects(sim, it);
         sim->self.effects = 0;
     }
-    it->clock = sim->self.clock & CLOCK_MASK;
+    it->clock = sim->self.clock & CV_CLOCK_MASK;
 }
 
 static bool interrupted(const struct cv_sim *sim)
@@ -353,8 +354,8 @@ static bool interrupted(const struct cv_sim *sim)
 }
 
 /*
- * Where every message takes one tick, the next tick's list is the outbox of all steps of a tick: they write their
- * messages where these wait for delivery.
+ * If every message takes one tick, the next tick's list is the outbox of all steps of this tick: they write their
+ * messages into the calendar.
  */
 static void use_list(struct cv_sim *sim, const struct calendar_list *list)
 {
@@ -364,7 +365,7 @@ static void use_list(struct cv_sim *sim, const struct calendar_list *list)
     me->used = 0;
 }
 
-/* A step had more to send than the list had room, and ended in the larger outbox. */
+/* The step had more messages than the list had room for, so it ended in the larger outbox. */
 static __attribute__((noinline)) void leave_list(struct cv_sim *sim, const struct calendar_list *list)
 {
     calendar_close(&sim->mail, sim->now + 1, sim->step_at);
@@ -377,7 +378,7 @@ static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim,
 {
     const struct cv_kind *kinds = sim->algorithm->kinds;
     struct cv_self *me = &sim->self;
-    /* A message alone in its tick is handled before anything could be fetched for it. */
+    /* The only message of a tick is handled at once: it is too late to fetch its receiver. */
     const bool alone = part.end - part.at <= (ptrdiff_t)(2 * sizeof(struct cv_message));
     const unsigned char *ahead = alone ? part.end : part.at;
     for (int i = 0; i < AHEAD && ahead < part.end; i++)
@@ -402,8 +403,8 @@ static inline __attribute__((always_inline)) void quick_part(struct cv_sim *sim,
 }
 
 /*
- * Goes on to the next tick with mail, unless something else has to be looked at first. In plain runs nothing is
- * planned: that is only timers, the end, and now and then the terminal.
+ * Goes on to the next tick with messages, unless something else comes first. In plain runs nothing is planned, so that
+ * can only be timers, the end, and now and then a report of progress.
  */
 static inline bool go_on(struct cv_sim *sim, bool unit, size_t handled)
 {
@@ -498,7 +499,7 @@ static void call_elections(struct cv_sim *sim)
     }
 }
 
-/* Nothing on the way, nothing armed: time leaps to what is planned next. */
+/* No message is under way and no timer is armed: time leaps to the next planned event. */
 static bool idle(const struct cv_sim *sim)
 {
     return !sim->mail.pending && !sim->timers_active && !transport_busy(sim) && !(sim->load && sim->load->planned);
@@ -577,7 +578,7 @@ static void count_list(struct cv_sim *sim, struct calendar_list *list, size_t ah
         }
 }
 
-/* The quick way counts messages as they arrive; here are those still under way. */
+/* The quick way counts messages as they arrive. This counts those that are still under way. */
 static void count_rest(struct cv_sim *sim)
 {
     for (uint64_t slot = 0; sim->mail.pending && slot <= sim->mail.mask; slot++)
@@ -599,7 +600,7 @@ static struct cv_standing standing(const void *runtime, cv_node node)
     return standing;
 }
 
-/* `decided` counts only if everybody alive knows; of the dead it says nothing. */
+/* `decided` counts only if all live nodes know a leader; dead nodes do not matter. */
 static void settle_decided(struct cv_sim *sim)
 {
     uint64_t last = 0;
@@ -633,7 +634,7 @@ int cv_sim_run(struct cv_sim *sim, struct cv_run *run)
                                                                                      : &sim->run.total) +=
             sim->run.count[kind];
     rounds_tell(sim);
-    calendar_free(&sim->mail); /* the judges need memory too, and large runs have most of it here */
+    calendar_free(&sim->mail); /* the judges need memory, too, and most of a large run's memory is here */
     settle_decided(sim);
     if (sim->part)
         faults_parts(sim, sim->part);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What goes wrong, when it is planned to, and what the failure detector tells about it. */
+/* The planned faults, and the failure detector's reports of them. */
 #include "sim/faults.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ bool faults_cut(const struct cv_sim *sim, cv_node one, cv_node other)
 
 /* ---- which nodes reach each other ---- */
 
-/* Gives everything that `node` reaches in the graph of live nodes and uncut links its label. */
+/* Labels all nodes that `node` reaches in the graph of live nodes and uncut links. */
 static void flood(const struct cv_sim *sim, cv_node node, uint32_t label, uint32_t *part, cv_node *stack)
 {
     const struct cv_group *group = &sim->group;
@@ -58,7 +58,7 @@ static void parts_of_graph(const struct cv_sim *sim, uint32_t *part)
     free(stack);
 }
 
-/* Where everybody could reach everybody, the sides of the cuts are the parts; alternate links join them again. */
+/* If every node can send to every other, the parts are the sides of the cuts; alternate links join them again. */
 static void parts_of_sides(const struct cv_sim *sim, uint32_t *part)
 {
     const uint32_t nodes = sim->group.nodes;
@@ -137,7 +137,7 @@ uint64_t faults_next(const struct cv_sim *sim)
     return sim->agenda.next < sim->agenda.count ? sim->agenda.items[sim->agenda.next].time : CV_NEVER;
 }
 
-/* Something changed: the detector will tell, as things stand now, after its delay. */
+/* Something changed: after its delay the detector will report the present state of the network. */
 static void plan_detection(struct cv_sim *sim)
 {
     uint32_t *parts = malloc((size_t)sim->group.nodes * sizeof *parts);
@@ -216,7 +216,7 @@ static bool is_blind(const struct cv_sim *sim, cv_node node, cv_node other)
     return false;
 }
 
-/* What the detector has told so far, rather than what is so. */
+/* As the detector has reported so far, not as it really is. */
 bool faults_suspected(const struct cv_self *me, cv_id id)
 {
     const struct cv_sim *sim = world_of(me);
@@ -225,7 +225,7 @@ bool faults_suspected(const struct cv_self *me, cv_id id)
         return false;
     if (suspected_falsely(sim, me->node, node))
         return true;
-    /* A node that is back up has made itself known, whatever the detector will say of it later. */
+    /* A node that is back has made itself known, whatever the detector reports later. */
     const bool down = sim->known[node] == UNREACHABLE && !world_alive(sim, node);
     const bool cut_off = may_fall_apart(sim) && sim->known[me->node] != sim->known[node];
     return (down || cut_off) && !is_blind(sim, me->node, node);
@@ -246,7 +246,7 @@ static bool together(const uint32_t *parts, cv_node one, cv_node other)
     return parts[one] == parts[other] && parts[one] != UNREACHABLE;
 }
 
-/* Tells every node what has changed for it between two reports of the detector. */
+/* Tells every node what has changed between two reports of the detector. */
 static void detect(struct cv_sim *sim, const uint32_t *parts)
 {
     const uint32_t nodes = sim->group.nodes;
@@ -294,7 +294,7 @@ void faults_crash(struct cv_sim *sim, cv_node node, bool told)
         sim->known[node] = UNREACHABLE;
 }
 
-/* Strikes out the messages to a node in a list; `ahead` bytes stand in front of each. */
+/* Strikes out the messages to a node in a list; `ahead` bytes stand before each. */
 static void void_list(struct calendar_list *list, size_t ahead, cv_node node)
 {
     for (struct calendar_part part = calendar_look(list); part.at; part = calendar_look_next(list, part))
@@ -306,7 +306,7 @@ static void void_list(struct calendar_list *list, size_t ahead, cv_node node)
         }
 }
 
-/* What was sent to the node before it came back was for a process that no longer exists. CV_NOBODY: to anybody. */
+/* Messages to the node from before its return were for a process that no longer exists. CV_NOBODY: to all nodes. */
 void faults_void_mail(struct cv_sim *sim, cv_node node)
 {
     for (uint64_t slot = 0; slot <= sim->mail.mask; slot++)
@@ -323,7 +323,7 @@ static void recover(struct cv_sim *sim, cv_node node)
     for (sim->name = world_names(sim); sim->name-- > 0;) {
         const uint64_t clock = world_node(sim, node)->clock;
         world_reset_node(sim, node);
-        world_node(sim, node)->clock = clock & CLOCK_MASK;
+        world_node(sim, node)->clock = clock & CV_CLOCK_MASK;
         world_set(world_node(sim, node), NODE_OUTSIDE, sim->scenario->views);
     }
     sim->name = 0;

@@ -6,7 +6,7 @@
 #include "core/error.h"
 
 #define SMALLEST_TABLE 64u
-#define SPARSE_DEGREE 64u /* on average at most: otherwise a table of what is under way is smaller */
+#define SPARSE_DEGREE 64u /* up to this average degree, a field for each link takes less memory than the hash table */
 
 int fifo_init(struct fifo *fifo, uint32_t nodes, bool ring)
 {
@@ -47,7 +47,7 @@ static struct fifo_entry *find(struct fifo_entry *table, size_t capacity, uint64
     return &table[at];
 }
 
-/* Forgets channels on which nothing is under way; doubles the table only if it is still too full. */
+/* Forgets channels without messages under way; doubles the table only if it is still too full. */
 static int make_room(struct fifo *fifo, uint64_t now)
 {
     size_t busy = 0;

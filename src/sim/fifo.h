@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Keeps channels in order under random delays: a message is never due before the one sent earlier on the same
- * channel. Remembers only channels with something under way, so it is as large as the traffic, not n x n; on sparse
- * graphs it is as large as the graph.
+ * Keeps channels in order under random delays: a message is never due before one that was sent earlier on the same
+ * channel. It remembers only channels with messages under way, so its size is that of the traffic, not n x n; on sparse
+ * graphs it is that of the graph.
  */
 #ifndef CONCLAVE_SIM_FIFO_H
 #define CONCLAVE_SIM_FIFO_H
@@ -21,7 +21,7 @@ struct fifo {
     uint64_t *links;  /* on sparse graphs: the same for each entry of `neighbours` */
     const uint64_t *edges;
     const uint32_t *neighbours;
-    uint64_t next; /* the entry after the last one used: a node often tells all its neighbours in turn */
+    uint64_t next; /* the entry after the last one used: a node often sends to its neighbours in turn */
     struct fifo_entry *table;
     size_t capacity, used;
     uint32_t nodes;
@@ -33,7 +33,7 @@ int fifo_use_graph(struct fifo *fifo, const uint64_t *edges, const uint32_t *nei
 void fifo_free(struct fifo *fifo);
 int fifo_order_table(struct fifo *fifo, uint32_t from, uint32_t to, uint64_t now, uint64_t *due);
 
-/* Where the last due time of a link is kept; NULL if they are no neighbours. */
+/* Where the last due time of a link is kept; NULL if the nodes are no neighbours. */
 static inline uint64_t *fifo_link(struct fifo *fifo, uint32_t from, uint32_t to)
 {
     uint64_t low = fifo->edges[from], high = fifo->edges[from + 1];

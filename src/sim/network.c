@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The way of a message: counted, sent, perhaps cut off or relayed, delayed, kept in order. */
+/* Sends messages: counts them, cuts them off or relays them, delays them, keeps them in order. */
 #include "sim/network.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "sim/world.h"
 
 /*
- * Distances from `from` over the ends of the alternate links, by relaxation: there are few of them. An end is
- * reached directly from its own side of the cut, or across its link.
+ * Distances from `from` over the ends of the alternate links, by relaxation, because there are few links. A message
+ * reaches an end directly from the same side of the cut, or across the alternate link.
  */
 static uint32_t relayed_hops(const struct cv_sim *sim, cv_node from, cv_node to)
 {
@@ -53,14 +53,14 @@ uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to)
     return faults_cut(sim, from, to) ? relayed_hops(sim, from, to) : 1;
 }
 
-/* What makes packets overtake each other even where every link is equally fast: one in four lingers. */
+/* One packet in four is late, so that packets overtake each other even if every link is equally fast. */
 static uint64_t jitter(struct cv_sim *sim)
 {
     const uint64_t longest = 3 * cv_delay_bound(&sim->scenario->delay);
     return cv_random_chance(&sim->chances, 1ull << 30) ? 1 + cv_random_below(&sim->chances, longest) : 0;
 }
 
-/* How long it takes over one link. */
+/* The delay of a message over one link. */
 static uint64_t link_delay(struct cv_sim *sim, const struct cv_message *message)
 {
     for (uint32_t i = sim->scenario->lag_count; i-- > 0;) {
@@ -77,7 +77,7 @@ void network_carry(struct cv_sim *sim, const struct cv_message *message, uint64_
 {
     uint64_t due = sim->now;
     if (sim->scenario->serial && fifo_order(&sim->fifo, message->from, message->to, sim->now, &due))
-        sim->out_of_memory = true; /* it sets out when the one before has arrived */
+        sim->out_of_memory = true; /* it sets out when the message before it has arrived */
     for (uint32_t hop = 0; hop < hops; hop++)
         due += link_delay(sim, message);
     if (sim->scenario->reorder)
@@ -110,7 +110,7 @@ static void send(struct cv_sim *sim, const struct cv_message *message)
     if (message->to != message->from)
         sim->run.count[message->kind]++;
     world_tell(sim, &event);
-    /* No reliable channel reaches the dead, or across a cut: it would send again for ever. */
+    /* No reliable channel reaches a dead node, or across a cut: it would send for ever. */
     const bool down = sim->transport && !world_alive(sim, message->to);
     const uint32_t hops = down ? 0 : network_hops(sim, message->from, message->to);
     if (hops && sim->transport) {
@@ -128,7 +128,7 @@ static void send(struct cv_sim *sim, const struct cv_message *message)
     world_tell(sim, &event);
 }
 
-/* Is this the message at which the sender is to crash? */
+/* Does the sender crash at this message? */
 static bool crashes(struct cv_sim *sim, const struct cv_message *message, enum cv_moment moment)
 {
     for (uint32_t i = 0; i < sim->scenario->crash_count; i++) {

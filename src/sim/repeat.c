@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Does a run go round in circles? Where nothing is left to chance and nothing is planned any more, a world that
- * looks as it did before will do for ever what it did in between. That proves a liveness violation which
- * simulating longer never could. Brent's way: compare with one remembered tick, and remember a later one
- * whenever the distance has doubled.
+ * Finds runs that repeat for ever. If nothing is random and nothing is planned any more, a world that returns to an
+ * earlier state repeats the steps in between for ever. This proves a liveness violation, which a longer simulation
+ * never could. Brent's algorithm: compare with one remembered tick, and remember a later one whenever the distance has
+ * doubled.
  */
 #include "sim/repeat.h"
 
@@ -21,7 +21,7 @@ struct repeat {
     XXH3_state_t *hash;
     XXH128_hash_t remembered;
     uint64_t remembered_at;
-    uint64_t patience; /* remember anew after so many ticks */
+    uint64_t patience; /* ticks until another tick is remembered */
 };
 
 int repeat_init(struct cv_sim *sim)
@@ -61,7 +61,7 @@ static void hash_node(struct cv_sim *sim, cv_node node)
     }
 }
 
-/* A message by what its receiver will see: not its number, nor its place in time before now. */
+/* Adds a message as its receiver will see it: without its number, and with its time counted from now. */
 static void hash_message(XXH3_state_t *hash, uint64_t left, const struct cv_message *message)
 {
     const uint64_t shown[4] = {left, (uint64_t)message->to << 32 | message->from, message->kind, message->words};

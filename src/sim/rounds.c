@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Watches the rounds of a synchronizer as an outsider would: counts what is sent to a node in a round, and sees
- * whether it has all of it when it begins the next. Also keeps the numbers that nodes come to.
+ * Observes the rounds of a synchronizer from outside: counts the messages to a node in a round, and checks that it has
+ * all of them when it begins the next. Also keeps the results of nodes.
  */
 #include "sim/rounds.h"
 
@@ -18,9 +18,9 @@ struct outcome {
 };
 
 struct rounds {
-    uint32_t *round;         /* that a node is in */
-    uint32_t (*sent_to)[2];  /* messages of an app to a node, in the even and odd rounds: this and the next */
-    struct outcome *outcome; /* what a node has come to */
+    uint32_t *round;         /* by node: its round */
+    uint32_t (*sent_to)[2];  /* by node: messages of the app to it, in even and in odd rounds */
+    struct outcome *outcome; /* by node: its result */
 };
 
 int rounds_init(struct cv_sim *sim)
@@ -57,7 +57,7 @@ static void slip(const struct cv_sim *sim, struct cv_slip *slip, cv_node node, c
     }
 }
 
-/* Counts what the app sends in this step, the messages of the first kind; some may be too late as they are sent. */
+/* Counts the app's messages in this step: those of the first kind. A message may be too late when it is sent. */
 static void count_sent(struct cv_sim *sim)
 {
     const struct cv_self *me = &sim->self;
@@ -72,7 +72,9 @@ static void count_sent(struct cv_sim *sim)
     }
 }
 
-/* A step may go through two rounds: if nothing was sent in the first, and what ends it had overtaken what began it. */
+/*
+ * A step may begin two rounds: the messages that end the first may overtake those that begin it, if it sends nothing.
+ */
 void rounds_pulse(struct cv_sim *sim)
 {
     const struct cv_self *me = &sim->self;
@@ -94,7 +96,7 @@ void rounds_pulse(struct cv_sim *sim)
     count_sent(sim);
 }
 
-/* Where nobody asks for results, in an election say, one may tell them to the trace all the same. */
+/* An election, say, may write results to the trace, though no judge asks for them. */
 void rounds_result(struct cv_sim *sim)
 {
     if (!sim->rounds)

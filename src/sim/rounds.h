@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The rounds of synchronizers, and the numbers that algorithms come to. */
+/* The rounds of synchronizers, and the results of algorithms. */
 #ifndef CONCLAVE_SIM_ROUNDS_H
 #define CONCLAVE_SIM_ROUNDS_H
 
@@ -8,12 +8,12 @@
 int rounds_init(struct cv_sim *sim);
 void rounds_free(struct cv_sim *sim);
 
-/* The step began a round; what it sends is still in the outbox. */
+/* The step began a round; its messages are still in the outbox. */
 void rounds_pulse(struct cv_sim *sim);
 
-/* The step came to a number. */
+/* The step has a result. */
 void rounds_result(struct cv_sim *sim);
 void rounds_stand(const struct cv_sim *sim, cv_node node, struct cv_standing *standing);
-void rounds_tell(struct cv_sim *sim); /* the run what it needs to know to be judged */
+void rounds_tell(struct cv_sim *sim); /* fills in the run, for the judges */
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Building the simulated world and taking it down. */
+/* Builds the simulated world and frees it. */
 #include "sim/setup.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "sim/workload.h"
 #include "sim/world.h"
 
-/* Invariants run after every step; in large groups that would be most of the work. */
+/* Invariants are checked after every step; in larger groups that would be most of the work. */
 #define LARGEST_CHECKED_GROUP 256u
 #define ASKED_UNWATCHED 65536u
 #define FIRST_OUTBOX_BYTES 4096u
@@ -28,8 +28,8 @@ static uint32_t draw_choice(struct cv_self *me, uint32_t ways)
 }
 
 /*
- * The step has more to send than there is room for: it goes on in the larger outbox. Out of memory cannot be told
- * to a handler; what does not fit then overwrites what is there, and the run ends right after the step.
+ * The step has more messages than there is room for: it goes on in a larger outbox. A handler cannot be told that
+ * memory ran out. Further messages then overwrite the earlier ones, and the run ends right after the step.
  */
 static void grow_outbox(struct cv_self *me, size_t bytes)
 {
@@ -73,8 +73,10 @@ static bool is_plain(const struct cv_sim *sim)
            (!sim->algorithm->invariant || sim->group.nodes > LARGEST_CHECKED_GROUP);
 }
 
-/* Whether messages can be is asked in runs that keep to what the algorithm assumes. A long one that nobody watches is
- * to be fast: it is enough to ask at its beginning. */
+/*
+ * The number of messages that are checked for validity. Only runs that keep the algorithm's assumptions check it. A
+ * plain run is to be fast, and checks its first messages only.
+ */
 static uint64_t asks(const struct cv_sim *sim)
 {
     if (sim->group.nodes > LARGEST_CHECKED_GROUP || !cv_scenario_keeps_assumptions(sim->scenario))
@@ -87,16 +89,16 @@ static size_t whole_words(size_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* Millions of nodes are visited in no order: on large pages their addresses are found sooner. Done before first use. */
+/* Millions of nodes are visited in no order: large pages save TLB misses. To be called before the first use. */
 static void prefer_large_pages(void *memory, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)2 << 20;
     const uintptr_t from = ((uintptr_t)memory + page - 1) & ~(page - 1), to = ((uintptr_t)memory + bytes) & ~(page - 1);
     if (memory && from < to)
-        madvise((void *)from, to - from, MADV_HUGEPAGE); /* only advice: small pages do as well */
+        madvise((void *)from, to - from, MADV_HUGEPAGE); /* only advice: small pages work, too */
 }
 
-/* Where every node and its state lie in memory; anew when a view gives some of them other sizes. */
+/* Places every node and its state in memory; again when a view gives some of them other sizes. */
 int world_lay_out(struct cv_sim *sim)
 {
     const struct cv_algorithm *algorithm = sim->algorithm;
@@ -190,7 +192,7 @@ static int build(struct cv_sim *sim)
     for (sim->name = 0; sim->name < world_names(sim); sim->name++)
         for (cv_node node = 0; node < nodes; node++) {
             world_reset_node(sim, node);
-            world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CLOCK_MASK;
+            world_node(sim, node)->clock = (scenario->clocks ? scenario->clocks[node] : 0) & CV_CLOCK_MASK;
         }
     sim->name = 0;
     if (load_init(sim) || views_init(sim) || rounds_init(sim))

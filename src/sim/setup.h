@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The simulated world is laid out before a run, and its nodes are set back after a crash. */
+/* Lays out the simulated world before a run, and resets nodes after a crash. */
 #ifndef CONCLAVE_SIM_SETUP_H
 #define CONCLAVE_SIM_SETUP_H
 

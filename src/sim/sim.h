@@ -10,7 +10,7 @@
 
 struct cv_sim;
 
-/* What the caller may want to see or stop while it runs; all optional. */
+/* How the caller observes and stops a run; all optional. */
 struct cv_sim_options {
     struct cv_observer observer;
     volatile sig_atomic_t *interrupted; /* set by a signal handler: end at the next tick with what is known */
@@ -18,12 +18,12 @@ struct cv_sim_options {
     void *progress_context;
 };
 
-/* Packets below the reliable channel; the texts do not count these. */
+/* Packets of the reliable channels; the texts do not count them. */
 struct cv_transport_counts {
     uint64_t packets, lost, duplicated, retransmitted, acknowledgements;
 };
 
-/* 0, CV_ENOMEM. The scenario must outlive the simulation. */
+/* 0 or CV_ENOMEM. The scenario must outlive the simulation. */
 int cv_sim_new(struct cv_sim **sim, const struct cv_scenario *scenario, const struct cv_sim_options *options);
 
 /* Runs to the end; the result stays valid until cv_sim_free(). */

@@ -9,16 +9,16 @@ int transport_init(struct cv_sim *sim);
 void transport_free(struct cv_sim *sim);
 void transport_send(struct cv_sim *sim, const struct cv_message *message, uint64_t serial);
 
-/* A packet arrives; is it one? */
+/* A message arrives. True if it is a packet, which this handles. */
 bool transport_arrive(struct cv_sim *sim, const struct cv_message *packet);
 void transport_alarm(struct cv_sim *sim, const struct alarm *alarm);
 
-/* A node died, or the network was cut: links that cannot work any more break. */
+/* A node died, or the network was cut: breaks the links that cannot work any more. */
 void transport_forget(struct cv_sim *sim, cv_node node);
 void transport_cut(struct cv_sim *sim);
 void transport_break_all(struct cv_sim *sim);
 
-/* Is something still unacknowledged? */
+/* Is a packet still unacknowledged? */
 bool transport_busy(const struct cv_sim *sim);
 
 #endif

@@ -19,7 +19,7 @@
 struct views {
     cv_node *members;
     struct cv_quorums quorums; /* over the members */
-    uint64_t awaited;          /* changes for which a coordinator is being elected */
+    uint64_t awaited;          /* changes of the group for which a coordinator is being elected */
 };
 
 int views_init(struct cv_sim *sim)
@@ -43,7 +43,7 @@ void views_free(struct cv_sim *sim)
 
 /* ---- the coordinator ---- */
 
-/* Has the living elect one of them, in a simulation of its own, and says how long it took. */
+/* Lets the live nodes elect one of them, in a simulation of its own. Returns the time it took. */
 static cv_node elect(struct cv_sim *sim, uint64_t *ticks)
 {
     struct cv_scenario election = {.algorithm = sim->scenario->election,
@@ -116,7 +116,7 @@ static void gather_members(struct cv_sim *sim)
     group->members = group->member_count < group->nodes ? sim->views->members : NULL;
 }
 
-/* Voting sets are sets of members; those of a file hold for the group they were written for, and for no other. */
+/* Voting sets are sets of members. Those of a file are only valid for the group they were written for. */
 static void draw_quorums(struct cv_sim *sim)
 {
     struct cv_complaint complaint;
@@ -134,7 +134,7 @@ static void draw_quorums(struct cv_sim *sim)
     sim->group.voters = quorums->voters;
 }
 
-/* Fresh states all round; the clocks go on, so that later is later. */
+/* Gives every node a fresh state. The clocks go on, so that later events have later times. */
 static void begin_anew(struct cv_sim *sim)
 {
     const uint32_t nodes = sim->group.nodes;
@@ -161,7 +161,7 @@ static void begin_anew(struct cv_sim *sim)
     for (sim->name = 0; !sim->out_of_memory && sim->name < world_names(sim); sim->name++)
         for (cv_node node = 0; node < nodes; node++) {
             world_reset_node(sim, node);
-            world_node(sim, node)->clock = clocks[node] & CLOCK_MASK;
+            world_node(sim, node)->clock = clocks[node] & CV_CLOCK_MASK;
             world_node(sim, node)->flags = alive[node] ? NODE_ALIVE : 0;
         }
     sim->name = 0;
@@ -169,7 +169,7 @@ static void begin_anew(struct cv_sim *sim)
     free(alive);
 }
 
-/* All adopt the node that is inside; then the nodes that want to enter say so; then it starts. */
+/* First all nodes adopt the node that is inside, then the nodes that want to enter request, then the view starts. */
 static void open_room(struct cv_sim *sim, bool first)
 {
     for (sim->name = 0; sim->name < world_names(sim); sim->name++) {
@@ -211,7 +211,7 @@ void views_begin(struct cv_sim *sim)
     open_room(sim, true);
 }
 
-/* Of several changes in short order the last one counts. */
+/* Of several changes in quick succession the last one counts. */
 void views_install(struct cv_sim *sim, cv_node coordinator)
 {
     if (--sim->views->awaited)

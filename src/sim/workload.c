@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The clients of a mutual exclusion algorithm: they request, enter when they are let in, stay a while and leave. Two
- * kinds: a list of requests, or a closed loop in which every node enters so many times.
+ * The clients of a mutual exclusion algorithm: they request, enter, stay a while and leave. The workload is a list of
+ * requests, or a closed loop in which every node enters a given number of times.
  */
 #include "sim/workload.h"
 
@@ -72,7 +72,7 @@ static struct cv_entry *new_entry(struct load *load)
     return &load->entries[load->entry_count++];
 }
 
-/* Hands the request to the algorithm; again, after a new view has made it forget. */
+/* Gives the request to the algorithm, or repeats it because a new view has made the algorithm forget it. */
 static void ask(struct cv_sim *sim, cv_node node)
 {
     struct cv_entry *entry = &sim->load->entries[client_of(sim, node)->entry];
@@ -100,13 +100,13 @@ static void request(struct cv_sim *sim, cv_node node, uint64_t hold)
     ask(sim, node);
 }
 
-/* Back from a crash, but not yet in a view: its requests wait for that. */
+/* The node is back from a crash but not in a view yet. Its requests wait for the view. */
 static bool is_outside(const struct cv_sim *sim, cv_node node)
 {
     return world_node(sim, node)->flags & NODE_OUTSIDE;
 }
 
-/* A listed request whose time has come; it waits if the node is still busy with an earlier one. */
+/* The time of a listed request has come. It waits if the node is still busy with an earlier one. */
 static void wish(struct cv_sim *sim, uint32_t index)
 {
     const struct cv_wish *it = &sim->scenario->wishes[index];
@@ -117,10 +117,10 @@ static void wish(struct cv_sim *sim, uint32_t index)
     if (client->entry == NO_ENTRY && !is_outside(sim, it->node))
         request(sim, it->node, it->hold);
     else
-        client->behind++;
+        client->waiting++;
 }
 
-/* The next of a closed loop, or of the listed requests that had to wait. */
+/* The next request of a closed loop, or of the listed requests that had to wait. */
 static void go_on(struct cv_sim *sim, cv_node node)
 {
     struct client *client = client_of(sim, node);
@@ -129,12 +129,12 @@ static void go_on(struct cv_sim *sim, cv_node node)
         request(sim, node, sim->scenario->hold);
         return;
     }
-    for (uint32_t i = sim->scenario->wish_count, passed = 0; client->behind && i-- > 0;) {
+    for (uint32_t i = sim->scenario->wish_count, passed = 0; client->waiting && i-- > 0;) {
         const struct cv_wish *it = &sim->scenario->wishes[i];
         if (it->node != node || it->name != sim->name || it->time > sim->now)
             continue;
-        if (++passed == client->behind) {
-            client->behind--;
+        if (++passed == client->waiting) {
+            client->waiting--;
             request(sim, node, it->hold);
             return;
         }
@@ -162,7 +162,7 @@ void load_enter(struct cv_sim *sim, cv_node node, uint64_t fence)
 {
     struct load *load = sim->load;
     struct client *client = client_of(sim, node);
-    if (client->entry == NO_ENTRY || client->inside) { /* it was not asked for: two entries at once, to be judged */
+    if (client->entry == NO_ENTRY || client->inside) { /* no request asked for it: two entries at once, for the judge */
         struct cv_entry *extra = new_entry(load);
         if (extra)
             *extra = (struct cv_entry){.node = node,
@@ -198,15 +198,15 @@ static void leave(struct cv_sim *sim, cv_node node)
     struct client *client = client_of(sim, node);
     struct load *load = sim->load;
     if (!client->inside || load->entries[client->entry].entered + client->hold != sim->now)
-        return; /* it died inside, and this was for then */
+        return; /* it died inside, so this alarm is void */
     load->entries[client->entry].left = sim->now;
     client->inside = false;
     client->entry = NO_ENTRY;
     load->open--;
     sim->run.last_exit = sim->now;
     struct cv_self *me = world_begin(sim, node, &(struct cv_event){.type = CV_EVENT_LEAVE, .peer = CV_NOBODY});
-    if (sim->algorithm->hints.perpetual && load_over(sim) && !client->remaining && !client->behind)
-        return; /* the run ends with the last exit: what would go round for ever after it is not counted */
+    if (sim->algorithm->hints.perpetual && load_over(sim) && !client->remaining && !client->waiting)
+        return; /* the run ends with the last exit: later messages, which may go round for ever, do not count */
     sim->algorithm->release(me);
     world_finish(sim);
     if (!world_alive(sim, node))
@@ -257,7 +257,7 @@ void load_crash(struct cv_sim *sim, cv_node node)
     sim->name = name;
 }
 
-/* The node inside that critical section, and its fence. */
+/* The node inside the critical section, and its fence. */
 cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
 {
     for (cv_node node = 0; node < sim->group.nodes; node++) {
@@ -271,7 +271,7 @@ cv_node load_holder(const struct cv_sim *sim, uint64_t *fence)
     return CV_NOBODY;
 }
 
-/* In a new view the nodes that wait ask again, in the order of their first requests; a node that is back goes on. */
+/* In a new view the waiting nodes request again, in the order of their first requests; a node that is back goes on. */
 void load_resume(struct cv_sim *sim)
 {
     const uint64_t count = sim->load->entry_count;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* Which node wants to enter which critical section, when and for how long; and what came of it. */
+/* The clients: which node wants to enter which critical section, when and for how long; and the entries. */
 #ifndef CONCLAVE_SIM_WORKLOAD_H
 #define CONCLAVE_SIM_WORKLOAD_H
 
 #include "sim/world.h"
 
-/* A node's dealings with one critical section. */
+/* A node as a client of one critical section. */
 struct client {
     uint64_t entry;     /* the entry it waits for or is in; NO_ENTRY if none */
-    uint64_t hold;      /* how long it will stay in */
+    uint64_t hold;      /* how long it will stay inside */
     uint64_t remaining; /* entries to come, in a closed loop */
-    uint64_t behind;    /* listed requests that wait for the present one to be over */
+    uint64_t waiting;   /* listed requests that wait until the present one is over */
     bool inside;
     bool returned; /* it crashed and is back, and may go on in the next view */
 };
@@ -19,7 +19,7 @@ struct load {
     struct client *clients;   /* per name and node */
     struct cv_entry *entries; /* in the order of the requests */
     uint64_t entry_count, entry_room;
-    uint64_t planned; /* alarms of ours that are still to come */
+    uint64_t planned; /* alarms of the clients that are still to come */
     uint64_t open;    /* requests not yet over: waiting or inside */
 };
 
@@ -32,6 +32,6 @@ void load_crash(struct cv_sim *sim, cv_node node);
 cv_node load_holder(const struct cv_sim *sim, uint64_t *fence);
 void load_resume(struct cv_sim *sim);
 uint32_t load_region(const struct cv_sim *sim, cv_node node); /* enum cv_region */
-bool load_over(const struct cv_sim *sim);                     /* nobody waits, is inside or will want to enter */
+bool load_over(const struct cv_sim *sim);                     /* no node waits, is inside or will request */
 
 #endif

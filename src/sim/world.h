@@ -10,37 +10,36 @@
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
-/* What the runtime keeps of a node, before its state. It is small, because nodes fill the caches. */
+/* The header of a node, before its state. It is small, because nodes fill the caches. */
 struct node {
-    uint64_t clock : 40;
-    uint64_t flags : 24; /* enum node_flag */
+    uint64_t clock : CV_CLOCK_BITS; /* Lamport's clock */
+    uint64_t flags : 24;            /* enum node_flag */
 };
-
-#define CLOCK_MASK ((1ull << 40) - 1)
 
 enum node_flag {
-    NODE_ALIVE = 1u << 0,
-    NODE_KNOWS = 1u << 1, /* `leader` is known */
-    NODE_CALLING = 1u << 2,
-    NODE_RECALLED = 1u << 3, /* called while its own election was under way */
-    NODE_ACTIVE = 1u << 4,   /* called, or heard of an election; kept where nodes may die */
-    NODE_OUTSIDE =
-        1u << 5 /* back, but not in a view yet: it has forgotten the node it let in, so it gets no messages */
+    NODE_ALIVE = 1u << 0,    /* it has not crashed */
+    NODE_KNOWS = 1u << 1,    /* it knows a leader: cv_sim.leaders */
+    NODE_CALLING = 1u << 2,  /* an election of its own is under way */
+    NODE_RECALLED = 1u << 3, /* it once called an election while its own was under way */
+    NODE_ACTIVE = 1u << 4,   /* it called an election or heard of one; kept on the careful way only */
+    NODE_OUTSIDE = 1u << 5   /* it is back but in no view yet, and gets no messages: it has forgotten its promises */
 };
 
-/* What is planned for a time: faults as the scenario names them, and what the detector tells of them. */
+/* The planned events of a run: faults as the scenario lists them, reports of the detector, views. */
 enum agenda_type { AGENDA_CRASH, AGENDA_CUT, AGENDA_HEAL, AGENDA_RECOVER, AGENDA_DETECT, AGENDA_SUSPECT, AGENDA_VIEW };
 
 struct agenda_item {
     uint64_t time;
     enum agenda_type type;
-    uint32_t index;  /* into the scenario's list; AGENDA_VIEW: the elected node */
-    uint32_t *parts; /* AGENDA_DETECT: the part of the network that each node was in when the fault happened */
+    uint32_t index;  /* in the scenario's list; AGENDA_VIEW: the elected node */
+    uint32_t *parts; /* AGENDA_DETECT: by node, its part of the network when the fault happened */
 };
 
 struct agenda {
     struct agenda_item *items; /* by time, from `next` on */
-    size_t next, count, capacity;
+    size_t next;
+    size_t count;
+    size_t capacity;
 };
 
 struct transport;
@@ -52,68 +51,71 @@ struct cv_sim {
     const struct cv_scenario *scenario;
     const struct cv_algorithm *algorithm;
     struct cv_sim_options options;
-    struct cv_group group; /* the scenario's, with `absence` as it is now */
-    struct cv_self self;
+    struct cv_group group; /* the scenario's group; `absence` is kept up to date */
+    struct cv_self self;   /* the current step */
     struct cv_runtime runtime;
 
-    unsigned char *nodes; /* struct node and state, one after the other; all nodes once for each name */
-    size_t name_bytes;    /* the nodes of one name */
-    uint32_t name;        /* the critical section whose step is being taken */
-    uint64_t *places;     /* where a node begins, if the states differ in size */
-    size_t stride;        /* otherwise */
-    cv_id *leaders;       /* per node, if it knows one */
-    uint32_t kinds;
-    uint32_t timers;
-    uint64_t *timer_due; /* per node and timer; 0: not armed */
-    uint64_t timers_active;
-    uint64_t *decided; /* per node, kept when nodes may die */
+    unsigned char *nodes;   /* struct node and state, one node after the other; all nodes once for each name */
+    size_t name_bytes;      /* bytes of all nodes of one name */
+    uint32_t name;          /* the critical section of the current step */
+    uint64_t *places;       /* by node: where it begins in `nodes`, if states differ in size; otherwise NULL */
+    size_t stride;          /* bytes of a node, if all states have one size */
+    cv_id *leaders;         /* by node: its leader, if NODE_KNOWS */
+    uint32_t kinds;         /* kinds of messages of the algorithm */
+    uint32_t timers;        /* timers of the algorithm */
+    uint64_t *timer_due;    /* by node and timer; 0: not armed */
+    uint64_t timers_active; /* timers that are armed */
+    uint64_t *decided;      /* by node: when it last learnt a leader; kept only if nodes may die */
 
-    unsigned char *outbox; /* a step's messages, unless they are written where they wait for delivery */
-    size_t outbox_room;
-    size_t step_at; /* where in the list of the calendar the step began to write, if that is its outbox */
+    unsigned char *outbox; /* messages of a step, unless the step writes them into the calendar */
+    size_t outbox_room;    /* bytes of `outbox` */
+    size_t step_at;        /* where the step's messages begin, if it writes them into the calendar */
 
     uint64_t now;
-    struct calendar mail;
-    struct calendar alarms;
-    struct fifo fifo;
-    struct agenda agenda;
-    struct transport *transport; /* the reliable channels, when the raw network misbehaves */
-    struct cv_index index;       /* from ids to nodes, where the detector is asked by id */
-    struct cv_random delays, choices, chances;
-    bool chose; /* some step drew a random choice */
-    bool dying; /* the node taking a step crashes in the middle of it */
-    bool traced;
-    bool plain; /* nobody watches and the network does nothing odd */
+    struct calendar mail;        /* messages under way */
+    struct calendar alarms;      /* timers and the clients' alarms */
+    struct fifo fifo;            /* the order of messages on each channel */
+    struct agenda agenda;        /* what is planned */
+    struct transport *transport; /* the reliable channels, if the raw network misbehaves; otherwise NULL */
+    struct cv_index index;       /* from ids to nodes, for questions to the detector */
+    struct cv_random delays;     /* draws the delays of messages */
+    struct cv_random choices;    /* draws what cv_choose() returns */
+    struct cv_random chances;    /* draws losses, duplicates and reorderings */
+    bool chose;                  /* some step drew a choice */
+    bool dying;                  /* the node that takes the step crashes in the middle of it */
+    bool traced;                 /* an observer listens */
+    bool plain;                  /* the quick way: no observer listens, nothing fails, and only delays vary */
     bool out_of_memory;
-    uint64_t asks;   /* of so many more messages it is asked whether they can be */
-    uint64_t serial; /* of messages, when traced */
+    uint64_t asks;   /* the number of messages that are still to be checked for validity */
+    uint64_t serial; /* the number of the last message, if traced */
 
-    uint32_t *known;  /* per node: the part of the network the detector last saw it in; UNREACHABLE if dead */
-    uint32_t *part;   /* per node: the part it is in when the run ends, where the network may fall apart */
-    bool *crash_done; /* per planned crash */
-    struct repeat *repeat;
-    struct rounds *rounds; /* synchronizers, and algorithms that come to a number */
-    struct load *load;     /* mutex: the nodes that want to enter */
+    uint32_t *known;       /* by node: its part of the network in the detector's last report; UNREACHABLE: dead */
+    uint32_t *part;        /* by node: its part of the network at the end, if the network may fall apart */
+    bool *crash_done;      /* by planned crash */
+    struct repeat *repeat; /* looks for a state that repeats */
+    struct rounds *rounds; /* synchronizers, and algorithms with results */
+    struct load *load;     /* mutex: the clients */
     struct views *views;   /* mutex: the members */
 
-    struct cv_run run;
+    struct cv_run run; /* the result, for the judges */
 };
 
 #define UNREACHABLE UINT32_MAX
 
-/* An armed timer in the calendar; void unless `due` is still what the node wants. */
+/* An armed timer in the calendar. It counts only if `due` is still the time that the node wants. */
 struct alarm {
-    uint32_t node, timer;
+    uint32_t node;
+    uint32_t timer;
     uint64_t due;
 };
 
-/* Alarms that are no timers of the algorithm: a listed request, the next of a closed loop, the end of a stay inside. */
+/* Alarms of the clients: a listed request, the next request of a closed loop, the end of a stay inside. */
 enum { ALARM_WISH = 1u << 30, ALARM_REQUEST, ALARM_LEAVE };
 
-/* After each message that takes the careful way: its number, and the critical section it is about. */
+/* Follows each message on the careful way. */
 struct trailer {
-    uint64_t serial;
-    uint32_t name;
+    uint64_t serial; /* the number of the message */
+    uint32_t name;   /* the critical section it is about */
     uint32_t unused;
 };
 
@@ -122,7 +124,7 @@ static inline struct cv_sim *world_of(const struct cv_self *me)
     return (struct cv_sim *)(uintptr_t)((const char *)me - offsetof(struct cv_sim, self));
 }
 
-/* The node of the first name, and on the quick way of the only one. */
+/* The node of the first name, which is the only one on the quick way. */
 static inline struct node *world_first_node(const struct cv_sim *sim, cv_node node)
 {
     return (struct node *)(void *)(sim->nodes + (sim->places ? sim->places[node] : node * sim->stride));
@@ -134,7 +136,7 @@ static inline struct node *world_node(const struct cv_sim *sim, cv_node node)
     return (struct node *)(void *)(sim->nodes + sim->name * sim->name_bytes + place);
 }
 
-/* How many critical sections there are side by side; an election is one. */
+/* The number of critical sections side by side; 1 for an election. */
 static inline uint32_t world_names(const struct cv_sim *sim)
 {
     return sim->scenario->names ? sim->scenario->names : 1;

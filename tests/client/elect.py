@@ -39,7 +39,7 @@ def check_commands(server):
     leader = elect(server, "boss", "--", "sh", "-c", "echo begun; sleep 100")
     leader.stdout.readline()
     server.lose("boss")
-    expect("no longer leads", finish(leader), (122, "", "conclave: election boss: lost, and the command ended for it\n"))
+    expect("no longer leads", finish(leader), (122, "", "conclave: election boss: lost, so the command was ended\n"))
     expect("no server", finish(elect("127.0.0.1:1", "boss", "--", "true"))[0], 123)
 
 

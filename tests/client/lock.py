@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`conclave lock`: every clause of its contract (exit codes, signals, environment, who dies when), against a fake server;
-and the failures that users of etcd's and Consul's `lock` have reported do not exist here."""
+"""`conclave lock`: every clause of its contract (exit codes, signals, environment, ends of processes), against a fake
+server; and the failures that users of etcd's and Consul's `lock` have reported do not happen here."""
 
 import concurrent.futures
 import contextlib
@@ -68,8 +68,8 @@ def finish(process, text=None, timeout=PATIENCE):
 
 class Family:
     """A command with a child, a child of that child that left the process group, and one that left even the session.
-    Each writes its process id to a file first; `trap` is shell code for all but the last. If nobody ends them, they end
-    by themselves after half a minute."""
+    Each writes its process id to a file first; `trap` is shell code for all but the last. They end by themselves after
+    half a minute."""
 
     def __init__(self, directory, trap=""):
         self.directory = pathlib.Path(directory)
@@ -312,7 +312,7 @@ def check_any_moment(server):
         expect("TERM at some moment: nothing stays locked", until(lambda: not server.holders("a"), 2), True)
 
 
-# ---- who dies when ----
+# ---- the ends of processes ----
 
 
 def check_killed(server):
@@ -428,7 +428,7 @@ def check_lost(server):
                 server.refuse_renewal = True
             code, _, err = finish(process)
             server.refuse_renewal = False
-            expect(f"lost by {how}", (code, err), (122, "conclave: lock a: lost, and the command ended for it\n"))
+            expect(f"lost by {how}", (code, err), (122, "conclave: lock a: lost, so the command was ended\n"))
             expect(f"lost by {how}: nobody is left", survivors(pids, 0), [])
         until(lambda: not server.holders("a"))
 

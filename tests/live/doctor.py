@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`conclave doctor`: what it says of clusters that are well, and of those that are not. What takes days or a broken disk
-to come about is told by nodes that are not real."""
+"""`conclave doctor`: its findings in healthy clusters and in others. Fake nodes report troubles that would take days or a broken
+disk."""
 
 import json
 import shutil
@@ -83,12 +83,12 @@ def told_once():
         cluster.await_view([1, 2, 3])
         cluster.kill(3)
         text = doctor("--server", ",".join(cluster.address(node) for node in (1, 2, 3)) + ",/nowhere/s").stdout
-        assert "node 3 is gone" in text and f"{cluster.address(3)}: nobody answers" not in text, text
-        assert "/nowhere/s: nobody answers" in text, text
+        assert "node 3 is gone" in text and f"{cluster.address(3)} does not answer" not in text, text
+        assert "/nowhere/s does not answer" in text, text
 
 
 def far_apart():
-    """Members too far from each other for the default lease find no leader, and are told why; with a longer one all is well."""
+    """Members too far from each other for the default lease find no leader, and the doctor says why; a longer lease helps."""
     for settings in ({"lease": 300, "timeout": 300}, {"lease": 3000, "timeout": 3000}):
         group = Group(3, delay=0.1, **settings)
         try:
@@ -109,7 +109,7 @@ def far_apart():
 
 
 def standbys_are_not_missed():
-    """Until they have been there."""
+    """The doctor misses a standby only after it has been a member of a view."""
     group = Group(4, standbys=[4])
     group.start(1, 2, 3)
     group.await_view([1, 2, 3])
@@ -165,7 +165,7 @@ def two_do_not_hear_each_other():
 
 
 def one_is_cut_off():
-    """It answers, but has no lease; the others go on."""
+    """A node that answers but has no lease; the others go on."""
     with Group(3) as group:
         group.split([1], [2, 3])
         group.await_view([2, 3])
@@ -237,7 +237,7 @@ def certificate_runs_out():
 
 
 class Fake:
-    """Nodes that say what they are told to."""
+    """Fake nodes with scripted answers."""
 
     def __init__(self, count, mode="raft"):
         self.directory = tempfile.TemporaryDirectory()
@@ -362,7 +362,7 @@ def wrong_usage():
 
 
 def interrupted():
-    """Ctrl-C while it waits for a node that hangs: what is known so far."""
+    """Ctrl-C while it waits for a node that hangs: it prints what is known so far."""
     with Group(1) as group, tempfile.TemporaryDirectory() as directory:
         silent = []
         for name in "abcdef":

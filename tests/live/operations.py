@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an operator sees: /metrics, /healthz, and a line for each thing that happens."""
+"""The operator's view: /metrics, /healthz, and a line for each event."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ def http(port, request, timeout=PATIENCE):
 
 @contextlib.contextmanager
 def serving(*options, **streams):
-    """A node of its own, whatever happens to the test; it has to end in order."""
+    """Runs a node that ends with the test; it has to end in order."""
     node = subprocess.Popen([CONCLAVE, "node", *map(str, options)], stdout=subprocess.PIPE, text=True, **streams)
     try:
         assert "ready" in node.stdout.readline()
@@ -84,7 +84,7 @@ def until(condition, what):
 
 
 def metrics_tell():
-    """Every number is what clients, counting themselves, say it is."""
+    """Every number agrees with the clients' own counts."""
     prometheus.self_test()
     with Watched(3, extra='[lock we"ird\\*]\nalgorithm = ricart-agrawala\n') as group:
         before = group.metrics(1)
@@ -178,7 +178,7 @@ def requests_are_judged():
 
 
 def strangers_take_nothing():
-    """Connections that say nothing, or a byte a second, are few and brief; clients of the node do not notice."""
+    """Connections that send nothing, or a byte a second, are limited in number and time; clients do not notice them."""
     port = free_port()
     with tempfile.TemporaryDirectory() as directory, \
             serving("--listen", f"{directory}/s", "--http", f"127.0.0.1:{port}") as node:
@@ -234,7 +234,7 @@ def addresses_are_guarded():
         with serving(*listen, "--http", f"0.0.0.0:{port} plaintext", stderr=subprocess.PIPE) as node:
             assert http(port, "GET /healthz")[0] in (200, 503)
             said = node.stderr.readline()
-            assert "everybody can read /metrics" in said, said
+            assert "anyone can read /metrics" in said, said
         with serving(*listen, "--http", f"{directory}/http"), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(f"{directory}/http")
             connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
@@ -243,7 +243,7 @@ def addresses_are_guarded():
 
 
 def others_need_certificates():
-    """Off loopback it is TLS, for those whose certificate is of the CA."""
+    """Off loopback it is TLS, for clients with a certificate of the CA."""
     port = free_port()
 
     def ask(context):
@@ -285,7 +285,7 @@ def example_is_sound():
 
 
 def full_disk_is_told():
-    """A node that cannot write ends, and its last line but one says why."""
+    """A node that cannot write ends, and the line before its last says why."""
     with Watched(2) as group:
         group.kill(1, which=signal.SIGTERM)
         node = subprocess.Popen([CONCLAVE, "node", "--config", str(group.directory / "1.conf")], text=True,
@@ -327,7 +327,7 @@ def refusals_are_told():
 
 
 def logs_tell():
-    """What happens to a group is there, an event each, in order."""
+    """The log has an event for everything that happens to a group, in order."""
     with Watched(3) as group:
         group.kill(3)
         group.await_view([1, 2])
@@ -358,7 +358,7 @@ def logs_tell():
 
 
 def logs_by_default():
-    """Without being asked a node tells what is wrong alone; with text, in logfmt, for the journal with its priority."""
+    """By default a node logs only what is wrong; as text in logfmt, and for the journal with a priority."""
     for options, expected in (((), False), (("--log", "text"), True),
                               (("--set", "node.log-level=error", "--log", "text"), False)):
         reading, writing = os.pipe()
@@ -378,7 +378,7 @@ def logs_by_default():
 
 
 def errors_have_time_and_level():
-    """Every line of a node that runs, also what it says when it fails, and also without --log."""
+    """Every line of a running node has the form, also when it fails, and also without --log."""
     line = re.compile(r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=(error|warning|info) event=[a-z-]+ node=1 ")
     for options in ((), ("--log", "text")):
         with tempfile.TemporaryDirectory() as directory:
@@ -399,7 +399,7 @@ def errors_have_time_and_level():
 
 
 def has_priority():
-    """Where it is allowed; where not, the node runs all the same, and says so if it was asked for."""
+    """If the kernel allows it; if not, the node runs nevertheless, and says so if it was asked for."""
     def run(priority, check, **options):
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
@@ -432,7 +432,7 @@ def has_priority():
 
 
 def logs_are_bounded():
-    """Ten thousand strangers, a few dozen lines; and an operator that does not read the log does not stop the node."""
+    """Ten thousand strangers make a few dozen lines; and a log that is not read does not stop the node."""
     with Watched(2, log="text") as group:
         port = int(re.search(r"peers = 127.0.0.1:(\d+)", (group.directory / "1.conf").read_text())[1])
         for _ in range(2000):

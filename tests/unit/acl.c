@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who may do what, as a table. */
+/* The rights of clients, as a table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void test_first_section_counts_but_not_for_the_cluster(void **state)
     cv_acls_free(&acls);
 }
 
-/* A name that a pattern cannot see whole must not slip through. */
+/* A name that is too long for a pattern must not match it. */
 static void test_strange_names(void **state)
 {
     (void)state;

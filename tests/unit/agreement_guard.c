@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a hostile member may tell an agreement: it is refused, nothing of it is stored, and the member goes on. */
+/* Messages of a hostile member: each is refused, nothing of it is stored, and the member goes on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -195,7 +195,9 @@ static void no_entry_is_stored_that_does_not_fit(void **state)
     end(member);
 }
 
-/* The counts of libraft are by index and term: told 2, 3 and 2 again while the disk writes, it frees an entry twice. */
+/*
+ * libraft counts references by index and term. Given 2, 3 and 2 again while the disk writes, it frees an entry twice.
+ */
 static void a_leader_does_not_change_its_log(void **state)
 {
     (void)state;
@@ -208,7 +210,7 @@ static void a_leader_does_not_change_its_log(void **state)
     end(member);
 }
 
-/* Another leader may well have another entry there. It is heard again when the disk has done its work. */
+/* Another leader may have another entry there. The message is accepted when the disk has finished. */
 static void what_is_being_written_is_not_taken_back(void **state)
 {
     (void)state;
@@ -240,7 +242,7 @@ static void what_was_agreed_on_stays(void **state)
     end(member);
 }
 
-/* After a restart nobody has told yet what is agreed on; the directory remembers. */
+/* After a restart no member has told yet what is agreed on; the directory remembers it. */
 static void what_was_agreed_on_stays_after_a_restart(void **state)
 {
     (void)state;
@@ -285,7 +287,7 @@ static void one_leads_in_a_term(void **state)
     struct member *member = begin(fits);
     const struct forged_entry two = {2, 8, '+'};
     assert_int_equal(append(member, 1, 2, 1, 1, 1, NULL), 0);
-    assert_int_equal(append(member, 3, 2, 1, 1, 1, &two), 0); /* nobody knows which of them is honest */
+    assert_int_equal(append(member, 3, 2, 1, 1, 1, &two), 0); /* either of them may be honest */
     assert_int_equal(last_index(member), 1);
     end(member);
 }
@@ -302,7 +304,7 @@ static int ask_for_vote(struct member *member, uint64_t from, uint64_t term)
     return hear(member, from, &bytes);
 }
 
-/* Not even for the one that this member, when it led, wanted to lead. */
+/* Not even for the member to which this one, as leader, wanted to hand over. */
 static void one_vote_in_a_term(void **state)
 {
     (void)state;
@@ -344,7 +346,10 @@ static void append_change(struct member *member)
     raft_configuration_close(&members);
 }
 
-/* After a restart libraft takes the last change of members for agreed on; a snapshot of what is before must not. */
+/*
+ * After a restart libraft takes the last change of members as agreed on. A snapshot of earlier entries must not have
+ * it.
+ */
 static void a_snapshot_has_no_members_of_later(void **state)
 {
     (void)state;
@@ -412,7 +417,7 @@ static void a_snapshot_is_an_entry_and_its_index(void **state)
 
 /* ---- what lies on the disk ---- */
 
-/* Stores three entries, of which the second makes sense only to whoever believes everything. */
+/* Stores three entries. The second is one that an unguarded member would accept. */
 static struct member *stored_nonsense(uint64_t commit)
 {
     struct member *member = begin(anything_fits);
@@ -460,7 +465,7 @@ static void nonsense_that_was_agreed_on_is_told(void **state)
     end(member);
 }
 
-/* Whatever was in memory: equal members are equal bytes. */
+/* Equal members are equal bytes, whatever was in memory before. */
 static void members_are_written_without_what_lay_in_memory(void **state)
 {
     (void)state;

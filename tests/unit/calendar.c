@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The calendar against a plain list: whatever is added comes out at its tick, in the order it was added. */
+/* The calendar against a plain list: every record comes out at its tick, in the order the records were added. */
 #include "sim/calendar.h"
 
 #include <setjmp.h>
@@ -104,7 +104,7 @@ static void play(uint64_t longest, uint64_t seed)
     add(&calendar, naive, draw_distance(&random, longest), 24);
     while (go_on(&calendar, naive)) {
         if (naive->count > 400)
-            continue; /* let it run dry */
+            continue; /* let it get empty */
         for (uint64_t more = cv_random_below(&random, 4); more || !naive->pending; more -= more > 0)
             add(&calendar, naive, calendar.now + draw_distance(&random, longest),
                 24 + 8 * cv_random_below(&random, cv_random_below(&random, 50) ? 6 : 1000));

@@ -80,7 +80,7 @@ static void send_all(struct run *run)
     assert_true(cv_channel_deadline(&run->sender) > run->now);
 }
 
-/* Takes what there is to take and tells the sender. */
+/* Takes all messages that have arrived, and acknowledges them. */
 static void take_all(struct run *run)
 {
     size_t size = 0;
@@ -92,7 +92,7 @@ static void take_all(struct run *run)
     transmit(run, &(struct packet){.acknowledgement = true, .sequence = cv_channel_acknowledgement(&run->receiver)});
 }
 
-/* Time goes on; when nothing is under way, right to where something happens. */
+/* Time goes on; if no packet is under way, directly to the next event. */
 static void wait(struct run *run)
 {
     const uint64_t deadline = cv_channel_deadline(&run->sender);
@@ -102,7 +102,7 @@ static void wait(struct run *run)
         run->now += cv_random_below(&run->random, 20);
 }
 
-/* Takes any packet out of the bag: this is what reorders. */
+/* Takes any packet out of the bag, which reorders packets. */
 static void deliver(struct run *run)
 {
     if (run->in_bag == 0)
@@ -147,7 +147,7 @@ static void everything_arrives_once_and_in_order(void **state)
                 fail_msg("seed %d does not end", (int)seed);
             actions[cv_random_below(&run.random, sizeof actions / sizeof *actions)](&run);
         }
-        /* Stragglers change nothing. */
+        /* Late packets change nothing. */
         assert_int_equal(run.taken, run.total);
         for (run.loss_32 = UINT64_C(1) << 32; run.in_bag > 0;)
             deliver(&run);
@@ -254,7 +254,7 @@ static void packets_outside_the_window_are_dropped(void **state)
     cv_channel_receiver_free(&receiver);
 }
 
-/* A thousand rounds of three messages need the slots and buffers of the first rounds and no more. */
+/* A thousand rounds of three messages need no more slots and buffers than the first rounds. */
 static void memory_is_used_again(void **state)
 {
     (void)state;

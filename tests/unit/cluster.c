@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clusters: what Awerbuch promises of growing balls, beside a naive second model; and those that people write. */
+/* Clusters: growing balls keep Awerbuch's promises and agree with a naive model; and clusters from files. */
 #include "core/scenario/cluster.h"
 #include "core/graph/graph_make.h"
 #include "core/graph/graph_parse.h"
@@ -67,7 +67,7 @@ static cv_node head_of(const struct cv_clusters *clusters, cv_node node)
     return node;
 }
 
-/* Hops from the head to everybody over nodes of its cluster: relaxed until nothing changes. */
+/* Hops from the head to every node over nodes of its cluster: relaxed until nothing changes. */
 static void hops_inside(const struct group *group, const cv_node *head, uint32_t *hops)
 {
     bool changed = true;
@@ -84,7 +84,7 @@ static void hops_inside(const struct group *group, const cv_node *head, uint32_t
     }
 }
 
-/* Everybody's parent is a neighbour in the same cluster, one hop nearer to the head. */
+/* The parent of every node is a neighbour in the same cluster, one hop nearer to the head. */
 static void expect_trees(const struct group *group, const struct cv_clusters *clusters, const cv_node *head)
 {
     uint32_t hops[MOST], heads = 0, height = 0;
@@ -132,7 +132,7 @@ static bool is_preferred(const struct cv_graph *graph, const struct cv_clusters 
     return false;
 }
 
-/* One for each pair of neighbouring clusters, seen from both sides, and no others. */
+/* There is one for each pair of neighbouring clusters, marked at both ends, and no others. */
 static void expect_preferred(const struct group *group, const struct cv_clusters *clusters, const cv_node *head)
 {
     uint64_t marked = 0, pairs = 0;
@@ -276,7 +276,7 @@ static void every_component_is_a_cluster_at_least(void **state)
     cv_graph_free(&group.graph);
 }
 
-/* Worked out by hand: what a layer adds, and when that is too little. */
+/* Worked out by hand: the nodes that a layer adds, and the layer that adds too few. */
 static void balls_of_shapes(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void beats(struct cv_detector *detector, uint64_t *now, uint64_t until)
         cv_detector_heard(detector, *now += 20 * MS);
 }
 
-/* Delays a little beyond the patience, again and again: they cost a mistake or two, and then no more. */
+/* Delays a little longer than the patience cost a mistake or two, and then no more. */
 static void late_beats_are_learned_from(void **state)
 {
     struct cv_detector detector;
@@ -80,7 +80,7 @@ static void late_beats_are_learned_from(void **state)
         else
             cv_detector_heard(&detector, now += 600 * MS);
     }
-    /* Each step lasts a quarter of a minute: 160 s of this are six or seven mistakes where 100 would be. */
+    /* Each step lasts a quarter of a minute: in 160 s there are six or seven mistakes instead of 100. */
     assert_in_range(detector.mistakes, 2, 14);
     assert_int_equal(detector.suspicions, detector.mistakes);
     assert_int_equal(detector.outages, 0);
@@ -106,7 +106,7 @@ static void an_outage_teaches_nothing(void **state)
     assert_int_equal(detector.mistakes, 2);
 }
 
-/* Twenty faults in a row, mistakes all of them, and a minute of peace: it is as it was. */
+/* After twenty mistakes in a row and a minute without one, the detector is as patient as before. */
 static void a_minute_of_peace_forgets(void **state)
 {
     struct cv_detector detector;
@@ -121,7 +121,7 @@ static void a_minute_of_peace_forgets(void **state)
     assert_int_equal(patience_of(&detector), 300 * MS);
 }
 
-/* What it should be, counted millisecond by millisecond. */
+/* The expected patience, counted millisecond by millisecond. */
 struct model {
     uint64_t least_ms, most_ms, last_ms;
     uint32_t steps, peace_ms, mistakes, outages;

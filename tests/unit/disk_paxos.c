@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The block of a member as bytes, and the file that holds two of them. What both agree on: tests/agreed_views.c. */
+/* The block of a member as bytes, and the file that holds two of them. tests/agreed_views.c tests the agreement. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void never_written(void **state)
     assert_int_equal(read.promised, 0);
 }
 
-/* Whatever bit is turned over: it is no block any more. */
+/* With any one bit inverted, it is no block any more. */
 static void damaged(void **state)
 {
     (void)state;

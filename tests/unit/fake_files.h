@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A disk that forgets: what was not synced may be there after a crash, or not, or in part; a name that the directory
- * was not synced for may still mean the old file.
+ * A disk that forgets. After a crash, bytes that were not synced may be there, or not, or in part. If the directory was
+ * not synced after a rename, the name may still mean the old file.
  */
 #ifndef CONCLAVE_TESTS_FAKE_FILES_H
 #define CONCLAVE_TESTS_FAKE_FILES_H
@@ -13,10 +13,10 @@
 #include "core/random.h"
 #include "group/raft/files.h"
 
-#define FAKE_FILES 2u /* that can be named: the journal, and its successor */
+#define FAKE_FILES 2u /* files with a name: the journal, and its successor */
 #define FAKE_SECTOR 512u
 
-/* Bytes of a file: as a reader sees them, and as they are on the platter. */
+/* The bytes of a file: as a reader sees them, and as they are on the disk. */
 struct fake_inode {
     unsigned char *bytes, *platter;
     size_t length, platter_length;
@@ -25,11 +25,11 @@ struct fake_inode {
 struct fake_files {
     struct cv_files files; /* must be first */
     struct fake_inode *names[FAKE_FILES], *platter_names[FAKE_FILES];
-    bool dead;          /* between a crash and the next start: nothing is written any more */
-    uint32_t fail_in;   /* so many changes from now everything fails; 0: never */
+    bool dead;          /* between a crash and the next start: writes have no effect */
+    uint32_t fail_in;   /* changes until everything fails; 0: never */
     int failure;        /* an errno */
     uint64_t changes;   /* writes, syncs and so on */
-    uint64_t torn_tail; /* crashes that left a part of what was being written */
+    uint64_t torn_tail; /* crashes that left a part of a write */
 };
 
 static inline struct fake_files *fake_of(struct cv_files *files)
@@ -166,7 +166,7 @@ static inline void fake_close(struct cv_files *files)
     (void)files;
 }
 
-/* What was added since the last sync is there up to some byte, or there are holes in it, or all of it is there. */
+/* The bytes since the last sync are all there, or there up to some byte, or there with holes. */
 static inline void fake_tear(struct fake_files *fake, struct fake_inode *inode, struct cv_random *random)
 {
     const size_t kept = inode->platter_length < inode->length ? inode->platter_length : inode->length;

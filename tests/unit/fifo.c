@@ -14,7 +14,7 @@
 
 enum network { ANY, RING, GRAPH };
 
-/* Everybody's neighbours are those at most three places away; some messages go elsewhere all the same. */
+/* A node's neighbours are at most three places away; but some messages go to other nodes. */
 static void use_graph(struct fifo *fifo)
 {
     static uint64_t edges[NODES + 1];
@@ -65,11 +65,11 @@ static void no_message_overtakes_another_on_its_channel(void **state)
         for (enum network network = ANY; network <= GRAPH; network++) {
             play(network, seed, 2);
             play(network, seed, 100);
-            play(network, seed, 100000); /* nearly everything is under way at once */
+            play(network, seed, 100000); /* nearly all messages are under way at once */
         }
 }
 
-/* Channels on which nothing is under way are forgotten. */
+/* Channels without messages under way are forgotten. */
 static void the_table_is_as_large_as_the_traffic(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* The names the formulas below use. "ecc" begins with "e", "nE" stands for itself nowhere. */
+/* The names in the formulas below. "ecc" begins with "e"; there is no name "nE". */
 static const struct {
     const char *name;
     double value;
@@ -193,7 +193,7 @@ static void deep_nesting_is_refused(void **state)
     assert_int_equal(cv_formula_evaluate(text, NULL, &value, &complaint), CV_EINPUT);
 }
 
-/* Every text over a small alphabet ends in a value or a complaint, whatever bytes it has. */
+/* Every text over a small alphabet has a value or a complaint. */
 static void no_text_is_too_odd(void **state)
 {
     (void)state;

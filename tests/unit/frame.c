@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Frames: what is written is read, whole or not at all, and nothing else is a frame. */
+/* Frames: a frame that is written is read again, whole or not at all, and other bytes are no frame. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

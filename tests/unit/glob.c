@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Patterns of names: as fnmatch(3) has them, but never slow. */
+/* Patterns of names: they match as those of fnmatch(3), but never take long. */
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void test_table(void **state)
             fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name);
 }
 
-/* Short patterns out of few signs, so that many of them fit. Sets are closed, ranges have two ends. */
+/* Short patterns of few characters, so that many of them match. Sets are closed, ranges have two ends. */
 static void make_pattern(struct cv_random *random, char *to)
 {
     static const char *const parts[] = {"a",    "b",     "c",      "*",   "?",  "[ab]",
@@ -111,7 +111,7 @@ static void test_as_fnmatch(void **state)
     assert_true(fitting > 4000);
 }
 
-/* Each of these keeps a matcher that tries every star again for years. */
+/* A matcher that tries every star again would take years for each of these. */
 static void test_never_slow(void **state)
 {
     (void)state;

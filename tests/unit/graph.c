@@ -18,7 +18,7 @@ static bool joined(const struct cv_graph *graph, cv_node a, cv_node b)
     return false;
 }
 
-/* Rows ascend strictly, name no node itself and agree with each other, weights included. */
+/* Rows are sorted, have no node twice and not their own, and agree with each other, also in the weights. */
 static void check_rows(const struct cv_graph *graph)
 {
     assert_int_equal(graph->edges[0], 0);
@@ -145,7 +145,7 @@ static uint64_t length(const uint64_t *x, const uint64_t *y, cv_node a, cv_node 
     return (uint64_t)(dx * dx + dy * dy);
 }
 
-/* Joins all of `from` to `to` by name: the slow and plain way. */
+/* Renames the component `from` to `to`, node by node. */
 static bool merge(cv_node *component, cv_node from, cv_node to)
 {
     const cv_node old = component[from], new = component[to];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What users write: specs and graph files, right and wrong. */
+/* The users' input: specs and graph files, right and wrong. */
 #include "core/graph/graph.h"
 #include "core/graph/graph_make.h"
 #include "core/graph/graph_parse.h"
@@ -148,7 +148,7 @@ static void the_ids_of_a_file_ascend(void **state)
     assert_string_equal(complaint.text, "file:2: id 'x' is not a number from 0 to 4294967295");
 }
 
-/* More lines than any first allocation holds. */
+/* More lines than the first allocation has room for. */
 static void long_files_are_read(void **state)
 {
     (void)state;

@@ -57,7 +57,7 @@ static uint64_t below(struct cv_random *random, uint64_t limit)
     return cv_random_below(random, limit);
 }
 
-/* A word without zero bytes, so that no part of it can be taken for a sector that was never written. */
+/* A word without zero bytes, so that no part of it looks like a sector that was never written. */
 static uint32_t some_word(struct cv_random *random)
 {
     return (uint32_t)cv_random_next(random) | 0x01010101u;
@@ -158,7 +158,7 @@ static void a_crash_loses_nothing_that_was_done(void **state)
         for (uint32_t life = 0; life < 6; life++) {
             struct cv_journal found;
             struct cv_disk *disk = open_fake(&fake, &found);
-            /* What was being done at the crash is done, or not. */
+            /* The work at the time of the crash is done, or not done. */
             if (is_found(&found, &model))
                 done = model;
             assert_found(&found, &done);
@@ -188,7 +188,7 @@ static void a_crash_loses_nothing_that_was_done(void **state)
     assert_true(torn > 50);
 }
 
-/* A journal with a bit of everything. */
+/* A journal with records of every kind. */
 static void write_some(struct fake_files *fake, struct model *model, uint64_t seed)
 {
     struct cv_random random;
@@ -239,7 +239,7 @@ static void a_flipped_bit_is_noticed(void **state)
     }
 }
 
-/* Cut anywhere, it is what it was after some piece of work, and the file is as long as that. */
+/* Cut off anywhere, the journal is as it was after some piece of work, and so is its length. */
 static void a_torn_tail_is_cut_off(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void a_full_disk_is_told_and_is_the_end(void **state)
     assert_true(disk_work(disk) && disk_take(disk, &done));
     assert_true(done.error == CV_EFILE && done.ticket == 2);
     assert_string_equal(disk_complaint(disk), "fake/journal: No space left on device");
-    /* There may be room again; but what was written in between nobody knows. */
+    /* There may be room again, but it is unknown what was written in between. */
     fake.fail_in = 0;
     const uint64_t changes = fake.changes;
     assert_true(disk_work(disk) && disk_take(disk, &done));
@@ -392,7 +392,7 @@ static void a_thread_writes_in_order(void **state)
             assert_true(done.ticket == expected++);
         }
         assert_true(__atomic_load_n(&wakes, __ATOMIC_SEQ_CST) > seen);
-        disk_close(disk); /* and the rest is written all the same */
+        disk_close(disk); /* the rest is written nevertheless */
     }
     remove_place(&place);
 }
@@ -420,7 +420,7 @@ static void a_directory_has_one_owner(void **state)
     remove_place(&place);
 }
 
-/* A directory has a number for as long as it lives, and every start is counted before it is told. */
+/* A directory keeps its number, and every start is counted before the node tells it. */
 static void a_directory_counts_its_starts(void **state)
 {
     (void)state;
@@ -447,7 +447,7 @@ static void a_directory_counts_its_starts(void **state)
     remove_place(&place);
 }
 
-/* Another number, another group, or a count that falls: that is no record of this directory. */
+/* Another number, another group, or a lower count: it is no record of this directory. */
 static void an_identity_does_not_change(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Asking a judgement what it found. */
+/* Looks up findings of a judgement. */
 #ifndef CONCLAVE_TESTS_JUDGED_H
 #define CONCLAVE_TESTS_JUDGED_H
 

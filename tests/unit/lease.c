@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Leases by example; tests/agreed_views.c tells long stories of them. */
+/* Leases by example; tests/agreed_views.c plays random stories of them. */
 #include "group/lease.h"
 
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void tells_what_is_left(void **state)
     assert_int_equal(cv_grants_left(&grants, two, 51000), L * 101 / 100 - 50000);
     assert_int_equal(cv_grants_left(&grants, two | one, 51000), L * 101 / 100 - 48000);
     cv_grants_learn(&grants, 6, cv_set_first(1));
-    assert_int_equal(cv_grants_left(&grants, two, 51000), L * 101 / 100 - 50000); /* what was granted was granted */
+    assert_int_equal(cv_grants_left(&grants, two, 51000), L * 101 / 100 - 50000); /* the earlier grant stays */
     assert_int_equal(cv_grants_left(&grants, two, 400000), 0);
     cv_grants_forget(&grants, 1);
     assert_int_equal(cv_grants_left(&grants, one, 51000), 0);
@@ -110,13 +110,13 @@ static void is_counted_by_the_longer_terms(void **state)
     cv_grants_learn(&grants, 5, cv_set_first(3));
     assert_true(cv_grants_ask(&grants, 1, 5, longer, 1000));
     assert_int_equal(cv_grants_left(&grants, cv_set_of(1), 1000), 10 * L * 101 / 100);
-    assert_true(cv_grants_ask(&grants, 1, 5, terms, 2000)); /* which takes nothing back */
+    assert_true(cv_grants_ask(&grants, 1, 5, terms, 2000)); /* it takes no grant back */
     assert_int_equal(cv_grants_left(&grants, cv_set_of(1), 2000), 10 * L * 101 / 100 - 1000);
     assert_true(cv_grants_ask(&grants, 2, 5, shorter, 1000));
     assert_int_equal(cv_grants_left(&grants, cv_set_of(2), 1000), L * 102 / 100);
 }
 
-/* What was granted by former terms is not longer for new ones. */
+/* New terms do not make an earlier grant longer. */
 static void lasts_as_long_as_it_was_asked_for(void **state)
 {
     struct cv_lease lease;

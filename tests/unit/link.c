@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two links over connections that break at any byte, ends that forget and begin anew: what one says the other hears
- * once and in order, as far as one stream reaches.
+ * Two links over connections that break at any byte, and ends that forget and begin anew: within a stream every frame
+ * arrives once and in order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,13 +17,13 @@
 
 #define PIPE_BYTES 65536
 
-/* One end, with what is on its way to it. */
+/* One end, with the bytes on their way to it. */
 struct end {
     struct cv_link link;
     unsigned char pipe[PIPE_BYTES];
     size_t on_its_way;
-    uint64_t said;  /* the last number said on this stream */
-    uint64_t heard; /* the last number heard of the other's stream */
+    uint64_t said;  /* the number of the last frame sent on this stream */
+    uint64_t heard; /* the number of the last frame received on the other's stream */
     uint64_t streams;
 };
 
@@ -43,7 +43,7 @@ static void say(struct end *end)
     assert_int_equal(frame.sequence, end->said);
 }
 
-/* Bytes go over: at most so many of them arrive before the connection breaks. */
+/* Carries bytes across: at most that many of them arrive before the connection breaks. */
 static void carry(struct end *from, struct end *to, size_t most)
 {
     const struct cv_text bytes = cv_link_unsent(&from->link, PIPE_BYTES - to->on_its_way);
@@ -78,7 +78,7 @@ static void hear(struct end *end)
     end->on_its_way -= at;
 }
 
-/* As live/net/connection.c does it: one greets, the other answers; who is forgotten begins anew. */
+/* As live/net/connection.c does it: one end greets, the other answers; an end that is unknown begins a new stream. */
 static void connect_ends(void)
 {
     for (;;) {
@@ -109,7 +109,7 @@ static void restart(struct end *end, uint64_t which)
     begin(end, which);
 }
 
-/* What is said before the two have met is heard when they meet. */
+/* Frames that are sent before the first connection arrive with it. */
 static void before_the_first_meeting(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void once_and_in_order(void **state)
         }
         total += end->heard > before ? end->heard - before : 0;
     }
-    /* In the end everything has come over. */
+    /* In the end all frames have arrived. */
     for (int i = 0; i < 2; i++) {
         carry(&ends[i], &ends[1 - i], SIZE_MAX);
         hear(&ends[1 - i]);
@@ -195,7 +195,7 @@ static void a_gap_is_seen(void **state)
     assert_false(gap);
 }
 
-/* A greeting that was held up until more was acknowledged is of no use; any other is. */
+/* A greeting that is older than a later acknowledgement is refused; any other is accepted. */
 static void an_old_greeting_is_known(void **state)
 {
     struct cv_link link = {0};
@@ -210,13 +210,13 @@ static void an_old_greeting_is_known(void **state)
     assert_true(cv_link_outdated(&link, &hello));
     hello.expects = 2;
     assert_false(cv_link_outdated(&link, &hello));
-    hello.heard = 6; /* of another stream: it has forgotten this one */
+    hello.heard = 6; /* another stream: it has forgotten this one */
     hello.expects = 1;
     assert_false(cv_link_outdated(&link, &hello));
     cv_link_free(&link);
 }
 
-/* A peer that never acknowledges is not remembered for ever. */
+/* The log for a peer that never acknowledges has a limit. */
 static void the_log_is_bounded(void **state)
 {
     static const uint32_t body[10000];

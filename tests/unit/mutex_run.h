@@ -42,7 +42,7 @@ static inline struct cv_entry *ask(struct made_up *it, cv_node node, uint64_t re
     return entry;
 }
 
-/* Nobody has asked for anything yet. */
+/* A run without requests. */
 static inline void begin(struct made_up *it)
 {
     *it = (struct made_up){.algorithm = {.abi = CV_ABI,
@@ -67,7 +67,7 @@ static inline void begin(struct made_up *it)
                               .entries = it->entries};
 }
 
-/* Three ask and are let in one after the other. */
+/* Three nodes request and enter one after the other. */
 static inline void make_up(struct made_up *it)
 {
     begin(it);

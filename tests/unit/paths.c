@@ -33,7 +33,7 @@ static struct cv_graph random_graph(struct cv_random *random, uint32_t nodes)
     return graph;
 }
 
-/* The naive second model: over how many of the first k nodes a way may lead is raised from none to all. */
+/* The naive second model: paths over the first k nodes, for k from none to all. */
 static void floyd_warshall(const struct cv_graph *graph, enum cv_length length, const bool *absent,
                            uint64_t distance[MOST_NODES][MOST_NODES])
 {
@@ -187,7 +187,7 @@ static void the_user_knows_better_how_slow_it_is(void **state)
     cv_scenario_free(&scenario);
 }
 
-/* From another node than the first there are fewer ways to find. */
+/* From a later node than the first there are fewer paths. */
 static void the_formula_is_for_the_first_node(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static struct cv_standing stand(const void *runtime, cv_node node)
     return ((const struct made_up *)runtime)->standing[node];
 }
 
-/* Everybody is through. */
+/* Every node has finished. */
 static uint64_t round_of(const void *runtime, cv_node node)
 {
     (void)node;
@@ -260,7 +260,7 @@ static void make_up(struct made_up *it)
         .scenario = &it->scenario, .runtime = it, .standing = stand, .round = round_of, .ending = CV_QUIET};
 }
 
-/* An empty detail: they are right. */
+/* An empty detail: the results are right. */
 static void expect(struct made_up *it, enum cv_verdict verdict, const char *name, const char *detail)
 {
     judged(&it->run, &it->judgement);
@@ -298,7 +298,7 @@ static void wrong_results_are_found(void **state)
     expect(&it, CV_VIOLATED, "shortest-paths", "node 20 names 30, but no shortest path leads over it");
     make_up(&it);
     it.standing[1].updates = 0;
-    expect(&it, CV_VIOLATED, "shortest-paths", "node 20 has come to nothing, it is 3 from the source");
+    expect(&it, CV_VIOLATED, "shortest-paths", "node 20 has no result, but is 3 from the source");
     make_up(&it);
     it.standing[3].updates = 1;
     it.standing[3].result = 6;
@@ -312,10 +312,10 @@ static void nothing_is_asked_of_a_run_that_was_cut_short(void **state)
     make_up(&it);
     it.standing[1].updates = 0;
     it.run.ending = CV_OUT_OF_TIME;
-    expect(&it, CV_UNFINISHED, "shortest-paths", "node 20 has come to nothing, it is 3 from the source");
+    expect(&it, CV_UNFINISHED, "shortest-paths", "node 20 has no result, but is 3 from the source");
 }
 
-/* Whoever asks for fewer rounds than it takes gets less; what it got may be right all the same. */
+/* With too few rounds the app promises less, but its results may be right. */
 static void too_few_rounds_promise_nothing(void **state)
 {
     (void)state;

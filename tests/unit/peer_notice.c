@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Notices between services: every kind comes through as it was sent, and what no service sends is recognised. */
+/* Notices between services: every kind arrives as it was sent, and a notice that no service sends is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static const enum cv_subject subject_of[PEER_NOTICE_KINDS] = {
     [PEER_NOTICE_OVER] = CV_SUBJECT_LOCK,
 };
 
-/* All numbers differ, so that none is taken for another. */
+/* All numbers differ, so that a mix-up shows. */
 static struct peer_notice sample(enum peer_notice_kind kind)
 {
     return (struct peer_notice){.kind = kind,

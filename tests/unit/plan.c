@@ -29,7 +29,7 @@ static struct cv_algorithm toy(uint32_t topology)
                                  .parameters = parameters};
 }
 
-/* What is tried: a plan, what comes of it, and the texts it refuses. */
+/* A plan, its scenario, and the complaint if it is refused. */
 struct attempt {
     struct cv_algorithm algorithm;
     struct cv_plan plan;
@@ -66,7 +66,7 @@ static void end(struct attempt *it)
     free(it);
 }
 
-/* Refused in one line that begins with the option and its value and says this somewhere. */
+/* The plan is refused in one line that begins with the option and its value and contains this text. */
 static void refused(struct attempt *it, const char *option, const char *value, const char *says)
 {
     char begins[256];
@@ -354,7 +354,7 @@ static void times(void **state)
     }
 }
 
-/* Timeouts may rely on what the network can do at worst. */
+/* The bound for timeouts is the network's worst case. */
 static void the_bound_fits_the_network(void **state)
 {
     (void)state;
@@ -377,12 +377,12 @@ static void the_bound_fits_the_network(void **state)
     it->plan.delay = "2..9";
     it->plan.loss = "0.5";
     built(it);
-    assert_true(it->scenario.group.bound > 40 * 18); /* tried again and again */
+    assert_true(it->scenario.group.bound > 40 * 18); /* a packet may be lost many times */
     end(it);
     it = begin(CV_RING);
     it->plan.delay = "2..9";
     cv_words_add(&it->plan.set, "bound=4");
-    built(it); /* the user knows better */
+    built(it); /* the user's own bound */
     assert_int_equal(it->scenario.group.bound, 4);
     end(it);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Foreign text as it is shown: nothing that a terminal obeys, and no two texts alike. */
+/* Foreign text as it is shown: no control characters, and no two texts look the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void test_table(void **state)
     assert_string_equal(line, "C:\\x \\x1b");
 }
 
-/* Reads it back, which must give what was shown: so no two texts are shown alike. */
+/* Reads it back. This must give the original, so no two texts look the same. */
 static size_t undo(const char *shown, char *to)
 {
     size_t used = 0;

@@ -158,7 +158,7 @@ static void who_has_not_heard_of_it_owes_nothing(void **state)
         it.standing[i].alive = false;
     expect_violated(&it, "");
     assert_false(it.judgement.has_leader);
-    assert_string_equal(finding(&it, "everyone-learns")->detail, "nobody is alive");
+    assert_string_equal(finding(&it, "everyone-learns")->detail, "no node is alive");
 }
 
 static void somebody_must_call_and_only_once_at_a_time(void **state)
@@ -239,7 +239,7 @@ static void parts_are_judged_by_themselves(void **state)
     memcpy(it.part, (uint32_t[]){0, 0, 2, 2}, sizeof it.part);
     it.run.component = it.part;
     it.standing[0].leader = it.standing[1].leader = 20;
-    expect_violated(&it, "agreement best-wins any-caller"); /* it claims no more */
+    expect_violated(&it, "agreement best-wins any-caller"); /* it claims nothing else */
     it.algorithm.claims |= CV_PER_COMPONENT;
     expect_violated(&it, "");
     assert_false(it.judgement.has_leader); /* two leaders: there is none that all follow */

@@ -102,7 +102,7 @@ static void those_who_share_meet_each_other(void **state)
     expect_violated(&it, "");
     it.entries[2].fence = 8;
     expect_violated(&it, "fences-rise");
-    /* One that shares meets one that does not. */
+    /* A shared entry meets one that is not shared. */
     it.entries[2].fence = 9;
     it.entries[0].shared = false;
     expect_violated(&it, "exclusion fences-rise");
@@ -118,7 +118,7 @@ static void fences_rise_strictly(void **state)
     it.entries[2].fence = 2;
     expect_violated(&it, "fences-rise");
     expect_detail(&it, "fences-rise", CV_VIOLATED, "30 entered at 14 with fence 2, after 20 with fence 2");
-    it.entries[2].fence = 1ull << 40;
+    it.entries[2].fence = 1ull << CV_VIEW_BITS;
     expect_violated(&it, "");
     it.run.ending = CV_OUT_OF_TIME;
     it.entries[0].fence = 5;

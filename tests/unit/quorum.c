@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Voting sets: those we make, and those people write. */
+/* Voting sets: those of the shapes, and those from files. */
 #include "core/quorum.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static bool has(const struct cv_quorums *quorums, cv_node node, cv_node voter)
     return false;
 }
 
-/* Sets are sorted, without repetition, over members alone; everybody is in its own, and any two meet. */
+/* Sets are sorted, have only members and none twice; every node is in its own set, and any two sets meet. */
 static void expect_good(const struct cv_quorums *quorums, uint32_t nodes, const cv_node *members, uint32_t count)
 {
     static bool mine[MOST];
@@ -80,7 +80,7 @@ static void grids_of_any_size_meet(void **state)
     cv_quorums_free(&quorums);
 }
 
-/* A full square: 2√N − 1 each, and everybody is in as many sets. */
+/* A full square: each set has 2√N − 1 members, and every node is in as many sets. */
 static void squares_have_two_sides_less_one(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void a_grid_is_rows_and_columns(void **state)
     cv_quorums_free(&quorums);
 }
 
-/* Any two lines meet once; everybody is in K sets of K. */
+/* Any two lines meet once; every node is in K sets of K members. */
 static void planes_are_as_small_as_can_be(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void shapes_that_are_not_are_refused(void **state)
     (void)state;
     refuse_shape("torus", 4, "voting sets 'torus': expected grid, plane or a file");
     refuse_shape("", 4, "voting sets '': expected grid, plane or a file");
-    /* 43 = 6² + 6 + 1, but there is no such plane; of 111 = 10² + 10 + 1 neither */
+    /* 43 = 6² + 6 + 1 and 111 = 10² + 10 + 1, but there are no planes of these orders */
     static const uint32_t sizes[] = {1, 2, 4, 6, 8, 12, 20, 43, 111, 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char words[256];
@@ -265,12 +265,13 @@ static void wrong_files_are_refused(void **state)
 static void sets_that_do_not_meet_are_named(void **state)
 {
     (void)state;
-    refuse("10: 10 20\n20: 20\n30: 30 10\n", "sets:3: the voting sets of 30 and 20 (line 2) have nobody in common");
-    refuse("30: 30\n\n20: 20 10\n10: 10 30\n", "sets:3: the voting sets of 20 and 30 (line 1) have nobody in common");
-    refuse("10: 10\n20: 20\n30: 30\n", "sets:2: the voting sets of 20 and 10 (line 1) have nobody in common");
+    refuse("10: 10 20\n20: 20\n30: 30 10\n", "sets:3: the voting sets of 30 and 20 (line 2) have no member in common");
+    refuse("30: 30\n\n20: 20 10\n10: 10 30\n",
+           "sets:3: the voting sets of 20 and 30 (line 1) have no member in common");
+    refuse("10: 10\n20: 20\n30: 30\n", "sets:2: the voting sets of 20 and 10 (line 1) have no member in common");
 }
 
-/* What we make, written to a file, is read back the same; with one voter struck out somewhere it is refused. */
+/* Sets of a shape, written to a file, are read back the same. With one voter struck out they are refused. */
 static void large_files_are_read_and_checked(void **state)
 {
     (void)state;
@@ -302,7 +303,7 @@ static void large_files_are_read_and_checked(void **state)
         *strike++ = ' ';
     while (*strike != ' ' && *strike != '\n');
     assert_int_equal(parse(&read, text, ids, NODES, &complaint), CV_EINPUT);
-    assert_non_null(strstr(complaint.text, "have nobody in common"));
+    assert_non_null(strstr(complaint.text, "have no member in common"));
     cv_quorums_free(&made);
     free(text);
 }

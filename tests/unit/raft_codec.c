@@ -109,7 +109,7 @@ static struct raft_message some_message(struct cv_random *random)
     return message;
 }
 
-/* Entries made here have their bytes one by one, those decoded in one piece. */
+/* Entries made here have a block of memory each; decoded entries share one. */
 static void free_message(struct raft_message *message)
 {
     if (message->type == RAFT_IO_APPEND_ENTRIES) {
@@ -200,7 +200,7 @@ static void half_a_message_is_none(void **state)
         struct cv_buffer bytes = {0};
         cv_raft_encode(&bytes, &message);
         for (size_t length = 0; length < bytes.length; length++) {
-            /* In a block of its own, so that a sanitizer sees who reads beyond. */
+            /* In a block of its own, so that a sanitizer sees a read beyond its end. */
             unsigned char *part = malloc(length + !length);
             memcpy(part, bytes.bytes, length);
             assert_int_equal(cv_raft_decode(part, length, &read), CV_EINPUT);
@@ -213,7 +213,7 @@ static void half_a_message_is_none(void **state)
     }
 }
 
-/* What libraft relies on, told once more. */
+/* The assumptions of libraft, checked once more. */
 static void assert_sane(const struct raft_message *message)
 {
     const uint64_t most = UINT64_MAX / 4;
@@ -248,7 +248,7 @@ static void random_bytes_are_refused_or_sane(void **state)
         struct cv_buffer bytes = {0};
         cv_raft_encode(&bytes, &message);
         free_message(&message);
-        /* Some bytes of a good message are changed, or all after its type. */
+        /* Changes some bytes of a good message, or all after its type. */
         const bool noise = below(&random, 4) == 0;
         for (uint64_t changes = noise ? bytes.length - 2 : 1 + below(&random, 3); changes > 0; changes--) {
             const size_t place = noise ? bytes.length - changes : below(&random, bytes.length);
@@ -320,7 +320,7 @@ static void entries_must_make_sense(void **state)
     entries[1].term = 4;
     entries[1].type = 4;
     assert_false(accepted(&message));
-    entries[1].type = RAFT_CHANGE; /* and "y" says nothing of members */
+    entries[1].type = RAFT_CHANGE; /* and "y" is no list of members */
     assert_false(accepted(&message));
     entries[1].type = RAFT_BARRIER;
     entries[1].buf.len = 0;

@@ -16,7 +16,7 @@ static struct cv_random seeded(uint64_t seed, uint64_t stream)
     return random;
 }
 
-/* Are so many counts, that should be equal, within five deviations of what chance allows (chi-square)? */
+/* Are the counts, which should be equal, within five deviations (chi-square)? */
 static void expect_even(const uint32_t *counts, uint32_t count)
 {
     double total = 0, sum = 0;
@@ -87,7 +87,7 @@ static void below_favours_nothing(void **state)
     }
 }
 
-/* Of 3 * 2^30 numbers, every third would be drawn twice as often if nothing were redrawn. */
+/* Of 3 * 2^30 numbers, every third would be drawn twice as often without redrawing. */
 static void below_redraws(void **state)
 {
     (void)state;

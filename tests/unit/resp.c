@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* RESP: what is written is read again, whole or byte by byte; what is broken is told at once and never read beyond. */
+/*
+ * RESP: everything that is written is read again, whole or byte by byte. Broken input is refused at once, and never
+ * read beyond its end.
+ */
 #include "resp/resp_read.h"
 #include "resp/resp_write.h"
 
@@ -14,7 +17,7 @@
 
 #include "core/random.h"
 
-/* A copy that ends where the bytes end, so that a sanitizer sees who reads beyond. */
+/* A copy that ends with the bytes, so that a sanitizer sees a read beyond its end. */
 static char *exactly(const char *bytes, size_t length)
 {
     char *copy = malloc(length ? length : 1);
@@ -124,7 +127,7 @@ static void words_are_compared_in_any_case(void **state)
     assert_false(cv_resp_is(cv_text("LOCX"), "LOCK"));
 }
 
-/* Commands of any words, written after one another, come back one by one. */
+/* Commands of any words, written one after the other, are read one by one. */
 static void written_commands_are_read(void **state)
 {
     (void)state;
@@ -275,7 +278,7 @@ static void broken_replies_are_told(void **state)
     }
 }
 
-/* Bytes at random, and good ones with a few changed: the readers take no more than there is. */
+/* Random bytes, and good ones with a few changed: the readers never read beyond the end. */
 static void random_bytes_do_no_harm(void **state)
 {
     (void)state;
@@ -345,7 +348,7 @@ static void a_full_writer_says_so_and_stays_so(void **state)
     assert_false(writer.full);
     cv_resp_bulk(&writer, (struct cv_text){long_name, sizeof long_name});
     assert_true(writer.full);
-    cv_resp_integer(&writer, 1); /* would fit, but would answer the wrong question */
+    cv_resp_integer(&writer, 1); /* it would fit, but answer the wrong command */
     assert_int_equal(writer.length, before);
     assert_true(writer.capacity <= 3000);
     cv_resp_end(&writer);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Who belongs to a group, and how a leader changes that, by example; tests/agreed_views.c tells long stories of it. */
+/*
+ * The members of a group, and how a leader changes them, by example; tests/agreed_views.c plays random stories of it.
+ */
 #include "group/seating.h"
 #include "group/proposal.h"
 
@@ -18,7 +20,7 @@
 
 #define SECOND 1000000u
 
-/* A leader at place 0, of a group with ids 1, 2, 3, ...; what it proposes is agreed at once. */
+/* A leader at place 0 of a group with ids 1, 2, 3, ...; its proposals are agreed on at once. */
 struct leader {
     struct cv_roster roster;
     struct cv_agreed_views agreed_views;
@@ -90,7 +92,7 @@ static void agree(struct leader *leader)
     cv_agreed_views_agreed(&leader->agreed_views, leader->epoch, &leader->last, leader->now);
 }
 
-/* All members report, so that the view begins here; those of `begun` say that they have begun it, too. */
+/* All members report, so that the view begins here; the members of `begun` say that they have begun it, too. */
 static void begin_view(struct leader *leader, cv_set begun)
 {
     for (cv_node node = 1; node < CV_MAX_MEMBERS; node++)
@@ -160,7 +162,7 @@ static void who_leaves_gives_back_its_vote_first(void **state)
     assert_true(ask(&leader, CV_CHANGE_JOIN, 3));
 }
 
-/* As long as somebody may count by the voters of before, a majority of those is needed as well. */
+/* As long as a member may count by the former voters, a majority of those is needed as well. */
 static void a_view_needs_both_majorities(void **state)
 {
     struct leader leader;
@@ -168,7 +170,7 @@ static void a_view_needs_both_majorities(void **state)
     begin(&leader, 5, 5);
     settle(&leader);
     assert_true(ask(&leader, CV_CHANGE_LEAVE, 5));
-    agree(&leader); /* four vote now; five did, and nobody has begun this view */
+    agree(&leader); /* four vote now, five did before, and no member has begun this view */
     assert_int_equal(leader.last.seating.voters, 15);
     const uint32_t before = leader.proposals;
     cv_agreed_views_update(&leader.agreed_views, 3, CV_NOBODY, leader.now);
@@ -187,7 +189,7 @@ static void a_view_needs_both_majorities(void **state)
     assert_true(cv_seating_majority(&seating, 15));
 }
 
-/* Whoever was the last to have a place stands in nobody's way: it is the first that is free which is taken. */
+/* A new member takes the first free place, and the former member of that place is no obstacle. */
 static void a_vote_and_a_place_are_taken_over(void **state)
 {
     struct leader leader;
@@ -206,7 +208,7 @@ static void a_vote_and_a_place_are_taken_over(void **state)
     assert_int_equal(leader.last.members, 29);
 }
 
-/* A coordinator that comes and goes has to stay longer each time; one that has stayed for long begins anew. */
+/* A coordinator that comes and goes has to stay longer each time. After a long stay it begins anew. */
 static void who_flaps_waits_longer(void **state)
 {
     struct leader leader;
@@ -236,7 +238,7 @@ static void who_flaps_waits_longer(void **state)
     }
 }
 
-/* A shorter lease: former terms are kept in mind until nobody can rely on them any more. */
+/* A shorter lease: former terms are kept until no member can rely on them any more. */
 static void former_terms_are_dropped_when_they_are_over(void **state)
 {
     struct leader leader;
@@ -291,7 +293,7 @@ static void draw_proposal(struct cv_random *random, struct cv_proposal *proposal
     proposal->coordinator = proposal->members ? (cv_node)__builtin_ctzll(proposal->members) : 0;
 }
 
-/* What is written is read again; what was cut short is not read; what was changed does no harm. */
+/* A seating that is written is read again. One that was cut short is refused, and one that was changed does no harm. */
 static void entries_as_bytes(void **state)
 {
     struct cv_random random;

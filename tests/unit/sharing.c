@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Readers that share across nodes, in random worlds: clients come, go and lose patience, messages of different nodes
- * overtake each other and the algorithm's entries, nodes die and return with new views. The section itself is the
- * simplest there is: a queue. What must hold is checked at every grant, by counting.
+ * overtake each other and the algorithm's entries, nodes die and return with new views. The critical section itself is
+ * a plain queue. Every grant is checked by counting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ struct world {
     struct node nodes[NODES];
     struct channel channels[NODES][NODES];
     uint32_t size;
-    cv_node queue[NODES], holder; /* the section: who has asked, and who is inside */
+    cv_node queue[NODES], holder; /* the section: the nodes that have asked, and the node inside */
     uint32_t queued;
     uint64_t epoch, entries, clients;
     uint64_t fences[GRANTS], highest, highest_writer;
@@ -105,7 +105,7 @@ static void check_grant(struct world *world, const struct node *node, const stru
     for (cv_node other = 0; client->reader && other < world->size; other++) {
         const struct client *first = world->nodes[other].waiting;
         const bool barred = world->nodes[other].waiting_count && first->barrier && first->barrier < client->arrived;
-        assert_false(barred && first->barred == fence >> CV_GRANT_BITS); /* who comes after a writer waits behind it */
+        assert_false(barred && first->barred == fence >> CV_GRANT_BITS); /* it waits for that writer */
     }
     assert_true(world->grants < GRANTS);
     world->fences[world->grants++] = fence;
@@ -114,7 +114,7 @@ static void check_grant(struct world *world, const struct node *node, const stru
         world->highest_writer = fence;
 }
 
-/* Once every message has been heard a writer that waits is known to all whose readers are inside. */
+/* Once every message has arrived, all nodes with readers inside know of a waiting writer. */
 static void set_barriers(struct world *world)
 {
     for (cv_node other = 0; all_quiet(world) && other < world->size; other++) {
@@ -196,7 +196,7 @@ static void enter(struct world *world)
     node->inside = true;
     world->entries++;
     assert_false(node->sharing.borrows);
-    sharing_enter(&node->sharing, world->epoch << 40 | world->entries << CV_GRANT_BITS, world->entries);
+    sharing_enter(&node->sharing, world->epoch << CV_VIEW_BITS | world->entries << CV_GRANT_BITS, world->entries);
     serve(world, node);
 }
 
@@ -231,7 +231,7 @@ static void begin_view(struct world *world)
         if (!node->alive || (!node->inside && !node->sharing.borrows))
             continue;
         const uint64_t sharing = node->sharing.shares || node->sharing.borrows ? node->sharing.generation : 0;
-        assert_true(holder == CV_NOBODY || (sharing && sharing == generation)); /* all who are inside share */
+        assert_true(holder == CV_NOBODY || (sharing && sharing == generation)); /* all clients inside share */
         if (holder == CV_NOBODY || node->inside)
             holder = other;
         generation = sharing;
@@ -250,13 +250,13 @@ static void begin_view(struct world *world)
         node->inside = holder == other;
         struct client *first = node->waiting;
         first->barrier = sharers && first->barred == generation >> CV_GRANT_BITS ? first->barrier : 0;
-        first->barred = world->epoch << (40 - CV_GRANT_BITS); /* the generation goes on */
+        first->barred = world->epoch << (CV_VIEW_BITS - CV_GRANT_BITS); /* the generation goes on */
     }
     for (cv_node other = 0; other < world->size; other++) {
         struct node *node = &world->nodes[other];
         const struct sharing_queue queue = queue_of(node);
         if (node->alive)
-            sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << 40, 0);
+            sharing_resume(&node->sharing, &queue, holder, sharers, world->epoch << CV_VIEW_BITS, 0);
     }
     for (cv_node other = 0; other < world->size; other++)
         if (world->nodes[other].alive)
@@ -329,7 +329,7 @@ static void tell_story(struct world *world, uint64_t seed)
         step(world, false, 0);
         left--;
     }
-    assert_true(left); /* everybody has been served, and everybody is gone */
+    assert_true(left); /* every client has been served and has left */
 }
 
 static void readers_share_writers_do_not(void **state)

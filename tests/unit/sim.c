@@ -160,7 +160,7 @@ static void tell_itself_and_the_next(struct cv_self *me, const struct cv_message
 static const struct cv_kind telling_kinds[] = {
     [PING] = {"ping", 0, tell_itself_and_the_next, false}, [PONG] = {"pong", 0, ignore, false}, {0}};
 
-/* However the messages go: watched or not, at once, delayed, over a lossy network. */
+/* The same for all ways of messages: watched or not, at once, delayed, over a lossy network. */
 static void what_one_tells_oneself_never_counts(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void a_run_that_repeats_itself_is_found(void **state)
         toy_run(toy);
         assert_int_equal(toy->run.ending, CV_REPEATS);
         assert_int_equal(toy->run.period, periods[i]);
-        assert_int_equal(toy->judgement.verdict, CV_VIOLATED); /* nobody will ever learn a leader */
+        assert_int_equal(toy->judgement.verdict, CV_VIOLATED); /* no node will ever learn a leader */
         toy_free(toy);
     }
 }
@@ -291,7 +291,7 @@ static void count_rounds(struct cv_self *me, const struct cv_message *message)
 
 static const struct cv_kind growing_kinds[] = {{"ping", 0, count_rounds, false}, {0}};
 
-/* What goes on but never comes back to a state is given up, and nothing is said of it. */
+/* A run that goes on without returning to a state is given up, without a verdict. */
 static void a_run_out_of_time_is_unfinished(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void choose_and_pass(struct cv_self *me, const struct cv_message *message
 
 static const struct cv_kind choosing_kinds[] = {{"ping", 0, choose_and_pass, false}, {0}};
 
-/* Where chance has a say, looking the same does not mean going the same way. */
+/* With random choices, equal states need not have equal futures. */
 static void a_run_with_choices_does_not_repeat(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 
 enum { PING, PONG };
 
-/* Who starts pings everybody; a ping is answered. */
+/* The starting node pings all nodes; a ping is answered. */
 static void ping_all(struct cv_self *me)
 {
     cv_multicast_signal(me, PING);
@@ -123,7 +123,7 @@ static void a_crash_by_kind_waits_for_the_kind(void **state)
     toy_free(toy);
 }
 
-/* It is the first such message that it dies of; back again, it sends as many as it likes. */
+/* The node dies at the first such message; after its return it may send more. */
 static void a_crash_by_kind_happens_once(void **state)
 {
     (void)state;
@@ -169,8 +169,8 @@ static const struct cv_kind counted_kinds[] = {{"ping", 0, count_up, false}, {0}
 static const char *const one_timer[] = {"alarm", NULL};
 
 /*
- * Messages take 5. Those of 0, 4 and 8 were for the former life of node 2, though two of them would arrive in the
- * next; from 12 on they find it, and it counts from one again.
+ * Messages take 5 ticks. Those of 0, 4 and 8 were for the former life of node 2, though two of them would arrive in the
+ * next. From 12 on they reach it, and it counts from one again.
  */
 static void a_recovered_node_is_new_and_gets_no_old_mail(void **state)
 {
@@ -254,7 +254,7 @@ static void just_fire(struct cv_self *me, uint32_t timer)
     (void)timer;
 }
 
-/* Its timers die with a node; the detector tells of the crash and then of the return. */
+/* A node's timers die with it; the detector reports the crash and then the return. */
 static void a_crash_ends_timers_and_recovery_is_told(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void the_blind_are_not_told(void **state)
     toy_free(toy);
 }
 
-/* Tells the trace whom it would send to and whom it suspects. */
+/* Writes to the trace which nodes it would send to, and which it suspects. */
 static void tell_view(struct cv_self *me, uint32_t timer)
 {
     static const char *const present[] = {"1", "12", "13", "123"};
@@ -383,11 +383,11 @@ static void what_is_sent_across_a_cut_is_lost(void **state)
     toy_expect(toy, "0 send 1>2 ping; 1 cut; 1 receive 1>2 ping; 2 suspect 2:1; 2 suspect 1:2; 4 send 1>2 ping; "
                     "4 lost 1>2 ping; 8 send 1>2 ping; 8 lost 1>2 ping; 10 heal; 11 trust 2:1; 11 trust 1:2; "
                     "12 send 1>2 ping; 13 receive 1>2 ping; ");
-    assert_int_equal(toy->run.total, 4); /* sent is sent */
+    assert_int_equal(toy->run.total, 4); /* lost messages count */
     toy_free(toy);
 }
 
-/* Nodes that no side names share a side of their own. */
+/* Nodes that are in no list share a side of their own. */
 static void a_cut_may_have_several_sides(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ struct numbered {
 
 struct stream {
     uint32_t sent, heard;
-    uint32_t disorder; /* heard something else than what came next */
+    uint32_t disorder; /* messages that were not the next one in order */
     uint32_t unused;
 };
 
@@ -71,7 +71,7 @@ static struct toy *streaming(const char *delay)
     return toy;
 }
 
-/* The receiver's state, found where its handler saw it. */
+/* The receiver's state, by the pointer that its handler saw. */
 static struct stream heard;
 
 static const char *look(const struct cv_self *me)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Councils of several nodes over FIFO links that a seed delays, while nodes are suspected, come back and disagree on
- * who leads. Once all agree again all are in one view, and no epoch is ever begun twice with different members.
+ * Static views of several nodes over FIFO links with random delays, while nodes are suspected, come back and disagree
+ * on the leader. Once all agree again they are in one view, and no epoch ever begins with two sets of members.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,14 +24,14 @@ struct message {
 
 struct node {
     struct cv_static_views static_views;
-    uint64_t reconsiders; /* it wants to be asked again */
+    uint64_t reconsiders; /* it wants to decide again */
     uint64_t frozen, began;
 };
 
 static struct node nodes[NODES];
 static struct message queue[NODES][NODES][QUEUE]; /* from, to */
 static uint32_t head[NODES][NODES], tail[NODES][NODES];
-static cv_set begun[100000]; /* by epoch: who has been in a view of that number */
+static cv_set begun[100000]; /* by epoch: the nodes that have been in a view of that number */
 static struct cv_view views[NODES][100000];
 static uint64_t clock_ms;
 
@@ -115,7 +115,7 @@ static bool deliver_one(struct cv_random *random)
     return false;
 }
 
-/* Everything arrives, and whoever wants to think again does. */
+/* All messages arrive, and each node that wants to decide again does. */
 static void come_to_rest(struct cv_random *random)
 {
     for (int round = 0; round < 1000; round++) {
@@ -165,7 +165,7 @@ static void agree_in_the_end(void **state)
         for (int step = 0; step < 60; step++) {
             const cv_node node = (cv_node)cv_random_below(&random, NODES);
             clock_ms += cv_random_below(&random, 3);
-            if (cv_random_below(&random, 4) == 0) /* its detector and its election say what they like */
+            if (cv_random_below(&random, 4) == 0) /* its detector and its election say something random */
                 tell(node, (cv_node)cv_random_below(&random, NODES),
                      (cv_random_next(&random) & cv_set_first(NODES)) | cv_set_of(node));
             else if (cv_random_below(&random, 8) == 0)
@@ -197,7 +197,7 @@ static void a_death_is_urgent_and_a_return_is_not(void **state)
     assert_true(nodes[4].static_views.next.epoch > epoch); /* prepared at once */
     come_to_rest(&random);
     assert_together(cv_set_first(NODES) & ~cv_set_of(1), 4);
-    assert_true(cv_static_views_update(&nodes[4].static_views, 4, cv_set_first(NODES))); /* later will do */
+    assert_true(cv_static_views_update(&nodes[4].static_views, 4, cv_set_first(NODES))); /* it can wait */
     assert_int_equal(nodes[4].static_views.next.epoch, 0);
     cv_static_views_consider(&nodes[4].static_views);
     come_to_rest(&random);
@@ -211,30 +211,30 @@ static void bases_rise(void **state)
     assert_true(cv_view_base(1800000000001, before) > before);
     assert_true(cv_view_base(1800000000000, before) > before); /* in the same millisecond */
     assert_true(cv_view_base(1700000000000, before) > before); /* even if the clock was set back meanwhile */
-    /* Half a thousand entries a millisecond are more than anybody has. */
+    /* No node has half a thousand entries in a millisecond. */
     const struct cv_view view = {.epoch = 3, .base = before};
     assert_true(cv_view_fence(&view, 500, 0) + 1023 < cv_view_base(1800000000001, 0));
     assert_true(cv_view_fence(&view, 1, 0) + 1023 < cv_view_fence(&view, 2, 0));
     assert_true((int64_t)cv_view_base(3900000000000, 0) > 0);
 }
 
-/* A member that lets two nodes in with the same count, or lends what is another's, makes no two fences equal. */
+/* Even if a member lets two nodes in with the same count, or lends another node's entry, no two fences are equal. */
 static void fences_differ_by_node(void **state)
 {
     (void)state;
     for (uint32_t count = 2; count <= 64; count++) {
-        const struct cv_view view = {.epoch = 3, .base = 3ull << 40, .members = cv_set_first(count)};
+        const struct cv_view view = {.epoch = 3, .base = 3ull << CV_VIEW_BITS, .members = cv_set_first(count)};
         const uint64_t last = cv_view_entries(&view) - 1;
         for (cv_node node = 0; node < count; node++) {
             const uint64_t first = cv_view_fence(&view, 5, node);
             assert_true(node == 0 || first > cv_view_fence(&view, 5, node - 1) + 1023);
             assert_true(first + 1023 < cv_view_fence(&view, 6, 0));
-            assert_true(cv_view_fence(&view, last, node) + 1023 < 4ull << 40);
+            assert_true(cv_view_fence(&view, last, node) + 1023 < 4ull << CV_VIEW_BITS);
             assert_true(cv_view_is_entry_of(&view, first + 1008, 16, node));
             assert_false(cv_view_is_entry_of(&view, first + 1009, 16, node));
             assert_false(cv_view_is_entry_of(&view, first, 16, (node + 1) % count));
-            assert_false(cv_view_is_entry_of(&view, first + (1ull << 40), 16, node));
-            assert_false(cv_view_is_entry_of(&view, first - (1ull << 40), 16, node));
+            assert_false(cv_view_is_entry_of(&view, first + (1ull << CV_VIEW_BITS), 16, node));
+            assert_false(cv_view_is_entry_of(&view, first - (1ull << CV_VIEW_BITS), 16, node));
         }
     }
     assert_int_equal(cv_view_node_bits(&(struct cv_view){.members = 1}), 3);

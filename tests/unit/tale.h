@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A run told by hand: events as a runtime would tell them, for tests of what is made of them. */
+/* A run made by hand: events as a runtime would report them, for tests of observers. */
 #ifndef CONCLAVE_TESTS_TALE_H
 #define CONCLAVE_TESTS_TALE_H
 
@@ -48,7 +48,7 @@ static inline void tale_tell(struct tale *tale, struct cv_event event)
     tale->observer.event(tale->observer.context, &event);
 }
 
-/* Something that begins a step. */
+/* An event that begins a step. */
 static inline void tale_happens(struct tale *tale, enum cv_event_type type, cv_node node, cv_node peer)
 {
     tale->clock[node] += type != CV_EVENT_CRASH;
@@ -103,7 +103,7 @@ static inline void tale_loses(struct tale *tale, cv_node to, cv_node from, uint6
     tale_message(tale, CV_EVENT_LOST, to, from, number, kind, about);
 }
 
-/* What `write` writes, to be freed. */
+/* The text that `write` writes. The caller frees it. */
 #define tale_written(text, write)                                                                                      \
     do {                                                                                                               \
         size_t size_of_it;                                                                                             \

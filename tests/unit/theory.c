@@ -224,7 +224,7 @@ static void what_is_not_steady(void **state)
     expect_conditions(&(struct words){.topology = CV_COMPLETE, .ids = ring, .set = "bound=8"}, one);
 }
 
-/* Numbers and choices count, members do not: any of them is as good as another. */
+/* The values of numbers and choices matter; a member's does not, since all members are equal. */
 static void what_is_not_usual(void **state)
 {
     (void)state;

@@ -81,7 +81,7 @@ static int end_world(void **state)
 
 struct pair {
     struct cv_tls_context *contexts[2];
-    struct cv_tls *ends[2]; /* who calls, who is called */
+    struct cv_tls *ends[2]; /* the end that connects, the end that is connected to */
     char seen[1 << 16];     /* everything that went over the wire */
     size_t seen_length;
 };
@@ -108,7 +108,7 @@ static void close_pair(struct pair *pair)
     }
 }
 
-/* Carries what there is, both ways, until nothing moves. Returns what came out at the end that was called. */
+/* Carries bytes both ways until none are left. Returns what came out at the second end. */
 static size_t carry(struct pair *pair, char *out, size_t room)
 {
     size_t got = 0;
@@ -146,7 +146,7 @@ static bool meet(enum cv_tls_side caller, const char *caller_key, enum cv_tls_si
     open_pair(&pair, caller, caller_key, called, called_key);
     carry(&pair, none, 0);
     const bool met = cv_tls_established(pair.ends[0]) && cv_tls_established(pair.ends[1]);
-    /* Who is called decides; it never believes more than who calls. */
+    /* The second end decides: if the two do not meet, it has not accepted the first. */
     assert_true(met || !cv_tls_established(pair.ends[1]));
     assert_true(met || *cv_tls_wrong(pair.ends[0]) || *cv_tls_wrong(pair.ends[1]));
     snprintf(identity, 65, "%s", cv_tls_identity(pair.ends[1]));
@@ -203,7 +203,7 @@ static void test_nothing_is_readable_on_the_wire(void **state)
     close_pair(&pair);
 }
 
-/* One bit changed anywhere: what comes out is never wrong, only less. */
+/* With one bit changed anywhere, the output is never wrong, only shorter. */
 static void test_tampering_is_noticed(void **state)
 {
     const struct world *it = *state;
@@ -226,7 +226,7 @@ static void test_tampering_is_noticed(void **state)
     }
 }
 
-/* Garbage, alone and behind a good beginning, in pieces of any size: refused or waited for, never let in. */
+/* Random bytes, alone and after a good beginning, in pieces of any size: refused or waited for, never accepted. */
 static void test_garbage_is_not_let_in(void **state)
 {
     const struct world *it = *state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Toy algorithms for tests of the simulator: a test fills in the handlers it needs, plans a run in the words of the
- * command line, and compares what happened, event by event, with what it wrote down.
+ * command line, and compares its events with an expected text.
  */
 #ifndef CONCLAVE_TESTS_TOY_H
 #define CONCLAVE_TESTS_TOY_H
@@ -118,7 +118,7 @@ static inline void toy_expect(const struct toy *toy, const char *book)
     assert_string_equal(toy->book, book);
 }
 
-/* How often something stands in the book. */
+/* How often a text occurs in the book. */
 static inline unsigned toy_count(const struct toy *toy, const char *what)
 {
     unsigned count = 0;

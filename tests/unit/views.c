@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Transcripts, diagrams, traces and pictures of one run told by hand. */
+/* Transcripts, diagrams, traces and pictures of one run made by hand. */
 #include "core/error.h"
 #include "show/history.h"
 #include "show/phrase.h"
@@ -46,7 +46,7 @@ static void tell(struct tale *tale)
     tale->time = 12;
     tale_hears(tale, 1, 0, six, PONG, 0);
     tale_does(tale, CV_EVENT_ELECTED, 1, 3);
-    tale_sends(tale, 1, 0, PONG, 0, false); /* on the way for ever */
+    tale_sends(tale, 1, 0, PONG, 0, false); /* it never arrives */
 }
 
 static const char transcript[] = "  1  t=0    5 is down from the start\n"
@@ -95,7 +95,7 @@ static void the_transcript(void **state)
     cv_history_free(&history);
 }
 
-/* Nodes that no side names share one; its number is as high as there is none, so it must not be counted up to. */
+/* Nodes that are in no list share a side with a huge number, which no loop may count up to. */
 static void sides_with_nodes_that_none_names(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ static void tell(struct tale *tale)
     const uint64_t two = tale_sends(tale, 0, 1, PONG, 0, false);
     tale->time = 5;
     tale_hears(tale, 1, 0, two, PONG, 0);
-    tale_does(tale, CV_EVENT_ENTER, 1, (1ull << 40) + 7);
+    tale_does(tale, CV_EVENT_ENTER, 1, (1ull << CV_VIEW_BITS) + 7);
 }
 
 static const char transcript[] = "  1  t=0   3 wants to enter, enters (fence 1)\n"

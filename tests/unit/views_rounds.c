@@ -60,7 +60,7 @@ static void free_played(struct played *it)
 
 enum form { TRANSCRIPT, DIAGRAM, PICTURE };
 
-/* What is written of one round of an app under alpha. */
+/* The outputs for one round of an app under alpha. */
 static char *show(const char *app, const char *graph, const char *nodes, enum form form)
 {
     struct played it;
@@ -95,7 +95,7 @@ static void a_transcript_tells_rounds_and_results(void **state)
     free(text);
 }
 
-/* Messages to several differ in the link they come by; they say the same all the same. Ranks are told as ids. */
+/* Messages of a multicast differ only in the link, and are shown as one. Ranks are shown as ids. */
 static void those_who_do_the_same_share_a_line(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void a_trace_has_rounds_results_and_the_message_inside(void **state)
     free_played(&it);
 }
 
-/* Of one step, so of one line: what a node comes to and the round it begins are no events of their own. */
+/* One step is one line: a result and the round that the node begins are no events of their own. */
 static void shiviz_tells_a_step_in_one_line(void **state)
 {
     (void)state;

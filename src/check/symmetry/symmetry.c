@@ -192,7 +192,7 @@ static void try_rename(struct model *model, struct rename_call call, const unsig
     if (!trap_call(call_rename, &call, &failure))
         model_doubt_promise(model, true, "`rename` is wrong: %.100s", failure.text);
     else if (memcmp(end, nothing, GUARD_BYTES) != 0)
-        model_doubt_promise(model, true, "`rename` is wrong: it writes behind a state, or a message");
+        model_doubt_promise(model, true, "`rename` is wrong: it writes beyond the end of a state or a message");
 }
 
 static uint32_t rename_node_state(struct model *model, const struct naming *naming, uint32_t number)

@@ -153,8 +153,7 @@ static uint64_t messages_of(const struct cluster *cluster, const char *name)
     return total;
 }
 
-/* The texts' formula for one entry of each node. */
-/* Prints the messages of all entries beside the formula, its source, and whether it is met. */
+/* Prints the texts' formula for one entry of each node, its source, and whether the messages meet it. */
 static void show_theory(const struct cv_algorithm *algorithm, uint64_t messages)
 {
     struct cv_plan plan = {.algorithm = algorithm, .nodes = "5", .entries = "1", .seed = 1};

@@ -240,7 +240,7 @@ static void warn(const struct node *node)
     if (exposed)
         cv_log_say(CV_LOG_EXPOSED, "members at %s are neither encrypted nor authenticated", node->settings.peers);
     if (node->http.listener.exposed)
-        cv_log_say(CV_LOG_EXPOSED, "everybody can read /metrics and the names of locks at %s",
+        cv_log_say(CV_LOG_EXPOSED, "anyone can read /metrics and the names of locks at %s",
                    node->settings.operations.http);
 }
 

@@ -98,7 +98,7 @@ static void show_raft(const struct status *status)
         printf("group raft: node %lld leads the log in term %lld\n", (long long)status->raft_leader,
                (long long)status->raft_term);
     else
-        printf("group raft: nobody is known to lead the log\n");
+        printf("group raft: no leader of the log is known\n");
     for (uint32_t i = 0; i < status->member_count; i++)
         if (status->members[i].answers && status->members[i].lease_ms == 0)
             printf("node %lld has no lease: it grants nothing\n", (long long)status->members[i].id);
@@ -120,10 +120,10 @@ static void show_grace(const struct status *status)
     if (status->grace_ms <= 0)
         return;
     char until[COMMAND_CLOCK_BYTES];
-    printf("in the time of grace until %s (%.1f s more): who held a lock before all nodes forgot it gets it back, new "
-           "grants "
-           "wait\n",
-           command_clock_in(status->grace_ms, until), (double)status->grace_ms / 1000);
+    printf(
+        "in the time of grace until %s (%.1f s more): clients that held a lock before all nodes forgot it get it back, "
+        "new grants wait\n",
+        command_clock_in(status->grace_ms, until), (double)status->grace_ms / 1000);
 }
 
 static void show(const struct status *status)

@@ -157,7 +157,7 @@ static void read_info(struct status *status, struct status_member *member, struc
     }
 }
 
-/* ---- everybody ---- */
+/* ---- all members ---- */
 
 static void ask_member(struct status *status, struct status_member *member, struct ask *ask)
 {

@@ -60,7 +60,7 @@ const struct options doctor_options = {
     .about = "Asks every member of a cluster, and explains what is wrong and what to do, the most severe "
              "first. It looks twice before it reports a problem, so that a change of view is no alarm.",
     .rows = rows,
-    .more = "Exit codes: 0 healthy, 1 not, 2 wrong usage or nobody can be asked.",
+    .more = "Exit codes: 0 healthy, 1 not, 2 wrong usage, or no node can be asked.",
     .no_words = true,
     .lenient = true,
 };
@@ -122,7 +122,7 @@ static void discharge(struct doctor_report *report)
 
 /* ---- for people ---- */
 
-/* Prints who hears whom, a row for each member that answers. */
+/* Prints which members hear each other, a row for each member that answers. */
 static void show_matrix(const struct doctor_group *group)
 {
     bool any = false;

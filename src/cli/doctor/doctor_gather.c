@@ -162,7 +162,7 @@ static struct doctor_member *ask_member(struct doctor_group *group, struct ask *
     return member;
 }
 
-/* ---- everybody ---- */
+/* ---- all members ---- */
 
 /* Each silent member takes a second, so a terminal shows the progress. */
 static void show_progress(const char *address)

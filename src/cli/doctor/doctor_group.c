@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Checks of the members together: who is there, who hears whom, and whether their settings agree. */
+/* Checks of the members together: which are there, which hear each other, and whether their settings agree. */
 #include "cli/doctor/doctor_group.h"
 
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static const char *since(int64_t unheard_ms, char text[64])
     return text;
 }
 
-/* ---- who is there ---- */
+/* ---- members ---- */
 
 /* Does any other member hear it? *unheard_ms: the shortest silence that one reports; -1: none does. */
 static bool is_heard(const struct doctor_group *group, const struct doctor_member *member, int64_t *unheard_ms)
@@ -98,7 +98,7 @@ static void check_majority(const struct doctor_group *group, const struct doctor
             voters, missing.text);
     else
         doctor_find(report, "majority", DOCTOR_PROBLEM,
-                    "wait a few seconds and look again; if it stays so, see below who does not hear whom",
+                    "wait a few seconds and look again; if it stays so, see below which node does not hear which",
                     "no node that answers can grant: %s", troubles.length ? troubles.text : "none of them has a view");
 }
 
@@ -143,14 +143,14 @@ static void check_members(const struct doctor_group *group, const struct doctor_
     for (uint32_t i = 0; i < group->dead_end_count; i++)
         if (!is_known(group, group->dead_ends[i].address))
             doctor_find(report, "members", DOCTOR_WARNING, "see whether the address is right, and a node runs there",
-                        "%s: %s", group->dead_ends[i].address,
-                        group->dead_ends[i].silent ? "somebody takes the call, but does not answer" : "nobody answers");
+                        "%s %s", group->dead_ends[i].address,
+                        group->dead_ends[i].silent ? "accepts the connection, but does not answer" : "does not answer");
     if (!wrong && !group->dead_end_count)
         doctor_find(report, "members", DOCTOR_WELL, NULL, "%u of %u answer%s", answering, group->count,
                     answering < group->count ? ", the others are heard by their peers, or standbys" : "");
 }
 
-/* ---- who hears whom ---- */
+/* ---- connections ---- */
 
 static bool suspects(const struct doctor_member *observer, const struct doctor_member *seen)
 {
@@ -188,7 +188,7 @@ static void check_links(const struct doctor_group *group, const struct doctor_li
         doctor_find(report, "links", DOCTOR_WELL, NULL, "all that answer hear each other");
 }
 
-/* ---- who is refused ---- */
+/* ---- refusals ---- */
 
 /* Reads the lines `refuses_ID:why` of the peers' section, one for each refused member. */
 static void check_identity(const struct doctor_group *group, const struct doctor_limits *limits,
@@ -218,7 +218,7 @@ static void check_identity(const struct doctor_group *group, const struct doctor
         }
     }
     if (!told.length)
-        doctor_find(report, "identity", DOCTOR_WELL, NULL, "nobody is refused");
+        doctor_find(report, "identity", DOCTOR_WELL, NULL, "no node is refused");
 }
 
 /* ---- views ---- */
@@ -351,12 +351,12 @@ static void check_grace(const struct doctor_group *group, const struct doctor_li
         left_ms = grace_ms > left_ms ? grace_ms : left_ms;
     }
     if (left_ms)
-        doctor_find(
-            report, "grace", DOCTOR_WARNING,
-            "wait, and start no node anew meanwhile: it is as long as the longest TTL that clients have used",
-            "in the time of grace until %s, new grants wait: most nodes have forgotten who held what, and only who "
-            "held a lock gets it",
-            command_clock_in(left_ms, until));
+        doctor_find(report, "grace", DOCTOR_WARNING,
+                    "wait, and start no node anew meanwhile: it is as long as the longest TTL that clients have used",
+                    "in the time of grace until %s, new grants wait: most nodes have forgotten the locks that were "
+                    "held, and only a "
+                    "client that held a lock gets it",
+                    command_clock_in(left_ms, until));
 }
 
 /* ---- the same configuration, the same version ---- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* `conclave elect`: runs a command while this process leads, or shows who leads. */
+/* `conclave elect`: runs a command while this process leads, or shows the leader. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@ enum hold_exit {
     HOLD_LOST = 122,
     HOLD_NO_SERVER = 123,
     HOLD_TIMEOUT = 124,
-    HOLD_TROUBLE = 125, /* wrong usage, or something went wrong here */
+    HOLD_TROUBLE = 125, /* wrong usage, or a failure of this process */
     HOLD_CANNOT_RUN = 126,
     HOLD_NOT_FOUND = 127,
     HOLD_SIGNAL = 128
@@ -26,7 +26,7 @@ struct hold {
     bool campaign; /* to lead, not to lock */
     struct conclave_want want;
     uint32_t priority;
-    bool observe;         /* print who leads, run no command */
+    bool observe;         /* print the leader, run no command */
     bool json;            /* print it as JSON */
     char *const *command; /* NULL: none was given */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the options of `conclave lock` and `conclave elect` share. */
+/* Options that `conclave lock` and `conclave elect` share. */
 #ifndef CONCLAVE_CLI_HOLD_HOLD_OPTIONS_H
 #define CONCLAVE_CLI_HOLD_HOLD_OPTIONS_H
 

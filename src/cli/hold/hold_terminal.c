@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A shell knows `conclave` as its job, not the command, which has a process group of its own. So the terminal stays
- * with `conclave`'s group, whose Ctrl-C reaches a whole pipeline or script, until the command reads from it or sets it
- * and is stopped for that by the system: then it is lent the terminal. When the command is suspended, `conclave`
- * suspends itself, and the shell sees its job suspended. A `conclave` that is not in the foreground itself, since it is
- * the command of another, stops by the signal that its own command was stopped by: the outer one lends it the terminal,
- * and it lends it on.
+ * The shell's job is `conclave`, not the command, which has a process group of its own. So the terminal belongs to
+ * `conclave`'s group at first, and Ctrl-C reaches a whole pipeline or script. When the command reads from the terminal
+ * or sets it, the system stops the command; then `conclave` lends it the terminal. When the command is suspended,
+ * `conclave` suspends itself, and the shell sees its job suspended. A `conclave` that is the command of another one may
+ * be in the background itself. It then stops by the signal that stopped its own command: the outer one lends it the
+ * terminal, and it lends it on.
  */
 #include "cli/hold/hold_terminal.h"
 
@@ -67,7 +67,7 @@ static void suspend(struct hold_terminal *terminal)
 bool hold_terminal_stopped(struct hold_terminal *terminal, const struct guard *guard, pid_t command, int signal)
 {
     if (terminal->fd < 0)
-        return false; /* nobody could continue the command through this process, so this process goes on */
+        return false; /* no shell could continue the command through this process, so this process goes on */
     const bool wants_it = signal == SIGTTIN || signal == SIGTTOU, foreground = in_foreground(terminal);
     if (wants_it && (foreground || terminal->lent)) {
         if (foreground)

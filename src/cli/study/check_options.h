@@ -10,17 +10,17 @@ struct check_request {
     struct sim_request group; /* the algorithm, the group and the pictures, as for `conclave sim` */
     struct cv_check_options options;
     const char *replay; /* the file that a counterexample goes to */
-    char *command;      /* what repeats the check */
+    char *command;      /* the command that repeats the check */
     char **words;       /* the options that say what is checked, for the file of a counterexample */
     int word_count;
-    bool help;                              /* is asked for, and nothing else */
-    const char *ask;                        /* who may want to enter; NULL: everybody */
+    bool help;                              /* the user asks for help, and nothing else */
+    const char *ask;                        /* the nodes that may want to enter; NULL: all */
     bool has_inside;                        /* `inside` is given */
-    cv_id inside;                           /* who is inside from the beginning */
-    struct cv_words cut;                    /* links that alone may be cut */
-    uint64_t arrangement;                   /* of ids: the number of the one at hand, from 1 on */
-    uint64_t arrangement_count;             /* how many there are */
-    char ids[CV_CHECK_MOST_NODES * 11 + 1]; /* the arrangement at hand, if it is not the first */
+    cv_id inside;                           /* the node that is inside from the beginning */
+    struct cv_words cut;                    /* the only links that may be cut */
+    uint64_t arrangement;                   /* the number of the current arrangement of ids, from 1 on */
+    uint64_t arrangement_count;             /* the number of arrangements */
+    char ids[CV_CHECK_MOST_NODES * 11 + 1]; /* the current arrangement, if it is not the first */
 };
 
 /* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */
@@ -30,7 +30,7 @@ void check_free(struct check_request *request);
 /* Refuses what cannot be checked. */
 int check_fits(const struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
 
-/* Fills in who may call and who is inside, in this scenario. */
+/* Fills in the nodes that --ask, --inside, --cut and --start name, by the ids of this scenario. */
 int check_settle(struct check_request *request, const struct cv_scenario *scenario, struct cv_complaint *complaint);
 
 #endif

@@ -53,11 +53,11 @@ static uint32_t unmet_assumptions(const struct check_report *report, const char 
         uint32_t assumption;
         const char *text;
     } every[MOST_UNMET] = {
-        {options->crashes, CV_NO_CRASH, "nobody dies"},
-        {options->recoveries, CV_NO_RECOVERY, "nobody comes back from a crash"},
+        {options->crashes, CV_NO_CRASH, "no node dies"},
+        {options->recoveries, CV_NO_RECOVERY, "no node comes back from a crash"},
         {options->cuts, CV_RELIABLE, "no message is lost"},
         {unordered, CV_FIFO, "messages stay in order"},
-        {unordered && options->recoveries, CV_FIFO_RECOVERY, "messages stay in order if somebody comes back"},
+        {unordered && options->recoveries, CV_FIFO_RECOVERY, "messages stay in order if a node comes back"},
         {options->any_time, CV_BOUNDED_DELAY, "messages do not take longer than its timeouts allow"},
         {options->suspicions || options->missed, CV_DETECTOR, "its failure detector makes no mistakes"},
     };

@@ -17,7 +17,7 @@
 #define LEAST_NODES 3u
 #define MOST_NODES 1000u
 
-/* What can be compared, and the default sizes. */
+/* The problems that can be compared, and the default sizes. */
 static const struct problem {
     const char *name;
     int (*measure)(struct cv_comparison *comparison, struct cv_complaint *complaint);
@@ -30,7 +30,7 @@ static const struct problem {
 
 struct order {
     const struct problem *problem;
-    uint32_t sizes[MOST_SIZES + 1]; /* up to 0 */
+    uint32_t sizes[MOST_SIZES + 1]; /* ended by 0 */
     uint64_t seed;
     const char *plot;
     bool json, csv, help;

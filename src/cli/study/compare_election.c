@@ -71,9 +71,9 @@ static const struct {
     {"ring-basic", "messages", "one", "CS425 has 2n to 3n − 1, which are δ = 0 and δ = n − 1"},
     {"chang-roberts", "messages", "one", "CS425 has 2n to 3n − 1, which are δ = 0 and δ = n − 1"},
     {"chang-roberts", "messages", "all", "CS425 has 3n − 1 at best and O(n²) at worst"},
-    {"chang-roberts-token", "messages", "all", "Ghosh has O(n²); a of them tell everybody, of which the text has none"},
-    {"franklin", "messages", "all", "Ghosh has O(n log n); a of them tell everybody, of which the text has none"},
-    {"peterson", "messages", "all", "Ghosh has O(n log n); a of them tell everybody, of which the text has none"},
+    {"chang-roberts-token", "messages", "all", "Ghosh has O(n²); a of them tell all nodes, which the text leaves out"},
+    {"franklin", "messages", "all", "Ghosh has O(n log n); a of them tell all nodes, which the text leaves out"},
+    {"peterson", "messages", "all", "Ghosh has O(n log n); a of them tell all nodes, which the text leaves out"},
 };
 
 static const char *remark_on(const struct cv_measurement *row)

@@ -52,9 +52,9 @@ static const struct cost {
     {"token-ring",
      "docs/mutex/token-ring.md",
      {"n − 1", CV_DERIVED,
-      "the texts' tables have 1 to ∞: ∞ if nobody wants the token; this is the farthest node, once"},
+      "the texts' tables have 1 to ∞: ∞ if no node wants the token; this is the farthest node, once"},
      {"(rn − 1)/(rn)", CV_DERIVED,
-      "the texts' tables have 1 to ∞: 1 if everybody always wants it; the last exit saves one"},
+      "the texts' tables have 1 to ∞: 1 if every node always wants it; the last exit saves one"},
      {"n − 1", CV_TEXT, "the texts' tables have 0 to n − 1: this is the far end, and 0 that of the node that has it"},
      {"1", CV_DERIVED, "CS425 has O(n): that is if only one far away wants it"},
      false},
@@ -98,10 +98,10 @@ static const struct cost {
 static const struct cv_section sections[] = {
     {"Messages for an entry and its exit, one node asks", "messages", "one", .drawn = true},
     {"Messages for an entry and its exit, all ask, three times each", "messages", "all", .drawn = true},
-    {"Delay before an entry that nobody contends for, in message times", "delay", "one", .drawn = false},
+    {"Delay before an entry without contention, in message times", "delay", "one", .drawn = false},
     {"The token ring's other ends: delay before an entry of the node that has the token", "delay", "here",
      .drawn = false},
-    {"and messages for an entry in the tenth round of a token that nobody else wants", "idle", "one", .drawn = false},
+    {"and messages for an entry in the tenth round of a token that no other node wants", "idle", "one", .drawn = false},
     {"Synchronization delay, all ask: from an exit to the next entry, the longest", "synchronization", "all",
      .drawn = false},
     {0},
@@ -257,7 +257,7 @@ static int measure_ends(struct cv_comparison *comparison, uint32_t nodes, struct
 {
     static const struct claim here = {"0", CV_TEXT, "the texts' tables have 0 to n − 1: this is the near end"};
     static const struct claim idle = {
-        "10n", CV_DERIVED, "the texts' tables have 1 to ∞: it goes round for nothing as long as nobody wants it"};
+        "10n", CV_DERIVED, "the texts' tables have 1 to ∞: it goes round for nothing as long as no node wants it"};
     for (int end = 0; end < 2; end++) {
         char line[160];
         struct compare_play play;

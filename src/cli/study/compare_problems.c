@@ -15,7 +15,7 @@ static const struct problem {
 } problems[] = {
     {"Coordinator crash", "central", "without views", "-n 5 --entries 2 --crash 5@6 --views off", CV_VIOLATED, 0},
     {"Coordinator crash", "central-deny", "without views", "-n 5 --entries 2 --crash 5@6 --views off", CV_VIOLATED, 0},
-    {"Coordinator crash", "central", "a new view elects another and those who wait ask again",
+    {"Coordinator crash", "central", "a new view elects another, and waiting nodes ask again",
      "-n 5 --entries 2 --crash 5@6 --views on", CV_HELD, 0},
     {"Crash of any process", "ricart-agrawala", "without views", "-n 5 --entries 2 --crash 3@5 --views off",
      CV_VIOLATED, 0},
@@ -38,12 +38,12 @@ static const struct problem {
      "--ids 0..3 --request 3@0+50,1@5 --set coordinator=0 --set regenerate=8 --set confirm=no", CV_VIOLATED, 0},
     {"Deadlock", "maekawa-plain", "random delays", "-n 9 --delay 1..9", CV_VIOLATED, 100},
     {"Deadlock", "maekawa", "the same, with fail, inquire and relinquish", "-n 9 --delay 1..9", CV_HELD, 100},
-    {"Starvation", "voting", "whoever tries again at the right time wins", "-n 9 --entries 30", CV_HELD, 0},
-    {"Starvation", "ricart-agrawala", "the same load: everybody's turn comes", "-n 9 --entries 30", CV_HELD, 0},
+    {"Starvation", "voting", "the node that tries again at the right time wins", "-n 9 --entries 30", CV_HELD, 0},
+    {"Starvation", "ricart-agrawala", "the same load: every node has its turn", "-n 9 --entries 30", CV_HELD, 0},
     {"Starvation", "token-ring", "the same load: the token comes round", "-n 9 --entries 30", CV_HELD, 0},
     {"Forgotten votes", "voting", "a voter restarts and votes again, without views",
      "-n 5 --request 1@0+50,3@10 --crash 3@5 --recover 3@6 --views off", CV_VIOLATED, 0},
-    {"Forgotten votes", "voting", "a new view tells it who is inside",
+    {"Forgotten votes", "voting", "a new view tells it which node is inside",
      "-n 5 --request 1@0+50,3@10 --crash 3@5 --recover 3@6 --views on", CV_HELD, 0},
 };
 
@@ -80,7 +80,7 @@ static void tell_outcome(const struct compare_play *play, struct cv_demonstratio
         snprintf(it->outcome, sizeof it->outcome, "%" PRIu64 " of %" PRIu64 " requests served; %.150s", served,
                  run->entry_count, colon ? colon + 2 : reason);
     else
-        snprintf(it->outcome, sizeof it->outcome, "%" PRIu64 " entries, everybody alive served%s", served, waiting);
+        snprintf(it->outcome, sizeof it->outcome, "%" PRIu64 " entries, every live node served%s", served, waiting);
 }
 
 /* Runs many seeds; the verdict is the worst. */
@@ -97,8 +97,9 @@ static int play_many(const struct problem *problem, struct cv_demonstration *it,
         compare_play_free(&play);
     }
     it->verdict = held == problem->runs ? CV_HELD : CV_VIOLATED;
-    snprintf(it->outcome, sizeof it->outcome, "%" PRIu32 " of %" PRIu32 " runs served everybody, %" PRIu32 " got stuck",
-             held, problem->runs, problem->runs - held);
+    snprintf(it->outcome, sizeof it->outcome,
+             "%" PRIu32 " of %" PRIu32 " runs served every node, %" PRIu32 " got stuck", held, problem->runs,
+             problem->runs - held);
     if (asprintf(&it->command, "conclave sim %s %s --seed 1 --runs %" PRIu32, problem->algorithm, problem->options,
                  problem->runs) < 0)
         it->command = NULL;

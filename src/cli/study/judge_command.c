@@ -55,7 +55,7 @@ static int read_options(struct request *request, int argc, char **argv, int *cod
     return 0;
 }
 
-/* ---- saying it ---- */
+/* ---- output ---- */
 
 static uint64_t entered(const struct cv_run *run)
 {
@@ -172,7 +172,7 @@ static int judge_story(struct request *request, struct cv_json *json, struct rec
     return (request->diagram || request->svg) && !clients ? draw(request, story, &judgement) : EXIT_HELD;
 }
 
-/* ---- what there is no recording of ---- */
+/* ---- gaps of the recording ---- */
 
 static bool has_no_end(const struct recording *recording, cv_node node)
 {

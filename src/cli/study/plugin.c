@@ -32,7 +32,7 @@ static int check_table(const char *path, const struct cv_algorithm *algorithm, s
                            CV_MAX_TIMERS);
     for (uint32_t kind = 0; kind < cv_algorithm_kinds(algorithm); kind++)
         if (!algorithm->kinds[kind].receive)
-            return cv_complain(complaint, "%s: nobody receives %s messages", path, algorithm->kinds[kind].name);
+            return cv_complain(complaint, "%s: no handler receives %s messages", path, algorithm->kinds[kind].name);
     for (const struct cv_kind *kind = algorithm->kinds; algorithm->problem == CV_SYNCHRONOUS && kind->name; kind++)
         if (cv_kind_has_list(kind) || kind->bytes > CV_MAX_APP_BYTES)
             return cv_complain(complaint,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Runs what the options of `conclave sim` ask for. */
+/* Runs a simulation as the options of `conclave sim` say. */
 #ifndef CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 #define CONCLAVE_CLI_STUDY_SIM_COMMAND_H
 

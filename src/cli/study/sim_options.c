@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
     {"delay", "D", OPTION_TEXT, FIELD(plan.delay),
      .help = "how many ticks a message takes: unit, A..B, or exp:MEAN (unit)"},
     {"lag", "P:Q[:KIND]=T", OPTION_WORDS, FIELD(plan.lag),
-     .help = "messages from P to Q, or only that kind, take T ticks; * for everybody; repeatable"},
+     .help = "messages from P to Q, or only that kind, take T ticks; * for every node; repeatable"},
     {"loss", "P", OPTION_TEXT, FIELD(plan.loss),
      .help = "probability that a packet is lost below the reliable channel (0)"},
     {"duplicate", "P", OPTION_TEXT, FIELD(plan.duplicate), .help = "probability that a packet arrives twice (0)"},

@@ -11,18 +11,18 @@ struct sim_request {
     struct cv_plan_inputs inputs;
     const char *trace;   /* the file for events */
     const char *svg;     /* the file for a space-time diagram */
-    const char *shiviz;  /* the file for a log of ShiViz's */
-    const char *replay;  /* a counterexample of the checker, in the place of an algorithm */
+    const char *shiviz;  /* the file for a log that ShiViz reads */
+    const char *replay;  /* a file with a counterexample of the checker, instead of an algorithm */
     const char *subject; /* an option that says what is run; NULL: none is given */
-    char *command;       /* what repeats it, but for the seed */
-    uint64_t runs;       /* 0: one, told in full */
+    char *command;       /* the command that repeats the run, without the seed */
+    uint64_t runs;       /* 0: one run, reported in full */
     bool json;
     bool diagram;
     bool transcript;
     bool states;      /* show what each step changes in them */
     bool last_states; /* show those at the end: for a counterexample */
     bool timing;
-    bool help; /* is asked for, and nothing else */
+    bool help; /* the user asks for help, and nothing else */
 };
 
 /* Reads the options; argv[0] is skipped. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the request in any case. */

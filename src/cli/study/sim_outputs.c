@@ -53,7 +53,7 @@ static int check_names(const struct sim_request *request, struct cv_complaint *c
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (size_t j = 0; j < i; j++)
             if (files[i].name && files[j].name && strcmp(files[i].name, files[j].name) == 0)
-                return cv_complain(complaint, "%s %s: %s goes there already", files[i].option, files[i].name,
+                return cv_complain(complaint, "%s %s: %s writes to it already", files[i].option, files[i].name,
                                    files[j].option);
     return 0;
 }

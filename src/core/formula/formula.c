@@ -6,7 +6,7 @@
 
 #define MAX_DEPTH 64u
 
-/* After a failure `at` stands at the end of the text: every loop ends there by itself. */
+/* After a failure `at` is at the end of the text, so every loop ends. */
 struct parser {
     const char *text;
     const char *at;
@@ -84,7 +84,7 @@ static bool accept(struct parser *p, const char *symbol)
     return true;
 }
 
-/* Complains about the `span` bytes at `at`. The first complaint is the true one; what follows are its echoes. */
+/* Complains about the `span` bytes at `at`. Only the first complaint counts; it causes the others. */
 static double fail(struct parser *p, const char *at, const char *what, size_t span)
 {
     if (!p->failed) {
@@ -160,7 +160,7 @@ static double call(struct parser *p, const struct function *function)
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-/* Not strtod: "4E" is a number and a name, and the locale has no say. */
+/* Not strtod: it depends on the locale, and "4E" is a number and a name here. */
 static double number(struct parser *p)
 {
     double value = 0, scale = 1;
@@ -235,7 +235,7 @@ static double signed_power(struct parser *p)
             return negative ? -power(p) : power(p);
 }
 
-/* All recursion passes through here. */
+/* All recursion passes through here, so this limits its depth. */
 static double power(struct parser *p)
 {
     const char *at = p->at;

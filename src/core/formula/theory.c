@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each variable is worked out from its definition, without running the algorithm: a second, naive model, so that a
- * count that is off shows.
+ * Computes each variable from its definition, without running the algorithm. This is a second, naive model, so that a
+ * wrong count shows.
  */
 #include "core/formula/theory.h"
 
@@ -13,10 +13,10 @@
 struct living {
     const struct cv_scenario *scenario;
     cv_node *node; /* the live nodes, in ring order */
-    bool *calls;   /* does it call? */
+    bool *calls;   /* the node calls */
     uint32_t count;
     uint32_t callers;
-    uint32_t best; /* the place of the best among them */
+    uint32_t best; /* the place of the best node among them */
     uint64_t app_messages;
 };
 
@@ -73,7 +73,7 @@ static double steps_to_best(const struct living *living)
     return sum;
 }
 
-/* Going backwards round the ring from the best caller, the better callers ahead form a stack. */
+/* Goes backwards round the ring from the best caller. The better callers ahead form a stack. */
 static double steps_to_next_better_caller(const struct living *living)
 {
     uint32_t *stack = malloc((living->count + 1) * sizeof *stack);
@@ -188,7 +188,7 @@ static double waiting_at_the_rim(const struct living *living)
     return branching ? 2 : 0;
 }
 
-/* How many entries are planned: of all nodes, or of all but the coordinator. */
+/* The number of planned entries: of all nodes, or of all but the coordinator. */
 static double entries_of(const struct living *living, cv_node but)
 {
     const struct cv_scenario *scenario = living->scenario;
@@ -213,7 +213,7 @@ static double entries_of_others(const struct living *living)
     return entries_of(living, gone ? living->node[living->best] : coordinator);
 }
 
-/* Over all planned entries, the votes that others have to give. */
+/* The votes of other nodes that all planned entries need. */
 static double votes(const struct living *living)
 {
     const struct cv_scenario *scenario = living->scenario;
@@ -253,7 +253,7 @@ static double preferred_edges(const struct living *living)
     return (double)living->scenario->clusters.preferred_edges;
 }
 
-/* Of the clusters' trees; or of the tree around the member that the parameters name, which grows evenly. */
+/* The height of the clusters' trees, or of the breadth-first tree around the member that the parameters name. */
 static double tree_height(const struct living *living)
 {
     const struct cv_scenario *scenario = living->scenario;
@@ -269,7 +269,7 @@ struct variable {
     double (*value)(const struct living *living);
 };
 
-/* What the formulas of synchronizers mean by these names, whatever they mean elsewhere. */
+/* In the formulas of synchronizers these names have a meaning of their own. */
 static const struct variable of_synchronizers[] = {
     {"R", rounds}, {"M", app_messages}, {"D", bound}, {"c", clusters}, {"P", preferred_edges}, {"h", tree_height}, {0},
 };

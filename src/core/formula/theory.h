@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a scenario should cost: which formula applies, and what it gives here.
+ * The expected cost of a scenario: the formula that applies, and its value.
  *
  * Variables a formula may name, besides the algorithm's parameters:
  *   n  nodes            d  dead from the start      a  alive: n - d       k  live callers
@@ -32,8 +32,9 @@ struct cv_expectation {
 uint32_t cv_theory_conditions(const struct cv_scenario *scenario);
 
 /*
- * What the texts expect of that measure here, if anything: of a node alone on a ring they count messages to itself, we
- * do not. `app_sends` is M. CV_EINPUT only if the algorithm's own formula is wrong.
+ * The value that the texts expect of that measure in this scenario, if they have one. They count the messages that a
+ * node alone on a ring sends to itself; we do not. `app_sends` is M. CV_EINPUT only if the algorithm's own formula is
+ * wrong.
  */
 int cv_theory_expect(const struct cv_scenario *scenario, uint64_t app_sends, enum cv_measure measure,
                      struct cv_expectation *expectation, struct cv_complaint *complaint);

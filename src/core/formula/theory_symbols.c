@@ -42,7 +42,7 @@ static const struct symbol symbols[] = {
     {0},
 };
 
-/* Where they mean something else. */
+/* Algorithms for which a symbol means something else. */
 static const struct symbol of_synchronizers[] = {
     {"R", "rounds"},
     {"M", "messages of the app"},
@@ -64,7 +64,7 @@ struct reading {
     const struct cv_algorithm *algorithm;
     char *text;
     size_t size, used;
-    const void *told[24]; /* symbols and parameters */
+    const void *told[24]; /* symbols and parameters that are explained already */
     uint32_t told_count;
 };
 
@@ -84,7 +84,7 @@ static void tell(struct reading *reading, const char *name, const char *meaning)
         reading->used += (size_t)written;
 }
 
-/* Each is told once. */
+/* Each symbol is explained once. */
 static bool is_new(struct reading *reading, const void *it)
 {
     for (uint32_t i = 0; i < reading->told_count; i++)
@@ -95,7 +95,7 @@ static bool is_new(struct reading *reading, const void *it)
     return true;
 }
 
-/* A choice counts as the place of its word: "announce 0 for lower, 1 for all". */
+/* The value of a choice is the index of its word: "announce 0 for lower, 1 for all". */
 static bool meet_parameter(struct reading *reading, const char *name, size_t length)
 {
     const struct cv_parameter *parameter = reading->algorithm->parameters;

@@ -36,10 +36,10 @@ void edge_list_sort(struct edge_list *edges)
         qsort(edges->list, edges->count, sizeof *edges->list, by_key_and_ends);
 }
 
-/* One end of an edge as the other end sees it. */
+/* An entry of a row: the neighbour, and the weight of the edge from it. */
 struct end {
     cv_node node;
-    uint32_t weight; /* from there to here */
+    uint32_t weight; /* of the edge from that neighbour */
 };
 
 /* Puts both ends of every edge into the rows, in any order. `next` is where each row goes on. */
@@ -52,7 +52,7 @@ static void scatter(const struct edge_list *edges, uint64_t *next, struct end *e
     }
 }
 
-/* Going through the rows in order and appending each node to its neighbours' rows leaves these sorted. */
+/* Takes the rows in order and appends each node to its neighbours' rows, so that these are sorted in the end. */
 static void sort_rows(struct cv_graph *graph, const struct end *ends, uint64_t *next)
 {
     for (cv_node node = 0; node < graph->nodes; node++)
@@ -134,7 +134,7 @@ uint32_t cv_graph_components(const struct cv_graph *graph, uint32_t *label)
     return count;
 }
 
-/* Breadth first, one layer of equal distance after the other; the last layer is the farthest. */
+/* Breadth-first search, layer by layer; the last layer is the farthest. */
 uint32_t cv_graph_eccentricity(const struct cv_graph *graph, cv_node source, bool *deep_branching)
 {
     assert(source < graph->nodes);
@@ -170,7 +170,7 @@ out:
     return distance;
 }
 
-/* Rows are sorted and nodes taken in order: so each row is met from its beginning to its end. */
+/* Rows are sorted and nodes are taken in order, so each row is filled from its beginning to its end. */
 uint32_t *cv_graph_ends(const struct cv_graph *graph)
 {
     uint32_t *ends = malloc((graph->edges[graph->nodes] + 1) * sizeof *ends);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Topologies, in compressed sparse rows as `struct cv_group` wants them: the neighbours of i, ascending, are
- * neighbours[edges[i] .. edges[i+1]). An edge is a link that carries messages both ways, and stands in the rows of both
- * its ends; each with a weight of its own, which is CV_NO_WAY where a path may not use it in that direction.
+ * neighbours[edges[i] .. edges[i+1]). An edge is a link that carries messages both ways, and is in the rows of both its
+ * ends. Each direction has its own weight, CV_NO_WAY if no path may use it.
  */
 #ifndef CONCLAVE_CORE_GRAPH_GRAPH_H
 #define CONCLAVE_CORE_GRAPH_GRAPH_H
@@ -20,8 +20,8 @@ struct cv_graph {
 };
 
 /*
- * For each entry of neighbours[]: at which index of that neighbour's row this node stands. For the caller to free; NULL
- * if memory ran out.
+ * For each entry of neighbours[]: the index of this node in that neighbour's row. The caller frees it; NULL if memory
+ * ran out.
  */
 uint32_t *cv_graph_ends(const struct cv_graph *graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A list of edges that grows, and the graph that is made of it. */
+/* A growing list of edges, and the graph that it becomes. */
 #ifndef CONCLAVE_CORE_GRAPH_GRAPH_BUILD_H
 #define CONCLAVE_CORE_GRAPH_GRAPH_BUILD_H
 
@@ -7,7 +7,7 @@
 
 struct graph_edge {
     cv_node a, b;
-    uint64_t key;    /* the list is sorted by it: a length, or the number of a line */
+    uint64_t key;    /* the list is sorted by the key: a length, or the number of a line */
     uint32_t weight; /* from a to b */
     uint32_t back;   /* from b to a */
 };
@@ -16,7 +16,7 @@ struct edge_list {
     struct graph_edge *list;
     uint64_t count; /* edges in the list */
     uint64_t room;  /* edges it has room for */
-    bool exhausted; /* memory ran out; graph_build tells it */
+    bool exhausted; /* memory ran out; graph_build returns CV_ENOMEM */
 };
 
 void edge_list_add(struct edge_list *edges, struct graph_edge edge);

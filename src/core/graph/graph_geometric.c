@@ -18,22 +18,22 @@ struct plane {
     cv_node *order;   /* the nodes, cell by cell */
     uint32_t *cells;  /* those of cell c are order[cells[c] .. cells[c+1]) */
     uint32_t *parent; /* components, see component_join */
-    uint64_t across;  /* so many cells side by side */
+    uint64_t across;  /* cells in a row of the grid */
     uint32_t nodes;
 };
 
 /* RADIUS as a multiple of 2^-30, rounded up: digits, at most nine of them after the point. 0 if it is no radius. */
 static uint64_t parse_radius(const char *radius)
 {
-    struct cv_text before = cv_text(radius), behind = {0};
-    const bool pointed = cv_text_split(before, '.', &before, &behind);
+    struct cv_text before = cv_text(radius), after = {0};
+    const bool pointed = cv_text_split(before, '.', &before, &after);
     uint64_t whole = 0, fraction = 0, scale = 1;
     if (before.length > 0 || !pointed)
         if (!cv_parse_number(before, UINT32_MAX, &whole) || whole > 1)
             return 0;
-    if (pointed && (behind.length > 9 || !cv_parse_number(behind, UINT32_MAX, &fraction)))
+    if (pointed && (after.length > 9 || !cv_parse_number(after, UINT32_MAX, &fraction)))
         return 0;
-    for (size_t i = 0; i < behind.length; i++)
+    for (size_t i = 0; i < after.length; i++)
         scale *= 10;
     const uint64_t multiple = ((whole * scale + fraction) * SIDE + scale - 1) / scale;
     return multiple <= SIDE * 3 / 2 ? multiple : 0;
@@ -54,7 +54,7 @@ static void fill_cells(struct plane *plane, uint64_t reach)
     const uint64_t count = plane->across * plane->across;
     memset(plane->cells, 0, (count + 2) * sizeof *plane->cells);
 
-    /* Two places on, so that filling the cells moves their beginnings to where they belong. */
+    /* Counts two places further on, so that filling the cells moves their beginnings to the right places. */
     for (cv_node node = 0; node < plane->nodes; node++)
         plane->cells[cell_of(plane, node) + 2]++;
     for (uint64_t cell = 2; cell < count + 2; cell++)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What is being made: the shapes below add its edges, or fill the graph itself. */
+/* A graph under construction: the shapes below add its edges, or fill the graph itself. */
 struct order {
     const char *spec;
     const char *argument; /* after the colon */
@@ -54,7 +54,7 @@ static int make_tree(struct order *order)
     return 0;
 }
 
-/* Straight into the rows: a list of all edges would take several times the memory of the graph. */
+/* Fills the rows directly: a list of all edges would take several times the memory of the graph. */
 static int make_complete(struct order *order)
 {
     struct cv_graph *graph = order->graph;
@@ -176,7 +176,7 @@ static void random_tree(struct order *order, struct pairs *pairs, uint32_t *name
     }
 }
 
-/* Redraws pairs that are joined already: even for all possible edges that is some twenty draws for each. */
+/* Draws again if the pair is joined already. Even for all possible edges this takes some twenty draws for each. */
 static int make_random(struct order *order)
 {
     const uint64_t nodes = order->nodes, most = nodes * (nodes - 1) / 2;
@@ -225,7 +225,7 @@ uint32_t cv_graph_size(const char *spec)
 
 static const struct shape {
     const char *name;
-    const char *argument; /* what follows the name, from the colon on; empty: nothing does */
+    const char *argument; /* the argument after the name, with its colon; empty: none */
     int (*make)(struct order *order);
 } shapes[] = {
 #define SHAPE(name, argument) {#name, argument, make_##name},

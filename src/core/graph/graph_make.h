@@ -5,8 +5,10 @@
 
 #include "core/graph/graph.h"
 
-/* The shapes that cv_graph_make() knows, and their arguments: make_NAME() in graph_make.c makes one. Options, help and
- * complaints go by this list. */
+/*
+ * The shapes that cv_graph_make() knows, and their arguments. make_NAME() in graph_make.c makes one. Options, help and
+ * complaints are made from this list.
+ */
 #define CV_GRAPH_SHAPES(X)                                                                                             \
     X(ring, "")                                                                                                        \
     X(line, "")                                                                                                        \
@@ -45,7 +47,7 @@ int cv_graph_make(struct cv_graph *graph, const char *spec, uint32_t nodes, stru
 /* Does the spec name a shape? Otherwise it is a list of edges or a file. */
 bool cv_graph_is_shape(const char *spec);
 
-/* How many nodes a topology has by itself: a grid or a gadget; 0 where any number will do, or none. */
+/* The number of nodes that a grid or a gadget has by its spec; 0 for other shapes, and if the spec is wrong. */
 uint32_t cv_graph_size(const char *spec);
 
 /* K, if the spec is a valid gadget:K; otherwise 0. */

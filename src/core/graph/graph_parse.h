@@ -6,8 +6,8 @@
 #include "core/graph/graph.h"
 
 /*
- * Reads a graph file: lines `a b [weight]` that name two ids, a weight 0..2^32-2, both ways, or else 1; blank lines,
- * and comments from # on. Complaints begin with `name` and the line.
+ * Reads a graph file: lines `a b [weight]` of two ids and a weight 0..2^32-2 for both directions, by default 1; blank
+ * lines, and comments from # on. Complaints begin with `name` and the line.
  */
 int cv_graph_parse(struct cv_graph *graph, const char *text, const cv_id *ids, uint32_t nodes, const char *name,
                    struct cv_complaint *complaint);

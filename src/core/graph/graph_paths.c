@@ -7,7 +7,7 @@
 
 struct heap {
     cv_node *nodes;
-    uint32_t *place; /* of a node among them; UINT32_MAX: not in it */
+    uint32_t *place; /* by node: its place in the heap; UINT32_MAX: it is not in the heap */
     const uint64_t *distances;
     uint32_t count;
 };
@@ -28,7 +28,7 @@ static void rise(struct heap *heap, cv_node node)
     put(heap, place, node);
 }
 
-/* Adds a node, or moves it to where it belongs now that it is nearer. */
+/* Adds a node, or moves it up because it is nearer now. */
 static void bring_nearer(struct heap *heap, cv_node node)
 {
     if (heap->place[node] == UINT32_MAX)

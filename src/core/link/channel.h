@@ -19,8 +19,8 @@
  *     ------+----------------+-----------------+-----------------+------
  *      done | sent           | to be resent    | never yet sent  |
  *
- * Numbers are compared by their distance from `oldest`, so they may wrap around. Memory is kept and used again:
- * after the first messages none is allocated unless they grow larger or more.
+ * Numbers are compared by their distance from `oldest`, so they may wrap around. Memory is used again: after the first
+ * messages none is allocated, unless messages get longer or more of them are under way.
  */
 #ifndef CONCLAVE_CORE_LINK_CHANNEL_H
 #define CONCLAVE_CORE_LINK_CHANNEL_H
@@ -34,7 +34,7 @@
 struct cv_channel_slot {
     unsigned char *bytes;
     size_t size, room;
-    bool held; /* receiver: arrived and not yet taken */
+    bool held; /* receiver: the packet has arrived and is not taken yet */
 };
 
 /* The packet of a number is in slots[number modulo capacity]; the capacity is a power of two, or 0. */
@@ -57,7 +57,7 @@ struct cv_channel_sender {
     uint64_t started;  /* when the oldest packet was sent, or became the oldest */
 };
 
-/* What to put on the network. The bytes stay where they are until the packet is acknowledged. */
+/* A packet for the network. The bytes stay where they are until the packet is acknowledged. */
 struct cv_channel_packet {
     const void *bytes;
     size_t size;
@@ -74,13 +74,15 @@ int cv_channel_push(struct cv_channel_sender *sender, const void *bytes, size_t 
 /* The next packet to send now, new or again; false when there is none before the deadline. */
 bool cv_channel_next(struct cv_channel_sender *sender, uint64_t now, struct cv_channel_packet *packet);
 
-/* When cv_channel_next will have a packet, if nothing happens before: 0 means at once, UINT64_MAX never. */
+/*
+ * The time at which cv_channel_next will have a packet, if nothing happens before: 0 means at once, UINT64_MAX never.
+ */
 uint64_t cv_channel_deadline(const struct cv_channel_sender *sender);
 
-/* An acknowledgement arrived. Old ones, and such as cover what was never sent, change nothing. */
+/* An acknowledgement arrived. An old one changes nothing, nor does one of packets that were never sent. */
 void cv_channel_acknowledged(struct cv_channel_sender *sender, uint64_t up_to, uint64_t now);
 
-/* How many messages are not acknowledged yet, sent or not. */
+/* The number of messages that are not acknowledged yet, sent or not. */
 static inline uint64_t cv_channel_pending(const struct cv_channel_sender *sender)
 {
     return sender->next - sender->oldest;
@@ -90,7 +92,7 @@ static inline uint64_t cv_channel_pending(const struct cv_channel_sender *sender
 
 struct cv_channel_receiver {
     struct cv_channel_ring ring;
-    uint64_t next; /* to be taken */
+    uint64_t next; /* the number of the next message to take */
     uint64_t window;
 };
 
@@ -103,7 +105,7 @@ int cv_channel_arrive(struct cv_channel_receiver *receiver, uint64_t sequence, c
 /* The next message in order, valid until the next arrival; NULL when it has not arrived. */
 const void *cv_channel_take(struct cv_channel_receiver *receiver, size_t *size);
 
-/* What to tell the sender: the number of the next message to take. */
+/* The acknowledgement for the sender: the number of the next message to take. */
 static inline uint64_t cv_channel_acknowledgement(const struct cv_channel_receiver *receiver)
 {
     return receiver->next;

@@ -61,7 +61,7 @@ static void write_head(unsigned char *at, const struct cv_frame *frame)
         memcpy(at, frame->body, (size_t)frame->words * 4);
 }
 
-/* What a greeting tells of the sender's group and directory. */
+/* The part of a greeting about the sender's group and directory. */
 static void write_sender(unsigned char *at, const struct cv_frame *frame)
 {
     at = put(at, frame->mode, 1);
@@ -159,7 +159,7 @@ static bool read_head(const unsigned char *at, size_t length, struct cv_frame *f
            length == HEAD_BYTES + frame->name.length + (size_t)frame->words * 4;
 }
 
-/* Whatever else another version says, its greeting begins like this. */
+/* The greeting of every version begins like this. */
 static bool is_of_another_version(const unsigned char *at, size_t left)
 {
     return left >= 8 && get(&at, 4) == MAGIC && get(&at, 4) != CV_FRAME_VERSION;

@@ -23,7 +23,7 @@ void cv_link_free(struct cv_link *link)
     *link = (struct cv_link){0};
 }
 
-/* Moves what is kept to the front, or to a larger log. */
+/* Moves the bytes of the log to its front, or to a larger log. */
 static int make_room(struct cv_link *link, size_t bytes)
 {
     const size_t kept = link->end - link->start;
@@ -106,7 +106,7 @@ bool cv_link_outdated(const struct cv_link *link, const struct cv_frame *hello)
 
 bool cv_link_greeted(struct cv_link *link, const struct cv_frame *hello)
 {
-    link->sent = link->end; /* so that what it has can be dropped */
+    link->sent = link->end; /* so that the frames that it has can be dropped */
     if (hello->heard == link->stream)
         cv_link_acknowledged(link, hello->expects);
     link->sent = link->start;

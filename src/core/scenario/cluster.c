@@ -13,12 +13,12 @@ struct builder {
     const struct cv_graph *graph;
     const cv_id *ids;
     struct cv_clusters *clusters;
-    uint32_t *home;    /* a cluster takes in only nodes of the same home as its head */
+    uint32_t *home;    /* by node: its line in the file; a cluster has only nodes of its head's line */
     uint32_t *cluster; /* of a node, or NONE */
-    uint32_t *met;     /* the last cluster that met this node; later, the last one that met this cluster */
+    uint32_t *met;     /* by node, later by cluster: the last cluster that has seen it */
     cv_node *order;    /* the nodes that are in clusters, one cluster after the other, layer by layer */
     uint64_t *best;    /* per cluster: the smallest edge from the one at hand to it */
-    uint32_t placed;   /* how many nodes are */
+    uint32_t placed;   /* nodes that are in clusters */
 };
 
 void cv_clusters_free(struct cv_clusters *clusters)
@@ -63,7 +63,7 @@ static int end(struct builder *builder, int error)
 
 /* ---- trees ------------------------------------------------------------------------------------------ */
 
-/* Appends the neighbours of order[from .. to) to `order`, and says where they end. */
+/* Appends the neighbours of order[from .. to) to `order`. Returns their end. */
 static uint32_t find_layer(struct builder *builder, uint32_t from, uint32_t to)
 {
     const struct cv_graph *graph = builder->graph;
@@ -84,7 +84,10 @@ static uint32_t find_layer(struct builder *builder, uint32_t from, uint32_t to)
     return next;
 }
 
-/* A cluster around the head: layers are taken in while they have at least (k − 1) times as many nodes. Its size. */
+/*
+ * Grows a cluster around the head, layer by layer, while a layer has at least (k − 1) times as many nodes. Returns its
+ * size.
+ */
 static uint32_t grow(struct builder *builder, cv_node head, uint64_t k)
 {
     struct cv_clusters *clusters = builder->clusters;
@@ -110,7 +113,7 @@ static uint32_t grow(struct builder *builder, cv_node head, uint64_t k)
 
 /* ---- preferred edges -------------------------------------------------------------------------------- */
 
-/* Both ends see an edge the same: by its smaller id, then by the other. */
+/* The order of edges, the same for both ends: by the smaller id, then by the larger one. */
 static uint64_t edge_key(const struct builder *builder, cv_node node, uint64_t edge)
 {
     const cv_id one = builder->ids[node], other = builder->ids[builder->graph->neighbours[edge]];
@@ -176,7 +179,7 @@ int cv_clusters_grow(struct cv_clusters *clusters, const struct cv_graph *graph,
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
-/* One line: its nodes get it for their home. Their number; 0 after a complaint. */
+/* Reads one line, the home of its nodes. Returns their number; 0 after a complaint. */
 static uint32_t read_members(struct builder *builder, struct cv_reader *reader, const struct cv_index *index,
                              cv_node *head)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Clusters: the nodes of a graph in connected groups, each with a tree around its head; and between any two
- * neighbouring clusters one edge that they agree on.
+ * Clusters: the nodes of a graph in connected groups, each with a tree around its head. Any two neighbouring clusters
+ * agree on one edge between them, the preferred edge.
  */
 #ifndef CONCLAVE_CORE_SCENARIO_CLUSTER_H
 #define CONCLAVE_CORE_SCENARIO_CLUSTER_H
@@ -11,8 +11,8 @@
 
 struct cv_clusters {
     cv_node *parents;         /* the next node towards the head; a head is its own parent */
-    unsigned char *preferred; /* of the graph's neighbours[]: do two clusters talk over this edge? */
-    uint64_t preferred_edges; /* how many there are: a pair of neighbouring clusters each */
+    unsigned char *preferred; /* by entry of the graph's neighbours[]: it is a preferred edge */
+    uint64_t preferred_edges; /* preferred edges: one for each pair of neighbouring clusters */
     uint32_t count;
     uint32_t height; /* of the tallest tree */
 };
@@ -25,8 +25,8 @@ struct cv_clusters {
 int cv_clusters_grow(struct cv_clusters *clusters, const struct cv_graph *graph, const cv_id *ids, uint64_t k);
 
 /*
- * Reads lines `head id id ...`, a cluster each; # begins a comment. Complains by name and line unless everybody is in
- * one cluster, and every cluster is connected inside.
+ * Reads lines `head id id ...`, a cluster each; # begins a comment. Complains by name and line unless every node is in
+ * exactly one cluster and every cluster is connected.
  */
 int cv_clusters_parse(struct cv_clusters *clusters, const char *text, const struct cv_graph *graph, const cv_id *ids,
                       const struct cv_index *index, const char *name, struct cv_complaint *complaint);

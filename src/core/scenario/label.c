@@ -46,7 +46,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A word begins with a letter: one that looks like a number would be taken for an id. */
+/* A word begins with a letter, so that it cannot be taken for an id. */
 static bool is_label(struct cv_text word)
 {
     for (size_t i = 1; i < word.length; i++)

@@ -22,7 +22,7 @@
 #define LONGEST_DELAY (1u << 24)
 #define LONGEST_TIME (1ull << 48)
 
-/* The streams of chance that shape the group; the simulator has its own. */
+/* The random streams that shape the group; the simulator has its own. */
 enum stream { STREAM_IDS = 101, STREAM_GRAPH = 102 };
 
 int cv_words_add(struct cv_words *words, const char *word)
@@ -48,7 +48,7 @@ void cv_plan_free(struct cv_plan *plan)
 
 /* ---- lists of numbers ---- */
 
-/* How many numbers "1,5,8..12" has, or 0 if it is not a list of them. */
+/* The number of numbers in "1,5,8..12"; 0 if it is no list of numbers. */
 static uint64_t list_length(const char *list)
 {
     struct cv_text rest = cv_text(list), piece, low, high;
@@ -102,7 +102,7 @@ static int parse_list(const char *option, const char *list, uint32_t count, uint
 
 /* ---- the group ---- */
 
-/* What complaints about a line of the graph begin with. */
+/* The beginning of complaints about a line of the graph. */
 struct graph_name {
     char text[sizeof(struct cv_brief) + sizeof "--graph "];
 };
@@ -114,7 +114,7 @@ static struct graph_name graph_name(const struct cv_plan *plan)
     return name;
 }
 
-/* The graph room complains about its topology and does not know the option. */
+/* The room of graphs complains about the topology, but does not know the option. */
 static int blame_graph(int error, struct cv_complaint *complaint)
 {
     const struct cv_complaint said = *complaint;
@@ -186,7 +186,7 @@ static int name_nodes(const struct cv_plan *plan, struct cv_scenario *scenario, 
     return plan->labels ? cv_labels_read(plan->labels, scenario, complaint) : 0;
 }
 
-/* What the user listed may repeat itself; what we made up does not, and a large group need not be sorted for it. */
+/* A list of the user's may repeat an id. Ids of our own making are distinct, so a large group need not be sorted. */
 static int index_nodes(const struct cv_plan *plan, const struct cv_scenario *scenario, struct cv_index *index,
                        struct cv_complaint *complaint)
 {
@@ -305,7 +305,7 @@ const char *cv_plan_setting(const struct cv_plan *plan, const char *key)
     return NULL;
 }
 
-/* A parameter has one value: which of two is meant? */
+/* Is the parameter set already? It can have only one value. */
 static bool set_before(const struct cv_plan *plan, uint32_t place, struct cv_text key)
 {
     struct cv_text other, value;
@@ -341,14 +341,14 @@ static int set_word(const struct cv_plan *plan, uint32_t place, const struct cv_
         return 0;
     }
     if (plan_mutex_knows(plan, key.start, key.length) || plan_synchronizer_knows(plan, key.start, key.length))
-        return 0; /* read where it is needed */
+        return 0; /* its reader is elsewhere */
     char names[200];
     name_parameters(plan, names, sizeof names);
     return cv_complain(complaint, "--set %s: %s has no such parameter; expected one of: %s", cv_brief(word).text,
                        plan->alone && plan->app ? plan->app->name : algorithm->name, names);
 }
 
-/* The values that an algorithm's parameters have if nobody says otherwise. */
+/* The default values of an algorithm's parameters. */
 static int64_t *usual_parameters(const struct cv_algorithm *algorithm)
 {
     const uint32_t count = cv_algorithm_parameters(algorithm);
@@ -508,7 +508,9 @@ static int plan_callers(const struct cv_plan *plan, const struct cv_index *index
     return 0;
 }
 
-/* A source reaches only its own part of a graph: each part needs one, or it never hears of an election. */
+/*
+ * A caller reaches only its own component of a graph. Each component needs a caller, or it never hears of an election.
+ */
 static int check_reach(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     const uint32_t nodes = scenario->group.nodes;
@@ -563,7 +565,7 @@ static int fill(const struct cv_plan *plan, struct cv_index *index, struct cv_sc
         error = plan_callers(plan, index, scenario, complaint);
     if (!error)
         error = check_reach(plan, scenario, complaint);
-    const uint64_t length = scenario->app ? 1 + scenario->group.rounds : 1; /* a round may go round the network */
+    const uint64_t length = scenario->app ? 1 + scenario->group.rounds : 1; /* a round may cross the network */
     uint64_t patience;
     if (__builtin_mul_overflow(100 * length * scenario->group.nodes, scenario->group.bound, &patience) ||
         patience > LONGEST_TIME)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A scenario as people write it: options by name, in words. Made into a scenario, or refused in one clear line. */
+/*
+ * A scenario as people write it: options by name, in words. cv_plan_build() makes it a scenario, or refuses it in one
+ * clear line.
+ */
 #ifndef CONCLAVE_CORE_SCENARIO_PLAN_H
 #define CONCLAVE_CORE_SCENARIO_PLAN_H
 
@@ -14,9 +17,9 @@ struct cv_words {
 };
 
 /*
- * What can go wrong in a run: the option, the list of the scenario that it fills and its count, the option's argument
- * and what it means. read_NAME() in plan_faults.c reads one, those before it in this list being read already. Options
- * and help go by it.
+ * The faults of a run: the option, the list of the scenario that it fills and its count, the option's argument and its
+ * meaning. read_NAME() in plan_faults.c reads one, after those before it in this list. Options and help are made from
+ * it.
  */
 #define CV_FAULTS(X)                                                                                                   \
     X(crash, crashes, crash_count, "ID@T",                                                                             \
@@ -26,19 +29,19 @@ struct cv_words {
     X(partition, partitions, partition_count, "A,B/C,D@T1..T2", "cuts the network; messages across are lost")          \
     X(alternate, alternates, alternate_count, "P:Q",                                                                   \
       "a second link that no partition cuts; messages are relayed over it")                                            \
-    X(suspect, suspicions, suspicion_count, "P:Q@T", "P falsely suspects Q; * for everybody")                          \
-    X(blind, blindness, blind_count, "P:Q", "P never learns that Q died; * for everybody")
+    X(suspect, suspicions, suspicion_count, "P:Q@T", "P falsely suspects Q; * for every node")                         \
+    X(blind, blindness, blind_count, "P:Q", "P never learns that Q died; * for every node")
 
-/* NULL where the option is not given. The texts belong to the caller that fills it in. */
+/* An option that is not given is NULL. The texts belong to the caller. */
 struct cv_plan {
     const struct cv_algorithm *algorithm;
     const char *nodes, *ids, *attributes, *labels, *start, *delay, *loss, *duplicate, *detect, *until, *graph;
-    const char *graph_text; /* what the file `graph` holds; NULL if `graph` names a shape */
+    const char *graph_text; /* the content of the file `graph`; NULL if `graph` names a shape */
     const char *entries, *hold, *think, *names, *views;
-    const char *quorums_text;  /* what the file of --set quorums=FILE holds */
-    const char *clusters_text; /* what the file of --set clusters=FILE holds */
+    const char *quorums_text;  /* the content of the file of --set quorums=FILE */
+    const char *clusters_text; /* the content of the file of --set clusters=FILE */
     const struct cv_algorithm *election;
-    const struct cv_algorithm *app; /* what a synchronizer hosts */
+    const struct cv_algorithm *app; /* the algorithm that a synchronizer hosts */
     struct cv_words request;
     struct cv_words set;
     struct cv_words lag;
@@ -47,7 +50,7 @@ struct cv_plan {
 #undef CV_FAULT
     uint64_t seed;
     bool reorder, unordered, serial;
-    bool alone; /* the app was asked for, and the synchronizer is the synchronous network */
+    bool alone; /* the user named the app alone: the synchronizer is the synchronous network */
 };
 
 int cv_words_add(struct cv_words *words, const char *word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading what is to go wrong: ID@T, A,B/C,D@T1..T2, P:Q, P:Q@T and P:Q:KIND=T. */
+/* Reads the faults: ID@T, A,B/C,D@T1..T2, P:Q, P:Q@T and P:Q:KIND=T. */
 #include "core/scenario/plan_faults.h"
 
 #include <stdio.h>
@@ -164,7 +164,7 @@ static int read_partition(const struct reader *reader, const char *word, struct 
                        cv_brief(word).text);
 }
 
-/* Unlike elsewhere P and Q may be the same. */
+/* P and Q may be the same node, unlike in other options. */
 static int read_lag(const struct reader *reader, const char *word, struct cv_lag *lag)
 {
     struct cv_text way, ticks, one, other, kind = {0};
@@ -185,9 +185,9 @@ static int read_lag(const struct reader *reader, const char *word, struct cv_lag
 }
 
 /*
- * On the gadget the ways that cost nothing are slow, over b(i) 2^i ticks; unless the user says how long messages take.
- * They are listed first, so what --lag says counts. Where links are serial they need not be slow: over b(i) it takes 3
- * ticks and directly 2, and messages pile up by themselves.
+ * On the gadget the edges of weight 0 are slow: the path over b(i) takes 2^i ticks, unless the user sets the delay.
+ * These lags are listed first, so that --lag overrides them. If links are serial, no edge need be slow: the path over
+ * b(i) takes 3 ticks and the direct one 2, and messages pile up by themselves.
  */
 static int slow_down_gadget(const struct reader *reader)
 {
@@ -220,7 +220,7 @@ static int read_blind(const struct reader *reader, const char *word, struct cv_p
     return read_pair(reader, "--blind", word, cv_text(word), true, pair);
 }
 
-/* Counts are raised as entries are read, so that freeing is always safe. */
+/* The count rises with each entry that is read, so that freeing is always safe. */
 static int read_all(const struct reader *reader)
 {
     const struct cv_plan *plan = reader->plan;

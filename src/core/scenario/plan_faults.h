@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The part of a plan that says what goes wrong. */
+/* The faults of a plan. */
 #ifndef CONCLAVE_CORE_SCENARIO_PLAN_FAULTS_H
 #define CONCLAVE_CORE_SCENARIO_PLAN_FAULTS_H
 

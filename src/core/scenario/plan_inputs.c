@@ -7,7 +7,7 @@
 #include "core/graph/graph_make.h"
 #include "core/parse.h"
 
-/* "0:0-1-2,1:1-3" says the same as a file of two lines. */
+/* "0:0-1-2,1:1-3" means the same as a file of two lines. */
 static char *spell_out_sets(const char *sets)
 {
     char *text = malloc(2 * strlen(sets) + 1), *out = text;
@@ -86,7 +86,7 @@ static int read_quorums(struct cv_plan *plan, struct cv_plan_inputs *inputs, str
     return 0;
 }
 
-/* "1-2-3/4-5" says the same as a file of two lines. */
+/* "1-2-3/4-5" means the same as a file of two lines. */
 static char *spell_out_clusters(const char *clusters)
 {
     char *text = strdup(clusters);
@@ -95,7 +95,7 @@ static char *spell_out_clusters(const char *clusters)
     return text;
 }
 
-/* Reads the clusters of a file; a number says how to grow them. */
+/* Reads the clusters of a file. A number is no file: it is the factor by which balls grow. */
 static int read_clusters(struct cv_plan *plan, struct cv_plan_inputs *inputs, struct cv_complaint *complaint)
 {
     const char *value = plan->algorithm->clusters ? cv_plan_setting(plan, "clusters") : NULL;
@@ -108,7 +108,7 @@ static int read_clusters(struct cv_plan *plan, struct cv_plan_inputs *inputs, st
     return inputs->clusters_text ? 0 : CV_EFILE;
 }
 
-/* "1-2,1-3:7" says the same as a file of three lines. */
+/* "1-2,1-3:7" means the same as a file of two lines. */
 static char *spell_out(const char *edges)
 {
     char *text = strdup(edges);

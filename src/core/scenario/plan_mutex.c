@@ -25,7 +25,7 @@ static int read_number(const char *option, const char *text, uint64_t usual, uin
 
 /* ---- requests ---- */
 
-/* ID@T, ID@T+HOLD, ID@T+HOLD/NAME: names are numbers, and there are as many as the highest. */
+/* ID@T, ID@T+HOLD, ID@T+HOLD/NAME. A name is a number; the highest is the number of names. */
 static int read_wish(struct cv_text text, const struct cv_index *index, struct cv_wish *wish,
                      struct cv_complaint *complaint)
 {
@@ -168,7 +168,7 @@ int plan_mutex_build(const struct cv_plan *plan, const struct cv_index *index, s
                      struct cv_complaint *complaint)
 {
     if (plan->start)
-        return cv_complain(complaint, "--start %s: %s elects nobody; expected --request or --entries", plan->start,
+        return cv_complain(complaint, "--start %s: %s is no election; expected --request or --entries", plan->start,
                            plan->algorithm->name);
     int error = read_load(plan, index, scenario, complaint);
     if (!error)

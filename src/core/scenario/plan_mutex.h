@@ -9,7 +9,7 @@
 int plan_mutex_build(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                      struct cv_complaint *complaint);
 
-/* Is that one of the settings that are no parameters of the algorithm: clocks, quorums? */
+/* Is that a setting of every mutex, and no parameter of the algorithm: clocks, quorums? */
 bool plan_mutex_knows(const struct cv_plan *plan, const char *key, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a synchronizer hosts, for how many rounds and in which clusters. */
+/* Reads the app of a synchronizer, the number of rounds and the clusters. */
 #include "core/scenario/plan_synchronizer.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ bool plan_synchronizer_knows(const struct cv_plan *plan, const char *key, size_t
     return (plan->app && cv_text_is(text, "rounds")) || (plan->algorithm->clusters && cv_text_is(text, "clusters"));
 }
 
-/* n − 1 rounds: no shortest way has more edges. */
+/* n − 1 rounds: no shortest path has more edges. */
 static int read_rounds(const struct cv_plan *plan, struct cv_scenario *scenario, struct cv_complaint *complaint)
 {
     const char *value = cv_plan_setting(plan, "rounds");
@@ -29,7 +29,7 @@ static int read_rounds(const struct cv_plan *plan, struct cv_scenario *scenario,
     return 0;
 }
 
-/* Those of a file, or balls that grow by a factor. */
+/* The clusters of a file, or balls that grow by a factor. */
 static int read_clusters(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                          struct cv_complaint *complaint)
 {
@@ -62,7 +62,7 @@ static int check_connected(const struct cv_plan *plan, const struct cv_scenario 
     return parts ? 0 : CV_ENOMEM;
 }
 
-/* Where a member is to be named and is not, it is the one with the smallest id. */
+/* A parameter that names a member is by default the member with the smallest id. */
 static void name_members(const struct cv_algorithm *algorithm, const struct cv_scenario *scenario, int64_t *values)
 {
     cv_node smallest = 0;
@@ -87,7 +87,7 @@ int plan_synchronizer_build(const struct cv_plan *plan, const struct cv_index *i
 {
     struct cv_group *group = &scenario->group;
     if (plan->start)
-        return cv_complain(complaint, "--start %s: with %s everybody starts at time 0; expected no callers",
+        return cv_complain(complaint, "--start %s: with %s every node starts at time 0; expected no callers",
                            cv_brief(plan->start).text, plan->algorithm->name);
     scenario->everyone_calls = true;
     name_members(plan->algorithm, scenario, scenario->parameters);

@@ -9,7 +9,7 @@
 int plan_synchronizer_build(const struct cv_plan *plan, const struct cv_index *index, struct cv_scenario *scenario,
                             struct cv_complaint *complaint);
 
-/* Is that one of the settings that are no parameters of the algorithm: rounds, clusters? */
+/* Is that a setting of every synchronizer, and no parameter of the algorithm: rounds, clusters? */
 bool plan_synchronizer_knows(const struct cv_plan *plan, const char *key, size_t length);
 
 #endif

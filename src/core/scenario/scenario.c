@@ -7,7 +7,7 @@
 #include "core/link/channel.h"
 #include "core/parse.h"
 
-/* How often a lost packet may have to be sent again before we call a message late: once in 2^40 channels' lives. */
+/* The bound of a message's delay allows for losses in a row, down to a probability of 2^-40. */
 #define RARE_BITS 40u
 
 const char *cv_problem_name(uint32_t problem)
@@ -55,7 +55,7 @@ bool cv_scenario_dead(const struct cv_scenario *scenario, cv_node node)
     return false;
 }
 
-/* The delay that one packet does not exceed. An exponential delay has no bound; 28 means are exceeded once in 10^12. */
+/* The longest delay of a packet. An exponential delay has no bound; it exceeds 28 means once in 10^12 packets. */
 uint64_t cv_delay_bound(const struct cv_delay *delay)
 {
     switch (delay->model) {
@@ -68,7 +68,7 @@ uint64_t cv_delay_bound(const struct cv_delay *delay)
     }
 }
 
-/* With loss p a packet is sent up to so many times, until p^tries is about 2^-40. */
+/* The number of times that a packet is sent at most, with loss p, until p^tries is about 2^-40. */
 static uint64_t tries(uint64_t loss_32)
 {
     uint64_t count = 1;
@@ -95,7 +95,7 @@ uint64_t cv_scenario_bound(const struct cv_scenario *scenario)
     if (scenario->reorder)
         link *= 4;
     if (scenario->alternate_count)
-        link *= 3; /* to the one end, across, and on from the other */
+        link *= 3; /* to one end of the alternate link, across it, and on from the other end */
     if (cv_scenario_raw(scenario))
         link += tries(scenario->loss_32) * CV_CHANNEL_PATIENCE * cv_scenario_retry(scenario);
     return link;

@@ -7,9 +7,9 @@
 #include "core/random.h"
 
 #define FIRST_ROOM 65536u
-#define CHOICES 4 /* the stream of chance */
+#define CHOICES 4 /* the random stream */
 
-/* The node taking a step, and what it may ask of. */
+/* The node that takes a step, and the answers to its questions. */
 struct stepping {
     struct cv_self self;
     struct cv_random random;
@@ -29,7 +29,7 @@ static uint32_t choose(struct cv_self *me, uint32_t ways)
     return (uint32_t)cv_random_below(&stepping->random, ways);
 }
 
-/* A handler cannot be told that memory ran out: what does not fit overwrites what is there, and the run ends. */
+/* A handler cannot be told that memory ran out. Further messages overwrite the earlier ones, and the run ends. */
 static void grow(struct cv_self *me, size_t bytes)
 {
     size_t room = me->room;
@@ -85,7 +85,7 @@ static int lay_out(struct cv_lockstep *lockstep, const struct cv_group *group, c
     return lockstep->states ? 0 : CV_ENOMEM;
 }
 
-/* All the messages of a round lie in the outbox, in the order of their senders; so everybody receives them. */
+/* The outbox has all messages of a round, in the order of their senders. The nodes receive them in this order. */
 static void deliver(struct stepping *stepping, const struct cv_algorithm *app)
 {
     struct cv_self *me = &stepping->self;

@@ -13,7 +13,7 @@ static bool knows(const struct cv_group *group, cv_id id)
     return false;
 }
 
-/* Members may come and go while a message is under way, and so may ids. */
+/* Members, and so ids, may come and go while a message is under way. */
 static enum cv_validity check_list(const struct cv_group *group, const struct cv_field *field,
                                    const struct cv_message *message)
 {
@@ -54,9 +54,9 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
     case CV_FIELD_NODES:
         return range(group->nodes >= 64 || !(value >> group->nodes));
     case CV_FIELD_CLOCK:
-        return range(value < 1ull << 40);
+        return range(value <= CV_CLOCK_MASK);
     case CV_FIELD_FENCE:
-        return range(value <= (group->epoch << 40 | CV_MOST_ENTRIES));
+        return range(value <= (group->epoch << CV_VIEW_BITS | CV_MOST_ENTRIES));
     case CV_FIELD_MARKS:
         return range(!(value >> cv_field_word_count(field->words)));
     case CV_FIELD_UNUSED:
@@ -69,7 +69,7 @@ static enum cv_validity check_field(const struct cv_group *group, const struct c
 
 /* ---- messages ---- */
 
-/* The first kind of a synchronizer carries the messages of its app, as long as they are. */
+/* The first kind of a synchronizer carries the messages of its app, which have any length. */
 static bool fits(const struct cv_algorithm *algorithm, const struct cv_kind *kind, const struct cv_message *message)
 {
     const uint64_t bytes = message->words * 4;

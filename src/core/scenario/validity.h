@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Can a node that keeps to the algorithm have sent this message? Asked before a handler sees it: between real processes
- * it is a gate, in the simulator and in the checker an assertion.
+ * Can a node that keeps to the algorithm have sent this message? The runtimes ask before a handler sees it. A real node
+ * refuses it if not; in the simulator and in the checker it is an assertion.
  */
 #ifndef CONCLAVE_CORE_SCENARIO_VALIDITY_H
 #define CONCLAVE_CORE_SCENARIO_VALIDITY_H
@@ -21,18 +21,18 @@ static inline bool cv_kind_has_list(const struct cv_kind *kind)
 
 enum cv_validity {
     CV_VALID,
-    CV_STRAY, /* it names a member that this node does not know: of no use, but the sender may be honest */
-    CV_FORGED /* no node that keeps to the algorithm sends that */
+    CV_STRAY, /* it names a member that this node does not know: useless, but the sender may be honest */
+    CV_FORGED /* no node that keeps to the algorithm sends it */
 };
 
 /*
- * The first thing that is wrong with it, in `why`. `kinds`: how many the algorithm has. The step is that of the
- * receiver: its state, its group, and its `region`.
+ * Judges a message, and puts the first mistake into `why`. `kinds`: the number of the algorithm's kinds. The step is
+ * that of the receiver, with its state, its group and its `region`.
  */
 enum cv_validity cv_message_validity(const struct cv_algorithm *algorithm, uint32_t kinds, const struct cv_self *me,
                                      const struct cv_message *message, const char **why);
 
-/* Does the scenario keep to what the algorithm assumes of links and nodes? If not, anything may arrive. */
+/* Does the scenario keep the algorithm's assumptions about links and nodes? If not, any message may arrive. */
 bool cv_scenario_keeps_assumptions(const struct cv_scenario *scenario);
 
 #endif

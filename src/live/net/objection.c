@@ -21,7 +21,7 @@ const char *refusal_text(enum cv_refusal why)
         [CV_REFUSAL_MEMBERS] = "it lists other [members], and no group is founded yet",
         [CV_REFUSAL_UNDECIDED] = "its directory is empty, and this node has yet to learn who belongs to the group",
     };
-    return why < CV_REFUSALS && texts[why] ? texts[why] : "nobody knows why";
+    return why < CV_REFUSALS && texts[why] ? texts[why] : "this version does not know the reason";
 }
 
 const char *cv_peer_objection(const struct cv_peer *peer)
