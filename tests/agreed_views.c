@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stories of a group whose views are agreed: at every step all that may grant are in one view, and at most one believes
- * that it holds the lock. With --sabotage the same with something broken on purpose: it has to be found.
+ * Stories of a group with agreed views: at every step all nodes that may grant are in one view, and at most one client
+ * believes that it holds the lock. With --sabotage something is broken on purpose, and the test must find it.
  *
  *     agreed_views [--tied] [--sabotage] [--stories N] [--seed S]
  *
- * One sabotage shows so rarely that it is left to runs of many stories.
+ * One sabotage shows so rarely that only runs of many stories try it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "agreed_views/world.h"
 
 #define STORY_US 12000000u
-#define MOST_STORIES 20000u /* until what is broken has to show */
+#define MOST_STORIES 20000u /* stories until a sabotage must have been found */
 
 static const char *const names[SABOTAGES] = {
     [CLOCKS_BEYOND] = "clocks that drift three times as much as stated",
@@ -83,7 +83,7 @@ static int find_sabotage(struct world *world, enum sabotage sabotage, uint64_t s
     return 1;
 }
 
-/* Two with a file have no log whose entries could be forgotten, and always the same voters. */
+/* Two nodes with a file have no log whose entries could be forgotten, and always the same voters. */
 static bool fits(enum sabotage sabotage, uint64_t stories)
 {
     if (tied)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stories of groups in which everything goes wrong, each by its seed, and what must hold in all of them: see
- * agreement/world.h. Afterwards there is peace, and within a few seconds everybody must agree again.
+ * Stories of groups in which everything goes wrong, each by its seed, and the properties of all of them: see
+ * agreement/world.h. After the faults, all members must agree again within a few seconds.
  *
  * usage: agreement [--stories N] [--seed S]
  */
@@ -48,7 +48,7 @@ static void cut_off(struct world *world, uint32_t side, bool one_way)
     }
 }
 
-/* Everybody reaches a majority, and no two the same. */
+/* Every member reaches a majority, and no two the same. */
 static void ring_of_majorities(struct world *world)
 {
     for (uint32_t i = 0; i < world->count; i++) {
@@ -176,8 +176,9 @@ static bool everybody_knows(const struct world *world, uint64_t index)
 }
 
 /*
- * Everything is well again: an entry proposed now must reach everybody, and nothing acknowledged may be missing. Where
- * messages take nearly as long as members wait for a leader, one may lose its lead with the entry: the next is asked.
+ * All faults are over: an entry proposed now must reach every member, and no acknowledged entry may be missing. If
+ * messages take nearly as long as members wait for a leader, the leader may be deposed with the entry, and the next one
+ * is asked.
  */
 static void peace(struct world *world)
 {
@@ -200,7 +201,7 @@ static void peace(struct world *world)
         world_wrong(world, "not everybody learns what is agreed on");
 }
 
-/* And who the members are. */
+/* And the members. */
 static void check_seats(struct world *world)
 {
     struct node *leader = world_leader(world);
@@ -238,7 +239,7 @@ static bool tell_story(uint64_t seed, struct world *world, uint64_t totals[8])
 
 /* ---- examples ---- */
 
-/* Members, all well, of whom one leads. */
+/* Members without faults, one of which leads. */
 static struct node *begin_with(struct world *world, uint32_t voters, uint32_t joiners)
 {
     world_open(world, 1, voters, joiners);
@@ -256,7 +257,7 @@ static struct node *begin(struct world *world)
     return begin_with(world, 3, 0);
 }
 
-/* Pre-vote: whoever was cut off for a while does not disturb the others when it is back. */
+/* Pre-vote: a member that was cut off for a while does not disturb the others when it is back. */
 static void a_return_changes_nothing(struct world *world)
 {
     const struct node *leader = begin(world);
@@ -269,7 +270,7 @@ static void a_return_changes_nothing(struct world *world)
         world_wrong(world, "a return has deposed the leader");
 }
 
-/* A member that restarts has forgotten whom it has heard, and must not help a third against the leader. */
+/* A member that restarts has forgotten its leader, and must not vote for a third member against it. */
 static void a_restart_breaks_no_promise(struct world *world)
 {
     const struct node *leader = begin(world);
@@ -284,12 +285,12 @@ static void a_restart_breaks_no_promise(struct world *world)
 }
 
 /*
- * Figure 8 of the paper, (c): an entry of an earlier term is with a majority, and its leader has none of its own yet.
+ * Figure 8 of the paper, (c): a majority has an entry of an earlier term, and the leader has none of its own term yet.
  */
 static void earlier_terms_are_not_counted(struct world *world)
 {
     struct node *leader = begin(world);
-    /* The entry reaches nobody; its leader is killed when it has it on disk, and comes back. */
+    /* The entry reaches no other member; its leader is killed when it has it on disk, and comes back. */
     cut_off(world, 1u << leader->number, false);
     world_propose(leader);
     pass(world, 5);
@@ -300,7 +301,7 @@ static void earlier_terms_are_not_counted(struct world *world)
         const uint64_t term = leader->highest_term;
         leader->disk_chance = 100;
         pass(world, 1);
-        /* Its vote for itself is on disk, and nothing else will be for a while. */
+        /* Its vote for itself is on disk; the disk writes nothing else for a while. */
         if (leader->highest_term > term) {
             leader->disk_chance = 0;
             pass(world, 60);
@@ -310,7 +311,7 @@ static void earlier_terms_are_not_counted(struct world *world)
     pass(world, 1000);
 }
 
-/* An entry of a leader that is dead gets to somebody's disk when there is another leader, who must not count it. */
+/* An entry of a dead leader gets to a member's disk when there is another leader, which must not count it. */
 static void a_late_disk_answers_nobody(struct world *world)
 {
     struct node *leader = begin_with(world, 5, 0);
@@ -330,7 +331,7 @@ static void a_late_disk_answers_nobody(struct world *world)
         world_wrong(world, "nobody takes over");
 }
 
-/* The only other voter is killed before it hears that it is one: it votes all the same, or nobody leads any more. */
+/* The only other voter is killed before it learns that it is one. It must vote nevertheless, or no member can lead. */
 static void whoever_is_asked_votes(struct world *world)
 {
     struct node *leader = begin_with(world, 1, 1);
@@ -357,7 +358,7 @@ static void whoever_is_asked_votes(struct world *world)
         world_wrong(world, "nobody leads any more");
 }
 
-/* A disk that is full is the end for its owner, and for nobody else. */
+/* A full disk ends its own member, and no other. */
 static void a_full_disk_ends_one(struct world *world)
 {
     struct node *leader = begin(world);
@@ -373,7 +374,9 @@ static void a_full_disk_ends_one(struct world *world)
         world_wrong(world, "nobody takes over");
 }
 
-/* Both who are left must have missed the leader, so most failovers take 1.3 to 2 times the election timeout. */
+/*
+ * Both members that are left must have missed the leader, so most failovers take 1.3 to 2 times the election timeout.
+ */
 static void failover_is_fast(struct world *world)
 {
     uint32_t fast = 0;

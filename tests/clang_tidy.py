@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """clang-tidy over every source of the build in $CONCLAVE_BUILD, with the checks of .clang-tidy.
 
-With --analyzer, which `make lint` gives, what is shipped is analyzed as well: that takes a second or two a file. A file
-found clean is not looked at again until it, a header or the checks change.
+With --analyzer, as in `make lint`, clang's analyzer also reads the sources of the programs, a second or two for each file. A
+clean file is not checked again until it, a header or the checks change.
 """
 
 import concurrent.futures
@@ -22,7 +22,7 @@ ANALYZER = "--analyzer" in sys.argv
 
 
 def check(build, source, command):
-    """One line per finding; how the analyzer got there is for whoever runs clang-tidy on that file by hand."""
+    """One line per finding. To see the analyzer's path, run clang-tidy on that file by hand."""
     analyzed = ANALYZER and (ROOT / "tests") not in source.parents
     checks = [] if analyzed else ["--checks=-clang-analyzer-*"]
     result = subprocess.run(
@@ -35,7 +35,7 @@ def check(build, source, command):
 
 
 def common_digest():
-    """Of what every file's findings depend on: the checks and our headers."""
+    """The hash of all that every file's findings depend on: the checks and our headers."""
     digest = hashlib.sha256(str(ANALYZER).encode())
     headers = sorted(path for room in ("include", "src") for path in (ROOT / room).rglob("*.h"))
     for path in [ROOT / ".clang-tidy", *headers]:

@@ -63,7 +63,7 @@ ELECTION = {
     ("wireless", "one", "messages"): lambda n: 4 * min(2 * n, n * (n - 1) // 2) - (n - 1),
 }
 
-# What is on every graph as told; and on the gadget of n = 2K + 1 nodes.
+# The formulas for every graph, and for the gadget of n = 2K + 1 nodes.
 SYNCHRONIZERS = {
     ("lockstep", "round", "control"): lambda n: 0,
     ("lockstep", "round", "time"): lambda n: 1,
@@ -193,7 +193,7 @@ def check_maekawa():
 
 
 def check_commands():
-    """The commands told repeat what they are told for."""
+    """Each printed command repeats its number."""
     result, rows = measured("mutex", [5])
     for row in [rows["lamport", "all", "messages", 5], rows["token-ring", "one", "messages", 5]]:
         again = json.loads(sim(row["command"])[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What scripts rely on: the JSON's keys and types, names of algorithms, messages and parameters, exit codes, --help,
+"""The contract with scripts: the JSON's keys and types, names of algorithms, messages and parameters, exit codes, --help,
 the command that repeats a run, and the statistics of --runs, recomputed from single runs."""
 
 import json
@@ -217,7 +217,7 @@ def check_exit_codes():
 
 
 def check_unfinished():
-    """A run that was given up says why, and judges no cost that it has not come to yet."""
+    """A run that was given up says why, and judges no cost that is not complete."""
     for line in ("bully -n 4 --until 2", "bully -n 4 --until 0", "chang-roberts -n 4 --until 6", "central -n 3 --until 1"):
         result = conclave(f"sim {line}")
         verdict, = [row for row in result.stdout.splitlines() if row.startswith("verdict")]

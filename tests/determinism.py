@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The same seed and options print the same bytes: in another process, at other addresses, in another environment.
 
-Also keeps the results of some runs, as hashes in determinism.txt: a change that was not meant to change results but
-does is noticed. --fix writes that file anew, after one that was."""
+Also keeps the results of some runs, as hashes in determinism.txt, so that an unintended change of results shows. --fix writes
+that file anew, after an intended change."""
 
 import hashlib
 import json
@@ -72,8 +72,7 @@ def outputs(line, directory, number, **more):
 
 
 def without_aslr():
-    """What to put in front of a command so that it gets the same addresses every time; nothing where that is not
-    allowed."""
+    """The words before a command that give it the same addresses every time; none if that is not allowed."""
     command = ["setarch", "-R"]
     try:
         allowed = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
@@ -92,7 +91,7 @@ def check_bytes(line, directory, fixed):
 
 
 def digest(line):
-    """The hash of what came out, not of how it is worded."""
+    """The hash of a run's results, without its wording."""
     result = json.loads(run(line, "--json"))
     kept = {key: result[key] for key in ("verdict", "leader", "elected", "messages", "time", "decided")}
     kept.update({key: result[key] for key in ("preparing", "rounds", "distances") if key in result})

@@ -76,7 +76,7 @@ def blocks(page):
 
 
 def commands(page, block):
-    """(line number, command, first line of its output, line behind it) of a session."""
+    """(line number, command, first line of its output, line after it) of a session."""
     starts = [n for n in range(block.start, block.end) if page[n].startswith("$ ")]
     for start, behind in zip(starts, starts[1:] + [block.end]):
         output = start + 1
@@ -127,7 +127,7 @@ def matches(shown, printed):
 
 
 def abbreviated(shown, printed):
-    """What was printed, shortened as it was in the page: as many lines before and behind the gap."""
+    """The printed text, shortened as in the page: with as many lines before and after the gap."""
     if LEFT_OUT not in shown:
         return printed
     head = shown.index(LEFT_OUT)

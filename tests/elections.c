@@ -2,9 +2,9 @@
 /*
  * usage: elections ALGORITHM [FILE.so] [--stories N] [--seed S] [--failures N]
  *
- * Plays many random scenarios of one election and compares each with what the texts say of it (elections/model.c):
- * who wins, who knows, how many messages of which kind, how long it takes. Then lets nodes crash and come back. What
- * is wrong is printed as the command that repeats it. Exit codes: 0 all as told, 1 not so, 2 could not be tried.
+ * Plays many random scenarios of one election and compares each with the texts (elections/model.c): the winner, the
+ * nodes that know it, the messages of each kind, the time. Then lets nodes crash and come back. A failure is printed as
+ * the command that repeats it. Exit codes: 0 no failure, 1 failures, 2 the test could not run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,10 +18,10 @@
 
 #define USUAL_STORIES 2500u
 
-/* What was seen of a run, event by event: a second set of books. */
+/* The counts of a run, made from its events. */
 struct witness {
     bool alive[MOST_NODES], knows[MOST_NODES];
-    bool involved[MOST_NODES]; /* in its present life it called, came back, was asked or knew a leader */
+    bool involved[MOST_NODES]; /* in its present life it called, came back, received an election or knew a leader */
     uint32_t leader[MOST_NODES];
     uint64_t known_at[MOST_NODES];
     uint64_t sent[CV_MAX_KINDS];
@@ -152,7 +152,7 @@ static void check_books(const struct trial *trial)
         blame(trial->story, "a Lamport clock went back");
 }
 
-/* Being watched changes nothing, though the simulator may take another way. */
+/* An observer changes nothing, though the simulator may take another way. */
 static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
@@ -285,7 +285,7 @@ static void find_part(const struct trial *trial, uint32_t node, bool *part)
     }
 }
 
-/* In every part in which somebody took part in an election, everybody follows the best. */
+/* In every part of the network with an election, all nodes follow the best. */
 static void check_part(const struct trial *trial, const bool *part)
 {
     const struct witness *witness = &trial->witness;
@@ -344,7 +344,7 @@ static void crash_story(const struct model *model, struct story *story)
             seen[j] |= part[j];
         check_part(&trial, part);
     }
-    /* Where all who knew of the election have died, there is none. */
+    /* If all nodes that knew of the election have died, there is none. */
     if (somebody && failures == before)
         check_verdict(&trial);
     check_books(&trial);
@@ -373,7 +373,7 @@ static void tell_stories(const struct model *model, const struct cv_algorithm *a
            telling->seed);
 }
 
-/* Every kind the texts name is there, and the election itself comes first. */
+/* The algorithm has every kind that the texts name, and the election itself is the first. */
 static int check_kinds(const struct model *model, const struct cv_algorithm *algorithm)
 {
     for (uint32_t i = 0; i < MODEL_KINDS && model->kinds[i]; i++) {

@@ -38,10 +38,10 @@ LIBRARIES = {"formula": ["-lm", "-lxxhash"], "graph": ["-lm", "-lxxhash"], "http
              "replay": ["-lm", "-lxxhash", "-ldl", "-lpthread"],
              "node": ["-luv", "-lraft", "-lxxhash", "-linih", "-lm", "-ldl", *(f"-Wl,--wrap={name}" for name in WRAPPED)],
              "letters": ["-lm", "-lxxhash"], "raft": ["-lraft", "-lxxhash", "-lm"], "journal": ["-lraft", "-lxxhash", "-lm"]}
-LONG = {"letters", "node", "raft"}  # inputs that are rows of events: the longer, the more happens in each
+LONG = {"letters", "node", "raft"}  # inputs that are sequences of events: longer ones try more
 LONGEST = 20000  # bytes; a command has 16384 at most
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-DCONCLAVE_VERSION=\"fuzzed\"", "-g1", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:", "events:")  # what a fuzzer says at its end of what it has tried
+COUNTS = ("letters:", "commands:", "messages:", "journals:", "frames:", "events:")  # a fuzzer's count of its inputs, at its end
 
 
 def compile_one(source, directory, sanitizers):
@@ -91,7 +91,7 @@ def fuzz(name, options, directory):
     counts = [line for line in lines if line.startswith(COUNTS)]
     print(f"{name}: {int(runs[0]):,} inputs, no failure, {len(list(found.iterdir()))} new ones", *counts, sep="; ", flush=True)
     if options.keep:
-        # Only what reaches something new is worth keeping.
+        # Only inputs that reach new code are kept.
         subprocess.run([command[0], "-merge=1", f"-max_len={LONGEST}", str(corpus), str(found)], check=True,
                        stderr=subprocess.DEVNULL)
     return True

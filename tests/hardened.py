@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The programs are built as meson.build says: what makes a mistake harder to exploit is really in them."""
+"""The programs are built as meson.build says: with all options that make a mistake harder to exploit."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import tempfile
 
 CONCLAVE = os.environ["CONCLAVE"]
 LIBRARY = os.environ["LIBCONCLAVE"]
-# By these every file of ours was compiled; the compiler writes its options down for debuggers.
+# Every file of ours was compiled with these options; the compiler records them for debuggers.
 OPTIONS = ("-fstack-protector-strong", "-fstack-clash-protection")
 EXAMPLE = """
 #include <stdio.h>
@@ -30,7 +30,7 @@ def told(*command):
 
 
 def faults(path, program=True):
-    """What is missing in a program or a library."""
+    """The options that a program or a library lacks."""
     segments, dynamic = told("readelf", "-lW", path), told("readelf", "-dW", path)
     symbols = told("readelf", "--dyn-syms", "-W", path)
     found = []
@@ -60,7 +60,7 @@ def faults(path, program=True):
 
 
 def mutants():
-    """A program built without each of them is found out."""
+    """A program that is built without one of them is found."""
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / "example.c"
         source.write_text(EXAMPLE, encoding="utf-8")

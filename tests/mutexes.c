@@ -2,9 +2,9 @@
 /*
  * usage: mutexes ALGORITHM [FILE.so] [--stories N] [--seed S] [--failures N]
  *
- * Plays many random scenarios of one mutual exclusion algorithm and compares each with what the texts say of it
- * (mutexes/model.c) and with a judge of its own (mutexes/judge.c). Then lets nodes crash and come back. What is wrong
- * is printed as the command that repeats it. Exit codes: 0 all as told, 1 not so, 2 could not be tried.
+ * Plays many random scenarios of one mutual exclusion algorithm and compares each with the texts (mutexes/model.c) and
+ * with a second judge (mutexes/judge.c). Then lets nodes crash and come back. A failure is printed as the command that
+ * repeats it. Exit codes: 0 no failure, 1 failures, 2 the test could not run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 #include "sim/sim.h"
 
 #define USUAL_STORIES 600u
-#define LONG_ENOUGH 400u   /* ticks, for everything a request sets off to come to rest */
-#define FEW_DEADLOCKS 100u /* stories without any are suspicious in the algorithm that can deadlock */
+#define LONG_ENOUGH 400u   /* ticks until all effects of a request are over */
+#define FEW_DEADLOCKS 100u /* the algorithm that can deadlock must do so within so many stories */
 
-/* What was seen of a run, event by event: a second set of books. */
+/* The counts of a run, made from its events. */
 struct witness {
     uint64_t sent[CV_MAX_KINDS];
     uint64_t enters;
@@ -116,7 +116,7 @@ static void check_books(const struct trial *trial)
         compare(trial, "request-order", verdicts->out_of_turn);
 }
 
-/* The way the simulator takes if nobody watches leads to the same end. */
+/* The simulator's way without an observer has the same result. */
 static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
@@ -135,7 +135,7 @@ static void check_unwatched(const struct trial *watched)
     play_free(&trial.play);
 }
 
-/* It takes two to deadlock: who waits alone at rest could have all votes. */
+/* A deadlock needs two nodes: one that waits alone could have all votes. */
 static void check_deadlock(const struct trial *trial)
 {
     const struct cv_run *run = &trial->play.run;
@@ -153,7 +153,7 @@ static void check_deadlock(const struct trial *trial)
         blame(trial->story, "a deadlock is not told as such: %s", judgement->reason);
 }
 
-/* The algorithm that can deadlock must say so when it does; everything else is served in the end. */
+/* The algorithm that can deadlock must report it; all others serve every request in the end. */
 static void check_verdict(const struct trial *trial)
 {
     const struct verdicts *verdicts = &trial->verdicts;
@@ -340,7 +340,7 @@ static void crash_story(struct story *story)
     if (which == TOKEN_RING && story_draw(story, 2))
         story_set(story, "acks=yes");
     if (story_draw(story, 2))
-        story->views = "on"; /* as it is anyhow when somebody crashes */
+        story->views = "on"; /* the default if a node crashes */
     play(&trial, story, true);
     check_verdict(&trial);
     check_books(&trial);
@@ -349,7 +349,7 @@ static void crash_story(struct story *story)
     play_free(&trial.play);
 }
 
-/* Who enters first, if all ask at once and nothing goes wrong? */
+/* The node that enters first, if all ask at once and nothing fails. */
 static const struct cv_entry *first_entry(const struct cv_run *run)
 {
     const struct cv_entry *first = &run->entries[0];
@@ -360,8 +360,8 @@ static const struct cv_entry *first_entry(const struct cv_run *run)
 }
 
 /*
- * All ask, and whoever is inside first dies there. Without views nobody ever enters after that; with views everybody
- * else does. Plain Maekawa may deadlock before anybody enters.
+ * All nodes ask, and the first that is inside dies there. Without views no node ever enters after that; with views all
+ * others do. Plain Maekawa may deadlock before any node enters.
  */
 static void holder_story(struct story *story)
 {
@@ -420,8 +420,8 @@ static void slow_holder_story(struct story *story)
 }
 
 /*
- * Without views: the token dies with its holder, or on its way, and the watcher makes another; the watcher dies as
- * well, and they come back with nothing in mind. One stays up and remembers.
+ * Without views: the token dies with its holder, or on its way, and the watcher makes another one. The watcher dies as
+ * well, and both come back without their state. One node stays up and remembers.
  */
 static void lost_token_story(struct story *story)
 {

@@ -41,7 +41,7 @@ def words_of(usage):
 
 
 def value(word):
-    """A value in mdoc: what is to be replaced is Ar, what is written as it is Cm, a path Pa."""
+    """A value in mdoc: a placeholder is Ar, a literal word Cm, a path Pa."""
     dots = " ..." if word.endswith("...") and not word.endswith("]") else ""
     kinds = [("Pa" if choice.startswith("./") else "Cm" if choice.islower() else "Ar", choice.lower())
              for choice in word.removesuffix(dots.strip()).split("|")]
@@ -77,7 +77,7 @@ def synopsis(command):
     return "\n".join(lines) + "\n"
 
 
-# ---- the checks: each yields what is wrong ----
+# ---- the checks: each yields mistakes ----
 
 
 def check_page(command, rewrite):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the program for its pictures and traces: are they well formed, do they agree with the run, are they whole?"""
+"""Pictures and traces are well formed, agree with the run, and are complete."""
 
 import collections
 import json
@@ -114,7 +114,7 @@ def check_trace(line, text, result):
 
 
 def check_rounds(events, result):
-    """Rounds follow each other, and what the nodes come to last is what the run says."""
+    """Rounds follow each other, and the nodes' last results are those of the run."""
     rounds, results = collections.defaultdict(int), {}
     for event in events:
         if event["event"] == "crash":
@@ -219,7 +219,7 @@ def diagrams_fit():
 
 
 def labels_stay_whole():
-    """What stands in a diagram is a word of it: nothing is printed over, nothing runs together."""
+    """Every text in a diagram is a whole word: no word overlaps another."""
     def words(*line, width=100):
         done = subprocess.run([CONCLAVE, *line, "--diagram"], capture_output=True, check=True, text=True,
                               env={**os.environ, "COLUMNS": str(width)})
@@ -282,7 +282,7 @@ def failures_leave_nothing(directory):
     one_line(run("bully -n 20", "--trace", str(directory / "trace"), preexec_fn=limit), "trace", "File too large")
     assert not list(directory.iterdir()), list(directory.iterdir())
 
-    # Killed in the middle: what was there before is there still, and nothing else under that name.
+    # Killed in the middle: the older file is still there, and no other under that name.
     final = directory / "trace"
     final.write_text("before")
     endless = "chang-roberts -n 200000 --ids random --start all --seed 5"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Allocations and descriptors that run out, one after the other: each program says so in a line and ends, or goes on as
-if nothing had happened. None crashes, none says half of what it should, no node stays that does not serve.
+"""Allocations and descriptors that run out, one after the other: each program says so in a line and ends, or goes on as if nothing
+had happened. No program crashes or prints half of its output, and no node stays that does not serve.
 
 usage: scarcity.py [--long] [NAME...]   a sample of the places where it can happen, or many more of them
 """
@@ -35,7 +35,7 @@ NEVER = 1 << 62
 
 
 class Scarcity:
-    """The file by which a program is told when it goes short."""
+    """The file that tells a program which calls fail."""
 
     def __init__(self):
         self.file = tempfile.NamedTemporaryFile(prefix="conclave-test-")
@@ -67,7 +67,7 @@ class Scarcity:
 
 
 class Findings:
-    """All that is wrong, not only the first."""
+    """Collects all failures, not only the first."""
 
     def __init__(self):
         self.list = []
@@ -87,7 +87,7 @@ class Findings:
 
 
 def progress(what):
-    """Whoever looks on sees where it is."""
+    """Shows the progress."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{what[:100]}", end="", file=sys.stderr, flush=True)
 
@@ -114,13 +114,13 @@ def plain(text):
 
 
 def judge(what, done, whole, codes):
-    """Did it end in order? Either all is as it would have been, or one line says what is wrong."""
+    """Did it end in order? Either the output is the usual one, or one line says what is wrong."""
     if done.returncode < 0 or "ssertion" in done.stderr or "anitizer" in done.stderr:
         raise Broken(f"{what}: ended by signal {-done.returncode}: {done.stderr}")
     if done.returncode in codes and plain(done.stdout) == plain(whole.stdout):
         return
     if done.returncode == 2 and "unfinished (memory)" in done.stdout:
-        return  # what the checker says when its own limit is reached
+        return  # the checker's answer when its own limit is reached
     lines = done.stderr.splitlines()
     good = [line for line in lines if re.fullmatch(r"conclave: .*\S.*[^:\s]", line)]
     if done.returncode == 0 or not lines or len(good) != len(lines) or len(lines) > 2:
@@ -198,7 +198,7 @@ def judgements():
 
 
 def questions():
-    """What asks a node: status, doctor, step-down; and keys."""
+    """The commands that ask a node: status, doctor, step-down; and keygen."""
     with Node() as node:
         sweep(["status", "--server", node.address()], 40)
         sweep(["doctor", "--connect", node.address()], 40, codes=(0, 1))
@@ -218,7 +218,7 @@ def questions():
 
 
 def commands_under_a_lock():
-    """122 to 125 are its own codes; the command runs whole, or not at all, or is ended and that is told."""
+    """122 to 125 are its own codes. The command runs to its end, or not at all, or is ended with a message."""
     with Node() as node, tempfile.TemporaryDirectory() as directory:
         words = ["lock", "a", "--server", node.address(), "--wait", "2", "--", "sh", "-c", f"echo x >> {directory}/marks; echo done"]
         marks = pathlib.Path(directory) / "marks"
@@ -242,7 +242,7 @@ def commands_under_a_lock():
                             raise Broken(told)
                         if done.returncode in (123, 124) and marks.read_text(encoding="utf-8"):
                             raise Broken(f"the command ran: {told}")
-                        end = time.monotonic() + 8  # its time to live is 10 s: it is given back, and does not run out
+                        end = time.monotonic() + 8  # its time to live is 10 s, so it was given back and did not run out
                         while client.ask("LOCKS"):
                             if time.monotonic() > end:
                                 raise Broken(f"the lock stays: {client.ask('LOCKS')} after {told}")
@@ -262,7 +262,7 @@ def serves(address):
 
 
 def ends_in_order(process, log, what):
-    """It has ended by itself: with a line, not by a signal."""
+    """The node has ended by itself: with a line, not by a signal."""
     said = log.read_text(encoding="utf-8", errors="replace")
     if process.returncode < 0 or process.returncode == 0 or not re.search(r"^(conclave: |.*message=).*\S.*[^:\s]$", said, re.M) \
             or re.search(r"conclave: \s*$", said, re.M):
@@ -278,7 +278,7 @@ def start(scarcity, directory, remembers=True, **how):
 
 
 def node_outcome(process, log, address, what):
-    """After something went short: it serves, and ends by TERM; or it has ended, in order."""
+    """After a shortage: the node serves, and ends by TERM; or it has ended, in order."""
     end = time.monotonic() + PATIENCE
     problem = None
     while process.poll() is None and time.monotonic() < end:
@@ -303,7 +303,7 @@ def node_outcome(process, log, address, what):
 
 
 def nodes_that_start():
-    """Short of anything while it starts, the first time or again."""
+    """A shortage while the node starts, the first time or again."""
     with Scarcity() as scarcity, World() as world, Findings() as findings:
         directory = world.path
         for again in (False, True):
@@ -325,7 +325,7 @@ def nodes_that_start():
 
 
 def nodes_with_few_descriptors():
-    """By the kernel's own limit: libuv does not survive the loss of a single one of its own."""
+    """Descriptors fail by the kernel's own limit: libuv does not survive if a single one of its own fails."""
     with Scarcity() as scarcity, World() as world, Findings() as findings:
         for limit in range(4, 40, 1 if LONG else 3):
             shutil.rmtree(f"{world.path}/d", ignore_errors=True)
@@ -337,13 +337,13 @@ def nodes_with_few_descriptors():
 
 
 def nodes_that_answer():
-    """Whoever speaks with a node that goes short is answered, or its connection ends: nobody waits for nothing."""
+    """A client of a node with a shortage gets an answer, or its connection ends: it never waits for ever."""
     with Scarcity() as scarcity, World() as world:
         for after in range(16):
             scarcity.at(MEMORY, NEVER)
             process, log = start(scarcity, world.path, False)
             assert "ready" in process.stdout.readline(), log.read_text(encoding="utf-8")
-            serves(f"{world.path}/s")  # nothing else goes on in it now
+            serves(f"{world.path}/s")  # the node has no other work now
             scarcity.soon(MEMORY, after)
             try:
                 client = Client(f"{world.path}/s")
@@ -359,7 +359,7 @@ def nodes_that_answer():
 
 
 def busy(address, scarcity, what, after, length):
-    """Clients do all that they can, while the node goes short of something."""
+    """Clients try every command during a shortage of the node."""
     clients = []
     scarcity.soon(what, after, length)
     for turn in range(6):

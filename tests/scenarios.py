@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Replays every scenario and compares it with what the texts say.
+"""Replays every scenario and compares it with the texts.
 
 The expected leaders, counts and times below were worked out from the texts, not from the program. Every scenario
 also has a golden transcript in tests/trace/, which a person has read; `--rewrite` writes them anew, to be read again.
@@ -15,13 +15,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSCRIPTS = ROOT / "tests" / "trace"
 
-# Per scenario, per run: what must be found in the JSON. `leader` None: no common leader. `order`: who entered, in that
-# order; `entered`: when; `unserved`: who did not; `violated`: the properties that are; `most_updates`: how often the node
-# that came to something new most often did.
+# Per scenario and run: values that the JSON must have. `leader` None: no common leader. `order`: the nodes that entered, in order;
+# `entered`: the times; `unserved`: the nodes that did not enter; `violated`: the violated properties; `most_updates`: the highest
+# number of results of one node.
 EXPECTED = {
     "bully-example": [dict(leader=6, election=6, ok=3, coordinator=6, time=4)],
     "bully-7-returns": [dict(leader=7, election=6, ok=3, coordinator=6 + 7)],
-    # All told: 4, 5 and 6 each write to the other seven. Those who call after them are 0 to 3, each to seven.
+    # In all: 4, 5 and 6 each write to the other seven. The nodes that call after them are 0 to 3, each to seven.
     "bully-lower-told": [
         dict(leader=6, election=3 * 7, ok=3, coordinator=6, time=4),
         dict(leader=3, election=3 * 7 + 4 * 7, ok=2 + 6, coordinator=3),
@@ -30,7 +30,7 @@ EXPECTED = {
     "bully-p2-calls": [dict(leader=4, election=6, ok=3, coordinator=3, time=4)],
     "bully-p4-fails-after-step-3": [dict(leader=3, election=6, ok=2, coordinator=2)],
     "bully-p4-fails-after-step-4": [dict(leader=3, coordinator=2)],
-    # n = 6: n(n-1)(2n-1)/6 and n over 3; nobody is left to be told.
+    # n = 6: n(n-1)(2n-1)/6 and n over 3; no node is left to be told.
     "bully-cascade": [dict(leader=0, election=6 * 5 * 11 // 6, ok=20, coordinator=0, decided=4 * 6 - 6)],
     "bully-recovery-race": [
         dict(leader=None, elected={0: 6, 1: 6, 2: 6, 3: 6, 4: 6, 5: 6, 6: 7, 7: 7}),
@@ -64,7 +64,7 @@ EXPECTED = {
     # Three messages an entry; DENIED is one more for the request that finds it busy.
     "central-example": [
         dict(order=[1, 2], total=6, entered={1: 2, 2: 9}), dict(order=[1, 2], total=7, denied=1, entered={1: 2, 2: 9})],
-    # A request at 2 arrives at 3 and is answered, or not, by 4; who is denied enters when 1 has left at 2 + 6.
+    # A request at 2 arrives at 3 and is answered, or not, by 4; a node that is denied enters when 1 has left at 2 + 6.
     "central-denied-or-dead": [
         dict(order=[1, 2], total=6), dict(order=[1], unserved=[2], violated=["no-deadlock", "every-request"]),
         dict(order=[1, 2], total=7, denied=1),
@@ -76,7 +76,7 @@ EXPECTED = {
         dict(order=[0, 2, 1], unserved=[]), dict(order=[0, 2, 1], unserved=[])],
     # 2(n-1) each; 1 and 2 say OK at once, 0 when it leaves at 2 + 3.
     "ricart-agrawala-example": [dict(order=[0, 2], total=8, ok=4, entered={0: 2, 2: 6})],
-    # Three hops; with everybody wanting, r requests each: rn - 1 messages.
+    # Three hops; if all nodes want to enter, r requests each: rn - 1 messages.
     "token-ring-example": [
         dict(order=[3], total=3, entered={3: 3}), dict(order=2 * [0, 1, 2, 3, 4, 5], token=2 * 6 - 1)],
     # A receipt for each of three hops; then one hop that is lost and one that replaces it.
@@ -109,7 +109,7 @@ EXPECTED = {
     "alpha-two-rounds": [
         dict(message=16, ack=16, safe=16, time=3 * 2, distances={1: 0, 2: 1, 3: 2, 4: 1}, violated=[]),
         dict(message=16, ack=16, safe=16, distances={1: 0, 2: 1, 3: 2, 4: 1}, violated=[])],
-    # Nobody says anything but the messages: 2E = 4 a round. 2 starts at 0, 1 at 2: its last message arrives at 2 + 2d + d.
+    # There are no messages but the app's: 2E = 4 a round. 2 starts at 0, 1 at 2: its last message arrives at 2 + 2d + d.
     "abd-tick-too-short": [
         dict(total=8, time=2 + 2 * 4 + 4, distances={1: 0, 2: 1, 3: 2}, violated=[]),
         dict(total=8, distances={1: 0, 2: None, 3: None},

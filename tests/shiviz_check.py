@@ -8,8 +8,8 @@ usage: shiviz_check.py FILE...       exit 1 if ShiViz would refuse a file, or dr
 An uploaded file tells on its first line how it is to be read, on its second how several runs are told apart. Then:
   - each host's own count begins at 1 and rises by 1 with each of its events, in the order of the log;
   - a count of another host is that of an event that is there, and stands in the log before;
-  - whoever knows of an event knows what that event knew; what is newly known came by some event, all of it;
-  - nobody knows of an event that knows of it.
+  - an event that knows of another knows all that the other one knew; new knowledge comes from one event, and completely;
+  - no two events know of each other.
 """
 
 import json
@@ -57,7 +57,7 @@ def check_event(host, clock, before, seen):
 
 
 def check(text):
-    """The number of events; an AssertionError says what is wrong."""
+    """The number of events; an AssertionError tells a mistake."""
     seen, last = {}, {}
     events = read(text)
     assert events, "no events"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What elections, mutexes and synchronizers have in common: random stories, each played and judged by the program. */
+/* The common part of elections, mutexes and synchronizers: random stories, each played and judged by the program. */
 #ifndef CONCLAVE_TESTS_STORIES_H
 #define CONCLAVE_TESTS_STORIES_H
 
@@ -47,7 +47,7 @@ struct play {
 /* Frees the plan, whatever comes of it. */
 int play_run(struct play *play, struct cv_plan *plan, struct cv_observer observer, struct cv_complaint *complaint);
 void play_free(struct play *play);
-/* NULL if nothing was found out about it. */
+/* NULL if the judgement has no such finding. */
 const struct cv_finding *play_finding(const struct play *play, const char *property);
 
 #endif

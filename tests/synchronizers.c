@@ -3,8 +3,8 @@
  * usage: synchronizers ALGORITHM [FILE.so] [--stories N] [--seed S] [--failures N]
  *
  * Plays many random scenarios of one synchronizer with every app, or of one app on every synchronizer, and compares
- * each with what the texts say of it (synchronizers/model.c) and with a judge of its own (synchronizers/witness.c).
- * What is wrong is printed as the command that repeats it. Exit codes: 0 all as told, 1 not so, 2 could not be tried.
+ * each with the texts (synchronizers/model.c) and with a second judge (synchronizers/witness.c). A failure is printed
+ * as the command that repeats it. Exit codes: 0 no failure, 1 failures, 2 the test could not run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -104,7 +104,7 @@ static void check_books(const struct trial *trial)
     compare(trial, "close-rounds", trial->witness.apart);
 }
 
-/* The way the simulator takes if nobody watches leads to the same end. */
+/* The simulator's way without an observer has the same result. */
 static void check_unwatched(const struct trial *watched)
 {
     struct trial trial;
@@ -140,7 +140,7 @@ static void check_results(const struct trial *trial, enum app app, const struct 
     }
 }
 
-/* What the app claims is found to hold; but after too few rounds it is not claimed. */
+/* The app's claims hold, but after too few rounds it claims nothing. */
 static void check_claims(const struct trial *trial, enum app app, const struct course *course)
 {
     static const char *const claims[] = {"shortest-paths", "best-wins", "fewest-hops"};
@@ -166,8 +166,9 @@ static void check_verdict(const struct trial *trial)
 }
 
 /*
- * If every message takes one tick the time is the model's. If it takes others it is between the model's times the
- * shortest and times the longest: but for beta, whose tree depends on the delays, and clocks, which do not.
+ * If every message takes one tick, the time is that of the model. With other delays it is between the model's time
+ * multiplied by the shortest delay and by the longest; except for beta, whose tree depends on the delays, and clocks,
+ * which do not depend on them.
  */
 static void check_time(const struct trial *trial, enum synchronizer which, const struct course *course)
 {
@@ -192,7 +193,7 @@ static void check_costs(const struct trial *trial, enum synchronizer which, cons
     if (judgement->app_messages != course->messages)
         blame(story, "on a synchronous network %" PRIu64 " messages; expected %" PRIu64, judgement->app_messages,
               course->messages);
-    const bool usual = which != ABD || !story->together; /* the table speaks of parameters as they are by default */
+    const bool usual = which != ABD || !story->together; /* the table's formulas are for the default parameters */
     if (usual && !story->unordered && (!judgement->messages.cost || !judgement->messages_hold))
         blame(story, "the table's formula for the messages does not hold");
     if (usual && story->unit && (!judgement->delay.cost || !judgement->delay_holds))
@@ -267,7 +268,7 @@ static void hosting_story(struct story *story, enum synchronizer which, enum app
     play_free(&trial.play);
 }
 
-/* Clocks alone: a round that is shorter than a message takes is over before the message is there. */
+/* With clocks alone, a round that is shorter than a message's delay is over before the message arrives. */
 static void hasty_story(struct story *story, enum synchronizer which)
 {
     struct trial trial;
@@ -296,7 +297,7 @@ static void hasty_story(struct story *story, enum synchronizer which)
     play_free(&trial.play);
 }
 
-/* Somebody dies. Whoever needs it for its next round waits for ever, and begins none too early for that. */
+/* A node dies. A node that needs it for its next round waits for ever, and begins no round too early. */
 static void crash_story(struct story *story, enum synchronizer which, enum app app)
 {
     struct trial trial;
@@ -330,7 +331,7 @@ static void crash_story(struct story *story, enum synchronizer which, enum app a
 
 /* ---- without rounds ---- */
 
-/* Everybody passes every improvement on: the messages are what the updates make of them. */
+/* Every node passes every improvement on, so the updates determine the number of messages. */
 static void check_paths(const struct trial *trial)
 {
     const struct story *story = trial->story;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs/texts.md: every command of its tables ends as told, and its matrices are what the algorithms claim. And what the
-texts draw or count is what is shown: the tree of the wireless figure, nodes with letters, messages that pile up."""
+"""docs/texts.md: every command of its tables ends as described, and its matrices are the algorithms' claims. The
+program shows what the texts draw and count: the tree of the wireless figure, nodes with letters, messages that pile
+up."""
 
 import json
 import os
@@ -52,7 +53,7 @@ def check_figure():
 
 
 def check_labels():
-    """Labels stand in what people read; JSON goes on with ids."""
+    """Texts for people have labels; JSON has ids."""
     command = "conclave sim bully -n 4 --crash 4@0"
     named = f"{command} --labels red,green,blue,black"
     plain, labelled = facts_of(command), facts_of(named)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The campaign's judge, by histories made up for it: good ones pass, and every kind of bad one is caught."""
+"""The campaign's judge, with invented histories: good ones pass, and every kind of bad one is caught."""
 
 import os
 import pathlib
@@ -106,13 +106,13 @@ def same_fence_twice():
 
 def falling_fence():
     assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8).violated() == {"fences-rise"}
-    # Also where neither got as far as believing in it.
+    # Also if neither client came to believe in it.
     assert good().call(5, 5.1, "x", fence=9).call(6, 6.1, "y", fence=8).violated() == {"fences-rise"}
-    # Who asked before the other's grant arrived may have been granted before it; who asked later is compared with both.
+    # A client that asked before the other's grant arrived may have been granted first; one that asked later is compared with both.
     crossing = good().call(4.5, 5, "x", fence=9).call(4.6, 5.5, "y", fence=7)
     assert not crossing.violated()
     assert crossing.call(6, 6.1, "z", fence=8).count("fences-rise") == 1
-    # Also where the later holder had waited long, so that only its confirmation tells the order.
+    # Also if the later holder had waited long, so that only its confirmation shows the order.
     assert good().hold(5, 6, "x", 9).hold(7, 8, "y", 8, asked=4.2).violated() == {"fences-rise"}
 
 
@@ -124,19 +124,19 @@ def two_holders():
     assert good().hold(5, None, "x", 7, until=6).hold(5.9, 8, "y", 8).violated() == {"exclusion"}
     assert not good().hold(5, None, "x", 7, until=6).hold(6.1, 8, "y", 8).violated()
     assert good().hold(5, None, "x", 7).hold(7, 8, "y", 8).violated() == {"exclusion"}
-    # Without the clocks' bound nobody promises that there is one holder; fences are still judged.
+    # Without the clocks' bound, one holder at a time is not promised; fences are still judged.
     wild = good().hold(5, 6, "x", 7).hold(5.9, 8, "y", 7).verdicts(bounded=False)
     assert wild["exclusion"] == "not-judged" and wild["fences-unique"] == "violated"
 
 
 def readers():
-    """Those who share may overlap, with fences in any order; nobody else may."""
+    """Clients that share may overlap, with fences in any order; no others may."""
     sharing = good().hold(5, 9, "x", 8, shared=True).hold(6, 8, "y", 7, shared=True)
     assert not sharing.violated()
     assert not good().hold(5, 9, "x", 8, shared=True).hold(9.1, 10, "y", 9).violated()
     assert good().hold(5, 9, "x", 8, shared=True).hold(6, 7, "y", 9).violated() == {"exclusion"}
     assert good().hold(5, 9, "x", 8).hold(6, 7, "y", 9, shared=True).violated() == {"exclusion"}
-    # One who stays long is remembered behind many who share.
+    # A long hold is remembered after many shared ones.
     late = good().hold(5, 9, "x", 7, shared=True).hold(5.5, 6, "y", 8, shared=True).hold(8, 8.5, "z", 9)
     assert late.count("exclusion") == 1
     # A writer's fence is higher than all before, a reader's than every writer's.
@@ -166,7 +166,7 @@ def lost_update():
 
 
 def times_to_live():
-    """Who holds by a time to live is told that it is lost only when that is over, whatever became of the nodes."""
+    """A holder with a time to live loses the lock only when that time is over, whatever becomes of the nodes."""
     def story(told, until, ttl_ms=5000, why="lost"):
         return (good().call(5, 5.1, "x", fence=9)
                 .tell(5.1, "x", "hold", name="a", kind="lock", fence=9, node=1, shared=False, confirmed=5 * SECOND,
@@ -178,9 +178,9 @@ def times_to_live():
     assert story(6, 9).verdicts(lasting=False)["ttl-holds-last"] == "not-judged"
     assert story(6, 9).verdicts(honest=False)["progress"] == "not-judged"
     assert story(6, 9).verdicts(bounded=False)["ttl-holds-last"] == "not-judged"
-    # Somebody else believes in it meanwhile.
+    # Another client believes in it meanwhile.
     assert story(8, 9, why="released").hold(7, 7.5, "y", 10).violated() == {"exclusion"}
-    # What was over when its client heard of it was never believed in.
+    # The client never believed in a hold that was over when it heard of it.
     assert not story(8, 4.9, why="lease").hold(6, 6.5, "y", 10, asked=5.2).violated()
 
 
@@ -223,7 +223,7 @@ def crash():
 
 
 def plain_clients():
-    """Nobody can tell a client of the old protocol anything: its connection must end once another believes in its lock."""
+    """RESP2 has no pushes: the connection of such a client must end once another client believes in its lock."""
     def story(rival_at, shared=False):
         return (good().tell(5, "p", "plain-hold", name="a", kind="lock", fence=7, shared=shared, node=1)
                 .hold(rival_at, 9, "y", 8, shared=shared).call(7, 7.1, "p", "PING", "done")

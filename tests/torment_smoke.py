@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The fault campaign for half a minute: it passes where nothing goes wrong, finds the split brain of a static group,
-and leaves nothing behind, however it ends."""
+"""The fault campaign for half a minute: it passes if nothing fails, finds the split brain of a static group, and leaves
+no process or file, however it ends."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Campaign:
         return found
 
     def await_processes(self, wanted):
-        """Until there are so many, as a test of their number."""
+        """Waits until the number of processes passes the test."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             if wanted(len(self.processes())):

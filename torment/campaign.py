@@ -33,7 +33,7 @@ class Unknown(Exception):
 
 
 def describe(view):
-    """What a node thinks of the group, in a few words."""
+    """A node's view of the group, in a few words."""
     if not view:
         return "does not answer"
     suspects = [str(member["id"]) for member in view["members"] if member["state"] == "suspected"]
@@ -43,7 +43,7 @@ def describe(view):
 
 class Run:
     def __init__(self, options, seed, nodes, name, directory):
-        """`options`: what all runs of the campaign share, see torment/run."""
+        """`options`: the options of the whole campaign, see torment/run."""
         self.options, self.seed, self.nodes, self.name = options, seed, nodes, name
         self.directory = pathlib.Path(directory)
         self.histories = self.directory / "history"
@@ -60,7 +60,7 @@ class Run:
         return Namespaces if self.options.isolated else Loopback
 
     def draw_configuration(self):
-        """By a chance of its own, so that the faults of a seed are the same under every configuration."""
+        """Drawn from a random stream of its own, so that a seed has the same faults under every configuration."""
         if self.options.settings == "random" and self.options.group == "raft" and not self.nemesis.tied:
             chosen = configuration.draw(random.Random(f"{self.seed} settings"), self.nodes, self.world().networks)
         else:
@@ -70,7 +70,7 @@ class Run:
         return chosen
 
     def keeps_times_to_live(self):
-        """`group static` promises nothing over the loss of a node, and a member that lies can say that all is lost."""
+        """`group static` promises nothing if a node is lost, and a member that lies can claim that all is lost."""
         return self.options.group == "raft" and not self.nemesis.lies
 
     # ---- starting ----
@@ -97,13 +97,13 @@ class Run:
         self.started = True
 
     def complaints(self):
-        """The last words of the nodes' logs."""
+        """The ends of the nodes' logs."""
         lines = [line for node in self.cluster.nodes() for line in
                  self.cluster.log(node).read_text(encoding="utf-8", errors="replace").splitlines()[-1:]]
         return "; ".join(lines) or "they said nothing"
 
     def start_helpers(self):
-        """The register, then its users. They run beside the bridge, where no nemesis stops them."""
+        """Starts the register, then its users. They run beside the bridge, where no nemesis stops them."""
         plan = self.directory / "plan.json"
         socket = self.directory / "register"
         plan.write_text(json.dumps({
@@ -181,8 +181,8 @@ class Run:
             self.watch_commands()
 
     def probe(self, healed_us=None):
-        """Every node grants again, quick locks that nobody contends for, and every lock of the clients is granted by
-        somebody; or too much time passes, which is the judge's to say."""
+        """Waits until every node grants quick locks without contention, and every lock of the clients is granted by
+        some node; or until too much time has passed, which the judge will report."""
         since_us = healed_us or now_us()
         anybody = self.random.choice(list(self.cluster.nodes()))
         tries = [(node, self.options.algorithms[0] + ".probe") for node in self.cluster.nodes()]
@@ -201,7 +201,7 @@ class Run:
             self.history.note("stuck", node=node, view=describe(self.cluster.view(node)))
 
     def try_once(self, node, name):
-        """When the node granted that lock; nothing if it did not soon."""
+        """The time at which the node granted that lock; None if it did not soon."""
         session, why = None, "gone"
         try:
             session = Session(self.history, node, self.cluster.socket(node))
@@ -222,7 +222,7 @@ class Run:
     # ---- the end ----
 
     def finish(self):
-        """Clients end first, then the nodes, then the register, so that nobody misses anybody."""
+        """Clients end first, then the nodes, then the register, so that no process misses another."""
         self.end_commands()
         clients = [name for name in self.helpers if name != "register"]
         for name in clients:
@@ -273,7 +273,7 @@ class Run:
         return self.report(problem)
 
     def report(self, problem):
-        """A run that did not come to its end is judged for safety alone, one that did not begin not at all."""
+        """A run that did not come to its end is judged for safety alone; one that did not begin is not judged."""
         judge = Judge(history.read(sorted(self.histories.glob("*.jsonl"))),
                       Rules(self.nodes, self.options.algorithms, self.options.fence_check, self.nemesis.bounded(),
                             complete=not problem, lasting=self.keeps_times_to_live(), honest=not self.nemesis.lies,
@@ -286,7 +286,7 @@ class Run:
                 "stuck": judge.stuck(), "repeat": self.options.repeat(self.seed, self.nodes, self.name)}
 
     def keep(self, path):
-        """All that was noted, in the order of time, for judge.py."""
+        """Writes the whole history, in the order of time, for judge.py."""
         with open(path, "w", encoding="utf-8") as file:
             for event in history.read(sorted(self.histories.glob("*.jsonl"))):
                 print(json.dumps(event), file=file)

@@ -7,8 +7,8 @@ usage: client.py PLAN NUMBER    PLAN: a JSON file: seed, histories, register, ad
 It is nearly as careful as `conclave lock`: it believes in a lock only once RENEW has said how long that lasts, stops a tenth
 before the time is up by its own clock, and at once when it is told `lost` or its connection ends.
 
-Every fifth client is of the plain kind: it speaks the old protocol, in which nobody can tell it anything unasked, never says RENEW,
-and believes in its lock for as long as its connection answers PING.
+Every fifth client is plain: it speaks RESP2, which has no pushes, never says RENEW, and believes in its lock for as long as
+its connection answers PING.
 
 About half of them go by times to live: they show a secret, and go to another member when their own does not answer, as
 `conclave lock` does (ttl_hold.py).
@@ -28,8 +28,8 @@ from ttl_hold import Over, TtlHold, Wish
 
 WAIT_MS = 2000
 TTL_MS = 1000
-LOOK_US = SECOND // 2  # between RENEWs of what lasts for ever
-SURE = 0.9  # of the time that is left, which clocks that go a tenth wrong cannot use up
+LOOK_US = SECOND // 2  # between RENEWs of a lock that lasts for ever
+SURE = 0.9  # of the time that is left: safe if clocks are wrong by up to a tenth
 
 ENDINGS = {"lock": ("LOCK", "UNLOCK"), "election": ("CAMPAIGN", "RESIGN")}
 
@@ -82,7 +82,7 @@ class Hold:
         self.renew_us = call.asked_us + (call.answer * 1000 // 3 if call.answer >= 0 else LOOK_US)
 
     def rest(self, seconds):
-        """Lets time pass, and looks at what comes meanwhile."""
+        """Lets time pass, and handles answers meanwhile."""
         end_us = now_us() + int(seconds * SECOND)
         while True:
             moment = now_us()
@@ -98,14 +98,14 @@ class Hold:
                 return
 
     def end(self, why):
-        """What happened after its time was up is not to be blamed on it: it ended then."""
+        """The hold ended with its time, so later events do not count as its loss."""
         moment = now_us()
         self.history.note("end", name=self.name, kind=self.kind, fence=self.fence, why=why,
                           ended=moment if self.until_us is None else min(moment, self.until_us))
 
 
 class PlainHold:
-    """A lock that is believed in for as long as the connection lasts."""
+    """A lock that lasts as long as the connection, as far as its client knows."""
 
     def __init__(self, session, kind, name, grant):
         self.session, self.kind, self.name, self.fence = session, kind, name, grant.answer
@@ -162,7 +162,7 @@ class Client:
             hold.rest(self.random.uniform(0.3, 1.0))
 
     def leave(self, session, hold):
-        """Before anybody can be told that the lock is free, this client is no longer inside."""
+        """This client is outside before any other can be told that the lock is free."""
         if self.random.random() < 0.03:
             hold.end("closed")
             raise Gone("closed without a word")
@@ -197,7 +197,7 @@ class Client:
     def hold_for_long(self, session):
         """Works for a while with a lock that outlasts the connection; false if that has ended meanwhile."""
         kind = "election" if self.random.random() < 0.2 else "lock"
-        long = self.random.random() < 0.7  # of names that nobody else has to wait for
+        long = self.random.random() < 0.7  # of names that no other client waits for
         name = (self.random.choice(self.plan["names"]) if kind == "lock" else "leader") + (".lasting" if long else "")
         wish = Wish(self.random, kind, name, WAIT_MS)
         grant = session.ask(*wish.ask(), wait_ms=WAIT_MS)

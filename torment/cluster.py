@@ -16,13 +16,12 @@ from session import SECOND, Session, Silent
 
 DISK_BYTES = 64 << 20
 FAKETIME = next(iter(sorted(glob.glob("/usr/lib/*/faketime/libfaketime.so.1"))), None)
-REPLACING_S = 20  # that the others need at most to find together, and to agree
+REPLACING_S = 20  # the most that the others need to make a view and to agree
 ENDING_S = 5  # a node that does not end by SIGTERM within that is killed, which is noted
 
 
 class Clocks:
-    """What the nodes take for the time. `drift` keeps the bound that nodes are promised, `wild` does not, `wall` leaves
-    the monotonic clock alone and lets the calendar jump."""
+    """The nodes' clocks. `drift` keeps the bound that nodes rely on, `wild` does not, `wall` changes only the time of day."""
 
     def __init__(self, mode, random, directory, drift=1):
         """`drift`: how wrong clocks may go by the nodes' configuration, in percent."""
@@ -52,11 +51,11 @@ class Cluster:
         """`settings`: program, directory, nodes, group, algorithms, isolated, configuration, extra (SECTION.KEY=VALUE)."""
         self.network, self.settings, self.history, self.clocks = network, settings, history, clocks
         self.processes = {}
-        self.disks = settings["disks"]  # whose syncs can be delayed, or None
+        self.disks = settings["disks"]  # disks whose syncs can be delayed, or None
         self.paused, self.filled = set(), set()
-        self.met_full_disk = set()  # nodes whose present process may have met one
+        self.met_full_disk = set()  # nodes whose present process may have met a full disk
         self.misled = set()  # nodes with a file or a directory that is not theirs: they may refuse to run
-        self.forgotten = set()  # nodes that do not know what they have said: an operator has to replace them
+        self.forgotten = set()  # nodes that have lost their directory: an operator has to replace them
         self.other = {}  # node: the lines of [group] that only its file has
         self.listed = {}  # node: the members that its [members] lists, if not all
         self.mounted = []
@@ -88,7 +87,7 @@ class Cluster:
                  "listen = {}:{}".format(*self.network.client_address(node))]
         if self.settings["group"] != "static":
             lines += [f"directory = {self.state_directory(node)}"]
-        lines += ["[security]", "plaintext = yes"]  # nobody else is on this network
+        lines += ["[security]", "plaintext = yes"]  # the network has no other users
         group = configuration.group | self.other.get(node, {})
         lines += ["[group]", f"mode = {self.settings['group']}", *(f"{key} = {value}" for key, value in group.items())]
         if configuration.tied:
@@ -106,7 +105,7 @@ class Cluster:
         return f"{node} = {addresses}" + (f" attribute {attribute}" if attribute is not None else "")
 
     def state_directory(self, node):
-        """What the node must not forget."""
+        """The directory that the node must not lose."""
         return self.directory(node) / "state"
 
     def tie_breaker(self):
@@ -150,7 +149,7 @@ class Cluster:
         return node in self.processes and self.processes[node].poll() is None
 
     def reap(self, node, killed=False):
-        """A node that ended though nobody killed it is a finding, and the judge's business."""
+        """A node that ended though the campaign did not kill it is a finding for the judge."""
         process = self.processes.pop(node, None)
         if process and not killed:
             self.history.note("died", node=node, status=process.wait(), full=node in self.met_full_disk,
@@ -167,7 +166,7 @@ class Cluster:
         self.reap(node, killed=True)
 
     def end(self, node):
-        """In order, as an operator ends it."""
+        """Ends the node in order, as an operator does."""
         if self.alive(node) and node not in self.paused:
             self.state(node, "down")
             self.processes[node].terminate()
@@ -196,7 +195,7 @@ class Cluster:
             self.state(node, "up")
 
     def fill(self, node):
-        """Until not a byte fits."""
+        """Fills the disk to the last byte."""
         self.state(node, "full")
         self.filled.add(node)
         self.met_full_disk.add(node)
@@ -213,7 +212,7 @@ class Cluster:
         self.state(node, "up")
 
     def repair(self):
-        """Everybody runs again, whatever was done to them."""
+        """Makes all nodes run again, whatever was done to them."""
         self.network.lose_networks(set())
         for node in self.nodes():
             self.go_on(node)
@@ -241,7 +240,7 @@ class Cluster:
         return result.returncode, said
 
     def replace(self, node):
-        """An empty directory, and the operator's word to the others that it is a new member under the old id."""
+        """The node gets an empty directory, and the operator tells the others that it is a new member under the old id."""
         self.kill(node)
         self.reap(node)
         shutil.rmtree(self.state_directory(node), ignore_errors=True)
@@ -255,7 +254,7 @@ class Cluster:
     # ---- questions ----
 
     def view(self, node):
-        """What the node says of the group; {} if it says nothing."""
+        """The node's view of the group; {} if it does not answer."""
         if not self.alive(node) or node in self.paused:
             return {}
         try:
@@ -270,12 +269,12 @@ class Cluster:
         return answer if isinstance(answer, dict) else {}
 
     def coordinator(self):
-        """The coordinator of the view of most members' latest epoch; 0 if there is none."""
+        """The coordinator of the latest view; 0 if there is none."""
         views = [view for view in map(self.view, self.nodes()) if view.get("coordinator")]
         return max(views, key=lambda view: view["epoch"])["coordinator"] if views else 0
 
     def await_view(self, seconds):
-        """Until all of them are in one view. False if that took too long."""
+        """Waits until all of them are in one view. False if that takes too long."""
         end_us = now_us() + int(seconds * SECOND)
         while now_us() < end_us:
             views = [self.view(node) for node in self.nodes()]
@@ -305,7 +304,7 @@ class Cluster:
             del self.processes[node]
 
     def close(self):
-        """Whatever is left goes at once."""
+        """Kills the processes that are left."""
         for node in list(self.processes):
             self.kill(node)
         for node in self.mounted:

@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""How a run's group is configured: by the defaults, or drawn at random from what docs/live.md allows."""
+"""The configuration of a run's group: the defaults, or drawn at random from the ranges of docs/live.md."""
 
 import dataclasses
 
 ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts-token", "franklin", "peterson",
              "multicast", "multicast-lean", "wireless"]
-SERVE_S = 20  # after healing, every node of a group with the default settings grants every lock within that
+SERVE_S = 20  # after healing, every node of a group with the default settings grants every lock within this time
 
 
 @dataclasses.dataclass
 class Configuration:
     group: dict = dataclasses.field(default_factory=dict)  # [group]
-    attributes: dict = dataclasses.field(default_factory=dict)  # node: what elections compare
+    attributes: dict = dataclasses.field(default_factory=dict)  # node: its attribute in elections
     delay_ms: int = 0  # of every lock
     networks: int = 1
     tied: bool = False  # two nodes and a tie-breaker
 
     def serve_s(self):
-        """Detection, a lease and an election may have to be waited for more than once, a lock-delay after each loss."""
+        """The time may include several detections, leases and elections, and a lock-delay after each loss."""
         waits_ms = int(self.group.get("lease", 300)) + int(self.group.get("longest-timeout", 3000)) + self.delay_ms
         return SERVE_S + 4 * waits_ms / 1000
 
     def facts(self):
-        """For people and for the judge."""
+        """The configuration as text, for people and for the judge."""
         facts = {key: value for key, value in vars(self).items() if value and key != "group"}
         return facts | self.group
 
 
 def scaled(random, least, most):
-    """A number between them, small ones as likely as large ones."""
+    """A number between them, uniform on a logarithmic scale."""
     return round(least * (most / least) ** random.random())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What clients do: machines that vanish with a lock in their hands, crowds that leave at once."""
+"""Faults of clients: machines that vanish while they hold a lock, crowds that leave at once."""
 
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ from resp import Gone
 from session import SECOND, Session, Silent
 
 HERE = pathlib.Path(__file__).resolve().parent
-FREED_S = 15  # a lock of a client that vanished is granted to another by then
+FREED_S = 15  # within this time, the lock of a client that vanished is granted to another
 START_S = 20
 CROWD = 1500
 
@@ -43,7 +43,7 @@ def vanish(world):
             holder = spawn([*prefix, world.cluster.settings["program"], "lock", name, "--server", f"{host}:{port}", "--",
                             "sh", "-c", "echo inside; exec sleep 1000"], stdout=subprocess.PIPE)
         if not holder.stdout.readline():
-            world.say("no lock for a guest", node=node)  # the group had other troubles
+            world.say("no lock for a guest", node=node)  # because of other faults
             return
         world.network.unplug("guest")
         end(holder)
@@ -57,7 +57,7 @@ def vanish(world):
 
 
 def await_freed(world, node, name):
-    """Asks another node for it until that grants it."""
+    """Asks another node for the lock until that grants it."""
     end_us = now_us() + 2 * FREED_S * SECOND
     while now_us() < end_us:
         session, why = None, "gone"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Directories that are lost, old or another's, and two machines under one id. A node without its memory may have voted for
-anything: it must not take part before an operator has replaced it."""
+"""Directories that are lost, old or another node's, and two machines under one id. A node without its directory may
+have voted for anything: it must not take part before an operator has replaced it."""
 
 import shutil
 
@@ -8,8 +8,8 @@ from fault_client import end, spawn
 
 
 def lose_directory(world):
-    """A node loses its disk while another is down that has missed much; then the two of them are started without the
-    rest, a majority that knows less than was agreed."""
+    """A node loses its disk while another one is down and misses entries. Then these two are started without the rest:
+    a majority that does not know all agreed entries."""
     stale, empty = world.any(2)
     rest = [node for node in world.nodes() if node not in (stale, empty)]
     world.say("lose directory", stale=stale, empty=empty)
@@ -105,7 +105,7 @@ def twice_the_same(world):
 
 
 def shake(world, node):
-    """A few views that a node that is away does not hear of."""
+    """Makes a few views while a node is away."""
     for _ in range(world.random.randint(1, 3)):
         world.cluster.kill(node)
         yield world.seconds(0.5, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Disks that take their time: what the nodes sync is delayed by a library that is loaded before all others."""
+"""Slow disks: a preloaded library delays the nodes' syncs."""
 
 import pathlib
 import subprocess
@@ -38,7 +38,7 @@ int fsync(int fd)
 
 
 class Disks:
-    """How long each node's disk takes to sync: a file for each node, which the library reads every time."""
+    """The delay of each node's syncs: a file for each node, which the library reads every time."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)

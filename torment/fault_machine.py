@@ -6,7 +6,7 @@ from fault_process import kill, kill_leader, pause_leader
 
 
 def clock_jump(world):
-    """The calendar jumps under running nodes, and one of them starts anew with it."""
+    """The time of day jumps while nodes run, and one of them restarts with the new time."""
     victims = world.any(world.random.randint(1, len(world.nodes())))
     for node in victims:
         seconds = world.random.choice([-86400, -3600, -5, 5, 3600, 86400])
@@ -17,7 +17,7 @@ def clock_jump(world):
 
 
 def under_other_clocks(world):
-    """Wrong clocks matter when a lease counts: stop or cut off the leader."""
+    """Stops the leader or cuts it off: wrong clocks matter while a lease runs out."""
     yield from world.random.choice([pause_leader, kill_leader] + [isolate_leader] * world.network.can_cut())(world)
 
 

@@ -16,7 +16,7 @@ def halves(world):
 
 
 def one_way(world):
-    """One node is heard but hears nobody, or the other way round, or one link is deaf in one direction."""
+    """One node is heard but hears no other, or the other way round, or one link works in one direction only."""
     node, other = world.any(2)
     rest = [each for each in world.nodes() if each != node]
     yield from cut_for_a_while(world, world.random.choice(
@@ -29,7 +29,7 @@ def isolate_leader(world):
 
 
 def ring(world):
-    """Everybody sees a majority, no two the same one: neighbours on a ring. Of three, two do not see each other."""
+    """Every node sees a majority, but no two the same: its neighbours on a ring. Of three nodes, two do not see each other."""
     order = world.any(len(world.nodes()))
     reach = (world.majority() - 1) // 2
     if reach:
@@ -41,7 +41,7 @@ def ring(world):
 
 
 def flapping(world):
-    """A link, or a whole node's, that comes and goes faster than anybody can make up their mind."""
+    """One link, or all links of a node, come and go faster than the detectors decide."""
     node = world.any()[0]
     rest = world.any(world.random.randint(1, len(world.nodes()) - 1))
     for _ in range(world.random.randint(4, 12)):
@@ -68,7 +68,7 @@ def cut_for_a_while(world, pairs):
 
 
 def lose_network(world):
-    """One of the two networks goes, sometimes the other soon after it is back; now and then a node fails meanwhile."""
+    """One of the two networks fails, sometimes the other one soon after it is back; now and then a node fails meanwhile."""
     for network in world.random.sample([0, 1], world.random.randint(1, 2)):
         world.say("network", lost=network)
         world.network.lose_networks({network})
@@ -81,7 +81,7 @@ def lose_network(world):
 
 
 def tie(world):
-    """One of two nodes fails, or they do not hear each other; sometimes nobody can read the tie-breaker meanwhile."""
+    """One of two nodes fails, or they do not hear each other; sometimes neither can read the tie-breaker meanwhile."""
     fault = world.random.choice([kill, pause, halves])
     gone = world.random.random() < 0.4
     file = world.cluster.tie_breaker()

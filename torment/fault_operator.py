@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What operators do: other settings on one node, files cut short, restarts, commands at the worst moment."""
+"""Faults of operators: other settings on one node, files cut short, restarts, commands at the worst moment."""
 
 from client import Hold, Over
 from fault_process import kill_these, pause_these
@@ -10,8 +10,8 @@ LEASES = [100, 200, 300, 600, 1500, 3000]
 
 
 def other_settings(world):
-    """One node starts with terms of its own, longer or shorter than the group's, and stops while its clients believe in
-    what it promised; the others must not grant before that is over."""
+    """One node starts with terms of its own, longer or shorter than the group's, and stops while its clients rely on
+    its promises. The others must not grant before these are over."""
     node = world.any()[0]
     terms = {"lease": world.random.choice(LEASES), "drift": world.random.choice([0.1, 1, 10]),
              "bound": world.random.choice([20, 50, 200]), "voters": world.random.randint(1, 7)}
@@ -29,7 +29,7 @@ def other_settings(world):
 
 
 def take(world, node, name):
-    """A client at that node that believes in its lock for as long as it was promised, whatever happens."""
+    """A client at that node that relies on its lock for as long as it was promised, whatever happens."""
     session = None
     try:
         session = Session(world.history, node, world.cluster.socket(node))

@@ -49,7 +49,7 @@ def pause_these(world, victims):
 
 
 def restart_all(world):
-    """Each is killed or ended, and is soon back; the next may go before that."""
+    """Each node is killed or ended, and is soon back; the next may go before that."""
     victims = world.any(len(world.nodes()))
     world.say("restart", nodes=victims)
     for node in victims:

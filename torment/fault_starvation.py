@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processors that are too busy: a node runs for a few milliseconds now and then."""
+"""Processors that are too busy: a node runs only for a few milliseconds now and then."""
 
 
 def starve(world):
@@ -16,7 +16,7 @@ def starve(world):
 
 
 def starve_all(world):
-    """A machine that stands still for a moment: all nodes at once, and they all wake up late."""
+    """The machine stands still for a moment: all nodes stop at once, and wake up late."""
     for _ in range(world.random.randint(2, 8)):
         world.say("standstill")
         for node in world.nodes():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happened, one JSON object a line: `us` is CLOCK_MONOTONIC of this machine, which no nemesis touches."""
+"""The history of a run, one JSON object a line: `us` is CLOCK_MONOTONIC of this machine, which no nemesis touches."""
 
 import json
 import time
@@ -10,7 +10,7 @@ def now_us():
 
 
 class History:
-    """One process's notes. Each line is written at once, so that a killed process leaves what it knew."""
+    """The history of one process. Each line is written at once, so that a killed process leaves what it knew."""
 
     def __init__(self, path, who):
         self.file = open(path, "a", buffering=1, encoding="utf-8")
@@ -26,7 +26,7 @@ class History:
 
 
 def read(paths):
-    """The notes of all processes in the order of time."""
+    """The histories of all processes, in the order of time."""
     events = []
     for path in paths:
         with open(path, encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A member that is hostile: it has all that members have, takes another's place, and says what it likes.
+"""A hostile member: it has a member's keys, takes another member's place, and sends any messages.
 
 It can keep the group from working. It must not crash a node, nor make two hold at once whose fences are checked.
 """
@@ -83,7 +83,7 @@ class Insider:
     # ---- how it gets in ----
 
     def look(self):
-        """What a member would know anyhow."""
+        """The group's data that every member knows."""
         view = self.world.cluster.view(self.victim)
         self.epoch = int(view.get("epoch", self.epoch)) or 1
         for it in view.get("members", []):
@@ -114,7 +114,7 @@ class Insider:
 
 
 def insider(world):
-    """Now and then it takes a member's place at another one, as fast as it is let in again."""
+    """Now and then it connects to a member in the name of another one, as often as it is accepted."""
     it = Insider(world)
     world.say("insider", victim=it.victim, mask=it.mask)
     for _ in range(world.random.randint(3, 8)):
@@ -122,6 +122,6 @@ def insider(world):
             it.look()
             it.speak()
         except (OSError, AssertionError):
-            pass  # it is kept out, or was hung up on
+            pass  # it is refused, or its connection was closed
         yield world.seconds(0.1, 0.8)
     world.say("insider", victim=it.victim, mask=it.mask, sent=it.sent)

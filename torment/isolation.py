@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A world of its own: a campaign runs in new network, mount and process namespaces, so that whatever it leaves,
-even after SIGKILL, ends with its first process, and it can neither see nor signal any process but its own."""
+"""Isolation: a campaign runs in new network, mount and process namespaces. So all that it leaves, even after SIGKILL,
+ends with its first process, and it can neither see nor signal other processes."""
 
 import ctypes
 import os
@@ -61,7 +61,7 @@ def run_isolated(main):
 
 
 def run_as_first(main):
-    """Nobody is above it to catch what it raises or to write out what it printed."""
+    """The first process has no caller that would catch its exceptions or flush its output."""
     try:
         return main(settle_in())
     except BaseException:  # whatever it is
@@ -73,7 +73,7 @@ def run_as_first(main):
 
 
 def possible():
-    """Tries it out in a child."""
+    """Tries in a child whether isolation works."""
     child = os.fork()
     if child == 0:
         good = (os.getuid() == 0 or become_root()) and not libc.unshare(NEW_MOUNTS | NEW_PROCESSES | NEW_NETWORK)

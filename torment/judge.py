@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Judges what clients, registers and observers saw. It knows nothing of how Conclave works.
+"""Judges the histories of clients, registers and observers. It knows nothing of Conclave's inside.
 
 usage: judge.py HISTORY.jsonl...    the verdicts as JSON; exit 0 held, 1 violated, 2 usage
 """
@@ -14,17 +14,17 @@ import history
 from configuration import SERVE_S
 
 FREED_US = 20 * 1000000
-BUSY_MS = 50  # a driver that wakes up so much too late runs on a machine that is too busy to judge short times by
+BUSY_MS = 50  # if the driver wakes up so much too late, the machine is too busy to judge short times
 
 @dataclasses.dataclass
 class Rules:
     nodes: int
-    names: list  # of the clients' locks
+    names: list  # the names of the clients' locks
     fence_check: bool = True  # false: the register trusts deadlines
     bounded: bool = True  # the nodes' clocks keep their bound
     complete: bool = True  # the run came to its end
-    lasting: bool = True  # times to live are kept whatever becomes of nodes, views, and all nodes at once
-    honest: bool = True  # no member lies: one that does can keep the others from going on, and no more than that
+    lasting: bool = True  # times to live outlast nodes, views, and the loss of all nodes at once
+    honest: bool = True  # no member lies; a liar can stop the others, but do no more harm
     serve_s: float = SERVE_S
 
 
@@ -63,14 +63,14 @@ class Judge:
         for hold in self.all("hold"):
             last = self.end_us if hold["until"] is None else hold["until"]
             ended = ends.get((hold["who"], hold["name"], hold["fence"]), last)
-            if ended > hold["us"]:  # it may have been over when its client heard of it
+            if ended > hold["us"]:  # otherwise it was over before its client heard of it
                 found.append(hold | {"ended": ended})
         return found
 
     def names(self, events):
         return sorted({event["name"] for event in events})
 
-    # ---- the rules: each yields what is wrong ----
+    # ---- the rules: each yields violations ----
 
     def fences_unique(self):
         """No two grants of a name carry the same fence."""
@@ -82,8 +82,8 @@ class Judge:
                        f"to {grant['who']} at {self.at(grant['us'])}")
 
     def fences_rise(self):
-        """What surely happened later has the higher fence: a lock asked for after another's grant had arrived, and a
-        hold that was confirmed after another had been. Sharers have theirs in any order."""
+        """A later grant has a higher fence: a lock that was asked for after another grant had arrived, and a hold that
+        was confirmed after another one. The order among sharers does not matter."""
         for kind, events, begin in (("granted", self.grants, "asked"), ("held", self.holds, "confirmed")):
             for name in self.names(events):
                 yield from self.falling(kind, [event for event in events if event["name"] == name], begin)
@@ -101,7 +101,7 @@ class Judge:
 
     @staticmethod
     def highest(events):
-        """When each of them was, and the one with the highest fence up to it."""
+        """The time of each hold, and the one with the highest fence so far."""
         best = []
         for event in events:
             best.append(best[-1] if best and best[-1]["fence"] > event["fence"] else event)
@@ -124,8 +124,8 @@ class Judge:
                     stays[shared] = hold
 
     def losses_told(self):
-        """A client of the old protocol cannot be told that it has lost a lock: once another believes in that lock, its
-        connection answers nothing any more."""
+        """A client of RESP2 cannot be told that it has lost a lock. Once another client believes in that lock, the
+        connection of the first must answer no more."""
         ends = {(e["who"], e["name"], e["fence"]): e["us"] for e in self.all("plain-end")}
         answers = [event for event in self.answers if event["command"] == "PING" and event["outcome"] == "done"]
         for plain in self.all("plain-hold"):
@@ -141,14 +141,14 @@ class Judge:
                        f"{self.at(min(rivals))}, and its connection still answered at {self.at(late['us'])}")
 
     def ttl_holds_last(self):
-        """A holder with a time to live is told that it has lost the lock only when that time is over."""
+        """A holder with a time to live loses the lock only when that time is over."""
         for event in self.all("end"):
             if event["why"] == "lost" and event.get("ttl_ms") and event["us"] < event["until"]:
                 yield (f"{event['name']}: {event['who']} was told that fence {event['fence']} is lost at {self.at(event['us'])}, "
                        f"{(event['until'] - event['us']) / 1000:.0f} ms before its time to live of {event['ttl_ms']} ms was over")
 
     def commands_go_on(self):
-        """Nothing that was done to the group ends a command that holds a lock."""
+        """No fault of the group ends a command that holds a lock."""
         for event in self.all("command"):
             if event["state"] == "ended":
                 yield (f"command {event['number']} ended at {self.at(event['us'])}: {describe(event['status'])}"
@@ -164,7 +164,7 @@ class Judge:
                        f"{'by a plain connection' if event['plain'] else 'by conclave lock'} to node {event['node']}")
 
     def bystanders_keep(self):
-        """Nobody else loses a lock when a crowd leaves, unless the machine was too busy to tell."""
+        """No other client loses a lock when a crowd leaves; not judged if the machine was too busy."""
         lost = [event for event in self.all("end") if event["why"] in ("lost", "lease")]
         for crowd in self.all("crowd-gone"):
             victims = [event for event in lost if crowd["begin"] <= event["us"] <= crowd["us"]]
@@ -217,7 +217,7 @@ class Judge:
             highest[connection] = max(event["fence"], highest.get(connection, 0))
 
     def calls_end(self):
-        """Every call ends, and by an answer unless its node was down, stopped, cut off or without a disk meanwhile."""
+        """Every call ends; with an answer, unless its node was down, stopped, cut off or without a disk meanwhile."""
         troubled = self.troubled()
         ended = {(event["who"], event["call"]) for event in self.answers}
         for event in self.all("ask"):
@@ -230,7 +230,7 @@ class Judge:
                        f"without an answer until {self.at(event['us'])}")
 
     def troubled(self):
-        """Per node, when it could not be expected to answer."""
+        """By node: the times at which it could not be expected to answer."""
         spans, since = {}, {}
         for event in self.all("node"):
             node = event["node"]
@@ -244,7 +244,7 @@ class Judge:
         return spans
 
     def progress(self):
-        """After healing every node grants again, and every lock is granted; and something was granted at all."""
+        """After healing every node grants again, and every lock is granted; and during the run there was at least one grant."""
         if not self.grants:
             yield "nothing was granted in the whole run"
         served = self.all("served")
@@ -289,7 +289,7 @@ class Judge:
         return verdicts
 
     def stuck(self):
-        """What the nodes thought when one of them did not serve: the first time, for people to look at."""
+        """The nodes' views when one of them did not serve for the first time, for people to look at."""
         views = {}
         for event in self.all("stuck"):
             views.setdefault(event["node"], event["view"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong. A nemesis is a generator: it breaks something, yields for how many seconds, and mends it.
+"""Faults. A nemesis is a generator: it breaks something, yields the number of seconds to wait, and mends it.
 
 Its victims are drawn from the run's seed, but for the leader, which only the run itself can tell.
 """
@@ -20,11 +20,11 @@ import insider
 
 
 class World:
-    """What a nemesis may lay hands on."""
+    """All that a nemesis may break."""
 
     def __init__(self, cluster, network, random, history, locks):
         self.cluster, self.network, self.random, self.history = cluster, network, random, history
-        self.locks = locks  # that clients contend for
+        self.locks = locks  # the names that clients contend for
         self.names = list(TABLE)
 
     def nodes(self):
@@ -34,7 +34,7 @@ class World:
         return self.random.sample(self.nodes(), count)
 
     def leader(self):
-        """Drawn anyhow, so that the seed's later choices do not depend on whether somebody leads."""
+        """Draws in any case, so that the seed's later choices do not depend on whether there is a leader."""
         spare = self.any()[0]
         return self.cluster.coordinator() or spare
 
@@ -71,7 +71,7 @@ def mixed(world):
 
 
 def together(running):
-    """Steps whichever is due next."""
+    """Takes the next step of the one that is due first."""
     due = []
     for each in running:
         due.append([next(each, None), each])
@@ -92,17 +92,17 @@ def nothing(world):
 class Nemesis:
     act: typing.Callable
     title: str
-    needs: tuple = ()  # cuts, clocks, disks, compiler
-    clocks: str = ""  # of all the run's nodes, from their start
-    networks: int = 1  # at least
-    tied: bool = False  # of two nodes and a tie-breaker
-    slow_disks: bool = False  # that can be slowed down
-    commands: int = 0  # that hold locks all the time, and must not end
-    lies: bool = False  # by a member that everybody believes
-    alone: bool = False  # with another it would say nothing about either
+    needs: tuple = ()  # of: cuts, clocks, disks, compiler
+    clocks: str = ""  # the kind of clocks of all nodes, from their start
+    networks: int = 1  # the least number of networks
+    tied: bool = False  # the group is two nodes and a tie-breaker
+    slow_disks: bool = False  # the nodes' disks can be slowed down
+    commands: int = 0  # commands that hold locks all the time, and must not end
+    lies: bool = False  # a member lies, and the others believe it
+    alone: bool = False  # not combined with another: the result would say nothing about either
 
     def mixes(self):
-        """Does it need nothing that other nemeses lack?"""
+        """Can it be combined with other nemeses?"""
         return (not self.clocks and not self.slow_disks and not self.tied and not self.commands and self.networks == 1 and
                 not self.alone)
 
@@ -123,9 +123,9 @@ TABLE = {
     "halves": Nemesis(fault_network.halves, "a minority is cut off", ("cuts",)),
     "one-way": Nemesis(fault_network.one_way, "packets get lost in one direction", ("cuts",)),
     "isolate-leader": Nemesis(fault_network.isolate_leader, "the coordinator is cut off", ("cuts",)),
-    "ring": Nemesis(fault_network.ring, "everybody sees a majority, no two the same one", ("cuts",)),
+    "ring": Nemesis(fault_network.ring, "every node sees a majority, no two the same one", ("cuts",)),
     "flapping": Nemesis(fault_network.flapping, "links come and go", ("cuts",)),
-    "cut-clients": Nemesis(fault_network.cut_clients, "clients lose their node, which nobody else does", ("cuts",)),
+    "cut-clients": Nemesis(fault_network.cut_clients, "clients lose their node, the other nodes do not", ("cuts",)),
     "drift": Nemesis(fault_machine.under_other_clocks, "clocks go nearly as wrong as is allowed, and the coordinator fails",
                      ("clocks",), "drift"),
     "clock-jump": Nemesis(fault_machine.clock_jump, "the calendar jumps by up to a day", ("clocks",), "wall"),
@@ -155,7 +155,7 @@ TABLE = {
 
 
 def available(have):
-    """(names that can be had, [(name, what it lacks)])."""
+    """(names that can run here, [(name, what is missing)])."""
     lacking = {name: [need for need in nemesis.needs if need not in have] for name, nemesis in TABLE.items()}
     return ([name for name in TABLE if not lacking[name]], [(name, lack) for name, lack in lacking.items() if lack])
 

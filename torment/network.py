@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the nodes live: each in a network namespace on a bridge, with cuts between them, or all on loopback."""
+"""The nodes' network: each in a namespace on a bridge, with cuts between them, or all on loopback."""
 
 import shutil
 import socket
@@ -24,7 +24,7 @@ class Namespaces:
     def __init__(self, count, networks=1):
         self.count = count
         self.bridges = ["hub", "spare"][:networks]
-        self.cuts = set()  # (from, to): what `to` does not hear
+        self.cuts = set()  # (from, to): `to` does not hear `from`
         self.dead = set()  # networks on which nodes do not hear each other
         self.built = []
         self.guests = {}  # name: the last number of its addresses
@@ -42,7 +42,7 @@ class Namespaces:
         return range(1, self.count + 1)
 
     def add(self, name, number):
-        """A machine with that last number in its addresses."""
+        """Makes a machine with that last number in its addresses."""
         run("ip", "netns", "add", name)
         self.built.append(name)
         inside = "link set lo up\n"
@@ -53,7 +53,7 @@ class Namespaces:
         run("ip", "-netns", name, "-batch", "-", text=inside)
 
     def add_guest(self, name):
-        """A machine of a client's; what to put before a command that runs there."""
+        """Makes a machine for a client. Returns the words to put before a command that runs there."""
         self.guests[name] = 100 + len(self.guests)
         self.add(name, self.guests[name])
         return ["ip", "netns", "exec", name]
@@ -62,12 +62,12 @@ class Namespaces:
         return self.host(self.guests[name])
 
     def unplug(self, name):
-        """No packet leaves or reaches that machine any more, not even the one that says that a connection ended."""
+        """No packet leaves or reaches that machine any more, not even the end of a connection."""
         for network in range(len(self.bridges)):
             run("ip", "link", "set", f"{name}-{network}", "down")
 
     def remove(self, name):
-        """A machine that was only half made has not all of its links."""
+        """Works for a machine that was only half made, too."""
         self.built.remove(name)
         for network in range(len(self.bridges)):
             subprocess.run(["ip", "link", "del", f"{name}-{network}"], capture_output=True, check=False)
@@ -111,13 +111,13 @@ class Namespaces:
             self.apply(node)
 
     def lose_networks(self, dead):
-        """On these nodes do not hear each other, on the others they do."""
+        """On these networks nodes do not hear each other, on the others they do."""
         self.dead = set(dead)
         for node in self.nodes():
             self.apply(node)
 
     def close(self):
-        for name in list(self.built):  # a namespace goes when the kernel finds time, its links at once
+        for name in list(self.built):  # the kernel removes a namespace later, its links at once
             self.remove(name)
         for bridge in self.bridges:
             run("ip", "addr", "flush", "dev", bridge)

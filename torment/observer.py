@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Observes the election at one node until SIGTERM, and notes every leader it is told of.
+"""Observes the election at one node until SIGTERM, and records every leader.
 
 usage: observer.py PLAN NUMBER    the same plan as client.py's; the number is the node's
 """
@@ -18,7 +18,7 @@ LOOK_S = 2  # between PINGs: a silent connection may be a dead one
 
 
 def observe(session, going):
-    """One connection's life. An answer and a push tell the same thing in two shapes."""
+    """One connection. An answer and a push have the same content in two forms."""
     first = session.ask("OBSERVE", "leader").answer
     number = now_us()  # tells this connection from the next
     if first:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the locks protect: registers that look at fences, as a careful storage service would.
+"""The registers that the locks protect: they check fences, as a careful storage service would.
 
 usage: register.py SOCKET HISTORY fence|deadline
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person, or a program, is told of a campaign."""
+"""The report of a campaign, for people and programs."""
 
 import json
 import os

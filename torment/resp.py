@@ -14,11 +14,11 @@ class Refused(Exception):
 
 
 class Incomplete(Exception):
-    """The bytes so far end inside an item."""
+    """The item is incomplete."""
 
 
 class Push(list):
-    """An item that the node sent unasked."""
+    """A push."""
 
 
 def parse(data, start=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A client's session at a node, every call and every answer of it noted."""
+"""A client's session at a node. It records every call and every answer."""
 
 import collections
 import itertools
@@ -29,10 +29,10 @@ class Call:
 
 class Session:
     def __init__(self, history, node, address, protocol=3, patience_s=PATIENCE_S):
-        """`patience_s`: of a client that is in a hurry. What it did not wait for nobody is blamed for."""
+        """`patience_s`: shorter for a client in a hurry. A call that it does not wait for is no violation."""
         self.history, self.node, self.patience_s = history, node, patience_s
-        self.silence = "silent" if patience_s >= PATIENCE_S else "left"  # how calls end that it does not wait for any more
-        self.calls = collections.deque()  # that wait for their answers, which come in this order
+        self.silence = "silent" if patience_s >= PATIENCE_S else "left"  # how an abandoned call ends
+        self.calls = collections.deque()  # calls without an answer yet; answers come in this order
         self.pushes = []
         self.connection = resp.Connection(address, min(patience_s, 2.0))
         try:
@@ -42,7 +42,7 @@ class Session:
             raise
 
     def say(self, *words, wait_ms=0, answered=None):
-        """Asks, and lets `attend` take the answer."""
+        """Sends a command; `attend` takes the answer."""
         call = Call(words, int(self.patience_s * SECOND) + wait_ms * 1000, answered)
         call.asked_us = self.history.note("ask", call=call.number, node=self.node, command=words[0],
                                           name=words[1] if len(words) > 1 else None)
@@ -74,7 +74,7 @@ class Session:
             call.answered(call)
 
     def attend(self, until_us):
-        """Takes what arrives until then; true if something did."""
+        """Handles what arrives until then; true if something did."""
         if self.calls:
             until_us = min(until_us, self.calls[0].ends_us)
         items = self.connection.hear((until_us - now_us()) / SECOND)
@@ -85,7 +85,7 @@ class Session:
         return bool(items)
 
     def settle(self):
-        """Until every call is answered."""
+        """Waits until every call is answered."""
         while self.calls:
             self.attend(self.calls[0].ends_us)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A lock with a time to live and a secret, held through the loss of its node: renewed at any member, claimed after all have forgotten.
+"""A lock with a time to live and a secret, which outlives its node: renewed at any member, claimed after all have forgotten it.
 
-The client believes in it until its time to live is over by its own clock, counted from when it asked, less a tenth. As long as it does
-nobody may tell it that the lock is lost: `ttl-holds-last` of judge.py.
+The client believes in it until its time to live is over by its own clock, counted from when it asked, less a tenth. Until
+then no node may tell it that the lock is lost: `ttl-holds-last` of judge.py.
 """
 
 import secrets
@@ -12,9 +12,9 @@ from resp import Gone
 from session import SECOND, Session, Silent
 
 TTLS_MS = (1000, 5000, 5000)
-SURE = 0.9  # of the time that is left, which clocks that go a tenth wrong cannot use up
+SURE = 0.9  # of the time that is left: safe if clocks are wrong by up to a tenth
 RENEWED_AFTER = 0.3  # of the time to live
-PATIENCE = 0.25  # of the time to live that a RENEW may take, until another member is asked
+PATIENCE = 0.25  # of the time to live: after that long without an answer, another member is asked
 
 
 class Over(Exception):
@@ -22,7 +22,7 @@ class Over(Exception):
 
 
 class Wish:
-    """What to say to a node: LOCK or CAMPAIGN, then RENEW, and UNLOCK or RESIGN."""
+    """The commands for a node: LOCK or CAMPAIGN, then RENEW, and UNLOCK or RESIGN."""
 
     def __init__(self, random, kind, name, wait_ms):
         self.kind, self.name, self.wait_ms = kind, name, wait_ms
@@ -48,8 +48,8 @@ class TtlHold:
         self.client, self.session, self.wish = client, session, wish
         self.name, self.kind, self.shared = wish.name, wish.kind, wish.shared
         self.fence, left_ms = grant.answer
-        self.own = False  # the session is this hold's own: the one that it was granted in has ended
-        self.renewal = None  # the call that has yet to be answered
+        self.own = False  # the session belongs to this hold alone: the session of the grant has ended
+        self.renewal = None  # the RENEW that is not answered yet
         self.lost = self.released = False
         self.until_us = grant.asked_us + int(left_ms * 1000 * SURE)
         self.renew_us = grant.answered_us + int(wish.ttl_ms * 1000 * RENEWED_AFTER)
@@ -59,7 +59,8 @@ class TtlHold:
     # ---- renewals ----
 
     def renewed(self, call):
-        """The answer. `NOQUORUM`, say, is none; nil says that it is lost, which it may say only after its time."""
+        """Handles an answer. An error such as `NOQUORUM` is none. nil means that the hold is lost, which is allowed
+        only after its time."""
         self.renewal = None
         self.renew_us = now_us() + SECOND // 50
         if call.answer is None:
@@ -71,7 +72,7 @@ class TtlHold:
             self.renew_us = call.asked_us + int(self.wish.ttl_ms * 1000 * RENEWED_AFTER)
 
     def move(self, why):
-        """Another member is asked, any; nobody may be there at the moment."""
+        """Asks any other member; there may be none at the moment."""
         if self.own and self.session:
             self.session.close(why)
         self.own, self.renewal, self.session = True, None, None
@@ -112,7 +113,7 @@ class TtlHold:
             self.move(self.session.silence)
 
     def rest(self, seconds):
-        """Lets time pass, and looks at what comes meanwhile."""
+        """Lets time pass, and handles answers meanwhile."""
         end_us = now_us() + int(seconds * SECOND)
         while True:
             moment = now_us()
@@ -136,7 +137,7 @@ class TtlHold:
                                  ended=min(moment, self.until_us), ttl_ms=self.wish.ttl_ms, until=self.until_us)
 
     def release(self):
-        """By whichever member answers first. Once it was said in vain, it may have been done all the same."""
+        """Gives the lock back, by the first member that answers. A command without an answer may have been carried out."""
         for attempt in range(4):
             try:
                 if not self.session:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The log of the world: who leads it, what is agreed, and when each node learns that. */
+/* The log of the world: its leader, its entries, and when each node learns of them. */
 #include "world.h"
 
 bool world_reaches(const struct world *world, cv_node a, cv_node b)
@@ -57,7 +57,7 @@ static void commit(struct world *world)
             world->nodes[i].stored = world->entry_count;
 }
 
-/* The leader and what is agreed, and who votes on it. */
+/* The leader, the agreed entries, and the voters. */
 void log_keep(struct world *world)
 {
     elect(world);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who belongs to the group of the world, and how that changes. */
+/* The members of the world's group, and how they change. */
 #include "world.h"
 
 /* The roster as an entry has it. */
@@ -16,7 +16,9 @@ void seats_take(struct node *node, const struct cv_seating *seating)
     roster->standbys = seating->standbys;
 }
 
-/* Somebody new at that place, who knows nothing; whoever was there before is over, but for what its clients believe. */
+/*
+ * A new node at that place, which knows nothing. The former node is gone, but its clients may still believe in locks.
+ */
 static void settle_in(struct node *node, const struct cv_seating *seating)
 {
     if (node->up)
@@ -37,7 +39,7 @@ void seats_change(struct world *world, const struct cv_seating *before, const st
         if (before->ids[place] == after->ids[place])
             continue;
         if (after->ids[place] == CV_NO_ID)
-            world->nodes[place].belongs = false; /* as it will hear, or not */
+            world->nodes[place].belongs = false; /* it may or may not hear of it */
         else
             settle_in(&world->nodes[place], after);
     }
@@ -58,7 +60,7 @@ void seats_follow(struct world *world)
         world->voters ^= one;
 }
 
-/* Somebody is to join or to leave, or gets another vote. */
+/* A node is to join or to leave, or gets another vote. */
 void seats_ask(struct world *world)
 {
     struct node *leader = world->leader == CV_NOBODY ? NULL : &world->nodes[world->leader];

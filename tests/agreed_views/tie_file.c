@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Two nodes and their file, which is slow, out of reach, or written to by somebody who has died since. */
+/* Two nodes and their file, which is slow, out of reach, or written to by a process that has died since. */
 #include <string.h>
 
 #include "group/disk_paxos/disk_paxos_block.h"
@@ -24,7 +24,7 @@ static void begin_errand(void *context, const struct cv_disk_paxos_block *block)
         cv_disk_paxos_write(block, &node->roster, node->roster.me, node->errand.bytes);
 }
 
-/* What is agreed is the same for both. */
+/* Both agree on the same. */
 static void note_entry(struct world *world, uint64_t epoch, const struct cv_proposal *proposal)
 {
     for (uint32_t i = 0; i < world->entry_count; i++)
@@ -92,7 +92,7 @@ void tie_start(struct node *node)
     node->errand = (struct errand){0};
 }
 
-/* A write that is on its way may reach the file though nobody waits for it any more. */
+/* A write under way may reach the file though its process does not wait for it any more. */
 void tie_die(struct node *node)
 {
     struct world *world = node->world;
@@ -131,7 +131,7 @@ static void go_on(struct node *node)
     if (!errand->busy || world->now < errand->due)
         return;
     errand->due = world->now + io_us(world);
-    /* Of a write that fails nobody knows whether it was one. */
+    /* A write that fails may have happened. */
     if (errand->writes && !errand->wrote && (!errand->fails || world_draw(world, 2))) {
         write_block(node);
     } else if (!errand->fails && !errand->has_read) {
@@ -147,7 +147,7 @@ void tie_step(struct node *node)
 {
     const uint64_t now = world_clock_of(node), granted = node->lease.asked_us[node->tie.other];
     go_on(node);
-    node->tie.noting |= !world_draw(node->world, 2000); /* what else stands in the block may change at any time */
+    node->tie.noting |= !world_draw(node->world, 2000); /* the rest of the block may change at any time */
     cv_disk_paxos_tick(&node->tie, now < node->lease_end_us && now > granted + node->lease.terms.length_us / 2, now);
 }
 
@@ -174,11 +174,11 @@ static uint32_t count_serving(const struct world *world)
     return (uint32_t)world_may_grant(&world->nodes[0]) + (uint32_t)world_may_grant(&world->nodes[1]);
 }
 
-/* A slow file costs a lease now and then; but so many have to serve before long. */
+/* A slow file costs a lease now and then, but that many nodes must serve before long. */
 static void await(struct world *world, uint32_t serving, const char *violation)
 {
     const uint64_t end = world->now + 5000000;
-    world_run(world, world->now + 1000000, false); /* what was granted before is over */
+    world_run(world, world->now + 1000000, false); /* earlier grants are over */
     while (!world->violation && count_serving(world) != serving) {
         world_run(world, world->now + 5000, false);
         if (world->now > end)

@@ -26,7 +26,7 @@ uint64_t world_clock_of(const struct node *node)
     return node->offset_us + (uint64_t)((double)node->world->now * node->rate);
 }
 
-/* When that time of the node's clock is, by nobody's clock. */
+/* The world's time at which the node's clock shows that time. */
 static uint64_t real(const struct node *node, uint64_t clock_us)
 {
     return clock_us <= node->offset_us ? 0 : (uint64_t)((double)(clock_us - node->offset_us) / node->rate);
@@ -119,7 +119,7 @@ static void drop(struct node *node)
         world->mutex.holder = CV_NOBODY;
 }
 
-/* Before anything else a node looks at its clock. */
+/* A node looks at its clock before anything else. */
 static void look(struct node *node)
 {
     if (node->holds && world_clock_of(node) + MARGIN_US >= node->lease_end_us) {
@@ -145,7 +145,7 @@ static void use_lock(struct node *node)
     world->grants++;
 }
 
-/* ---- what the views wants ---- */
+/* ---- calls of the views ---- */
 
 static bool propose(void *context, const struct cv_proposal *proposal)
 {
@@ -154,7 +154,7 @@ static bool propose(void *context, const struct cv_proposal *proposal)
     if (world->tied)
         return tie_propose(node, proposal);
     if (world->leader != node->roster.me)
-        return !world_chance(world, 2); /* it takes itself for the leader; nothing will come of it */
+        return !world_chance(world, 2); /* it believes that it leads; the proposal is lost */
     if (world->pending_due)
         return false;
     world->pending = *proposal;
@@ -296,7 +296,7 @@ void world_die(struct node *node)
         node->ghost_until = until > node->ghost_until ? until : node->ghost_until;
     }
     if (world->mutex.holder == node->roster.me && node->views.view.epoch == world->mutex.epoch)
-        world->mutex.holder = MOST_NODES; /* the view ends before anybody else has it */
+        world->mutex.holder = MOST_NODES; /* the view ends before another node has it */
     if (world->tied)
         tie_die(node);
     node->up = node->holds = false;
@@ -305,7 +305,7 @@ void world_die(struct node *node)
         world_lose_stream(world, node->roster.me, other);
 }
 
-/* In order, with nobody holding anything: the others are told not to wait for the lease. */
+/* An orderly end while its clients hold nothing: it tells the others not to wait for the lease. */
 static void leave(struct node *node)
 {
     struct world *world = node->world;
@@ -380,7 +380,7 @@ static void suspect(struct node *node, cv_node other)
     tell_alive(node);
 }
 
-/* A connection is made anew; who has not noticed that it broke learns that something may be lost. */
+/* A connection is made again. An end that has not noticed the break learns that messages may be lost. */
 static void connect(struct world *world, cv_node a, cv_node b)
 {
     const cv_id *here = world->nodes[a].roster.ids, *there = world->nodes[b].roster.ids;
@@ -512,7 +512,7 @@ static void step(struct node *node)
     const bool leads =
         !node->views.away &&
         (world->tied ? tie_leads(node) : world->leader == node->roster.me && node->applied == node->stored);
-    /* Who is cut off does not know at once that another leads now. */
+    /* A node that is cut off does not know at once that another one leads now. */
     if (world->tied && leads != node->views.leads)
         cv_agreed_views_lead(&node->views, leads, now);
     else if (leads != node->views.leads &&
@@ -575,7 +575,7 @@ static void begin(struct world *world, uint64_t seed, bool tied, enum sabotage s
     }
 }
 
-/* Whoever leads takes it for over as soon as it can. */
+/* The leader ends it as soon as it can. */
 static void forget_former(struct world *world)
 {
     for (cv_node i = 0; i < world->count; i++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A group in virtual time: the views and the leases as they are, under a log that is simply agreed, links that
- * delay, lose and break, clocks that drift, nodes that stop, die and return, join and leave; a place that somebody has
- * left is taken again. One lock, which nodes take when they may.
+ * A group in virtual time: the real views and leases over a simulated log, links that delay, lose and break, clocks
+ * that drift, nodes that stop, die and return, join and leave; a place that a node has left is taken again. There is
+ * one lock, which nodes take when they may.
  *
- * Or two nodes and a file that breaks their tie (tie.c): each can be cut off from that, too.
+ * Or two nodes and a file that breaks their tie (tie_file.c): each can be cut off from the file, too.
  */
 #ifndef CONCLAVE_TESTS_ASSEMBLY_WORLD_H
 #define CONCLAVE_TESTS_ASSEMBLY_WORLD_H
@@ -19,20 +19,20 @@
 #define MOST_ENTRIES 512u
 #define MOST_LETTERS 4096u
 
-/* What is broken on purpose, to see that it is found. */
+/* The sabotages: what is broken on purpose, and must be found. */
 enum sabotage {
     NOTHING_BROKEN,
     CLOCKS_BEYOND,   /* drift three times what was stated */
     ENTRIES_FORGOT,  /* a voter that returns grants before it knows again what it knew */
     NO_QUARANTINE,   /* a member that returns is taken in at once */
     BLIND_REPORT,    /* a member reports what it held without looking at the clock */
-    OLD_VOTERS,      /* leases are counted by those who voted when the member started */
-    WRITING_UNSEEN,  /* of two: that the other has written is taken for nothing */
-    RENEWED_UNREAD,  /* of two: a promise renews a lease, whatever is read afterwards */
-    RENEWED_OUTSIDE, /* of two: who was left out does not wait, and goes on with its old view */
-    BLOCK_LOST,      /* of two: what a node has written last is gone after a crash */
+    OLD_VOTERS,      /* leases are counted by the voters at the time when the member started */
+    WRITING_UNSEEN,  /* of two: a node ignores that the other has written */
+    RENEWED_UNREAD,  /* of two: a promise renews a lease, whatever the node reads afterwards */
+    RENEWED_OUTSIDE, /* of two: a node that was left out does not wait, and goes on with its old view */
+    BLOCK_LOST,      /* of two: a node's last write is lost in a crash */
     OWN_LENGTH,      /* a voter counts a lease by the terms it knows, whatever the member counts by */
-    RECOUNTED,       /* what was granted by former terms is counted by the new ones */
+    RECOUNTED,       /* grants by former terms are counted by the new ones */
     SHORT_MEMORY,    /* a member that returns waits for a lease of the last terms alone */
     FORMER_DROPPED,  /* former terms are forgotten as soon as all have begun a view of the new ones */
     SABOTAGES
@@ -56,7 +56,7 @@ struct errand {
 struct letter {
     enum letter_kind kind;
     cv_node from, to;
-    cv_id from_id, to_id; /* who stands there now */
+    cv_id from_id, to_id; /* the ids at these places now */
     uint64_t due;
     enum cv_view_message message;
     uint64_t epoch, number;
@@ -94,12 +94,12 @@ struct node {
 struct world {
     struct cv_random random;
     enum sabotage sabotage;
-    uint64_t now;   /* microseconds of nobody's clock */
+    uint64_t now;   /* the world's time in microseconds */
     uint32_t calm;  /* milliseconds between two disturbances, about */
     bool restless;  /* members come and go all the time */
     bool fickle;    /* the length of leases changes all the time */
     uint32_t count; /* places */
-    cv_set voters;  /* of the log, which follow those of the entries */
+    cv_set voters;  /* the voters of the log, which follow those of the entries */
     uint32_t most_voters;
     cv_id last_id;
     struct cv_terms terms; /* at the beginning */
@@ -142,14 +142,14 @@ void world_post(struct world *world, struct letter letter, bool reliable);
 void world_lose_stream(struct world *world, cv_node a, cv_node b);
 void world_die(struct node *node);
 bool world_reaches(const struct world *world, cv_node a, cv_node b);
-/* Whom it can speak with. */
+/* The nodes that it can speak with. */
 cv_set world_reach(const struct world *world, cv_node node);
-/* Lets so much time pass. */
+/* Lets that much time pass. */
 void world_run(struct world *world, uint64_t until_us, bool disturbed);
 
 /* ---- log.c ---- */
 
-/* The leader and what is agreed, and who votes on it. */
+/* The leader, the agreed entries, and the voters. */
 void log_keep(struct world *world);
 /* The node learns of the next entry, perhaps. */
 void log_apply(struct node *node);
@@ -162,7 +162,7 @@ void tie_hear(struct node *node, const struct letter *letter);
 void tie_die(struct node *node);
 bool tie_leads(const struct node *node);
 bool tie_propose(struct node *node, const struct cv_proposal *proposal);
-/* Whatever happened: one of two goes on when the other is gone, exactly one if they are only cut apart. */
+/* In the end one of two goes on when the other is gone; exactly one if they are only cut apart. */
 void tie_judge(struct world *world);
 
 /* ---- seats.c ---- */
@@ -173,7 +173,7 @@ void seats_take(struct node *node, const struct cv_seating *seating);
 void seats_change(struct world *world, const struct cv_seating *before, const struct cv_seating *after);
 /* The log's own voters change one at a time, some time after the entry. */
 void seats_follow(struct world *world);
-/* Somebody is to join or to leave, or gets another vote. */
+/* A node is to join or to leave, or gets another vote. */
 void seats_ask(struct world *world);
 /* Leases are to be longer, or shorter. */
 void seats_ask_terms(struct world *world);

@@ -50,7 +50,7 @@ static void check_leader(struct world *world, uint32_t leader, uint64_t term)
     *known = (uint8_t)(leader + 1);
     world->elections++;
     for (uint32_t i = 0; i < world->count; i++) {
-        /* Whoever has won an earlier term, and says so late, can do no harm. */
+        /* A late message of the leader of an earlier term does no harm. */
         if (i != leader && world->nodes[i].claim_ms > world->now_ms && world->nodes[i].claim_term < term)
             world_wrong(world, "%u leads though %u was promised silence until %llu ms", leader + 1, i + 1,
                         (unsigned long long)world->nodes[i].claim_ms);
@@ -65,7 +65,7 @@ static uint64_t term_at(const struct node *node, uint64_t index)
                                                                               : 0;
 }
 
-/* Whoever tells a leader that it has all up to an index must have what the leader has. */
+/* A member that tells a leader that it has all entries up to an index must have the leader's entries. */
 static void check_answer(struct world *world, const struct node *node, const struct node *leader,
                          const struct raft_append_entries_result *result)
 {
@@ -81,7 +81,7 @@ static void check_answer(struct world *world, const struct node *node, const str
     }
 }
 
-/* A leader counts who has an entry of its own term, and never one of an earlier term. */
+/* A leader counts the members that have an entry of its own term, never those of an entry of an earlier term. */
 static void check_commit(struct world *world, struct node *node)
 {
     const struct raft *raft = &node->agreement->raft;
@@ -94,7 +94,7 @@ static void check_commit(struct world *world, struct node *node)
     node->led_commit = raft->commit_index;
 }
 
-/* What a member says must agree with all it has said before, also before a crash. */
+/* A member's messages must agree with all its earlier ones, also those before a crash. */
 static void check_message(struct world *world, uint32_t from, uint32_t to, const void *bytes, size_t length)
 {
     struct raft_message message;
@@ -104,7 +104,7 @@ static void check_message(struct world *world, uint32_t from, uint32_t to, const
         return;
     }
     struct node *node = &world->nodes[from];
-    /* Before an election somebody asks what would be if the term were one higher; the answer repeats that term. */
+    /* Pre-vote: a candidate asks for the votes of the next term; the answer repeats that term. */
     const bool question = message.type == RAFT_IO_REQUEST_VOTE && message.request_vote.pre_vote;
     const bool answer =
         message.type == RAFT_IO_REQUEST_VOTE_RESULT && message.request_vote_result.pre_vote == raft_tribool_true;
@@ -302,7 +302,7 @@ bool world_propose(struct node *node)
     return true;
 }
 
-/* Every other world's members look only when they have to, or with a heartbeat of somebody else's. */
+/* In every other world, members tick only when they must, or at another member's heartbeat. */
 static uint64_t next_tick_ms(const struct world *world, const struct node *node)
 {
     const uint64_t due = cv_agreement_due_ms(node->agreement), beat = world->now_ms + 33;
@@ -336,7 +336,7 @@ static void run_node(struct world *world, struct node *node)
 static bool is_due(const struct world *world, const struct packet *packet)
 {
     const struct node *node = &world->nodes[packet->to];
-    /* To whoever is paused it comes when it wakes, as from a socket. */
+    /* A paused member receives it when it wakes, as from a socket. */
     return packet->arrives_ms <= world->now_ms && (!node->agreement || node->paused_until_ms <= world->now_ms);
 }
 

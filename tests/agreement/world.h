@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A group in one process: virtual time, a bad network, disks that forget, members that are killed, paused and cut off,
- * all by one seed. Whatever must never happen is checked as it happens; the first breach is kept in `wrong`.
+ * all by one seed. Every step checks what must never happen; `wrong` keeps the first violation.
  */
 #ifndef CONCLAVE_TESTS_AGREEMENT_WORLD_H
 #define CONCLAVE_TESTS_AGREEMENT_WORLD_H
@@ -36,9 +36,9 @@ struct node {
 
     /* What it has said, in all its lives. */
     uint64_t highest_term;
-    uint8_t votes[MAX_TERMS]; /* by term: for whom */
+    uint8_t votes[MAX_TERMS]; /* by term: the member it voted for */
     uint64_t last_index;      /* told in this life */
-    uint64_t claim_ms;        /* until when nobody else can lead in a later term */
+    uint64_t claim_ms;        /* until then no other member can lead in a later term */
     uint64_t claim_term;
     uint64_t led_term, led_commit; /* when it was looked at last, if it led */
     struct proposal {
@@ -59,12 +59,12 @@ struct world {
     size_t packet_count, packet_capacity;
 
     uint8_t leaders[MAX_TERMS];  /* by term */
-    uint64_t entries[MAX_INDEX]; /* by index: what everybody must be told */
+    uint64_t entries[MAX_INDEX]; /* by index: the entry that every member must be told */
     uint64_t highest_index;
     uint64_t proposed;
     bool acknowledged[MAX_INDEX];                   /* by entry */
-    uint64_t acknowledged_index, acknowledged_term; /* the highest, and of whom */
-    bool seen[MAX_INDEX];                           /* by entry: told to somebody as committed */
+    uint64_t acknowledged_index, acknowledged_term; /* the highest acknowledged entry, and its term */
+    bool seen[MAX_INDEX];                           /* by entry: a member was told that it is committed */
     uint64_t acknowledgements, elections, crashes, restarts, snapshots_sent, changes, transfers;
     char wrong[256];
 };
@@ -78,7 +78,7 @@ void world_crash(struct world *world, uint32_t number);
 void world_start(struct world *world, uint32_t number);
 void world_heal(struct world *world);
 
-/* Whoever takes itself for the leader, or NULL; the one of the highest term if there are several. */
+/* The member that believes that it leads, or NULL; of several, the one of the highest term. */
 struct node *world_leader(struct world *world);
 /* Proposes the next entry. */
 bool world_propose(struct node *node);

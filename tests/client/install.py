@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """libconclave as a package would install it: pkg-config finds it, the example builds against the shared and the static
-library and runs, the header suits strict compilers and C++, and nothing but its own functions can be seen."""
+library and runs, the header suits strict compilers and C++, and exports nothing but its own functions."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""libconclave, called from Python against a fake server: every function, and what happens when servers fail."""
+"""libconclave, called from Python against a fake server: every function, and failures of servers."""
 
 import ctypes
 import os

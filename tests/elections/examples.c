@@ -12,8 +12,10 @@
 #define ANY UINT64_MAX
 #define NOBODY UINT64_MAX
 
-/* `leader`: everybody alive follows it; NOBODY: only the winner, if any, knows. The counts are in the order of `kinds`;
- * ANY: the text does not say. */
+/*
+ * `leader`: all live nodes follow it; NOBODY: only the winner, if any, knows. The counts are in the order of `kinds`;
+ * ANY: the text does not say.
+ */
 struct example {
     const char *algorithm;
     const char *options;
@@ -42,12 +44,12 @@ struct example {
 #define SOME_RING "--ids 3,32,5,80,6,12"
 
 static const struct example examples[] = {
-    /* Process 7 is down, 4 calls: 5 and 6 answer 4, 6 answers 5; 6 wins. Later 7 comes up and tells everybody. */
+    /* Process 7 is down, 4 calls: 5 and 6 answer 4, 6 answers 5; 6 wins. Later 7 comes up and tells all nodes. */
     {"bully", "--ids 0..7 --crash 7@0 --start 4", 6, BULLY, {6, 3, 6}, 4},
     {"bully", "--ids 0..7 --crash 7@0 --start 4 --recover 7@9", 7, BULLY, {6, 3, 6 + 7}, 10},
     /* It recovers just as 6 announces itself: the race must not leave two leaders. */
     {"bully", "--ids 0..7 --crash 7@0 --start 4 --recover 7@3", 7, BULLY, {ANY, ANY, ANY}, ANY},
-    /* The best and the worst case, and all who live. */
+    /* The best and the worst case, and all live nodes. */
     {"bully", "--ids 0..7 --crash 7@0 --start 6", 6, BULLY, {1, 0, 6}, 3},
     {"bully", "--ids 0..7 --crash 7@0 --start 0", 6, BULLY, {28, 21, 6}, 4},
     {"bully", "--ids 0..7 --crash 7@0 --start all", 6, BULLY, {28, 21, 6}, 3},
@@ -72,7 +74,7 @@ static const struct example examples[] = {
     {"ring-list", "--ids 0..5 --crash 5@0 --start 2 --set policy=min", 0, LISTS, {5, 5}, 10},
     /* P4 dies after it has passed the list on; it is missing on the second list, so P2 begins anew. */
     {"ring-list", "--ids 0..5 --crash 5@0 --crash 4@after:election --start 2 --blind *:4", 3, LISTS, {9, 8}, 17},
-    /* The caller dies while its list is under way: whoever finds itself on the list closes it. */
+    /* The caller dies while its list is under way: the first node that finds itself on the list closes it. */
     {"ring-list", "--ids 0..5 --start 2 --crash 2@1 --blind *:2", 5, LISTS, {6, 5}, ANY},
 
     {"ring-basic", SOME_RING " --start 3", 80, RING, {9, 6}, 15},
@@ -124,7 +126,7 @@ static const struct example examples[] = {
     {"wireless", "--ids 1..4 --start 1 --graph line", 4, {"election", "ack", "leader"}, {3, 3, 3}, 9},
     {"wireless", "--ids 1..3 --start 1 --graph complete", 3, {"election", "ack", "leader"}, {4, 4, 2}, 5},
 
-    /* What once went wrong. The best node announces itself before those it has not yet heard of ask each other. */
+    /* Former bugs. The best node announces itself before nodes that it has not heard of ask each other. */
     {"bully", "--ids 8,1,2,3,4 --start 1", 8, BULLY, {10, 10, 7}, ANY},
     /* A result that is late hears that a better node has come back and been elected. */
     {"chang-roberts",

@@ -55,7 +55,7 @@ static uint32_t worst_live(const struct story *story)
     return worst;
 }
 
-/* Those who will hold an election where everybody worse wakes everybody better: the live ones not below a caller. */
+/* The nodes that will hold an election if every node wakes all better ones: the live nodes not below a caller. */
 static uint32_t participants(const struct story *story, bool *who)
 {
     uint32_t count = 0;
@@ -103,9 +103,9 @@ static uint64_t unless_alone(const struct story *story, uint64_t count)
 /* ---- A1: bully ---- */
 
 /*
- * With the best of all dead: everybody not below a caller asks all better nodes, once, and answers those worse; the
- * best one alive finds silence for 2 ticks. Alive, it knows that it is the highest and announces at once; it tells
- * those who ask later once more.
+ * If the best of all is dead, every node not below a caller asks all better nodes, once, and answers the worse ones;
+ * the best live node hears nothing for 2 ticks. If it is alive, it knows that it is the highest and announces at once;
+ * it repeats this to nodes that ask later.
  */
 static void predict_bully(const struct story *story, bool unit, struct prediction *prediction)
 {
@@ -117,7 +117,7 @@ static void predict_bully(const struct story *story, bool unit, struct predictio
     prediction->timed = unit && (above || q == 1);
     for (uint32_t i = 0; i < story->nodes; i++)
         prediction->count[0] += who[i] ? nodes_better(story, i) : 0;
-    if (story_has(story, "election=all")) /* but the best of all, which wins at once, tells nobody of an election */
+    if (story_has(story, "election=all")) /* but the best of all wins at once, without an election */
         for (uint32_t i = 0; i < story->nodes; i++)
             prediction->count[0] += who[i] && nodes_better(story, i) ? story->nodes - 1 - nodes_better(story, i) : 0;
     prediction->count[1] = q * (q - 1) / 2;
@@ -131,8 +131,8 @@ static void predict_bully(const struct story *story, bool unit, struct predictio
 /* ---- A2: multicast ---- */
 
 /*
- * If the best node calls along with some others, the last agreement can reach it in the very tick in which one whom
- * those others have woken asks it; the text does not say what an elected node then answers.
+ * If the best node and some others call, the last agreement can reach it in the same tick as the question of a node
+ * that the others have woken. The text does not say what an elected node then answers.
  */
 static void predict_multicast(const struct story *story, bool unit, struct prediction *prediction)
 {
@@ -303,7 +303,8 @@ static void predict_chang_roberts(const struct story *story, bool unit, struct p
     }
     for (uint32_t kind = 0; kind < 2; kind++)
         prediction->count[kind] = unless_alone(story, prediction->count[kind]);
-    prediction->counted = unit || one || all; /* with several callers it matters who is overtaken */
+    prediction->counted =
+        unit || one || all; /* with several callers the delays decide which messages overtake others */
     prediction->timed = unit;
     prediction->most_messages = (uint64_t)a * (a + 1) / 2 + a;
     prediction->most_time = unit ? 3ull * a - 1 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the texts say a scenario without crashes in mid-run must come to, worked out anew in the plainest way: from
- * the formulas and definitions themselves, not from the program's own theory.
+ * The outcome of a scenario without crashes during the run, by the texts. It is computed in the plainest way, from the
+ * formulas and definitions themselves, not from the program's own theory.
  */
 #ifndef CONCLAVE_TESTS_MODEL_H
 #define CONCLAVE_TESTS_MODEL_H
@@ -13,8 +13,8 @@
 struct prediction {
     uint32_t leader; /* its id */
     bool everyone_knows;
-    uint32_t knowing; /* if not everyone: how many; 0: only the leader */
-    bool hangs;       /* nobody is ever elected */
+    uint32_t knowing; /* if not all nodes know the leader: how many do; 0: only the leader */
+    bool hangs;       /* no node is ever elected */
     bool counted;     /* `count` is known, by kind in the order of the model */
     uint64_t count[MODEL_KINDS];
     bool timed; /* `time` is known */
@@ -28,7 +28,7 @@ struct model {
     const char *kinds[MODEL_KINDS]; /* as design.md names them */
     const char *variants[8];        /* --set words to try besides the defaults */
     const char *surviving[4];       /* those to try when nodes crash, too */
-    bool survives;                  /* keeps its promises when nodes crash in mid-run and the detector tells */
+    bool survives; /* it keeps its promises if nodes crash during the run and the detector reports it */
     void (*predict)(const struct story *story, bool unit, struct prediction *prediction);
 };
 

@@ -107,7 +107,7 @@ void story_draw_group(struct story *story, bool deaths)
     draw_callers(story);
 }
 
-/* ---- the graph: connected, from a tree to everybody with everybody ---- */
+/* ---- the graph: connected, from a tree to the complete graph ---- */
 
 static void join(struct story *story, uint32_t one, uint32_t other)
 {

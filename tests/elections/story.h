@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A random scenario, told twice: as plain facts for the naive models of the tests, and in the words of the command
- * line, so that what went wrong can be repeated by hand.
+ * line, so that a failure can be repeated by hand.
  */
 #ifndef CONCLAVE_TESTS_STORY_H
 #define CONCLAVE_TESTS_STORY_H
@@ -45,7 +45,7 @@ struct story {
     char ids[512], attributes[512], start[512], graph[20000], graph_lines[20000], partition[512];
 };
 
-/* The group: who they are, who is dead, who calls. `deaths`: some may be dead from the start. */
+/* The group: its nodes, the dead ones, the callers. `deaths`: some may be dead from the start. */
 void story_begin(struct story *story, const struct cv_algorithm *algorithm, const char *name, uint64_t seed);
 void story_draw_group(struct story *story, bool deaths);
 void story_draw_graph(struct story *story);

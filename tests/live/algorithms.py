@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every algorithm between real processes; what it sends is what the texts count."""
+"""Every algorithm between real processes; it sends as many messages as the texts count."""
 
 import sys
 import time
@@ -10,11 +10,11 @@ ELECTIONS = ["bully", "ring-list", "ring-basic", "chang-roberts", "chang-roberts
              "multicast", "multicast-lean", "wireless"]
 MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa-plain", "maekawa", "voting"]
 NODES = 4
-WORLD = ["--group", "static"]  # the textbook's, where nothing but the algorithm says how long it takes
+WORLD = ["--group", "static"]  # as in the textbooks: no lease adds to an algorithm's time
 
 
 def elections():
-    """The best one alive leads: at first, when it is killed, when it is back."""
+    """The best live node leads: at first, after a crash, after its return."""
     for election in ELECTIONS:
         with Cluster(NODES, *WORLD, "--election", election, "--restart") as cluster:
             cluster.await_view([1, 2, 3, 4], coordinator=4)
@@ -37,7 +37,7 @@ def enter(cluster, node, name, times):
 
 
 def cost(algorithm, node):
-    """Messages of an entry that nobody contends for, by the texts: n nodes, the last coordinates."""
+    """Messages of an entry without contention, by the texts: n nodes, the last coordinates."""
     n = NODES
     return {"central": 0 if node == n else 3, "central-deny": 0 if node == n else 3, "ricart-agrawala": 2 * (n - 1),
             "lamport": 3 * (n - 1), "maekawa-plain": 3 * 2, "maekawa": 3 * 2, "voting": 3 * 2}[algorithm]
@@ -50,20 +50,20 @@ def mutexes_alone():
         for algorithm in MUTEXES:
             for node in (1, 4, 2):
                 enter(cluster, node, algorithm, 3)
-                time.sleep(0.02)  # the last release gets known everywhere
+                time.sleep(0.02)  # the last release arrives everywhere
     cluster.check()
     report = cluster.judge()
     for algorithm in MUTEXES:
         run, = [name for name in report["names"] if name["name"] == algorithm and name["of"] == "nodes"]
         assert run["algorithm"] == algorithm and run["entries"] == 9 and run["verdict"] == "held", run
-        if algorithm != "token-ring":  # its token goes round whether somebody enters or not
+        if algorithm != "token-ring":  # its token goes round even if no node enters
             expected = 3 * sum(cost(algorithm, node) for node in (1, 4, 2))
             assert run["messages"]["total"] == expected, (algorithm, expected, run["messages"])
     cluster.remove()
 
 
 def mutexes_contended():
-    """All at once: one at a time, fences rise, everybody's turn comes, and the counts keep to the formulas."""
+    """All nodes at once: they enter one at a time, fences rise, every node has its turn, and the counts keep the formulas."""
     for algorithm in MUTEXES:
         if algorithm == "maekawa-plain":
             continue  # may deadlock: scenarios/maekawa-deadlock.scenario

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clocks that are set, that run wrong, and that stand still: nodes whose clock_gettime() is replaced by one that can be told to."""
+"""Clocks that are set, drift or stand still: a preloaded clock_gettime() of the nodes obeys the test."""
 
 import os
 import pathlib
@@ -90,7 +90,7 @@ class Clocked(Group):
 
 
 def calendar_jumps():
-    """The calendar is set by days, forward and back: nobody notices, also over a restart."""
+    """The time of day is set by days, forward and back, also before a restart: nothing changes for clients."""
     with Clocked(lease=3000, timeout=2000) as group:
         holder = group.client(1)
         fence = holder.ask("LOCK", "held")
@@ -109,7 +109,7 @@ def calendar_jumps():
 
 
 def hold_and_stop(group, name):
-    """The node of a holder stops; when was the holder sure to have it, when did another get it, and with which fences?"""
+    """The node of a holder stops. Until when did the holder surely have the lock, when did another get it, with which fences?"""
     holder, rival = group.client(1), group.client(2)
     fence = holder.ask("LOCK", name)
     rival.say("LOCK", name)
@@ -128,7 +128,7 @@ def hold_and_stop(group, name):
 
 
 def within_the_drift():
-    """One clock slow and two fast by nearly a percent against the true time: nobody else has it while the holder is sure."""
+    """One clock is slow and two are fast by nearly a percent: no other client has the lock while the holder surely has it."""
     with Clocked((-4900, 4900, 4900)) as group:
         for turn in range(4):
             fence, later, sure_until, granted = hold_and_stop(group, f"x-{turn}")
@@ -137,7 +137,7 @@ def within_the_drift():
 
 
 def beyond_the_drift():
-    """Clocks at two thirds and at four thirds of the pace: two may be sure at once, but fences rise."""
+    """Clocks at two thirds and at four thirds of the pace: two clients may hold the lock at once, but fences rise."""
     with Clocked((-333000, 333000, 333000)) as group:
         last = 0
         for turn in range(3):
@@ -147,7 +147,7 @@ def beyond_the_drift():
 
 
 def machine_sleeps():
-    """A machine sleeps with its node: the monotonic clock has not moved, but the lease is over, and the node knows it at once."""
+    """A machine sleeps: its monotonic clock has not moved, but the lease is over, and the node knows it at once."""
     with Clocked() as group:
         holder = group.client(1)
         fence = holder.ask("LOCK", "held")

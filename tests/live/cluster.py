@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands that start, show and try out clusters, and what they say to wrong input."""
+"""The commands that start, show and try out clusters, and their answers to wrong input."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def wrong_words():
 
 
 def the_configuration_of_the_guide():
-    """What docs/live.md shows makes a group of three."""
+    """The commands of docs/live.md make a group of three."""
     page = (pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).parents[2])) / "docs" / "live.md")
     example = re.search(r"```ini\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
     ports = {address: f"127.0.0.1:{free_port()}" for address in sorted(set(re.findall(r"10\.0\.0\.\d:\d+", example)))}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The edge of a node: what a client, a file or a name may do to it at worst."""
+"""The edge of a node: the worst inputs of clients, files and names."""
 
 import json
 import os
@@ -71,7 +71,7 @@ class Node:
 
 
 def await_true(condition, patience=PATIENCE):
-    """Until it is; returns what it was then."""
+    """Waits until the condition holds, and returns its value."""
     end = time.monotonic() + patience
     while not (result := condition()):
         assert time.monotonic() < end, condition
@@ -95,7 +95,7 @@ def refused(text):
     with tempfile.TemporaryDirectory(prefix="conclave-test-") as directory:
         path = pathlib.Path(directory) / "node.conf"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        # A right line that it comes to only if it takes all before it: the settings do not fit together.
+        # A correct line that is reached only if all lines before it are accepted: these settings do not fit together.
         done = subprocess.run([CONCLAVE, "node", "--config", str(path), "--set", "group.timeout=1"],
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (text, done)
@@ -103,7 +103,7 @@ def refused(text):
 
 
 def settings_lines():
-    """No line becomes another: neither indented, nor long, nor by its section's name or what stands after it."""
+    """No line is read as another: neither indented nor long lines, nor odd section names or text after them."""
     rights = "[node]\nlisten = /tmp/none.sock\n[acl build]\n"
     for text, line, words in (
             (rights + "lock = build-*\n  observe = *\n", 5, "indented"),
@@ -120,7 +120,7 @@ def settings_lines():
             ("nonsense\n  indented = 1\n", 1, "expected [section]")):
         said = refused(text)
         assert f"node.conf:{line}: " in said and words in said, (text, said)
-    # What follows is no line that could be mistaken: all of it is read.
+    # These lines are unusual but correct: all of them are read.
     comment = "; " + "a" * 197 + "admin = yes\n"
     for text in (rights + comment, rights + "   " + comment, rights + "# " + "x" * 5000 + "\n",
                  rights + "lock = " + "a" * 190 + "\n", rights + "lock = a ; a comment\n", rights + "\n   \n\t\nlock = a\n",
@@ -161,7 +161,7 @@ def renewing_takes_the_right_for_it():
 
 
 def a_right_that_is_gone_grants_nothing():
-    """HUP takes the right while a LOCK waits for its turn: it is told so, and gets nothing when its turn comes."""
+    """HUP takes away the right while a LOCK waits for its turn: the client is told, and gets nothing when its turn comes."""
     before, after = "[acl anonymous]\nlock = job\nelect = job\n", "[acl anonymous]\nlock = other\n"
     with Node(acl=before) as node:
         holder, waiting, candidate = node.client(), node.stranger(), node.stranger()
@@ -200,7 +200,7 @@ def http_requests_end_at_once():
                 try:
                     assert client.file.read() == b"", request
                 except ConnectionError:
-                    pass  # some of it was not even read
+                    pass  # the node has not read all of it
                 client.close()
             assert int(node.info()["http_requests"]) == 2 * count, request
         assert node.info()["grants"] == "0"
@@ -211,7 +211,7 @@ def http_requests_end_at_once():
 
 
 def typed_by_hand():
-    """A line of words may look, and change nothing; as an array the same may."""
+    """An inline command may read but not change anything; as an array it may."""
     with Node() as node:
         client = node.stranger(protocol=2)
 

@@ -237,7 +237,7 @@ def two_hundred_names():
             assert sorted(register.fences) == register.fences, name
             assert len(register.fences) == 9
         status = cluster.client(1)
-        assert status.ask("LOCKS", "name-*") == [], "nobody uses them any more"
+        assert status.ask("LOCKS", "name-*") == [], "unused names are still listed"
         status.close()
     report = finish(cluster)
     held = [name for name in report["names"] if name["name"].startswith("name-") and name["of"] == "nodes"]

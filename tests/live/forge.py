@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What members say to each other, as bytes, and a member that says what it likes: frames, letters, Raft's messages."""
+"""The members' messages as bytes, and a member that sends any of them: frames, letters, Raft's messages."""
 
 import socket
 import struct

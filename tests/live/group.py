@@ -16,7 +16,7 @@ from harness import CONCLAVE, PATIENCE, Broken, Client, Gone, Refused, await_cat
 
 
 class Link:
-    """Between two members: what one of them dials. A cut loses nothing that TCP would not repeat."""
+    """A proxy between two members. A cut loses only bytes that TCP would repeat."""
 
     def __init__(self, low, high, target, delay=0.0):
         self.low, self.high, self.target, self.delay = low, high, target, delay
@@ -57,7 +57,7 @@ class Link:
             threading.Thread(target=self.pump, args=(source, sink, self.open[direction]), daemon=True).start()
 
     def late(self, source):
-        """What it says, each piece as much later as the link is long; then b""."""
+        """The bytes of one side, each piece later by the link's delay; then b""."""
         pieces = queue.Queue()
 
         def listen():
@@ -160,7 +160,7 @@ class Group:
                 link.cut()
 
     def mute(self, node):
-        """Nobody hears it; it hears everybody."""
+        """No member hears the node, but it hears all."""
         for (a, b), link in self.links.items():
             if node in (a, b):
                 link.cut((node, b if node == a else a))
@@ -183,7 +183,7 @@ class Group:
             client.close()
 
     def await_view(self, members=None, patience=PATIENCE):
-        """Until all of them serve in one view, together and alone; returns it as the first of them tells it."""
+        """Waits until exactly these serve in one view; returns the view as the first of them reports it."""
         members = sorted(members or self.processes)
         end = time.monotonic() + patience
         views = {}
@@ -228,7 +228,7 @@ class Group:
         return self
 
     def end_all(self):
-        """Ends every node, however it is; their codes."""
+        """Ends every node, whatever its state; returns their exit codes."""
         self.heal()
         for node in list(self.stopped):
             self.kill(node, which=signal.SIGCONT)

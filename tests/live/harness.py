@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the live tests share: a cluster of real processes on loopback, and clients that speak RESP."""
+"""Helpers of the live tests: a cluster of real processes on loopback, and clients that speak RESP."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-# A shell has what it runs in the background ignore these, or nohup does, and all children would.
+# A shell makes its background jobs ignore these signals, as nohup does, and all children would ignore them, too.
 for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     signal.signal(ignored, signal.SIG_DFL)
 
@@ -39,7 +39,7 @@ def await_catching(process, number):
 
 
 def no_crash(text, *signs):
-    """What nodes said on their way out."""
+    """The nodes' last output."""
     for sign in ("ssertion", "ERROR", "runtime error", "out of memory", *signs):
         if sign in text:
             raise Broken(text)
@@ -133,7 +133,7 @@ class Cluster:
         self.options = options
         self.record = record
         self.stopped = set()
-        self.hostile = False  # somebody says what no member says
+        self.hostile = False  # an attacker sends messages that no member sends
         self.ready = None
 
     def __enter__(self):
@@ -192,7 +192,7 @@ class Cluster:
         return result
 
     def await_view(self, members, coordinator=None, patience=PATIENCE):
-        """Until all of them are in one view, together and alone, under that coordinator; returns (epoch, coordinator)."""
+        """Waits until exactly these are in one view, under that coordinator; returns (epoch, coordinator)."""
         members = sorted(members)
         end = time.monotonic() + patience
         views = {}
@@ -241,7 +241,7 @@ class Cluster:
         bad = [(name["name"], name["algorithm"], p["name"], p["detail"]) for name in report["names"]
                for p in name["properties"] if p["verdict"] == "violated" and p["name"] not in allow]
         if "static" not in self.options and any(name in ("exclusion", "fences-rise") for _, _, name, _ in bad):
-            raise Broken(bad)  # leases see to that, however slow the machine
+            raise Broken(bad)  # leases prevent that, however slow the machine is
         assert not bad, bad
         return report
 

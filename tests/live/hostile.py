@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Connections that mean no good, or no sense: neither crash a node nor keep it from serving others."""
+"""Hostile and senseless connections: they neither crash a node nor keep it from serving others."""
 
 import random
 import re
@@ -23,7 +23,7 @@ def letter(name, words, body, length=None):
 
 
 def hang_up(connection, patience=6):
-    """Until the node ends the connection."""
+    """Waits until the node ends the connection."""
     connection.settimeout(patience)
     try:
         while connection.recv(4096):
@@ -33,7 +33,7 @@ def hang_up(connection, patience=6):
 
 
 def works(cluster):
-    """Everybody still serves, quickly, in the same view as ever."""
+    """Every node still serves quickly, in the same view as before."""
     for node in (1, 2, 3):
         client = cluster.client(node)
         begun = time.monotonic()
@@ -78,7 +78,7 @@ def peers_port():
 
 
 def slow_strangers():
-    """Many that connect and say nothing, or a byte at a time: they are shown out, members get in all the while."""
+    """Many connections that send nothing, or a byte at a time: they are closed, and members get in meanwhile."""
     cluster = start()
     strangers = []
     try:
@@ -160,7 +160,7 @@ def info(cluster, node, key):
 
 
 def disguise(cluster, member, node, streams=1 << 20):
-    """What a greeting has to say for that node to take it for the member's own: its directory, and a stream of its process."""
+    """The content of a greeting that the node takes for the member's own: its directory, and a stream of its process."""
     client = cluster.client(node)
     view = client.ask("VIEW")
     client.close()
@@ -181,14 +181,14 @@ def until(true, what, patience=60):
 
 
 def log(cluster, node):
-    """What the node has said so far."""
+    """The node's output so far."""
     return "".join(path.read_text() for path in cluster.directory.glob(f"node{node}*.log"))
 
 
 def forged_letters():
     """
-    Somebody takes a member's place and sends what the algorithm never sends: two requests of one member, to a node that does
-    not coordinate; a grant to the coordinator; a kind that there is not. The member is cut off, and that is all.
+    An attacker takes a member's place and sends messages that the algorithm never sends: two requests of one member, to a node
+    that does not coordinate; a grant to the coordinator; an unknown kind. The member is cut off, and nothing else happens.
     """
     cluster = start()
     try:
@@ -219,8 +219,8 @@ def forged_letters():
 
 def forged_notices():
     """
-    Somebody takes a member's place and sends notices that no service sends: of no known kind, of the wrong length, with a number
-    that is too high. The member is cut off, and that is all. tests/unit/peer_notice.c has more of them.
+    An attacker takes a member's place and sends notices that no service sends: of an unknown kind, of a wrong length, with a
+    number that is too high. The member is cut off, and nothing else happens. tests/unit/peer_notice.c has more of them.
     """
     unlock, promise = 3, 10
     cluster = start()
@@ -244,8 +244,8 @@ def forged_notices():
 
 def forged_entries():
     """
-    Somebody takes a member's place, says that it leads the log, and sends entries that are none: too long, or nonsense. They
-    are not stored, so that nobody is kept from starting again, and the member is cut off.
+    An attacker takes a member's place, says that it leads the log, and sends entries that are too long or make no sense. They
+    are not stored, so every member can restart, and the attacker is cut off.
     """
     cluster = start()
     try:
@@ -268,7 +268,7 @@ def forged_entries():
 
 
 def forged_dismissal():
-    """A member says that another does not belong to the group any more. One alone is not believed."""
+    """A member says that another does not belong to the group any more. The word of one member is not enough."""
     cluster = start()
     try:
         address = peer_address(cluster, 3)

@@ -36,7 +36,7 @@ class House(Room):
             time.sleep(0.02)
 
     def refused(self, node, *words):
-        """It ends by itself, with exit code 3 and one line that says why and what to do."""
+        """The node ends by itself, with exit code 3 and one line that says why and what to do."""
         code = self.processes.pop(node).wait(PATIENCE)
         assert code == 3, (code, self.log(node))
         last = self.log(node).splitlines()[-1]
@@ -144,7 +144,7 @@ def restored():
 
 
 def started_since():
-    """Even if nothing else has happened but that it was started once more."""
+    """The same if the node was only started once more since the copy."""
     with House(3) as group:
         group.kill(2)
         group.await_view([1, 3])
@@ -176,7 +176,7 @@ def two_wiped():
 
 
 def swapped():
-    """Two nodes with each other's directories say whose those are, and end."""
+    """Two nodes with each other's directories name the owners, and end."""
     with House(3) as group:
         group.kill(2, 3)
         (group.directory / "2").rename(group.directory / "x")
@@ -320,7 +320,7 @@ def twin_of(group, node, saved=False):
 
 def copied():
     """A second process with a copy of a member's directory ends, with a line; the first one goes on, and so do its clients."""
-    for node in (1, 3):  # that calls the others, and that is called by them
+    for node in (1, 3):  # one that connects to the others, and one that they connect to
         with House(3) as group:
             group.await_votes([1, 2, 3])
             holder = group.client(node)

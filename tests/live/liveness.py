@@ -20,7 +20,7 @@ def use_algorithm(group, algorithm):
 
 
 def first_client(group, node):
-    """As early as the node takes connections."""
+    """Connects as early as the node takes connections."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
@@ -44,7 +44,7 @@ def start_and_ask(group, node, name):
 
 
 def asked_while_starting():
-    """A lock that is asked for before the node is in a view is granted though nobody else ever asks for it."""
+    """A lock that is asked for before the node is in a view is granted, even if no other client ever asks for it."""
     for algorithm in ALGORITHMS:
         group = Group(3)
         use_algorithm(group, algorithm)
@@ -58,7 +58,7 @@ def asked_while_starting():
 
 
 def wakeups(pid):
-    """Of all its threads so far."""
+    """The wake-ups of all its threads so far."""
     found = 0
     for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
         found += int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status.read_text(encoding="utf-8"), re.M)[1])
@@ -66,7 +66,7 @@ def wakeups(pid):
 
 
 def idle_nodes_rest():
-    """Heartbeats, and what answers them, wake a node twenty times a second; nothing else should, but seldom."""
+    """Heartbeats and their answers wake a node twenty times a second; other causes are rare."""
     with Group(3) as group:
         time.sleep(2.5)  # a better coordinator may wait for its hold-off
         before, begun = {node: wakeups(process.pid) for node, process in group.processes.items()}, time.monotonic()
@@ -87,7 +87,7 @@ def detector(group, node):
 
 
 def most_patient(group, victim):
-    """How long a silence of the victim the others allow, once they hear it regularly again."""
+    """The silence of the victim that the others allow, once they hear it regularly again."""
     end, patience = time.monotonic() + PATIENCE, 0
     while time.monotonic() < end:
         patience = max(detector(group, node)[f"timeout_ms_of_{victim}"] for node in group.members if node != victim)

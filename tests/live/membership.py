@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Members that join, leave and return while the others go on, and nobody loses a lock by it."""
+"""Members join, leave and return while the others go on, and no client loses a lock."""
 
 import os
 import random
@@ -48,7 +48,7 @@ class Room(Group):
         self.members.remove(node)
 
     def ended(self, node):
-        """Its process ends by itself, with a line that says why."""
+        """The node ends by itself, with a line that says why."""
         code = self.processes.pop(node).wait(PATIENCE)
         log = (self.directory / f"{node}.log").read_text()
         assert code == 3, (code, log)
@@ -68,7 +68,7 @@ class Room(Group):
             return []
 
     def await_votes(self, voters, node=1):
-        """Until these vote, and a majority of them has it in its log: then it outlives the loss of one of them."""
+        """Waits until these vote, and a majority of them has that in its log, so that it survives the loss of one of them."""
         end = time.monotonic() + PATIENCE
         while True:
             logs = {voter: self.log_votes(voter) for voter in voters if voter in self.processes and voter not in self.stopped}
@@ -227,7 +227,7 @@ def leader_left():
 
 
 def returned():
-    """After it has left a node may come back under its id, with an empty directory; with the old one it is told."""
+    """A node that has left may come back under its id with an empty directory; with the old one it is refused with a line."""
     with Room(3) as group:
         holders = Holders(group, [1, 2])
         last = lock_everywhere(group)
@@ -248,7 +248,7 @@ def returned():
 
 
 def returned_as_it_was():
-    """The same with the directory it had, as often as it likes; its vote in the log is as old as that."""
+    """A node that has left may join again with its old directory, many times; its vote in the log is as old as that."""
     with Room(3) as group:
         holders = Holders(group, [1, 2])
         last = lock_everywhere(group)
@@ -378,7 +378,7 @@ def nine_with_five_votes():
         group.kill(6)
         client = group.client(8)
         end = time.monotonic() + 10
-        while True:  # five of nine are there, but two of five votes
+        while True:  # five of nine members are there, but only two of the five voters
             try:
                 fence = client.ask("LOCK", "y", "WAIT", 0)
                 assert time.monotonic() < end, "granted without a majority of the votes"
@@ -439,7 +439,7 @@ def with_keys():
 
 
 def stranger():
-    """One that was taken out while it was cut off or dead gets nothing, and disturbs nobody."""
+    """A node that was removed while it was cut off or dead gets nothing, and does not disturb the others."""
     with Room(4) as group:
         group.kill(4)
         group.await_view([1, 2, 3])
@@ -483,7 +483,7 @@ def flapping():
         coordinators = set()
         group.kill(3)
         group.await_view([1, 2])
-        for _ in range(3):  # it never stays for long enough
+        for _ in range(3):  # it never stays long enough
             group.start(3)
             coordinators.add(group.await_view()["coordinator"])
             time.sleep(0.3)
@@ -610,7 +610,7 @@ def majority_kept():
 
 
 def refused():
-    """What cannot be is told in one line."""
+    """Impossible changes are refused in one line."""
     with Room(2) as group:
         for words in (["leave", "9"], ["leave", "x"], ["join", "9"], ["join", "9=nowhere"], ["join"],
                       ["leave", "1", "2"], ["join", "9=127.0.0.1:1,"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nodes whose connections break in mid-sentence, or lead nowhere for a while: each pair talks through a proxy."""
+"""Connections between nodes break in the middle of a frame, or carry nothing for a while: each pair has a proxy."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ from harness import CONCLAVE, PATIENCE, Client, Gone, free_port, in_parallel, ma
 
 
 class Proxy:
-    """Carries bytes between two nodes; breaks connections and swallows what they say when told so."""
+    """Carries bytes between two nodes; breaks connections and drops bytes when the test says so."""
 
     def __init__(self, target):
         self.target = target
@@ -62,7 +62,7 @@ class Proxy:
     def carry(self, pair, source, sink):
         try:
             data = source.recv(65536)
-            # Of what is on its way when a connection breaks, some has arrived: maybe half a message.
+            # When a connection breaks, some of the bytes under way have arrived: maybe half a message.
             sink.sendall(data[:len(data) // 2] if self.broken else data)
         except OSError:
             data = b""
@@ -119,7 +119,7 @@ class Network:
         return Client(self.address(node))
 
     def await_views(self, expected):
-        """Until each node is in a view with exactly these: {node: members}. Returns {node: epoch}."""
+        """Waits until each node is in a view with exactly these members: {node: members}. Returns {node: epoch}."""
         end = time.monotonic() + PATIENCE
         seen = {}
         while time.monotonic() < end:
@@ -182,7 +182,7 @@ def connections_break():
             in_parallel(*[lambda node=node: enter(node) for node in (1, 2, 3)])
             stop.set()
             thread.join()
-            time.sleep(0.3)  # the last messages come over
+            time.sleep(0.3)  # the last messages arrive
         names, views = network.judge()
         assert views == 1 and breaks > 10, (views, breaks)
         run = names["x", "nodes"]
@@ -192,7 +192,7 @@ def connections_break():
 
 
 def the_network_is_cut():
-    """What the texts warn of: both sides elect and grant. Afterwards one holder is left, the other is told."""
+    """The split brain that the texts warn of: both sides elect and grant. Afterwards one holder is left, and the other is told."""
     with Network(3) as network:
         minority, majority = network.client(3), network.client(1)
         for pair in ((1, 3), (2, 3)):
@@ -219,7 +219,7 @@ def the_network_is_cut():
 
 
 def a_late_connection():
-    """Two members of the first view, which the third has made, have not met yet: what they say to each other waits."""
+    """Two members of the first view, which the third has made, have not met yet: their messages to each other wait."""
     with Network(3, "ricart-agrawala", timeout=3000, late=[(1, 2)]) as network:
         client = network.client(1)
         client.say("LOCK", "x")
@@ -228,14 +228,14 @@ def a_late_connection():
         fence = client.hear()
         assert client.ask("UNLOCK", "x", fence) == 1
         client.close()
-        time.sleep(0.2)  # the last messages come over
+        time.sleep(0.2)  # the last messages arrive
     names, views = network.judge()
     judged = {p["name"]: p["verdict"] for p in names["x", "nodes"]["properties"]}
     assert views == 1 and judged["textbook-messages"] == "held", (views, judged)
 
 
 def one_link_is_cut():
-    """What two members lose between them while the leader sees both: a new view, in which they ask again."""
+    """Two members lose messages between them while the leader sees both: a new view begins, in which they ask again."""
     for mode in ("static", "raft"):
         one_link_is_cut_in(mode)
 

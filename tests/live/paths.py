@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Members on two networks: traffic moves to the other when one is cut, and nobody notices.
+"""Members on two networks: traffic moves to the other one when one is cut, and clients do not notice.
 
-Each node lives in a network namespace with two interfaces; where that is not possible, proxies stand for the networks.
+Each node runs in a network namespace with two interfaces; if that is not possible, proxies stand for the networks.
 """
 
 import json
@@ -51,7 +51,7 @@ class Proxies(Group):
         return f"127.0.0.1:{self.ports[number][node]}"
 
     def address_of(self, number, node, other):
-        """Where `node` finds `other` on that network."""
+        """The address at which `node` finds `other` on that network."""
         link = self.networks[number].get((node, other))
         return f"127.0.0.1:{link.port}" if link else self.own_address(number, other)
 
@@ -79,7 +79,7 @@ class Proxies(Group):
                      "--record", f"{self.records.name}/{node}.jsonl"], stdout=log, stderr=log)
 
     def judge(self):
-        """After the end: nothing was lost or came twice, so every message is accounted for."""
+        """After the end: no message was lost or came twice."""
         files = [f"{self.records.name}/{node}.jsonl" for node in self.members]
         result = subprocess.run([CONCLAVE, "judge", "--json", *files], capture_output=True, text=True, check=False)
         report = json.loads(result.stdout)
@@ -135,7 +135,7 @@ class Namespaces(Proxies):
         return ["ip", "netns", "exec", f"n{node}"]
 
     def drop(self, node, rules):
-        """What the node does not hear."""
+        """The addresses that the node does not hear."""
         run(*self.prefix(node), "nft", "-f", "-", text="add table ip test\ndelete table ip test\n"
                     "table ip test {\n chain heard {\n type filter hook input priority 0\n"
                     + "".join(f"{rule} drop\n" for rule in rules) + " }\n}\n")
@@ -228,7 +228,7 @@ def cut_under_load(*direction, mode="raft", algorithm="central"):
         holder.close()
         after = {node: group.facts(node)["suspicions"] for node in group.members}
         assert suspicions == after, f"suspicions before and after: {suspicions}, {after}"
-        assert group.await_view()["epoch"] == before, "somebody was missed"
+        assert group.await_view()["epoch"] == before, "a member was suspected"
         assert all(group.facts(node)["disagreements"] == "0" for node in group.members), "disagreements"
     report = group.judge()
     counts = [p["verdict"] for name in report["names"] if name["name"] == "busy" and name["of"] == "nodes"
@@ -253,7 +253,7 @@ def cut_downwards():
 
 
 def both_cut():
-    """Then it is as ever: the majority goes on without the node that is cut off."""
+    """Both networks are cut: the majority goes on without the node that is cut off."""
     with networks(3) as group:
         before = group.await_view()["epoch"]
         group.isolate(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Prometheus' text format, read strictly: what is not as its documentation says raises ValueError."""
+"""A strict reader of Prometheus' text format: any deviation from its documentation raises ValueError."""
 
 import math
 import re

@@ -12,7 +12,7 @@ MUTEXES = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport"
 
 
 def tries():
-    """A try that somebody is inside of is answered by that one, long before two message bounds are over."""
+    """The node inside answers a try, long before two message bounds are over."""
     for algorithm in MUTEXES:
         with Cluster(3, "--algorithm", algorithm, "--set", "group.bound=700") as cluster:
             holder, others = cluster.client(1), [cluster.client(node) for node in (1, 2, 3)]
@@ -83,7 +83,7 @@ def observed(observer, changes):
 
 
 def observers():
-    """1,200 changes of leadership by six candidates on three nodes: seen everywhere, all of them, in one order."""
+    """1,200 changes of leadership by six candidates on three nodes: observers everywhere see all of them, in one order."""
     each = 200
     with Cluster(3) as cluster:
         watching = [cluster.client(node) for node in (1, 2, 3)]
@@ -151,7 +151,7 @@ def observers_across_views():
 
 
 def slow_observers():
-    """One that does not read is let go of; others notice nothing."""
+    """An observer that does not read is disconnected; others notice nothing."""
     with Node() as node:
         name = "n" * 500
         slow, quick, leader = node.client(), node.client(), node.client()
@@ -177,7 +177,7 @@ DELAY = 1.2
 
 
 def delayed(cluster):
-    """Once the delay is over that follows a start."""
+    """Waits until the delay after a start is over."""
     cluster.await_view([1, 2, 3])
     client = cluster.client(1)
     begun = time.monotonic()
@@ -241,7 +241,7 @@ def lock_delay_outlasts_nodes():
 SECRET = ("SECRET", "of the grant")
 
 def patiently(client, *words):
-    """Until all members can be asked: in a new view."""
+    """Waits for a new view, in which all members can be asked."""
     while True:
         try:
             return client.ask(*words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`group raft` between real processes: views agreed by a majority, leases, and what happens when somebody is gone."""
+"""`group raft` between real processes: views agreed by a majority, leases, and the loss of nodes."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from group import Group
 from harness import CONCLAVE, PATIENCE, Gone, Refused, main, stretch
 
 LEASE = 0.3  # seconds, by default
-SLACK = 1.0  # what a busy machine may add
+SLACK = 1.0  # seconds that a busy machine may add
 
 
 def lease():
-    """Of the groups in this attempt."""
+    """The lease of the groups in this attempt."""
     return LEASE * stretch()
 
 
@@ -44,7 +44,7 @@ def others(group, *gone):
 
 
 def move(group, coordinator):
-    """Has that node coordinate."""
+    """Makes that node the coordinator."""
     client = group.client(coordinator)
     assert client.ask("STEPDOWN", coordinator) == "OK"
     client.close()
@@ -64,7 +64,7 @@ def roles(group, same):
 
 
 def lose_one(which, victim_of, same):
-    """A node dies or hangs; one that holds a lock elsewhere keeps it, one that waits gets its own."""
+    """A node dies or hangs; a client of another node keeps its lock, and one that waits gets the lock."""
     with Group(3) as group:
         victim = victim_of(*roles(group, same))
         holder_node, waiting_node = others(group, victim)
@@ -139,7 +139,7 @@ def command(group, node, name, *words):
 
 
 def cut_off(cut, node):
-    """The command of a holder that is cut off has ended before anybody else gets the lock, however it clings to life."""
+    """The command of a holder that is cut off has ended before another client gets the lock, even if it ignores signals."""
     with Group(3) as group, tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "stamp")
         holding = command(group, node, "x", *STUBBORN, path)
@@ -201,7 +201,7 @@ def coordinator_unheard():
 
 
 def ended_in_order():
-    """The others need not wait for the lease of a node that goes in order, unless somebody holds a lock there."""
+    """The others need not wait for the lease of a node that ends in order, unless a client holds a lock there."""
     with Group(3) as group, tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "stamp")
         holding = command(group, 3, "x", *STUBBORN, path)
@@ -234,7 +234,7 @@ def ended_in_order():
 
 
 def promise_is_kept():
-    """A client that has asked for how long it may believe that, though its connection breaks; others wait."""
+    """A client that has asked how long its lock lasts may rely on that, even if its connection breaks; others wait."""
     with Group(3) as group:
         for asks in (False, True):
             holder, other = group.client(1), group.client(2)
@@ -346,7 +346,7 @@ def grants_nothing(group, node):
 
 
 def halves_of_four():
-    """Of two equal halves neither is a majority; together they go on by themselves."""
+    """Neither of two equal halves is a majority; reunited they go on by themselves."""
     with Group(4) as group:
         holders = [group.client(node) for node in (1, 4)]
         fences = [holder.ask("LOCK", f"held-{i}") for i, holder in enumerate(holders)]
@@ -374,7 +374,7 @@ def one_of_two_is_gone():
 
 
 def stopped_briefly():
-    """A node that hangs for less than its lease, and than others are patient: nobody loses anything, and no view begins."""
+    """A node hangs for less than its lease and the others' patience: no client loses a lock, and no view begins."""
     with Group(3, lease=4000, timeout=3000) as group:
         holder = group.client(1)
         fence = holder.ask("LOCK", "held")
@@ -387,7 +387,7 @@ def stopped_briefly():
 
 
 def all_restarted():
-    """Fences rise, whichever node dies, and however often."""
+    """Fences rise, whichever node dies, however often."""
     with Group(3) as group:
         last = 0
         for turn in range(4):
@@ -401,7 +401,7 @@ def all_restarted():
 
 
 def one_alone():
-    """A single node with a directory never gives a fence twice; without one it is not asked to be that careful."""
+    """A single node with a directory never gives a fence twice; without one it need not be that careful."""
     with Group(1) as group:
         last = 0
         for _ in range(6):
@@ -483,7 +483,7 @@ def two_apart():
             group.links[pair].cut()
             for client in waiting:
                 client.say("LOCK", "x", "WAIT", 100)
-            time.sleep(1)  # they suspect each other, and what they said is lost
+            time.sleep(1)  # they suspect each other, and their messages are lost
             group.heal()
             for client in waiting:
                 client.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`conclave judge` and recordings that are not whole: of nodes that still run, were killed, or have no file."""
+"""`conclave judge` and incomplete recordings: of nodes that still run, were killed, or have no file."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ from harness import CONCLAVE, Cluster, main
 
 
 def judge(files, *options):
-    """(exit code, report, what it says to a person)."""
+    """(exit code, JSON report, text)."""
     words = [CONCLAVE, "judge", *options, *(str(file) for file in files)]
     text = subprocess.run(words, capture_output=True, text=True, check=False)
     result = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
@@ -43,7 +43,7 @@ def lock_around(cluster, turns=5):
 
 
 def nodes_still_run():
-    """Healthy, with locks held and requests under way: nothing is violated, and nothing is said to have ended."""
+    """A healthy group with locks held and requests under way: nothing is violated, and the report does not say that it ended."""
     with Cluster(3) as cluster:
         cluster.await_view([1, 2, 3])
         lock_around(cluster)
@@ -69,7 +69,7 @@ def nodes_still_run():
 
 
 def killed_in_the_middle():
-    """The others went on without it, so it is known to be dead: the rest is judged as ever."""
+    """The others went on without a node, so it is known to be dead, and the rest is judged as usual."""
     with Cluster(3) as cluster:
         cluster.await_view([1, 2, 3])
         lock_around(cluster)
@@ -106,7 +106,7 @@ def holder_hangs():
 
 
 def all_killed():
-    """Nobody is left to notice."""
+    """All nodes were killed, so none has noticed it."""
     with Cluster(3) as cluster:
         cluster.await_view([1, 2, 3])
         lock_around(cluster)
@@ -134,7 +134,7 @@ def file_is_missing():
     cluster.remove()
 
 
-# ---- recordings made up ----
+# ---- invented recordings ----
 
 
 class Recording:
@@ -192,7 +192,7 @@ def verdict_on(report, name):
 
 
 def request_held_back():
-    """A link that is cut holds a request back: a node that enters meanwhile does not overtake it."""
+    """A cut link delays a request: a node that enters meanwhile does not overtake it."""
     for arrives in (None, 900):
         recording = Recording()
         recording.event(2, 10, "request")
@@ -208,7 +208,7 @@ def request_held_back():
 
 
 def request_overtaken():
-    """One that was heard of, and passed over."""
+    """A request that arrived and was overtaken."""
     recording = Recording()
     recording.event(2, 10, "request")
     recording.message(2, 1, "request", 10, 11)
@@ -222,7 +222,7 @@ def request_overtaken():
 
 
 def two_inside_for_sure():
-    """That is wrong whatever is missing, and whatever comes later."""
+    """Two holders at once are a violation, whatever is missing and whatever comes later."""
     for nodes, ends in (((1, 2, 3), (1, 2, 3)), ((2, 3), (2, 3)), ((1, 2, 3), ())):
         recording = Recording()
         for node in (2, 3):

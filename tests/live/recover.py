@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-A group that has lost its majority for good goes on with a survivor, by the operator's word. Fences rise, and no member of the
-old group is taken for one of the new.
+A group that has lost its majority for good goes on with a survivor, on the operator's order. Fences rise, and no member of the
+old group is mistaken for one of the new group.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ def recover(group, node, *words):
 
 
 def survived():
-    """Two of three are lost. The third goes on, higher fences and all; the others are replaced, and count again."""
+    """Two of three are lost. The third goes on with higher fences; the others are replaced, and vote again."""
     with House(3) as group:
         group.kill(1)
         group.await_view([2, 3])
@@ -35,7 +35,7 @@ def survived():
         group.await_view([1])
         fence = group.fence(1)
         assert fence > last, (fence, last)
-        group.start(2)  # with what it has of the old group, and nobody else of it is there
+        group.start(2)  # with its old directory, and without the rest of the old group
         group.refused(2, "recovered without it", "conclave replace 2")
         for node in (2, 3):
             group.lose(node)
@@ -72,7 +72,7 @@ def above_the_floor():
 
 
 def refused():
-    """Without the operator's word, of a node that runs, or of no node, nothing happens."""
+    """Without a confirmation, for a running node, or for no node, nothing happens."""
     with House(3) as group:
         group.kill(3)
         before = (group.directory / "3" / "journal").read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of security share: keys and certificates, a node with a configuration, a tap on the wire."""
+"""Helpers of the security tests: keys and certificates, a node with a configuration, a tap on the wire."""
 
 import os
 import pathlib
@@ -142,7 +142,7 @@ def is_alert(said):
 
 
 class Tap:
-    """A proxy on loopback that keeps all that goes through it."""
+    """A proxy on loopback that records all bytes."""
 
     def __init__(self, target):
         self.target = target

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Clients: without a key a client gets nothing, with one what its ACL says."""
+"""Clients: without a key a client gets nothing; with a key its ACL decides."""
 
 import hashlib
 import hmac
@@ -76,7 +76,7 @@ def another_server_is_not_believed():
 
 
 def long_waits_with_a_key():
-    """A client that waits for long looks whether the server still answers: with the same key, wherever that came from."""
+    """A client that waits for long checks that the server still answers: with the same key, wherever that came from."""
     with World() as world:
         world.key("cluster")
         key = world.key("build", "build")
@@ -88,7 +88,7 @@ def long_waits_with_a_key():
                 time.sleep(0.02)
             waiter = subprocess.Popen([CONCLAVE, "lock", "busy", "--server", node.address, "--key", str(key), "--", "true"],
                                       stderr=subprocess.PIPE, text=True)
-            time.sleep(4.5)  # longer than the client waits before it looks
+            time.sleep(4.5)  # longer than the client waits before it checks
             assert waiter.poll() is None, (waiter.returncode, waiter.stderr.read())
             assert node.info()["refused_clients"] == "0", "the look was not refused"
             holder.communicate(b"")
@@ -185,7 +185,7 @@ def acl_matrix():
                 found = "".join("0" if answer.startswith("-NOPERM") else "1"
                                 for answer in speak(node, world.path / f"{name}.key", commands))
                 assert found == expected, (name, found, expected)
-            # Without a section: TLS succeeds, and that is all.
+            # Without a section: TLS succeeds, but every command is refused.
             assert node.lock("build-1", "--key", world.path / "nobody.key").returncode == 123
             # The Unix socket is for users that can open it; AUTH acts as another client, by name and secret.
             local = Client(node.socket)
@@ -200,7 +200,7 @@ def acl_matrix():
             assert local.ask("HELLO", 3, "AUTH", "watcher", secrets["watcher"])["server"] == "conclave"
             assert refusal(local, "LOCK", "build-1").startswith("NOPERM watcher")
             local.close()
-            # LOCKS shows what concerns one.
+            # LOCKS shows a client only names that it may use.
             local = Client(node.socket)
             local.ask("LOCK", "build-1")
             local.ask("LOCK", "other")
@@ -221,7 +221,7 @@ def refusal(client, *words):
 def speak(node, key, commands):
     """Says the commands over TLS with OpenSSL's own client, an implementation that is not ours; RESP2 answers."""
     _, name, number, secret = key.read_text().split()
-    if name == "cluster":  # its own voice as a client is derived like any other's
+    if name == "cluster":  # its key as a client is derived like any other's
         done = conclave("lock", "x", "--server", node.address, "--key", key, "--", "true")
         assert done.returncode == 0, done
         secret = derive(secret, "cluster")
@@ -305,7 +305,7 @@ def hang_up(node, condition):
 
 
 def revoked_certificates_are_refused():
-    """From the next HUP on, those that are connected, too; a list that is out of date or missing lets nobody in."""
+    """From the next HUP on, also for connected clients; a list that is out of date or missing lets no client in."""
     with World() as world:
         ca = world.authority("ours")
         node_crt, node_pk = world.certificate("node", "ours")
@@ -412,7 +412,7 @@ def certificates():
         os.chmod(node_pk, 0o644)
         done = conclave("node", "--config", node.config)
         assert done.returncode == 2 and "private-key" in done.stderr and "0644" in done.stderr, done
-        # A server that shows somebody else's certificate is not believed.
+        # A server with another one's certificate is refused.
         world.certificate("elsewhere", "ours", host="192.0.2.7")
         security = f"ca = {ca}\ncertificate = {world.path}/elsewhere.crt\nprivate-key = {world.path}/elsewhere.pk\n"
         with Secured(world, security) as node:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Members and strangers: nobody can listen in or take a member's place, and no crowd at the door keeps others out."""
+"""Members and strangers: no stranger can eavesdrop or take a member's place, and no crowd keeps others out."""
 
 import os
 import pathlib
@@ -93,7 +93,7 @@ def eavesdroppers_read_nothing():
 
 
 def members_with_another_key_stay_out():
-    """1 and 2 share a key, 3 has another: it never reaches a handler, and says why it is alone."""
+    """1 and 2 share a key, 3 has another one: it never reaches a handler, and says why it is alone."""
     with World() as world:
         key, other = world.key("cluster"), world.key("other")
         with Members(world, [f"cluster-key = {key}\n"] * 2 + [f"cluster-key = {other}\n"]) as members:
@@ -132,7 +132,7 @@ def members_by_certificates():
 
 
 def clusters_keep_their_promises_with_tls():
-    """The same cluster as in the other tests, encrypted: a member is killed, the lock goes on, the record holds."""
+    """The same cluster as in the other tests, encrypted: a member is killed, the lock goes on, the recording holds."""
     with World() as world:
         key = world.key("cluster")
         with Cluster(3, "--set", f"security.cluster-key={key}") as cluster:
@@ -152,7 +152,7 @@ def clusters_keep_their_promises_with_tls():
 
 
 def half_open_connections_do_not_shut_others_out():
-    """Thousands that connect and say nothing, or begin a handshake: others get in, and memory stays."""
+    """Thousands of connections that send nothing, or begin a handshake: others get in, and memory does not grow."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
     with World() as world:
@@ -184,7 +184,7 @@ def half_open_connections_do_not_shut_others_out():
 
 
 def one_address_does_not_crowd_out_another():
-    """Hundreds of connections of one address: they push out each other, not the slow one from elsewhere."""
+    """Hundreds of connections of one address displace each other, not the slow one from another address."""
     with World() as world:
         with Secured(world, f"cluster-key = {world.key('cluster')}\nhandshake = 10000\n") as node:
             slow = connect(node.port, source="127.0.0.10")
@@ -230,7 +230,7 @@ def garbage_does_no_harm():
             done = node.lock("x", "--key", key)
             assert done.returncode == 0, done
             end = time.monotonic() + PATIENCE
-            while node.info()["connected_clients"] != "1":  # who asks
+            while node.info()["connected_clients"] != "1":  # the one that asks
                 assert time.monotonic() < end, node.info()
 
 

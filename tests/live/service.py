@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What clients say and hear: every command, RESP2 and RESP3, over a Unix socket and TCP."""
+"""The clients' protocol: every command, RESP2 and RESP3, over a Unix socket and TCP."""
 
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ def locks():
         assert one.ask("UNLOCK", "a", first) == 1
         second = two.hear()
         assert second > first
-        assert one.ask("UNLOCK", "a", first) == 0, "a stale release releases nobody"
+        assert one.ask("UNLOCK", "a", first) == 0, "a stale release has no effect"
         assert one.ask("RENEW", "a", first) is None
         assert one.ask("LOCK", "b") > 0, "names do not know of each other"
         two.close()
@@ -77,7 +77,7 @@ def time_to_live():
         assert three.push() == ["lost", "b", fence]
         assert three.ask("UNLOCK", "b", fence) == 0
         fence = three.ask("LOCK", "b", "TTL", 60000, "SECRET", "s")
-        assert two.ask("UNLOCK", "b", fence, "SECRET", "s") == 1, "whoever shows the secret may release it"
+        assert two.ask("UNLOCK", "b", fence, "SECRET", "s") == 1, "a client that shows the secret may release it"
         two.close()
         three.close()
 
@@ -210,7 +210,7 @@ def pipelines():
 
 
 def slow_clients():
-    """One that does not read its answers is not read from, and delays nobody."""
+    """A client that does not read its answers is not read from, and delays no other client."""
     with Node() as node:
         slow, quick = node.client(), node.client()
         stop = threading.Event()
@@ -256,7 +256,7 @@ def restarts():
 
 
 def many_names():
-    """Names that nobody uses are forgotten in time; what is held, and the order of fences, is not."""
+    """Unused names are forgotten in time; held locks and the order of fences are not."""
     with Node("--set", "node.names=1000") as node:
         client, holder = node.client(), node.client()
         held = holder.ask("LOCK", "held")
@@ -284,7 +284,7 @@ FULL = "ERR max number of clients reached"
 
 
 def all_places_taken():
-    """A client that wants a lock is told that there is no place; one that asks for the state gets in, and so does the doctor."""
+    """A client that wants a lock is told that there is no place; one that asks for the state gets in, as does the doctor."""
     port = free_port()
     with Node("--listen", f"127.0.0.1:{port}", "--set", "node.clients=4", "--set", "node.log-level=error") as node:
         crowd = [Client(f"127.0.0.1:{port}", protocol=2) for _ in range(4)]
@@ -323,7 +323,7 @@ def all_places_taken():
 
 
 def no_stay_in_kept_places():
-    """They are for clients that ask, not for clients that stay."""
+    """The reserved places are for clients that ask, not for clients that stay."""
     with Node("--set", "node.clients=1", "--set", "node.log-level=error") as node:
         one, idler = node.client(), node.client()
         begun = time.monotonic()

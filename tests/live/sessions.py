@@ -26,7 +26,7 @@ def info(cluster, node, key):
 
 
 def resp2_is_told():
-    """A connection that can get no pushes is closed when what it holds is lost, also by a node that slept through it."""
+    """A connection without pushes is closed when its lock is lost, also by a node that was asleep at that time."""
     with Cluster(3) as cluster:
         cluster.await_view([1, 2, 3])
         holder, watcher = cluster.client(1, protocol=2), cluster.client(1, protocol=2)
@@ -41,7 +41,7 @@ def resp2_is_told():
             raise AssertionError(f"it answers {answer} as if nothing had happened")
         except (Gone, OSError):
             pass
-        assert watcher.ask("PING") == "PONG", "who holds nothing has lost nothing"
+        assert watcher.ask("PING") == "PONG", "a client without a lock has lost nothing"
     cluster.check()
     cluster.remove()
 
@@ -94,7 +94,7 @@ def crowds_leave():
 
 
 def unplug(port):
-    """Whatever comes to that server by TCP, or goes out from it, is lost without a word: its clients' machine is gone."""
+    """Drops all TCP packets to and from that server, as if its clients' machine were gone."""
     rules = f"add rule ip test in tcp sport {port} drop\nadd rule ip test in tcp dport {port} drop\n"
     subprocess.run(["nft", "-f", "-"], input="add table ip test\nadd chain ip test in { type filter hook input priority 0; }\n"
                    + rules, text=True, check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Locks that readers of several nodes share: together, after writers, and when the node that lends or borrows is gone."""
+"""Locks that readers of several nodes share: together, after writers, and after the loss of the lender or a borrower."""
 
 import random
 import signal
@@ -10,11 +10,11 @@ import time
 from harness import Cluster, Gone, Refused, in_parallel, main
 
 ORDERLY = ["central", "central-deny", "token-ring", "ricart-agrawala", "lamport", "maekawa"]  # voting has no queue
-SOON = 0.15  # what is not granted by then waits for somebody
+SOON = 0.15  # a lock that is not granted by then waits for another holder
 
 
 def waits(client):
-    """It gets no answer for a while."""
+    """The client gets no answer for a while."""
     client.socket.settimeout(SOON)
     try:
         answer = client.hear()
@@ -64,7 +64,7 @@ def algorithms():
 
 
 def crowd(algorithm, seconds, seed):
-    """Readers and writers on every node, as fast as they can; what they see must fit together."""
+    """Readers and writers on every node, as fast as they can; their reads must be consistent."""
     inside = {"readers": 0, "writers": 0, "most": 0}
     counts = {"read": 0, "written": 0}
     guard = threading.Lock()

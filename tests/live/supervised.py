@@ -102,7 +102,7 @@ def watchdog_of_another():
 
 
 def nobody_listens():
-    """A manager that is gone, or whose address makes no sense, harms nobody."""
+    """A manager that is gone, or has an invalid address, does no harm."""
     for path in ("/nowhere/socket", "relative", "/" + "x" * 200, "@", ""):
         manager = Manager()
         manager.environment["NOTIFY_SOCKET"] = path
@@ -136,7 +136,7 @@ def unit_is_sound():
 
 
 def words_are_completed():
-    """contrib/bash-completion: what the program has, nothing else."""
+    """contrib/bash-completion completes exactly the program's commands and options."""
     source = pathlib.Path(os.environ.get("CONCLAVE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
     script = source / "contrib" / "bash-completion" / "conclave"
     for words, expected in ((["doc"], "doctor"), (["doctor", "--wa"], "--waiting"), (["sim", "ricart"], "ricart-agrawala"),

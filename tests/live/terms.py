@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The terms of a group: what safety rests on is agreed, whatever a member's file says, and changed without a gap."""
+"""The terms of a group: the settings that safety rests on are agreed, whatever a member's file says, and change without a gap."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def overlap(group, victim, rival):
     holder, other = group.client(victim), group.client(rival)
     fence = holder.ask("LOCK", "own", "WAIT", 10000)
     sure = 0
-    for _ in range(20):  # so that the lease is as long as it gets
+    for _ in range(20):  # so that the lease reaches its full length
         asked = time.monotonic()
         left = holder.ask("RENEW", "own", fence)
         assert left, "it was lost before anything happened"
@@ -82,7 +82,7 @@ def overlap(group, victim, rival):
 
 
 def differing_lease():
-    """A node whose file has a lease ten times as long takes the group's, says so, and nobody holds a lock beside it."""
+    """A node whose file has a lease ten times as long uses the group's and says so, and there are never two holders."""
     with Termed(3, lease=300) as group:
         group.rewrite(2, lease=3000)
         group.restart(2)
@@ -113,7 +113,7 @@ def differing_files():
 
 
 class Believers(threading.Thread):
-    """Takes one lock again and again at a node, and notes from when until when it was sure to hold it."""
+    """Takes one lock again and again at a node, and notes from when until when it surely held it."""
 
     def __init__(self, group, node, spans):
         super().__init__(daemon=True)
@@ -214,7 +214,7 @@ def of_two_with_a_file():
 
 
 def outlasting_a_restart():
-    """What was set counts after a restart of all, though the files say otherwise."""
+    """The agreed terms count after a restart of all nodes, though the files say otherwise."""
     with Termed(3, lease=300) as group:
         result = group.run(1, "set", "group.lease=700")
         assert result.returncode == 0, result
@@ -247,7 +247,7 @@ def of_another_mode():
 
 
 def refused():
-    """What cannot be set is told in one line."""
+    """A wrong setting is refused in one line."""
     with Termed(2) as group:
         for words in (["set"], ["set", "group.lease"], ["set", "group.lease=x"], ["set", "group.lease=19"],
                       ["set", "group.mode=static"], ["set", "lease=300"], ["set", "group.voters=9"],

@@ -32,7 +32,7 @@ class Pair(Group):
         self.split([1], [2])
 
     def serves(self, node):
-        """Does it grant a lock that nobody has, at once?"""
+        """Does it grant a free lock at once?"""
         client = self.client(node)
         try:
             fence = client.ask("LOCK", "trial", "WAIT", 0)
@@ -60,7 +60,7 @@ class Pair(Group):
 
 
 def lose_one(which, victim):
-    """The other goes on after the victim's lease, and keeps what is held there."""
+    """The other node goes on after the victim's lease, and its clients keep their locks."""
     survivor = 3 - victim
     with Pair() as pair:
         holder, doomed, waiting = pair.client(survivor), pair.client(victim), pair.client(survivor)
@@ -111,7 +111,7 @@ def stamp(path):
 
 
 def cut_apart():
-    """Both reach the file: one goes on, the other's holders are ended before anybody else gets what they held."""
+    """Both reach the file: one goes on, and the other's holders are ended before other clients get their locks."""
     for _ in range(3):
         with Pair() as pair:
             paths = {node: pair.shelf / f"stamp{node}" for node in pair.members}
@@ -152,7 +152,7 @@ def heard_in_one_direction():
 
 
 def file_gone_together():
-    """Two that hear each other do not need it; one alone does."""
+    """Two nodes that hear each other do not need the file; one alone does."""
     with Pair() as pair:
         holder = pair.client(1)
         held = holder.ask("LOCK", "x")
@@ -230,7 +230,7 @@ SECRET = "a secret of the grant"
 
 
 def renew(pair, node, fence, name="job"):
-    """By its secret; as long as the node has no view it says NOQUORUM."""
+    """Renews by the secret; asks again while the node has no view and says NOQUORUM."""
     client, end = pair.client(node), time.monotonic() + 30
     try:
         while True:
@@ -287,7 +287,7 @@ def ttl_outlives_both():
 
 
 def ttl_granted_alone():
-    """A node that was gone knows nothing of what the other has granted alone, and that one dies: it must not go on as if it did."""
+    """A node that was gone does not know the other's grants, and the other one dies: it must not go on without them."""
     with Pair() as pair:
         pair.kill(2)
         holder = pair.client(1)
@@ -359,7 +359,7 @@ def seen_by_a_doctor():
 
 
 def members_are_fixed():
-    """Nobody joins or leaves, and a configuration with others changes nothing; nor does it end anybody."""
+    """No member can join or leave, and a configuration with other members changes nothing and ends no node."""
     with Pair() as pair:
         fence, _ = lock_once(pair, 1)
         for words in (["join", "3=127.0.0.1:1"], ["leave", "2"], ["leave"]):

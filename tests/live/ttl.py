@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times to live: what they promise outlives the node that granted it, the view, and a restart of all nodes.
+"""Times to live: a hold outlives the node that granted it, the view, and a restart of all nodes.
 
     python3 tests/live/ttl.py --rolling NODES COMMANDS    a rolling restart under so many commands, as `make test` does with few
 """
@@ -43,7 +43,7 @@ class Command:
         assert self.process.poll() is None, (self.name, self.process.returncode, self.process.stderr.read())
 
     def end(self):
-        """Gives the lock back, which was held to the end."""
+        """Gives back the lock, which was held to the end."""
         _, complaint = self.process.communicate("", timeout=PATIENCE)
         assert self.process.returncode == 0, (self.name, self.process.returncode, complaint)
 
@@ -75,7 +75,7 @@ def free_again(group, node, name, fence, wait_ms=30000):
 
 
 def roll(group, commands, which=signal.SIGTERM):
-    """Every node in turn, once the one before is back."""
+    """Restarts every node in turn, once the one before is back."""
     for node in list(group.members):
         group.kill(node, which=which)
         group.start(node)
@@ -136,8 +136,8 @@ def all_restarted():
                 other.say("LOCK", f"job-{i}", "WAIT", 15000)
             assert rival.hear() > unused
             took = time.monotonic() - begun
-            print(f"all restarted: a name that nobody claimed was granted after {took:.1f} s")
-            assert took > 5, "a name was granted while somebody might have claimed it"
+            print(f"all restarted: an unclaimed name was granted after {took:.1f} s")
+            assert took > 5, "a name was granted while a client might have claimed it"
             for other in others:
                 assert other.hear() is None, "it was claimed"
             for command in commands + readers:
@@ -175,7 +175,7 @@ def elected_leader_claims():
 
 
 def told_of_grace(group, left):
-    """What operators and programs see: VIEW, INFO and `conclave status` and `doctor`, as people and programs read them."""
+    """The grace period in VIEW, INFO, `conclave status` and `doctor`, for people and programs."""
     servers = ",".join(group.address(node) for node in group.members)
     client = group.client(2)
     info = dict(line.split(":", 1) for line in client.ask("INFO", "raft").splitlines() if ":" in line)
@@ -212,7 +212,7 @@ def grace_is_told():
 
 
 def one_fault(which, ttl, pause=None):
-    """A command whose node suffers goes on; its lock is nobody else's meanwhile, and free when it ends."""
+    """A command goes on when its node fails; no other client has its lock meanwhile, and the lock is free when it ends."""
     with Group(3) as group:
         command = Command(group, "job", "--ttl", str(ttl))
         try:
@@ -244,7 +244,7 @@ def hangs():
 
 
 def cut_off():
-    """The node of a command is alone: it can promise nothing any more, and the command goes on with another."""
+    """The node of a command is cut off and can promise nothing any more; the command goes on with another node."""
     with Group(3) as group:
         command, plain = Command(group, "job"), group.client(1)
         try:
@@ -305,7 +305,7 @@ def keepers_follow_keepers():
 
 
 def readers_of_several_views():
-    """Readers that were let in before and after a view, at several nodes, all keep what they hold over the next views."""
+    """Readers that entered before and after a view, at several nodes, all keep their locks over the next views."""
     for victim, nodes in ((3, (1, 2, 1, 2)), (1, (3, 3, 2, 3)), (2, (3, 1, 3, 3))):
         with Group(3) as group:
             read_over_views(group, victim, nodes)
@@ -333,7 +333,7 @@ def read_over_views(group, victim, nodes):
 
 
 def secrets():
-    """Without the secret of the grant nobody but the granting session ends or renews it, here or elsewhere."""
+    """Without the secret of the grant, only the session of the grant can end or renew it, here or elsewhere."""
     with Group(3) as group:
         holder, near, far = group.client(1), group.client(1), group.client(2)
         for options in ((), ("TTL", 60000), ("SECRET", SECRET), ("TTL", 60000, "SECRET", SECRET)):
@@ -354,7 +354,7 @@ def secrets():
 
 
 def deadlines():
-    """DEADLINE tells how long it lasts from when it was asked for."""
+    """DEADLINE tells how long the lock lasts from the request on."""
     with Group(3) as group:
         one, two = group.client(1), group.client(2)
         fence, left = one.ask("LOCK", "job", "TTL", 5000, "DEADLINE")
@@ -399,8 +399,8 @@ def members_far_apart():
 
 
 def judged():
-    """A recording in which a hold outlives its node is judged by what its time to live promises: held; and violated, if
-    somebody else had it meanwhile."""
+    """A recording in which a hold outlives its node is judged by its time to live: held; and violated, if another client had the
+    lock meanwhile."""
     with Cluster(3) as cluster:
         cluster.await_view([1, 2, 3])
         holder, other = cluster.client(1), cluster.client(2)
@@ -419,7 +419,7 @@ def judged():
     except AssertionError as wrong:
         assert "exclusion" in str(wrong), wrong
     else:
-        raise AssertionError("somebody else had it within its time to live, and nobody minds")
+        raise AssertionError("another client had it within its time to live, and the judge does not report it")
     cluster.remove()
 
 
@@ -427,7 +427,7 @@ def judged():
 
 
 def in_any_language():
-    """The lines of docs/lock.md: its server dies under it, and the lock is held to the end, and by nobody else."""
+    """The lines of docs/lock.md: the server dies, but the lock is held to the end, and no other client gets it."""
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "lock.md").read_text(encoding="utf-8")
     lines = page.split("```python\n", 1)[1].split("```", 1)[0]
     with Group(3) as group:

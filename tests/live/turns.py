@@ -23,7 +23,7 @@ def wire(*words):
 
 
 def pipeline(client, commands, chunk=1000):
-    """Says them all; the answers, in order."""
+    """Sends all commands; returns the answers, in order."""
     answers = []
     for first in range(0, len(commands), chunk):
         part = commands[first:first + chunk]
@@ -41,7 +41,7 @@ def answer(client):
 
 
 def drain(client):
-    """Reads all that comes until PONG, and closes; how much it was."""
+    """Reads all bytes until PONG, and closes; returns their number."""
     size, end = 0, b""
     while not end.endswith(b"+PONG\r\n"):
         some = client.socket.recv(1 << 20)
@@ -53,8 +53,8 @@ def drain(client):
 
 
 class Watch:
-    """Reads the longest turn of the loop after each step. What a virtual machine does to its processor counts, too, so
-    a step that took too long is done again; what takes long each time is too long."""
+    """Reads the longest turn of the loop after each step. Delays of a virtual machine count, too, so a step that took too long is
+    repeated; a step that takes too long each time is a failure."""
 
     def __init__(self, node):
         self.node, self.steps, self.worst = node, [], 0
@@ -77,7 +77,7 @@ class Watch:
 
 
 def on_fresh_nodes(scenario):
-    """What can be done only once to a node is done to another one, if need be."""
+    """A step that works only once on a node is repeated on another node."""
     for left in (4, 3, 2, 1, 0):
         try:
             with Node(SETTINGS) as node:
@@ -239,7 +239,7 @@ class Member(Watch):
         return int(next(line.split(":")[1] for line in lines if line.startswith("longest_turn_us"))) / 1000
 
 
-IDLE = 16_384  # docs/live.md: so many names that nobody uses are enough for a new view
+IDLE = 16_384  # docs/live.md: that many unused names cause a new view
 
 
 def use_and_leave(client, names):
@@ -250,7 +250,7 @@ def use_and_leave(client, names):
 
 
 def in_a_group():
-    """Names that nobody uses any more end with a view, all at once; orders about fences go from member to member."""
+    """Unused names end with a view, all at once; orders about fences go from member to member."""
     group = Group(3)
     for node in group.members:
         config = group.directory / f"{node}.conf"

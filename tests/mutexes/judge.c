@@ -11,7 +11,7 @@ static bool together(const struct cv_entry *one, const struct cv_entry *other)
     return one->entered < other->left && other->entered < one->left;
 }
 
-/* Did `one` enter before `other`? Who died as it entered made room for another in the same tick. */
+/* Did `one` enter before `other`? A node that died as it entered made room for another in the same tick. */
 static bool earlier(const struct cv_entry *one, const struct cv_entry *other)
 {
     return one->entered < other->entered || (one->entered == other->entered && one->left < other->left);

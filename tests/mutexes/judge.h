@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A second judge of mutual exclusion, written from the definitions and in no hurry: it compares every entry with every
- * other. What property/mutex.c says must agree with it.
+ * A second judge of mutual exclusion, written from the definitions without regard to speed: it compares every entry
+ * with every other. property/mutex.c must agree with it.
  */
 #ifndef CONCLAVE_TESTS_MUTEXES_JUDGE_H
 #define CONCLAVE_TESTS_MUTEXES_JUDGE_H
 
 #include "property/run.h"
 
-/* What is wrong: pairs of entries, or requests. */
+/* Violations: numbers of pairs of entries, or of requests. */
 struct verdicts {
     uint64_t overlaps;    /* two inside one critical section at once */
     uint64_t fences;      /* an entry whose fence is not higher than that of one before */

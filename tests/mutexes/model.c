@@ -111,7 +111,7 @@ static const char *voting_messages(const struct facts *facts, enum load load)
                                                                           : fault(facts, "attempts are whole ones");
 }
 
-/* ---- B2: the token goes straight to who wants it; if everybody always does, one step an entry ---- */
+/* ---- B2: the token goes round to the next node that wants it; if all nodes always do, one step for each entry ---- */
 
 static const char *token_messages(const struct facts *facts, const struct story *story, enum load load)
 {

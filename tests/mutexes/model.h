@@ -10,14 +10,14 @@ enum which { CENTRAL, CENTRAL_DENY, LAMPORT, MAEKAWA, MAEKAWA_PLAIN, RICART_AGRA
 
 /* How the requests of a run relate to each other. */
 enum load {
-    ALONE,    /* whoever asks finds nobody inside and nobody waiting */
-    AT_ONCE,  /* all ask at time 0, and each stays until all have heard of all */
+    ALONE,    /* at each request no node is inside or waits */
+    AT_ONCE,  /* all ask at time 0, and each stays until every request has arrived everywhere */
     CONTENDED /* anything */
 };
 
 enum which model_find(const char *name);
 
-/* NULL, or what the run's messages should have been. Everybody who asked has been served, nothing failed. */
+/* NULL, or the expected messages of the run. All requests have been served, and nothing failed. */
 const char *model_messages(enum which which, const struct story *story, const struct cv_run *run, enum load load);
 
 /* Messages take one tick. ALONE: from the request to the entry. */

@@ -79,7 +79,7 @@ void story_odd_network(struct story *story)
         story->delay = NULL;
 }
 
-/* ---- who wants to enter ---- */
+/* ---- requests ---- */
 
 void story_request(struct story *story, uint32_t node, uint64_t time, uint64_t hold, uint32_t section)
 {
@@ -145,7 +145,7 @@ static void draw_crash(struct story *story, uint32_t node)
         add_at(&story->recover, story->id[node], crashed + draw_time(story));
 }
 
-/* Somebody always stays up. */
+/* One node always stays up. */
 void story_draw_crashes(struct story *story)
 {
     const uint32_t most = story->nodes - 1, count = 1 + story_draw(story, most > 4 ? 4 : most);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A random scenario of mutual exclusion, told twice: as plain facts for the checks, and in the words of the command
- * line, so that what went wrong can be repeated by hand.
+ * line, so that a failure can be repeated by hand.
  */
 #ifndef CONCLAVE_TESTS_MUTEXES_STORY_H
 #define CONCLAVE_TESTS_MUTEXES_STORY_H
@@ -54,7 +54,7 @@ void story_odd_network(struct story *story);
 
 /* One more request. */
 void story_request(struct story *story, uint32_t node, uint64_t time, uint64_t hold, uint32_t section);
-/* So many entries of every node, or random requests that come in each other's way. */
+/* A closed loop of entries for every node, or random requests that contend with each other. */
 void story_draw_contention(struct story *story);
 void story_draw_crashes(struct story *story);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into a program, this has its allocations or its descriptors run out when a test says so. Test and program
- * share a file of numbers, named by SCARCITY:
+ * A library that is preloaded into a program and makes its allocations or descriptors fail when a test says so. Test
+ * and program share a file of numbers, named by SCARCITY:
  *
  *     memory       calls so far, the first that fails, the first after it that succeeds again
  *     descriptors  the same
  *
- * A program that it starts is let alone: only one whose name is "conclave", or SCARCITY_NAME, goes short.
+ * It affects only programs of the name "conclave", or SCARCITY_NAME, not others that these start.
  */
 #include <errno.h>
 #include <fcntl.h>

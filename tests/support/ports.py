@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Ports for servers that a test starts. Below those that the kernel gives to outgoing connections, and in blocks: each test
-process has one of its own for as long as it lives, so that tests that run side by side do not take each other's."""
+"""Ports for servers of tests. They are below those that the kernel gives to outgoing connections. Each test process has
+a block of its own for as long as it lives, so that tests that run side by side do not collide."""
 
 import fcntl
 import os

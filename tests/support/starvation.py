@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 
-# Seconds after which something that a test waits for will not come any more.
+# Seconds after which a test does not wait for an event any longer.
 PATIENCE = float(os.environ.get("CONCLAVE_TEST_PATIENCE", "60"))
 STRETCHES = (1, 2, 4, 8, 2, 4)[:int(os.environ.get("CONCLAVE_TEST_ATTEMPTS", "6"))]  # an attempt each
 CALM_S = 10.0  # waits so long for a machine that has nothing else to do, before another attempt
@@ -31,7 +31,7 @@ def stretch():
 
 
 class Broken(AssertionError):
-    """What no lack of time excuses: two holders at once, a crash, a finding of a sanitizer."""
+    """A failure that no lack of time excuses: two holders at once, a crash, a finding of a sanitizer."""
 
 
 def descendants(pid):
@@ -118,7 +118,7 @@ def attempt(test, *arguments):
 
 
 def await_calm():
-    """Until a sleeping process wakes up in time, or it is clear that it will not."""
+    """Waits until a sleeping process wakes up in time, or it is clear that it will not."""
     end = time.monotonic() + CALM_S
     while time.monotonic() < end:
         begun = time.monotonic()

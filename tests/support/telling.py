@@ -63,7 +63,7 @@ def compiled(source, path):
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Compiles anew each time: what lies ready was compiled without it."""
+    """Compiles the module each time: a cached one was compiled without this."""
 
     def get_code(self, fullname):
         path = self.get_filename(fullname)
@@ -97,7 +97,7 @@ def retold(tests):
     """The same functions of the program that runs, compiled so that they tell."""
     main = sys.modules["__main__"]
     tree = ast.parse(pathlib.Path(main.__file__).read_text(encoding="utf-8"), main.__file__)
-    # Whatever else stands at the top has been executed.
+    # The other statements of the module have been executed.
     tree.body = [step for step in tree.body if isinstance(step, (ast.FunctionDef, ast.ClassDef))]
     main._show, main._tell = show, tell
     exec(compile(Rewriter().visit(tree), main.__file__, "exec"), vars(main))  # pylint: disable=exec-used

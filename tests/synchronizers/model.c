@@ -24,7 +24,7 @@ enum synchronizer model_find(const char *name)
 
 /* ---- apps ---- */
 
-/* What a node has come to, r rounds on, from what all had come to one round before; the best of all offers. */
+/* The result of a node after round r, from the results of all nodes one round before: the best of all offers. */
 static uint64_t best_offer(enum app app, const struct story *story, const uint64_t *before, uint32_t node)
 {
     uint64_t best = before[node];
@@ -136,7 +136,7 @@ static const char *check_counts(const struct cv_run *run, const struct count *co
     return wrong;
 }
 
-/* Neighbouring clusters: over one edge between two of them they talk. */
+/* Neighbouring clusters: two of them talk over one edge. */
 static uint32_t neighbouring_clusters(const struct story *story)
 {
     bool neighbours[MOST_NODES][MOST_NODES] = {{false}};
@@ -216,7 +216,9 @@ static void alpha_round(const struct story *story, const uint32_t *sends, uint64
     }
 }
 
-/* Steps from a node, over nodes of the same group; UINT32_MAX where there is no way. By relaxing, over and over. */
+/*
+ * Hops from a node, over nodes of the same group; UINT32_MAX if there is no path. By relaxation until nothing changes.
+ */
 static void depths(const struct story *story, uint32_t from, const uint32_t *group, uint32_t depth[MOST_NODES])
 {
     for (uint32_t i = 0; i < story->nodes; i++)
@@ -230,8 +232,8 @@ static void depths(const struct story *story, uint32_t from, const uint32_t *gro
 }
 
 /*
- * With all delays equal the tree is one of shortest ways. What a node knows reaches the root after as many ticks as it
- * is deep, and what the root says comes back as late: it does not matter over whom.
+ * If all delays are equal, the tree is one of shortest paths. A message of a node reaches the root after as many ticks
+ * as the node is deep, and a message of the root takes as long. The nodes in between do not matter.
  */
 static void beta_round(const struct story *story, const uint32_t *sends, const uint32_t *depth, bool first,
                        uint64_t *begun)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the texts say of synchronous algorithms and of the synchronizers that host them, worked out naively from the
- * facts of a story: who sends in which round, what everybody comes to, how many messages it takes and how long.
+ * The texts' model of synchronous algorithms and of the synchronizers that host them, computed naively from the facts
+ * of a story: which node sends in which round, the results of all nodes, the number of messages and the time.
  */
 #ifndef CONCLAVE_TESTS_SYNCHRONIZERS_MODEL_H
 #define CONCLAVE_TESTS_SYNCHRONIZERS_MODEL_H
@@ -30,7 +30,7 @@ void model_course(enum app app, const struct story *story, struct course *course
 /* The distances from the source by Floyd and Warshall; edges count as one where `hops`. */
 void model_distances(const struct story *story, bool hops, uint64_t distance[MOST_NODES]);
 
-/* NULL, or what the messages of each kind should have been. Every round is over. */
+/* NULL, or the expected messages of each kind. Every round is over. */
 const char *model_messages(enum synchronizer which, const struct story *story, const struct course *course,
                            const struct cv_run *run);
 

@@ -25,7 +25,7 @@ void story_begin(struct story *story, const struct cv_algorithm *algorithm, cons
     story_unit_network(story);
 }
 
-/* ---- who is there ---- */
+/* ---- the nodes ---- */
 
 void story_draw_group(struct story *story, uint32_t most)
 {
@@ -149,7 +149,7 @@ static void grow_balls(struct story *story, uint32_t k)
             grow_ball(story, i, k);
 }
 
-/* Any heads, and to each of them whoever happens to be next to one of its nodes. */
+/* Random heads, and to each of them random neighbours of its nodes. */
 static void scatter(struct story *story)
 {
     uint32_t left = story->nodes;

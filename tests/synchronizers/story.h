@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A random scenario of a synchronizer and the app it hosts, told twice: as plain facts for the checks, and in the words
- * of the command line, so that what went wrong can be repeated by hand.
+ * of the command line, so that a failure can be repeated by hand.
  */
 #ifndef CONCLAVE_TESTS_SYNCHRONIZERS_STORY_H
 #define CONCLAVE_TESTS_SYNCHRONIZERS_STORY_H
@@ -25,9 +25,9 @@ struct story {
     uint32_t id[MOST_NODES];
     uint32_t attribute[MOST_NODES];          /* the id, where none are given */
     uint64_t weight[MOST_NODES][MOST_NODES]; /* of the way from one to the other; NO_ARC: there is none */
-    uint32_t source;                         /* whose distances are sought, the root of a tree; a place */
+    uint32_t source;                         /* the source of distances, the root of a tree; a place */
     uint64_t rounds;
-    bool changed; /* send=changed: who has nothing new is silent */
+    bool changed; /* send=changed: a node without news is silent */
 
     uint32_t root;                /* beta: a place */
     bool together;                /* all start at the same time */
@@ -38,7 +38,7 @@ struct story {
     bool unit;                              /* every message takes one tick */
     bool reorder, unordered;
     struct words set;
-    char crash[24]; /* somebody dies, unless it is empty */
+    char crash[24]; /* a node dies, unless this is empty */
 
     /* The same in words. */
     char ids[256], attributes[256], graph[8192], graph_text[8192], clusters_text[512];
@@ -49,7 +49,7 @@ void story_begin(struct story *story, const struct cv_algorithm *algorithm, cons
 void story_draw_group(struct story *story, uint32_t most);
 /* A connected graph, from a line or a star to a complete one, with weights or without. */
 void story_draw_graph(struct story *story);
-/* The graph on which ways that cost nothing are slow; its delays are its own only where the network has none. */
+/* The gadget: its edges of weight 0 are slow, unless the network sets delays. */
 void story_gadget(struct story *story, uint32_t rungs);
 /* Clusters by Awerbuch's growing balls, or any. */
 void story_draw_clusters(struct story *story);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Watches a run event by event: a second set of books, and a judge of the rounds that knows nothing of the first. */
+/* Observes a run event by event: a second count, and a second judge of the rounds, independent of the first. */
 #ifndef CONCLAVE_TESTS_SYNCHRONIZERS_WITNESS_H
 #define CONCLAVE_TESTS_SYNCHRONIZERS_WITNESS_H
 
