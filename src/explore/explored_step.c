@@ -10,8 +10,6 @@
 #include "explore/explored_network.h"
 #include "explore/explored_rounds.h"
 
-#define CLOCK_MASK ((1ull << 40) - 1)
-
 static struct explored *world_of(const struct cv_self *me)
 {
     return (struct explored *)(uintptr_t)((const char *)me - offsetof(struct explored, self));
@@ -428,7 +426,7 @@ static void prepare(struct explored *world, const struct explored_event *event)
         unheard[word] &= ~bit;
         break;
     }
-    it->clock = (it->clock + 1) & CLOCK_MASK;
+    it->clock = (it->clock + 1) & CV_CLOCK_MASK;
 }
 
 static void announce(struct explored *world, const struct explored_event *event)
@@ -461,7 +459,7 @@ static void finish(struct explored *world)
     apply_effects(world);
     tell_effects(world);
     send_all(world);
-    explored_node(world, node)->clock = me->clock & CLOCK_MASK;
+    explored_node(world, node)->clock = me->clock & CV_CLOCK_MASK;
     if (world->decision.type == CV_DECIDE_REQUEST && world->recording && world->present.entries)
         world->entries[world->present.entries - 1].clock = me->clock;
     if (world->complaint && !world->present.broken) {
@@ -633,7 +631,7 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
             return refuse(world, complaint);
         apply_effects(world);
         send_all(world);
-        explored_node(world, node)->clock = world->self.clock & CLOCK_MASK;
+        explored_node(world, node)->clock = world->self.clock & CV_CLOCK_MASK;
     }
     return world->out_of_memory ? CV_ENOMEM : 0;
 }

@@ -108,7 +108,7 @@ static void write_rank(struct cv_writer *writer, const struct cv_scenario *scena
 
 void cv_fence_write(struct cv_writer *writer, uint64_t fence)
 {
-    const uint64_t view = fence >> 40, count = fence & ((UINT64_C(1) << 40) - 1); /* cv_fence() */
+    const uint64_t view = fence >> CV_VIEW_BITS, count = fence & ((UINT64_C(1) << CV_VIEW_BITS) - 1);
     if (view)
         cv_writef(writer, "%" PRIu64 "·", view);
     cv_writef(writer, "%" PRIu64, count);
