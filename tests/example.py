@@ -163,6 +163,33 @@ def check_unfit(directory, text):
         expect(f"{after}: refused", code == 2 and said.count("\n") == 1 and words in said, said)
 
 
+# A table of state fields that is wrong, and the line that says so.
+WRONG_FIELDS = [
+    ("    {CV_FIELD(struct state, heard, NUMBER)},\n", "",
+     "roll-call: byte 8 of the state of node 1 of 3 is in no field; expected each in one field"),
+    ("struct state, spoken, FLAG", "struct state, heard, FLAG",
+     "roll-call: byte 8 of the state of node 1 of 3 is in two fields; expected each in one field"),
+    ("spoken, FLAG)", "spoken, MODE)", "field spoken of the state: expected its words"),
+]
+
+
+def check_fields(directory, text):
+    def show(algorithm, *words):
+        done = subprocess.run([CONCLAVE, *words[:1], algorithm, *words[1:]], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    nameless = build(directory, "nameless", text.replace("    .state_fields = state_fields,\n", ""),
+                     ["-Wno-unused-const-variable"])
+    code, told, _ = show(nameless, "list")
+    expect("the list says that there are no names", code == 0 and "does not name the fields" in told, told)
+    code, told, _ = show(nameless, "sim", "-n", "3", "--transcript", "--states")
+    expect("a run says so, too", code == 0 and "roll-call does not name the fields of its state\n" in told, told)
+    for number, (before, after, words) in enumerate(WRONG_FIELDS):
+        expect(f"{before} stands once in the example", text.count(before) == 1)
+        code, told, why = show(build(directory, f"wrong{number}", text.replace(before, after)), "sim", "-n", "3")
+        expect(words, code == 2 and not told and words in why and why.count("\n") == 1, why)
+
+
 def main():
     text = EXAMPLE.read_text(encoding="utf-8")
     guide = GUIDE.read_text(encoding="utf-8")
@@ -175,6 +202,7 @@ def main():
         check_runs(algorithm)
         check_broken(directory, text)
         check_unusable(directory, text)
+        check_fields(directory, text)
         check_hosted(build(directory, "hosted", synchronous))
         check_unfit(directory, synchronous)
     print(f"{len(failures)} failed")

@@ -181,8 +181,8 @@ static void show_state(const struct cv_algorithm *algorithm)
         if (field->type != CV_FIELD_UNUSED)
             printf("  %-14s %s\n", field_name(field, name), field_meaning(field, meaning));
     if (algorithm->problem == CV_SYNCHRONIZER)
-        printf("  %-14s %s\n  %-14s %s\n", "round", "number", "kept",
-               "messages of the app for each neighbour, until their round is over; the app's own state");
+        printf("  %-14s %s\n  %-14s   %s\n  %-14s %s\n", "round", "number", "…", "the state of its app", "kept",
+               "messages of the app, until their round is over, for each neighbour");
 }
 
 static void show_message_fields(const struct cv_algorithm *algorithm)

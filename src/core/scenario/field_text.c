@@ -266,7 +266,15 @@ static bool wants_name(const struct cv_kind *kind, const struct cv_field *field)
     }
 }
 
-/* A flag that is set is shown by its name, one that is not set is left out. */
+/* What is left out: gaps, flags that are not set, and, in brief, flags and elections beside other fields. */
+static bool is_left_out(const struct cv_kind *kind, const struct cv_field *field, uint64_t value, bool brief)
+{
+    const bool flag = field->type == CV_FIELD_FLAG;
+    return field->type == CV_FIELD_UNUSED || (flag && !value) ||
+           (brief && kind->fields[1].name && (flag || field->type == CV_FIELD_TAG));
+}
+
+/* A flag that is set is shown by its name. */
 static void write_part(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_kind *kind,
                        const struct cv_field *field, uint64_t value, bool brief)
 {
@@ -288,7 +296,7 @@ void cv_body_write(struct cv_writer *writer, const struct cv_scenario *scenario,
         if (end > words * 4)
             continue;
         const uint64_t value = list ? 1 : cv_field_read(field, body);
-        if (field->type == CV_FIELD_UNUSED || (field->type == CV_FIELD_FLAG && !value))
+        if (is_left_out(kind, field, value, brief))
             continue;
         cv_write(writer, join);
         join = brief ? " " : ", ";

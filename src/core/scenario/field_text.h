@@ -38,8 +38,8 @@ const char *cv_field_type_name(uint32_t type);
 void cv_field_describe(struct cv_writer *writer, const struct cv_field *field);
 
 /*
- * The fields of a body, with their names where values alone say too little: "8, round 3, left". Brief, for pictures:
- * "8 3 left".
+ * The fields of a body, with their names where values alone say too little: "[h,8], to parent, a·1" or
+ * "8, round 3, left". Brief, for pictures: "[h,8]", "8 3 left".
  */
 void cv_body_write(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_kind *kind,
                    const void *body, uint64_t words, bool brief);

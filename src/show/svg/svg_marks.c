@@ -158,6 +158,23 @@ void svg_lines_draw(struct svg *svg)
 
 #define STATE_RADIUS 8.0 /* where the mouse finds it */
 
+/* Writes as much of what changed as there is room for before the next change of that node; at least its first words. */
+static void write_change(struct svg *svg, const struct cv_history_change *change, double x, double y)
+{
+    const struct cv_history_change *end = svg->history->changes + svg->history->change_count, *next = change + 1;
+    char text[64];
+    while (next < end && (next->node != change->node || !*next->brief))
+        next++;
+    const double until = next < end ? svg_axis_x(svg, svg->history->events[next->event].time) : svg->right;
+    snprintf(text, sizeof text, "%s", change->brief);
+    for (char *comma = strrchr(text, ','); comma && x + svg_text_width(text, SVG_SMALL) + 6 > until;
+         comma = strrchr(text, ','))
+        *comma = '\0';
+    svg_text(svg, x + 3, y + 14, "note", text);
+    for (size_t letter = 0; letter <= strlen(text); letter++)
+        svg_take(svg, x + (double)letter * 7, y + 10);
+}
+
 void svg_states_draw(struct svg *svg)
 {
     for (size_t i = 0; i < svg->history->change_count; i++) {
@@ -169,7 +186,7 @@ void svg_states_draw(struct svg *svg)
         svg_escape(svg->out, change->text);
         fputs("</title></circle>\n", svg->out);
         if (svg->states && *change->brief)
-            svg_text(svg, x + 4, y + 15, "note", change->brief);
+            write_change(svg, change, x, y);
     }
 }
 
