@@ -238,7 +238,7 @@ def main():
     page, source, wasm = map(pathlib.Path, sys.argv[1:4])
     missing = [name for name, path in LIBRARIES.items() if not path.is_file()]
     if missing or not wasm.is_file() or not wasm.stat().st_size:
-        text, files = "", [*LIBRARIES.values()]
+        text, files = "", [WEB / "index.html"]  # which scripts/npm-packages touches
         what = f"{' and '.join(missing)} of npm" if missing else "the engine as WebAssembly"
         print(f"conclave explore: built without its page, which needs {what}", file=sys.stderr)
     else:
