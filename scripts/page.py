@@ -122,9 +122,15 @@ def scenario(path):
             about.append(line[1:].strip())
         elif line.strip():
             verdict, _, words = line.partition(":")
-            runs.append({"about": " ".join(about), "verdict": verdict, "words": shlex.split(words)})
+            if can_explore(shlex.split(words)):
+                runs.append({"about": " ".join(about), "verdict": verdict, "words": shlex.split(words)})
             about = []
     return {"title": lines[0].lstrip("# "), "runs": runs}
+
+
+def can_explore(words):
+    """The explorer shows one critical section, and cuts and heals links instead of a second one."""
+    return "--names" not in words and "--alternate" not in words
 
 
 def texts(path):
@@ -143,8 +149,8 @@ def texts(path):
             item["scenario"] = words
         else:
             item["words"] = without_outputs(shlex.split(words))
-            if "--names" in item["words"]:
-                continue  # the page shows one critical section
+            if not can_explore(item["words"]):
+                continue
             if command == "check":
                 item["title"] += ": search it"
                 item["verdict"] = "search"
@@ -185,7 +191,7 @@ def idea(path):
     parts = []
     for lines in filter(None, paragraphs[1:]):
         drawing = all(line.startswith("  ") for line in lines)
-        parts.append({"drawing": drawing, "text": ("\n" if drawing else " ").join(lines)})
+        parts.append({"drawing": drawing, "text": ("\n" if drawing else " ").join(lines).replace("`", "")})
     return {"citation": " ".join(paragraphs[0]), "idea": parts, "rows": rows}
 
 

@@ -87,6 +87,7 @@ export const steps = {
     await card.waitFor();
     assert.match(await card.innerText(), /Node 1/);
     assert.match(await card.innerText(), /no answer/); // its timer
+    assert.match(await card.locator(".state .changed").first().innerText(), /mode\s+electing/);
     await card.getByRole("button", { name: "close" }).click();
     await card.waitFor({ state: "detached" });
   },

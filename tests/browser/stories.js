@@ -111,7 +111,7 @@ export const stories = {
       .click();
     await page.locator("svg.network").waitFor();
     await page.locator("[data-do=end]").click();
-    await page.getByText("split brain").waitFor();
+    await page.locator(".verdict-line", { hasText: "split brain" }).waitFor();
     assert.ok((await page.locator(".properties li.violated").count()) > 0);
     await page.keyboard.press("v");
     await page.locator(".column.violated.here").waitFor();

@@ -65,12 +65,8 @@ function Verdict({ scenario, now }) {
 }
 
 function Stage({ controller, state }) {
-  const { scenario, now, story, node, message, events, other } = state;
+  const { scenario, now, story, node, message, other } = state;
   const { entry } = story.cursor;
-  const deliver = (serial) => {
-    const event = events.find((it) => it.type === "deliver" && it.message === serial);
-    if (event) controller.take(event.index);
-  };
   return html`<section class="stage" aria-label="the network">
     <div class="stage-head">
       <${Verdict} scenario=${scenario} now=${now} />
@@ -78,7 +74,7 @@ function Stage({ controller, state }) {
     </div>
     <div class=${other ? "networks two" : "networks"}>
       <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
-        onSelect=${(it) => controller.select(it)} onDeliver=${deliver} onChoose=${(serial) => controller.selectMessage(serial)} />
+        onSelect=${(it) => controller.select(it)} onDeliver=${(serial) => controller.deliver(serial)} onChoose=${(serial) => controller.selectMessage(serial)} />
       ${
         other &&
         html`<div class="other"><p class="dim">the other branch, at its step ${other.tip.depth}: ${other.tip.entry?.text ?? ""}</p>

@@ -150,6 +150,12 @@ export class Controller {
     return events.find((event) => event.next) ?? events.find((event) => event.likely) ?? null;
   }
 
+  /** Delivers a message, if it is its turn. */
+  deliver(serial) {
+    const event = this.state.events.find((it) => it.type === "deliver" && it.message === serial);
+    return event ? this.take(event.index) : Promise.resolve();
+  }
+
   take(index) {
     return this.queue(() => this.takeNow(index));
   }

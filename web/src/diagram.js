@@ -241,10 +241,10 @@ export function Diagram({ scenario, story, onGo }) {
   const sight = useSight(box);
   const { cursor, line } = story;
   useLayoutEffect(() => {
-    const it = box.current;
     const x = xOf(cursor.depth);
-    if (x > it.scrollLeft + it.clientWidth - STEP * 2 || x < it.scrollLeft + LEFT + STEP)
-      it.scrollLeft = Math.max(0, x - it.clientWidth * 0.6);
+    const width = sight.right - sight.left; // asking the box itself would lay out the whole page
+    if (x > sight.right - STEP * 2 || x < sight.left + LEFT + STEP)
+      box.current.scrollLeft = Math.max(0, x - width * 0.6);
   }, [cursor, line.length]);
   return html`<section class="diagram" aria-label="space-time diagram">
     <div class="scroll" ref=${box} tabindex="0" role="region" aria-label="the steps so far, to be scrolled">

@@ -14,25 +14,40 @@ const PROBLEMS = {
   paths: "Shortest paths",
 };
 
+const MAEKAWA =
+  "maekawa-plain --ids 0..5 --set quorums=sets:0:0-1-2,1:1-3-5,2:2-4-5,3:1-2-3,4:1-2-4,5:1-2-5 " +
+  "--request 0@0,1@0,2@0 --lag 1:5:request=2 --lag 2:2:request=2 --lag 0:1:request=2";
+const WIRELESS =
+  "wireless --labels a..j --lag 3:5:election=2 --lag 4:6:election=2 --ids 1..10 --attr 4,6,3,2,1,4,2,8,5,4 " +
+  "--graph edges:1-2,1-10,2-3,2-7,7-10,3-4,3-5,4-5,4-6,5-7,5-6,7-8,8-9,6-9 --start 1";
+
 const FEATURED = [
-  [
-    "Split brain",
-    "The network falls into two, and each half elects a leader of its own.",
-    "bully --ids 0..5 --partition 0,1,2/3,4,5@0.. --start 0,3",
-  ],
-  ["The bully", "Process 7 has died. 4 notices it and calls an election.", "bully --ids 0..7 --crash 7@0 --start 4"],
-  ["A ring elects", "Messages go round; only the best id survives.", "chang-roberts --ids 3,32,5,80,6,12 --start 3,32"],
-  [
-    "A lock without a server",
-    "Everybody asks everybody; the earliest request wins.",
-    "ricart-agrawala --ids 0..3 --request 0@0,2@0",
-  ],
-  ["Votes that deadlock", "Three processes each hold a vote that another needs.", "maekawa-plain -n 4"],
-  [
-    "A tree over the air",
-    "Nodes that know only who is in range elect the best of all.",
-    "wireless -n 8 --graph geometric:0.5",
-  ],
+  {
+    title: "Split brain",
+    about: "The network falls into two, and each half elects a leader of its own.",
+    line: "bully --ids 0..5 --partition 0,1,2/3,4,5@0..60 --start 0,3",
+  },
+  {
+    title: "The bully",
+    about: "Process 7 has died. 4 notices it and calls an election.",
+    line: "bully --ids 0..7 --crash 7@0 --start 4",
+  },
+  {
+    title: "A ring elects",
+    about: "Messages go round; only the best id survives.",
+    line: "chang-roberts --ids 3,32,5,80,6,12 --start 3,32",
+  },
+  {
+    title: "A lock without a server",
+    about: "Everybody asks everybody; the earliest request wins.",
+    line: "ricart-agrawala --ids 0..3 --request 0@0,2@0",
+  },
+  { title: "Votes that deadlock", about: "Three processes each hold a vote that another needs.", line: MAEKAWA },
+  {
+    title: "A tree over the air",
+    about: "Nodes that know only who is in range elect the best of all.",
+    line: WIRELESS,
+  },
 ];
 
 /** The first words of a text: enough to recognize it. */
@@ -84,7 +99,7 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFile, onClose 
   useEffect(() => box.current?.focus(), []);
   const matches = (...texts) => !wanted || texts.some((text) => text.toLowerCase().includes(wanted.toLowerCase()));
   const problems = useMemo(() => Object.entries(PROBLEMS), []);
-  const featured = FEATURED.filter(([title, about, line]) => matches(title, about, line));
+  const featured = FEATURED.filter(({ title, about, line }) => matches(title, about, line));
   return html`<div class="overlay gallery" role="dialog" aria-modal="true" aria-label="scenarios">
     <header>
       <h2>Choose a story</h2>
@@ -97,7 +112,7 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFile, onClose 
       ${
         featured.length > 0 &&
         html`<section><div class="stories featured">${featured.map(
-          ([title, about, line]) => html`<${Story} key=${title} title=${title} about=${about}
+          ({ title, about, line }) => html`<${Story} key=${title} title=${title} about=${about}
         words=${splitWords(line)} onOpen=${onOpen} />`,
         )}</div></section>`
       }

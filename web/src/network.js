@@ -15,9 +15,9 @@ export function roleOf(scenario, node) {
   const field = scenario.state?.find(({ kind }) => kind === "mode")?.name;
   const mode = field && node.state?.find(({ name }) => name === field)?.value;
   if (node.leader === id) return "leads";
-  if (mode && !/^(idle|outside|released|working)$/.test(mode)) return mode;
+  if (node.result != null) return `= ${node.result}`;
+  if (mode && !/^(idle|outside|released)$/.test(mode)) return mode;
   if (node.leader != null) return `follows ${nameOfId(scenario, node.leader)}`;
-  if (node.result != null) return String(node.result);
   return mode ?? "";
 }
 
@@ -70,8 +70,9 @@ function NodeMark({ scenario, node, place, radius, chosen, acted, onSelect }) {
   const leads = node.leader === scenario.nodes[node.node].id;
   const role = roleOf(scenario, node);
   const changed = node.state?.some((field) => field.changed);
-  const attr = scenario.nodes[node.node].attr;
+  const { attr, id } = scenario.nodes[node.node];
   const small = radius < 14;
+  const told = attr != null && attr !== id && !small ? attr : null;
   const shown = classes(
     "node",
     !node.alive && "dead",
@@ -84,19 +85,21 @@ function NodeMark({ scenario, node, place, radius, chosen, acted, onSelect }) {
     changed && "changed",
   );
   const choose = () => onSelect(node.node);
-  return html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
-      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${`node ${name}${role ? `, ${role}` : ""}`}
+  const draw =
+    () => html`<g class=${shown} transform=${`translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`} role="button"
+      tabindex="0" aria-pressed=${chosen ? "true" : "false"} aria-label=${["node", name, told, small ? null : role].filter((part) => part != null && part !== "").join(" ")}
       data-node=${node.node} onClick=${choose}
       onKeyDown=${onActivate(choose)}>
     <circle class="halo" r=${radius + 5} />
     <circle class="body" r=${radius} />
     <text class="name" y=${small ? 3.5 : 5} style=${{ fontSize: `${Math.max(8, Math.min(16, radius * 0.8))}px` }}>${name}</text>
-    ${attr != null && attr !== scenario.nodes[node.node].id && !small && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${attr}</text>`}
+    ${told != null && html`<text class="attr" x=${radius + 3} y=${-radius + 6}>${` ${told}`}</text>`}
     ${!node.alive && !small && html`<path class="cross thick" transform=${`translate(${radius * 0.75} ${-radius * 0.75})`} d="M-5-5l10 10m0-10l-10 10" />`}
     ${leads && node.alive && !small && html`<path class="crown" transform=${`translate(0 ${-radius - 4})`} d="M-8 0l-2-9 5 4 5-7 5 7 5-4-2 9z" />`}
     ${holdsToken(scenario, node) && html`<circle class="token" cx=${radius * 0.8} cy=${-radius * 0.8} r="7" />`}
-    ${!small && html`<text class="role" y=${radius + 15}>${role}</text>`}
+    ${!small && html`<text class="role" y=${radius + 15}>${` ${role}`}</text>`}
   </g>`;
+  return useMemo(draw, [scenario, shown, role, place, holdsToken(scenario, node)]); // most nodes do not change in a step
 }
 
 /** Where messages stand: the first of a channel nearest to its receiver. */
@@ -115,30 +118,40 @@ export function placeMessages(messages, places, radius) {
 }
 
 function MessageMark({ scenario, spot, from, chosen, onDeliver, onChoose }) {
-  const { message } = spot;
-  const text = shortText(message);
-  const width = Math.max(20, text.length * 7.4 + 10);
-  const title = `${message.text} from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}`;
-  const act = (event) => {
-    event.stopPropagation();
-    if (event.shiftKey || !message.deliverable) onChoose(message.serial);
-    else onDeliver(message.serial);
+  const { message, x, y } = spot;
+  const { serial, deliverable } = message;
+  const draw = () => {
+    const text = shortText(message);
+    const width = Math.max(20, text.length * 7.4 + 10);
+    const title = `${message.text} from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}`;
+    const label = `${text}: ${deliverable ? `deliver ${title}` : `${title}, waits behind another`}`;
+    const act = (event) => {
+      event.stopPropagation();
+      if (event.shiftKey || !deliverable) onChoose(serial);
+      else onDeliver(serial);
+    };
+    const more = (event) => {
+      event.preventDefault();
+      onChoose(serial);
+    };
+    const shown = classes(
+      "message",
+      `k${kindColour(scenario, message.kind)}`,
+      !deliverable && "later",
+      chosen && "chosen",
+    );
+    const way = { "--from-x": `${(from.x - x).toFixed(0)}px`, "--from-y": `${(from.y - y).toFixed(0)}px` };
+    return html`<g class=${shown} transform=${`translate(${x.toFixed(1)} ${y.toFixed(1)})`} role="button" tabindex="0"
+        data-serial=${serial} aria-label=${label} onClick=${act} onContextMenu=${more} onKeyDown=${onActivate(act)}>
+      <title>${title}${deliverable ? " — click to deliver, right-click for more" : ""}</title>
+      <g class="flies" style=${way}>
+        <circle class="reach" r="18" />
+        <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
+        <text y="4">${text}</text>
+      </g>
+    </g>`;
   };
-  const more = (event) => {
-    event.preventDefault();
-    onChoose(message.serial);
-  };
-  return html`<g class=${classes("message", `k${kindColour(scenario, message.kind)}`, !message.deliverable && "later", chosen && "chosen")}
-      transform=${`translate(${spot.x.toFixed(1)} ${spot.y.toFixed(1)})`} role="button" tabindex="0" data-serial=${message.serial}
-      aria-label=${`${text}: ${message.deliverable ? `deliver ${title}` : `${title}, waits behind another`}`}
-      onClick=${act} onContextMenu=${more} onKeyDown=${onActivate(act)}>
-    <title>${title}${message.deliverable ? " — click to deliver, right-click for more" : ""}</title>
-    <g class="flies" style=${{ "--from-x": `${(from.x - spot.x).toFixed(0)}px`, "--from-y": `${(from.y - spot.y).toFixed(0)}px` }}>
-      <circle class="reach" r="18" />
-      <rect class="pill" x=${-width / 2} y="-10" width=${width} height="20" rx="10" />
-      <text y="4">${text}</text>
-    </g>
-  </g>`;
+  return useMemo(draw, [scenario, serial, x, y, deliverable, chosen]); // a message stays where it is until it is its turn
 }
 
 /** The message that has just arrived, on its last way. */

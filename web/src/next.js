@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What can happen next: the likely first, the rest on demand. */
 import { kindColour, nameOf } from "./marks.js";
-import { classes, html } from "./view.js";
+import { classes, html, useState } from "./view.js";
 
 const MOST_SHOWN = 40;
 
@@ -43,10 +43,11 @@ function EventButton({ event, scenario, kind, digit, first, onTake }) {
 }
 
 function Others({ title, list, scenario, onTake }) {
-  return html`<details class="others" data-others=${list[0].type}>
+  const [open, setOpen] = useState(false);
+  return html`<details class="others" data-others=${list[0].type} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${title} <span class="dim">${list.length}</span></summary>
-    <ul>${list.slice(0, MOST_SHOWN).map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} onTake=${onTake} />`)}</ul>
-    ${list.length > MOST_SHOWN && html`<p class="dim">${list.length - MOST_SHOWN} more: choose a node to see its own.</p>`}
+    <ul>${open && list.slice(0, MOST_SHOWN).map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} onTake=${onTake} />`)}</ul>
+    ${open && list.length > MOST_SHOWN && html`<p class="dim">${list.length - MOST_SHOWN} more: choose a node to see its own.</p>`}
   </details>`;
 }
 

@@ -8,7 +8,7 @@ function Sheet({ title, onClose, children }) {
   const box = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
-    box.current?.querySelector("button, input, select")?.focus();
+    (box.current?.querySelector(".overlay-body :is(select, button)") ?? box.current?.querySelector("button"))?.focus();
     return () => before?.focus?.();
   }, []);
   return html`<div class="shade" onClick=${(event) => event.target === event.currentTarget && onClose()}>
