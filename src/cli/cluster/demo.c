@@ -219,7 +219,8 @@ static void show_more(const struct cluster *cluster, bool stays)
            "  conclave elect boss -- ./daemon          a command while this process leads\n"
            "  conclave status --watch                  who is there, who holds what\n"
            "  redis-cli -p 7700                        any client of Redis will do: LOCK name\n"
-           "  conclave scenario split-brain            what the texts warn of\n");
+           "  conclave scenario split-brain            what the texts warn of\n"
+           "  conclave explore                         the same, step by step in the browser\n");
     if (stays)
         printf("\nThe five nodes stay up until Ctrl-C: conclave status --server %s --watch\n", cluster->sockets[0]);
     fflush(stdout);
