@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <conclave/synchronizer.h>
+
 #include "core/scenario/plan.h"
 
 static const struct cv_kind kinds[] = {{"ballot", 0, NULL, false}, {0}};
@@ -55,7 +57,8 @@ static void build(const struct words *words, struct cv_algorithm *algorithm, str
                                        .assumes = CV_BOUNDED_DELAY,
                                        .clusters = words->hosts,
                                        .parameters = words->parameters,
-                                       .kinds = kinds};
+                                       .kinds = kinds,
+                                       .state_size = words->hosts ? cv_hosted_bytes : NULL};
     if (cv_plan_build(&plan, scenario, &complaint))
         fail_msg("%s", complaint.text);
     cv_plan_free(&plan);
