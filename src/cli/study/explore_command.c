@@ -99,16 +99,21 @@ static int refuse_outputs(const struct sim_request *sim, struct cv_complaint *co
     return 0;
 }
 
-/* Reads the scenario, so that mistakes are told here and not in the page. */
+/* Reads the scenario, so that mistakes are told here and not in the page. The words keep their order. */
 static int read_scenario(int count, char **words, struct sim_request *sim, struct cv_complaint *complaint)
 {
     struct cv_scenario scenario = {0};
-    int error = sim_read(count, words, sim, complaint);
+    char **sorted = calloc((size_t)count + 1, sizeof *sorted); /* the reader puts options first */
+    if (!sorted)
+        return CV_ENOMEM;
+    memcpy(sorted, words, (size_t)count * sizeof *sorted);
+    int error = sim_read(count, sorted, sim, complaint);
     if (!error)
         error = refuse_outputs(sim, complaint);
     if (!error)
         error = cv_plan_build(&sim->plan, &scenario, complaint);
     cv_scenario_free(&scenario);
+    free(sorted);
     return error;
 }
 
