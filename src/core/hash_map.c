@@ -31,8 +31,7 @@ static struct cv_hash_entry *place_of(const struct cv_hash_map *map, uint64_t ke
 
 struct cv_hash_entry *cv_hash_map_find(const struct cv_hash_map *map, uint64_t key)
 {
-    assert(key);
-    struct cv_hash_entry *entry = map->room ? place_of(map, key) : NULL;
+    struct cv_hash_entry *entry = key && map->room ? place_of(map, key) : NULL;
     return entry && entry->key ? entry : NULL;
 }
 

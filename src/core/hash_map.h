@@ -27,7 +27,7 @@ struct cv_hash_map {
 /* Does not free what pointers point to. */
 void cv_hash_map_free(struct cv_hash_map *map);
 
-/* The entry of that key, which is not 0; NULL if there is none. */
+/* The entry of that key; NULL if there is none, as for the key 0. */
 struct cv_hash_entry *cv_hash_map_find(const struct cv_hash_map *map, uint64_t key);
 
 /* The entry of that key, which is not 0; a new one is zeroed. NULL if memory ran out. Adding may move other entries. */

@@ -83,6 +83,8 @@ static void send(struct cv_clocks *clocks, const struct cv_event *event)
     struct cv_clocks_node *node = &clocks->now[event->node];
     if (!node->stamp)
         node->stamp = make_stamp(clocks, event->node);
+    if (node->stamp && !event->message)
+        return; /* in a recording, a message that could not be sent has no number */
     struct cv_hash_entry *entry = node->stamp ? cv_hash_map_add(&clocks->sent, event->message) : NULL;
     if (!entry) {
         clocks->out_of_memory = true;

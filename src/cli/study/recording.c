@@ -226,8 +226,6 @@ static int read_event(struct reading *reading, const json_t *line, struct record
         return 0;
     if (event->peer == CV_NOBODY)
         return complain(reading, "expected a message between nodes of the group");
-    if (!event->message)
-        return complain(reading, "expected the number of a message, from 1 on");
     return read_message(reading, line, story->algorithm, event);
 }
 

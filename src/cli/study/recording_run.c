@@ -111,14 +111,16 @@ static void leave(struct telling *telling, cv_node node, uint64_t time, bool die
 /* The messages that a node sends in the step of its request are the request. */
 static void take_off(struct telling *telling, const struct cv_event *event, uint64_t asked)
 {
-    struct cv_hash_entry *place = cv_hash_map_add(&telling->by_number, event->message);
-    if (!place) {
-        telling->out_of_memory = true;
-        return;
-    }
     struct flight *flight = &telling->flights[telling->flight_count++];
     *flight = (struct flight){.sent = event->time};
-    place->pointer = flight;
+    if (event->message) { /* a message that could not be sent has no number */
+        struct cv_hash_entry *place = cv_hash_map_add(&telling->by_number, event->message);
+        if (!place) {
+            telling->out_of_memory = true;
+            return;
+        }
+        place->pointer = flight;
+    }
     const uint64_t entry = telling->open[event->node];
     if (!entry || event->time != asked || event->peer == event->node)
         return;
