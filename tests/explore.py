@@ -4,13 +4,15 @@
 against having been there, its words against those of `conclave sim`.
 
 usage: explore.py [--walks N] [--seed S]    all of it
-       explore.py --wasm-walks N         only so many walks, natively and as WebAssembly"""
+       explore.py --wasm-walks N         only so many walks, natively and as WebAssembly
+       explore.py --speed                how fast states are searched"""
 
 import argparse
 import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -364,12 +366,40 @@ def same_in_wasm(explorer, lines):
     wasm.end()
 
 
+def cpu_seconds(command, text=""):
+    """What the command says last, and the processor time that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = subprocess.run(command, input=text.encode(), capture_output=True, check=False).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return said.decode().splitlines()[-1], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def speed():
+    """Searches the same states natively, as WebAssembly, and by the checker without reductions."""
+    words = {"words": ["bully", "-n", "4"]}, {"goal": {"kind": "state", "inside": 1}, "limits": {"crashes": 1, "states": 1000000}}
+    calls = f"begin {json.dumps(words[0])}\nsearch {json.dumps(words[1])}\n"
+    for name, command in (("native", [DRIVER]), ("WebAssembly", ["node", str(HERE / "explore" / "driver.mjs"), WASM])):
+        least = min(cpu_seconds(command, calls + 'search_more {"states":1}\n')[1] for _ in range(2))
+        said, took = cpu_seconds(command, calls + 'search_more {"states":400000}\n')
+        found = json.loads(said)
+        print(f"{name}: {found['states']} states, {found['transitions']} transitions in {took - least:.2f} s: "
+              f"{found['states'] / (took - least):.0f} states/s, {found['transitions'] / (took - least):.0f} transitions/s")
+    said, took = cpu_seconds([CONCLAVE, "check", "bully", "-n", "4", "--crashes", "1", "--no-reduction", "--json"])
+    found = json.loads(said)
+    print(f"conclave check --no-reduction: {found['states']} states, {found['transitions']} transitions in {took:.2f} s: "
+          f"{found['states'] / took:.0f} states/s, {found['transitions'] / took:.0f} transitions/s")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--walks", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wasm-walks", type=int, metavar="N", help="only N walks in both, and nothing else")
+    parser.add_argument("--speed", action="store_true", help="only measure how fast states are searched")
     given = parser.parse_args()
+    if given.speed:
+        speed()
+        return
     if given.wasm_walks:
         for first in range(0, given.wasm_walks, 2000):
             print(like_the_wasm(min(2000, given.wasm_walks - first), first), flush=True)

@@ -101,14 +101,6 @@ struct explored_present {
     uint64_t now;
     uint64_t order;      /* of alarms */
     uint64_t changed;    /* when the network last changed, which the detector is to tell */
-    uint64_t total;      /* messages, as the texts count them */
-    uint64_t preparing;  /* messages before the first round, not in `total` */
-    uint64_t delivered;  /* the step in which a message was last delivered */
-    uint64_t arrived;    /* when, in the simulator's time */
-    uint64_t calls;      /* elections called */
-    uint64_t last_exit;  /* the step in which a node last left */
-    uint64_t entries;    /* used */
-    uint64_t under_way;  /* messages */
     uint64_t mistakes;   /* false suspicions */
     uint64_t cuts;       /* links that were cut, so far */
     uint64_t losses;     /* messages dropped or duplicated, so far */
@@ -116,8 +108,8 @@ struct explored_present {
     uint64_t recoveries; /* used */
     uint64_t highest_fence;
     struct explored_message *first, *last; /* under way */
-    struct cv_random delays, choices;
-    struct cv_slip hasty, apart;
+    uint64_t under_way;                    /* so many */
+    struct cv_random choices;
     const char *broken; /* the complaint of an invariant, or NULL */
     uint64_t broken_step;
     uint32_t broken_node;
@@ -129,6 +121,17 @@ struct explored_present {
     uint64_t seen_step;
     uint32_t violated;     /* a bit for each property that is violated */
     uint32_t planned_done; /* the first so many planned faults are over */
+
+    /* From here on nothing decides what can happen. */
+    uint64_t total;     /* messages, as the texts count them */
+    uint64_t preparing; /* messages before the first round, not in `total` */
+    uint64_t delivered; /* the step in which a message was last delivered */
+    uint64_t arrived;   /* when, in the simulator's time */
+    uint64_t calls;     /* elections called */
+    uint64_t last_exit; /* the step in which a node last left */
+    uint64_t entries;   /* used */
+    struct cv_random delays;
+    struct cv_slip hasty, apart;
 };
 
 /* A fault that the scenario plans. */

@@ -101,17 +101,22 @@ struct part {
     size_t bytes;
 };
 
-enum { PARTS = 6 };
+enum { PARTS = 5 };
+
+/* What counts messages does not decide what can happen. But rounds are judged by it. */
+static size_t present_bytes(const struct explored *world)
+{
+    return world->scenario->app ? sizeof world->present : offsetof(struct explored_present, total);
+}
 
 static void list_parts(const struct explored *world, struct part parts[PARTS])
 {
     const size_t nodes = world->nodes;
-    parts[0] = (struct part){(void *)(uintptr_t)&world->present, sizeof world->present};
-    parts[1] = (struct part){(void *)(uintptr_t)world->counts, sizeof *world->counts * world->kinds};
-    parts[2] = (struct part){world->node_bytes, world->places[nodes]};
-    parts[3] = (struct part){world->cut, world->present.cuts ? (nodes * nodes + 31) / 32 * sizeof *world->cut : 0};
-    parts[4] = (struct part){world->partitioned, world->scenario->partition_count * sizeof *world->partitioned};
-    parts[5] = (struct part){world->crash_done, world->scenario->crash_count * sizeof *world->crash_done};
+    parts[0] = (struct part){(void *)(uintptr_t)&world->present, present_bytes(world)};
+    parts[1] = (struct part){world->node_bytes, world->places[nodes]};
+    parts[2] = (struct part){world->cut, world->present.cuts ? (nodes * nodes + 31) / 32 * sizeof *world->cut : 0};
+    parts[3] = (struct part){world->partitioned, world->scenario->partition_count * sizeof *world->partitioned};
+    parts[4] = (struct part){world->crash_done, world->scenario->crash_count * sizeof *world->crash_done};
 }
 
 static size_t whole_words(size_t bytes)
@@ -119,33 +124,35 @@ static size_t whole_words(size_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-int state_snapshot_take(struct state_snapshot *snapshot, const struct explored *world)
+size_t state_copy_bytes(const struct explored *world)
+{
+    struct part parts[PARTS];
+    size_t bytes = 0;
+    list_parts(world, parts);
+    for (int i = 0; i < PARTS; i++)
+        bytes += whole_words(parts[i].bytes);
+    for (const struct explored_message *it = world->present.first; it; it = it->after)
+        bytes += sizeof it->due + cv_message_bytes(&it->content);
+    return bytes;
+}
+
+void state_copy_take(const struct explored *world, unsigned char *copy)
 {
     struct part parts[PARTS];
     list_parts(world, parts);
-    size_t size = 0;
-    for (int i = 0; i < PARTS; i++)
-        size += whole_words(parts[i].bytes);
-    for (const struct explored_message *it = world->present.first; it; it = it->after)
-        size += sizeof it->due + cv_message_bytes(&it->content);
-    unsigned char *at = snapshot->bytes = malloc(size);
-    snapshot->size = size;
-    if (!at)
-        return CV_ENOMEM;
-    for (int i = 0; i < PARTS; at += whole_words(parts[i].bytes), i++)
+    for (int i = 0; i < PARTS; copy += whole_words(parts[i].bytes), i++)
         if (parts[i].bytes)
-            memcpy(at, parts[i].at, parts[i].bytes);
+            memcpy(copy, parts[i].at, parts[i].bytes);
     for (const struct explored_message *it = world->present.first; it; it = it->after) {
-        memcpy(at, &it->due, sizeof it->due);
-        memcpy(at + sizeof it->due, &it->content, cv_message_bytes(&it->content));
-        at += sizeof it->due + cv_message_bytes(&it->content);
+        memcpy(copy, &it->due, sizeof it->due);
+        memcpy(copy + sizeof it->due, &it->content, cv_message_bytes(&it->content));
+        copy += sizeof it->due + cv_message_bytes(&it->content);
     }
-    return 0;
 }
 
-int state_snapshot_put(const struct state_snapshot *snapshot, struct explored *world)
+int state_copy_put(const unsigned char *copy, size_t bytes, struct explored *world)
 {
-    const unsigned char *at = snapshot->bytes, *end = snapshot->bytes + snapshot->size;
+    const unsigned char *at = copy, *end = copy + bytes;
     const size_t nodes = world->nodes;
     struct part parts[PARTS];
     explored_undo(world, 0);
@@ -153,7 +160,7 @@ int state_snapshot_put(const struct state_snapshot *snapshot, struct explored *w
         free(world->messages[--world->message_count]);
     if (world->present.cuts)
         memset(world->cut, 0, (nodes * nodes + 31) / 32 * sizeof *world->cut);
-    memcpy(&world->present, at, sizeof world->present);
+    memcpy(&world->present, at, present_bytes(world));
     list_parts(world, parts);
     for (int i = 0; i < PARTS; at += whole_words(parts[i].bytes), i++)
         if (parts[i].bytes)
@@ -171,10 +178,4 @@ int state_snapshot_put(const struct state_snapshot *snapshot, struct explored *w
     world->undo_used = 0;
     explored_network_changed(world);
     return 0;
-}
-
-void state_snapshot_free(struct state_snapshot *snapshot)
-{
-    free(snapshot->bytes);
-    *snapshot = (struct state_snapshot){0};
 }

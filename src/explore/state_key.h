@@ -8,14 +8,10 @@
 /* States with the same future have the same key. If timers may fire at any time, when they are due does not matter. */
 uint64_t state_key(const struct explored *world, bool any_time);
 
-struct state_snapshot {
-    unsigned char *bytes;
-    size_t size;
-};
-
-/* 0 or CV_ENOMEM. Both worlds are of the same scenario; the one that is put into has no story. */
-int state_snapshot_take(struct state_snapshot *snapshot, const struct explored *world);
-int state_snapshot_put(const struct state_snapshot *snapshot, struct explored *world);
-void state_snapshot_free(struct state_snapshot *snapshot);
+/* A copy of a state: so many bytes. Both worlds are of the same scenario; the one that it is put into has no story. */
+size_t state_copy_bytes(const struct explored *world);
+void state_copy_take(const struct explored *world, unsigned char *copy);
+/* 0 or CV_ENOMEM. */
+int state_copy_put(const unsigned char *copy, size_t bytes, struct explored *world);
 
 #endif

@@ -11,6 +11,8 @@
 #include "explore/state_key.h"
 
 #define MOST_STATES 2000000u
+#define LEAST_CHUNK ((size_t)1 << 18)
+#define MOST_CHUNK ((size_t)1 << 25)
 
 /* Which faults a search may add to the story, and how far it goes. */
 struct search_limits {
@@ -35,6 +37,15 @@ struct met_state {
     uint64_t index; /* of the event */
     uint32_t parent;
     uint32_t depth;
+    uint32_t bytes;            /* of its copy */
+    const unsigned char *copy; /* in one of the chunks, until it is expanded */
+};
+
+/* Copies wait in the order in which they are expanded: in large chunks, each freed as a whole. */
+struct copy_chunk {
+    struct copy_chunk *after;
+    size_t used, room;
+    uint64_t copies[]; /* bytes, aligned */
 };
 
 struct state_search {
@@ -44,9 +55,9 @@ struct state_search {
     uint32_t violated; /* what is violated already */
 
     struct met_state *met;
-    struct state_snapshot *snapshots; /* by state; those that are still to be expanded */
-    uint64_t met_count, met_room, snapshot_room;
-    uint64_t *table; /* fingerprints, in an open hash table; 0: free */
+    uint64_t met_count, met_room;
+    struct copy_chunk *oldest, *newest; /* of the copies */
+    uint64_t *table;                    /* fingerprints, in an open hash table; 0: free */
     uint64_t table_room;
 
     struct explored_events events; /* of the state that is being expanded */
@@ -98,15 +109,48 @@ static int meet(struct state_search *search, uint64_t key)
     return 1;
 }
 
+/* Room for a copy, or NULL. */
+static unsigned char *reserve(struct state_search *search, size_t bytes)
+{
+    struct copy_chunk *chunk = search->newest;
+    if (!chunk || chunk->room - chunk->used < bytes) {
+        size_t room = !chunk ? LEAST_CHUNK : chunk->room < MOST_CHUNK ? chunk->room * 2 : chunk->room;
+        room = bytes > room ? bytes : room;
+        chunk = malloc(sizeof *chunk + room);
+        if (!chunk)
+            return NULL;
+        *chunk = (struct copy_chunk){.room = room};
+        *(search->newest ? &search->newest->after : &search->oldest) = chunk;
+        search->newest = chunk;
+    }
+    chunk->used += bytes;
+    return (unsigned char *)chunk->copies + chunk->used - bytes;
+}
+
+/* Frees the first chunk if that copy, the next to be expanded, is not in it. */
+static void release(struct state_search *search, const unsigned char *copy)
+{
+    struct copy_chunk *chunk = search->oldest;
+    const unsigned char *begin = (const unsigned char *)chunk->copies;
+    if (copy >= begin && copy < begin + chunk->used)
+        return;
+    search->oldest = chunk->after;
+    free(chunk);
+}
+
 static int keep(struct state_search *search, const struct met_state *how)
 {
     struct explored *world = &search->world;
+    const size_t bytes = state_copy_bytes(world);
+    unsigned char *copy = reserve(search, bytes);
     search->met = explored_room(world, search->met, search->met_count, &search->met_room, sizeof *search->met);
-    search->snapshots =
-        explored_room(world, search->snapshots, search->met_count, &search->snapshot_room, sizeof *search->snapshots);
-    if (world->out_of_memory || state_snapshot_take(&search->snapshots[search->met_count], world))
+    if (world->out_of_memory || !copy)
         return CV_ENOMEM;
-    search->met[search->met_count++] = *how;
+    state_copy_take(world, copy);
+    struct met_state *met = &search->met[search->met_count++];
+    *met = *how;
+    met->copy = copy;
+    met->bytes = (uint32_t)bytes;
     return 0;
 }
 
@@ -314,9 +358,9 @@ static int take_next(struct state_search *search)
 
 static int begin_expanding(struct state_search *search)
 {
-    struct state_snapshot *snapshot = &search->snapshots[search->expanded];
-    int error = state_snapshot_put(snapshot, &search->world);
-    state_snapshot_free(snapshot);
+    const struct met_state *met = &search->met[search->expanded];
+    release(search, met->copy);
+    int error = state_copy_put(met->copy, met->bytes, &search->world);
     if (!error)
         error = explored_list(&search->world, &search->events, true);
     search->world.step_count = search->steps;
@@ -406,19 +450,28 @@ static void read_limits(struct state_search *search, const struct json_value *li
         search->limits.states = MOST_STATES;
 }
 
+/* The world of the search begins as the story is now. */
+static int copy_world(struct explored *to, const struct explored *from)
+{
+    const size_t bytes = state_copy_bytes(from);
+    unsigned char *copy = malloc(bytes);
+    if (!copy)
+        return CV_ENOMEM;
+    state_copy_take(from, copy);
+    const int error = state_copy_put(copy, bytes, to);
+    free(copy);
+    return error;
+}
+
 int state_search_new(struct state_search **out, struct explored *from, const struct json_value *arguments,
                      struct cv_complaint *complaint)
 {
-    struct state_snapshot snapshot = {0};
     struct state_search *search = *out = calloc(1, sizeof *search);
     if (!search)
         return CV_ENOMEM;
     int error = explored_begin(&search->world, from->scenario, complaint);
     if (!error)
-        error = state_snapshot_take(&snapshot, from);
-    if (!error)
-        error = state_snapshot_put(&snapshot, &search->world);
-    state_snapshot_free(&snapshot);
+        error = copy_world(&search->world, from);
     if (error)
         return error;
     search->world.recording = false;
@@ -435,9 +488,10 @@ void state_search_free(struct state_search *search)
 {
     if (!search)
         return;
-    for (uint64_t i = search->expanded; i < search->met_count; i++)
-        state_snapshot_free(&search->snapshots[i]);
-    free(search->snapshots);
+    for (struct copy_chunk *chunk = search->oldest, *after; chunk; chunk = after) {
+        after = chunk->after;
+        free(chunk);
+    }
     free(search->met);
     free(search->table);
     explored_events_free(&search->events);
