@@ -44,31 +44,50 @@ static uint64_t least_due(const struct explored *world)
     return least;
 }
 
-static uint64_t node_key(const struct explored *world, cv_node node, uint64_t least, bool any_time)
+static uint64_t node_key(const struct explored *world, cv_node node)
 {
     const struct explored_node *it = explored_node(world, node);
-    const size_t head = sizeof *it;
-    const size_t bytes = world->places[node + 1] - world->places[node];
+    const size_t head = sizeof *it, bytes = world->places[node + 1] - world->places[node];
     uint64_t hash = mix(node + 1, (uint64_t)it->leader << 32 | it->flags);
     hash = mix(hash, it->requests << 32 | it->round);
     hash = mix(hash, it->result ^ (uint64_t)it->via << 32);
     hash = mix(hash, (uint64_t)it->sent_to[0] << 32 | it->sent_to[1]);
-    for (uint32_t timer = 0; timer < world->timers; timer++)
-        hash = mix(hash, !it->timers[timer] ? 0 : any_time ? 1 : it->timers[timer] - least + 1);
     if (world->algorithm->hints.clocked)
         hash = mix(hash, it->clock);
     return mix_bytes(hash, (const unsigned char *)it + head, bytes - head);
 }
 
+void state_node_keys(const struct explored *world, uint64_t *keys)
+{
+    for (cv_node node = 0; node < world->nodes; node++)
+        keys[node] = node_key(world, node);
+}
+
+static uint64_t timers_key(const struct explored *world, bool any_time)
+{
+    const uint64_t least = any_time || !world->timers ? 0 : least_due(world);
+    uint64_t hash = 0;
+    for (cv_node node = 0; world->timers && node < world->nodes; node++)
+        for (uint32_t timer = 0; timer < world->timers; timer++) {
+            const uint64_t due = explored_node(world, node)->timers[timer];
+            hash = mix(hash, !due ? 0 : any_time ? 1 : due - least + 1);
+        }
+    return hash;
+}
+
+#define FEW_NODES 16u
+
 /* Messages on different links have no order, so the sum counts; on one link their places make the difference. */
 static uint64_t messages_key(const struct explored *world)
 {
+    uint32_t places[FEW_NODES * FEW_NODES] = {0};
+    const bool few = world->nodes <= FEW_NODES;
     uint64_t sum = 0;
     for (const struct explored_message *it = world->present.first; it; it = it->after) {
         const struct cv_message *content = &it->content;
         uint64_t hash = mix((uint64_t)content->from << 32 | content->to, content->kind);
         if (!world->scenario->unordered)
-            hash = mix(hash, explored_place(it));
+            hash = mix(hash, few ? places[content->from * FEW_NODES + content->to]++ : explored_place(it));
         if (world->algorithm->hints.clocked)
             hash = mix(hash, content->clock);
         sum += mix_bytes(hash, content->body, content->words * 4);
@@ -76,11 +95,10 @@ static uint64_t messages_key(const struct explored *world)
     return sum;
 }
 
-uint64_t state_key(const struct explored *world, bool any_time)
+uint64_t state_key(const struct explored *world, bool any_time, const uint64_t *node_keys, cv_node changed)
 {
     const struct explored_present *now = &world->present;
     const size_t nodes = world->nodes;
-    const uint64_t least = any_time ? 0 : least_due(world);
     uint64_t hash = mix(now->crashes << 32 | now->recoveries, now->mistakes << 32 | now->losses);
     hash = mix(hash, now->cuts << 32 | now->planned_done);
     hash = mix(hash, world->mutex ? now->highest_fence : 0);
@@ -89,8 +107,8 @@ uint64_t state_key(const struct explored *world, bool any_time)
     for (uint32_t i = 0; i < world->scenario->partition_count; i++)
         hash = mix(hash, world->partitioned[i]);
     for (cv_node node = 0; node < nodes; node++)
-        hash = mix(hash, node_key(world, node, least, any_time));
-    return mix(hash, messages_key(world));
+        hash = mix(hash, node_keys && node != changed ? node_keys[node] : node_key(world, node));
+    return mix(mix(hash, timers_key(world, any_time)), messages_key(world));
 }
 
 /* ---- copies ---- */

@@ -5,8 +5,14 @@
 
 #include "explore/explored.h"
 
-/* States with the same future have the same key. If timers may fire at any time, when they are due does not matter. */
-uint64_t state_key(const struct explored *world, bool any_time);
+/* The part of a state's key that belongs to each node, but for its timers. */
+void state_node_keys(const struct explored *world, uint64_t *keys);
+
+/*
+ * States with the same future have the same key. If timers may fire at any time, when they are due does not matter. The
+ * keys of the nodes are those of the state before the last step, which changed at most that one; NULL: not known.
+ */
+uint64_t state_key(const struct explored *world, bool any_time, const uint64_t *node_keys, cv_node changed);
 
 /* A copy of a state: so many bytes. Both worlds are of the same scenario; the one that it is put into has no story. */
 size_t state_copy_bytes(const struct explored *world);

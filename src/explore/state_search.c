@@ -10,7 +10,7 @@
 #include "explore/explored_step.h"
 #include "explore/state_key.h"
 
-#define MOST_STATES 2000000u
+#define MOST_STATES 1000000u
 #define LEAST_CHUNK ((size_t)1 << 18)
 #define MOST_CHUNK ((size_t)1 << 25)
 
@@ -61,6 +61,7 @@ struct state_search {
     uint64_t table_room;
 
     struct explored_events events; /* of the state that is being expanded */
+    uint64_t *node_keys;           /* of that state */
     struct explored_event taken;   /* the one that is being taken */
     uint64_t highest;              /* the highest fence before it */
     uint64_t event;                /* the next of them */
@@ -305,6 +306,13 @@ static bool is_allowed(const struct state_search *search, const struct explored_
     }
 }
 
+/* Does the step change one node at most? Links and nodes that come back change what others know. */
+static bool changes_one(const struct state_search *search)
+{
+    const uint32_t type = search->taken.type;
+    return type != EVENT_RECOVER && type != EVENT_CUT && type != EVENT_HEAL && !search->world.scenario->app;
+}
+
 /* After a step was taken: is it what was looked for, is its state new? */
 static int look(struct state_search *search, const struct explored_event *event, uint64_t highest)
 {
@@ -322,7 +330,8 @@ static int look(struct state_search *search, const struct explored_event *event,
         search->truncated = true;
         return 0;
     }
-    const int new = meet(search, state_key(world, search->limits.any_time));
+    const int new = meet(
+        search, state_key(world, search->limits.any_time, changes_one(search) ? search->node_keys : NULL, event->node));
     return new == 1 ? keep(search, &how) : new;
 }
 
@@ -363,6 +372,7 @@ static int begin_expanding(struct state_search *search)
     int error = state_copy_put(met->copy, met->bytes, &search->world);
     if (!error)
         error = explored_list(&search->world, &search->events, true);
+    state_node_keys(&search->world, search->node_keys);
     search->world.step_count = search->steps;
     search->event = 0;
     search->expanding = true;
@@ -472,6 +482,9 @@ int state_search_new(struct state_search **out, struct explored *from, const str
     int error = explored_begin(&search->world, from->scenario, complaint);
     if (!error)
         error = copy_world(&search->world, from);
+    search->node_keys = calloc(from->nodes, sizeof *search->node_keys);
+    if (!search->node_keys)
+        error = CV_ENOMEM;
     if (error)
         return error;
     search->world.recording = false;
@@ -480,7 +493,7 @@ int state_search_new(struct state_search **out, struct explored *from, const str
     read_limits(search, json_get(arguments, "limits"));
     error = read_goal(search, json_get(arguments, "goal"), complaint);
     if (!error)
-        error = meet(search, state_key(&search->world, search->limits.any_time)) < 0 ? CV_ENOMEM : 0;
+        error = meet(search, state_key(&search->world, search->limits.any_time, NULL, CV_NOBODY)) < 0 ? CV_ENOMEM : 0;
     return error ? error : keep(search, &(struct met_state){.parent = UINT32_MAX});
 }
 
@@ -492,6 +505,7 @@ void state_search_free(struct state_search *search)
         after = chunk->after;
         free(chunk);
     }
+    free(search->node_keys);
     free(search->met);
     free(search->table);
     explored_events_free(&search->events);
