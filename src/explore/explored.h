@@ -106,6 +106,7 @@ struct explored_present {
     uint64_t losses;     /* messages dropped or duplicated, so far */
     uint64_t crashes;    /* used */
     uint64_t recoveries; /* used */
+    uint64_t calls;      /* elections called */
     uint64_t highest_fence;
     struct explored_message *first, *last; /* under way */
     uint64_t under_way;                    /* so many */
@@ -122,12 +123,11 @@ struct explored_present {
     uint32_t violated;     /* a bit for each property that is violated */
     uint32_t planned_done; /* the first so many planned faults are over */
 
-    /* From here on nothing decides what can happen. */
+    /* From here on nothing decides what can happen, or how the end of an election is judged. */
     uint64_t total;     /* messages, as the texts count them */
     uint64_t preparing; /* messages before the first round, not in `total` */
     uint64_t delivered; /* the step in which a message was last delivered */
     uint64_t arrived;   /* when, in the simulator's time */
-    uint64_t calls;     /* elections called */
     uint64_t last_exit; /* the step in which a node last left */
     uint64_t entries;   /* used */
     struct cv_random delays;
