@@ -20,6 +20,7 @@ export class Controller {
     this.turn = Promise.resolve();
     this.engine = null;
     this.second = null;
+    this.written = location.href; // the address as the page knows it
     this.state = {
       busy: true,
       error: null, // one line about what could not be done
@@ -92,9 +93,11 @@ export class Controller {
 
   /** The address has changed: somebody has pasted a link. */
   openLink() {
+    if (location.href === this.written) return Promise.resolve();
+    clearTimeout(this.address);
+    this.written = location.href;
     const link = this.linked();
-    if (link && (!this.state.scenario || location.href !== this.link())) return this.open(link);
-    return Promise.resolve();
+    return link ? this.open(link) : Promise.resolve();
   }
 
   open(begin) {
@@ -421,14 +424,20 @@ export class Controller {
     clearTimeout(this.address);
     this.address = setTimeout(() => {
       const link = this.link();
-      if (link.length <= LONGEST_ADDRESS) history.replaceState(null, "", link);
+      if (link.length <= LONGEST_ADDRESS && location.href === this.written) this.replaceAddress(link);
     }, ADDRESS_MS);
+  }
+
+  /** An address that is not the one written last was pasted by somebody, and is about to be opened. */
+  replaceAddress(link) {
+    history.replaceState(null, "", link);
+    this.written = location.href;
   }
 
   async copyLink() {
     if (!this.state.scenario) return;
     const link = this.link();
-    history.replaceState(null, "", link);
+    this.replaceAddress(link);
     try {
       await navigator.clipboard.writeText(link);
       this.set({ notice: "The link to this story is copied." });
