@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages test-packages run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages site run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -43,7 +43,7 @@ packages: ## install what is missing
 	@scripts/npm-packages || true
 
 test-packages:
-	@scripts/install-packages browser
+	@scripts/install-packages browser site
 	@scripts/npm-packages --dev || true
 
 run: packages build ## five processes elect, fail over and take turns
@@ -54,6 +54,11 @@ test: test-packages build asan ## all tests, and the quick ones again under the 
 
 test-quick: build ## the quick tests of the ordinary build
 	@scripts/run-tests $(BUILD):quick
+
+site: build ## all docs as static pages, in build/site/html
+	@scripts/install-packages --check site
+	@python3 site/build.py $(BUILD)/site --conclave $(abspath $(BUILD)/conclave)
+	@echo "$(BUILD)/site/html/index.html"
 
 bench: build ## speed, beside SimGrid and SPIN where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/sim
