@@ -58,8 +58,8 @@ export class Site {
     return this;
   }
 
-  /** A page of its own that begins with that story; its complaints are kept. */
-  async open(hash = "", { width = 1280, height = 900, address = this.address, ...more } = {}) {
+  /** A page of its own that begins with that story; its complaints are kept. `also`: what else it may ask for. */
+  async open(hash = "", { width = 1280, height = 900, address = this.address, also = [], ...more } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, acceptDownloads: true, ...more });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
@@ -68,7 +68,7 @@ export class Site {
     page.on("console", (line) => line.type() === "error" && page.complaints.push(line.text()));
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith("blob:") && !url.startsWith("data:") && url.split("#")[0] !== address)
+      if (!url.startsWith("blob:") && !url.startsWith("data:") && ![address, ...also].includes(url.split("#")[0]))
         page.complaints.push(`request: ${url}`);
     });
     await page.goto(address + (hash && `#${hash}`));

@@ -6,11 +6,12 @@ import { files } from "./files.js";
 import { Site } from "./harness.js";
 import { keys } from "./keys.js";
 import { modules } from "./modules.js";
+import { nodePage } from "./node_page.js";
 import { speed } from "./speed.js";
 import { steps } from "./steps.js";
 import { stories } from "./stories.js";
 
-const tests = { ...modules, ...steps, ...keys, ...stories, ...files, ...access, ...speed };
+const tests = { ...modules, ...steps, ...keys, ...stories, ...files, ...access, ...speed, ...nodePage };
 const words = process.argv.slice(2);
 const [part, parts] = words[0] === "--part" ? words.splice(0, 2)[1].split("/").map(Number) : [1, 1];
 const wanted = words;

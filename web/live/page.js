@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shows the snapshots that the node sends once a second. Every text from the node becomes text, never markup.
-"use strict";
+
 (() => {
   const SILENT_MS = 4000; // without a snapshot for so long, what is shown may be wrong
   const AGAIN_MS = 5000;
@@ -42,15 +42,17 @@
     for (const child of known.values()) child.remove();
   };
 
-  const row = (...labels) => () => {
-    const line = make("tr");
-    for (const label of labels) {
-      const cell = make("td");
-      cell.dataset.label = label;
-      line.append(cell);
-    }
-    return line;
-  };
+  const row =
+    (...labels) =>
+    () => {
+      const line = make("tr");
+      for (const label of labels) {
+        const cell = make("td");
+        cell.dataset.label = label;
+        line.append(cell);
+      }
+      return line;
+    };
 
   const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
@@ -69,7 +71,8 @@
   // Times of the node's own clock: how long ago, and when.
   const ago = (at) => last.clock + (performance.now() - heard) - at;
   const when = (at) => clock(last.time - (last.clock - at));
-  const seconds = (ms) => (ms >= 10000 ? `${Math.round(ms / 1000)} s` : ms >= 1000 ? `${Number((ms / 1000).toFixed(1))} s` : `${ms} ms`);
+  const seconds = (ms) =>
+    ms >= 10000 ? `${Math.round(ms / 1000)} s` : ms >= 1000 ? `${Number((ms / 1000).toFixed(1))} s` : `${ms} ms`;
 
   // ---- at a glance ----
 
@@ -86,29 +89,55 @@
   const glance = () => {
     const { view, lease, counts, log } = last;
     const tiles = [
-      ["view", view.members ? String(view.epoch) : "none", view.members ? `${plural(view.members, "member")}, ${age(view.age)}` : ""],
-      ["coordinator", view.coordinator === undefined ? "none" : `node ${view.coordinator}`, `elected by ${view.election}`],
+      [
+        "view",
+        view.members ? String(view.epoch) : "none",
+        view.members ? `${plural(view.members, "member")}, ${age(view.age)}` : "",
+      ],
+      [
+        "coordinator",
+        view.coordinator === undefined ? "none" : `node ${view.coordinator}`,
+        `elected by ${view.election}`,
+      ],
     ];
     if (lease)
-      tiles.push(["lease", lease.left > 0 ? "held" : "none", `${seconds(lease.length)}, lost ${plural(lease.lapses, "time")}`]);
+      tiles.push([
+        "lease",
+        lease.left > 0 ? "held" : "none",
+        `${seconds(lease.length)}, lost ${plural(lease.lapses, "time")}`,
+      ]);
     if (lease && lease.grace > 0) tiles.push(["time of grace", seconds(lease.grace), "only claims are granted"]);
     if (log) tiles.push(["leader of the log", log.leader >= 0 ? `node ${log.leader}` : "none", `term ${log.term}`]);
     tiles.push(
-      ["held here", counts.held.toLocaleString("en"), counts.losses ? `${counts.losses.toLocaleString("en")} lost so far` : "none lost so far"],
+      [
+        "held here",
+        counts.held.toLocaleString("en"),
+        counts.losses ? `${counts.losses.toLocaleString("en")} lost so far` : "none lost so far",
+      ],
       ["waiting here", counts.waiting.toLocaleString("en"), ""],
-      ["grants a second", perSecond(counts.grants, before ? before.counts.grants : 0), `${counts.grants.toLocaleString("en")} so far`],
+      [
+        "grants a second",
+        perSecond(counts.grants, before ? before.counts.grants : 0),
+        `${counts.grants.toLocaleString("en")} so far`,
+      ],
       ["clients", counts.clients.toLocaleString("en"), `of ${counts.most.toLocaleString("en")}`],
     );
-    keyed($("tiles"), tiles, (tile) => tile[0], (tile) => {
-      const box = make("div");
-      const value = make("dd");
-      value.append(make("b"), make("small"));
-      box.append(make("dt", tile[0]), value);
-      return box;
-    }, (box, tile) => {
-      set(box.querySelector("b"), tile[1]);
-      set(box.querySelector("small"), tile[2]);
-    });
+    keyed(
+      $("tiles"),
+      tiles,
+      (tile) => tile[0],
+      (tile) => {
+        const box = make("div");
+        const value = make("dd");
+        value.append(make("b"), make("small"));
+        box.append(make("dt", tile[0]), value);
+        return box;
+      },
+      (box, tile) => {
+        set(box.querySelector("b"), tile[1]);
+        set(box.querySelector("small"), tile[2]);
+      },
+    );
   };
 
   const health = () => {
@@ -118,27 +147,45 @@
     $("health").className = `pill ${good ? "good" : "bad"}`;
     $("trouble").hidden = good;
     set($("trouble"), good ? "" : `This node grants nothing: ${last.trouble}.`);
-    set($("version"), `conclave ${last.version}, group ${last.mode}, started ${new Date(last.started).toLocaleString("en-GB")}`);
+    set(
+      $("version"),
+      `conclave ${last.version}, group ${last.mode}, started ${new Date(last.started).toLocaleString("en-GB")}`,
+    );
     document.title = `${good ? "" : "⚠ "}node ${last.node} · conclave`;
   };
 
   // ---- members ----
 
   const members = () =>
-    keyed($("members"), last.members || [], (it) => String(it.id),
-      row("node", "state", "heard", "round trip", "suspected", "address"), (line, it) => {
+    keyed(
+      $("members"),
+      last.members || [],
+      (it) => String(it.id),
+      row("node", "state", "heard", "round trip", "suspected", "address"),
+      (line, it) => {
         const [node, state, heardAgo, trip, suspected, address] = line.children;
-        const roles = [it.id === last.view.coordinator && "coordinates", it.voter === false && "no vote",
-          !it.view && "not in the view"].filter(Boolean);
+        const roles = [
+          it.id === last.view.coordinator && "coordinates",
+          it.voter === false && "no vote",
+          !it.view && "not in the view",
+        ].filter(Boolean);
         set(node, [it.id, ...roles].join(" · "));
         if (!state.firstChild) state.append(make("span"));
         set(state.firstChild, it.state);
         state.firstChild.className = `state ${it.state}`;
         set(heardAgo, it.state === "self" ? "–" : it.heard < 0 ? "never" : `${age(it.heard)} ago`);
         set(trip, it.trip ? `${(it.trip / 1000).toFixed(it.trip < 10000 ? 2 : 0)} ms` : "–");
-        set(suspected, it.suspicions ? `${plural(it.suspicions, "time")}, ${it.mistakes} by mistake` : it.state === "self" ? "–" : "never");
+        set(
+          suspected,
+          it.suspicions
+            ? `${plural(it.suspicions, "time")}, ${it.mistakes} by mistake`
+            : it.state === "self"
+              ? "–"
+              : "never",
+        );
         set(address, [it.address, it.at && `reached at ${it.at}`, it.trouble].filter(Boolean).join(" · ") || "–");
-      });
+      },
+    );
 
   // ---- names ----
 
@@ -147,7 +194,7 @@
   const lines = (cell, texts) => {
     while (cell.childElementCount > texts.length) cell.lastElementChild.remove();
     while (cell.childElementCount < texts.length) cell.append(make("div"));
-    texts.forEach((text, i) => set(cell.children[i], text));
+    for (const [i, text] of texts.entries()) set(cell.children[i], text);
   };
 
   const showName = (line, it) => {
@@ -155,17 +202,32 @@
     const others = it.holding - it.holders.length;
     if (name.dataset.name !== it.name) {
       name.dataset.name = it.name;
-      const text = make("div", it.name);
+      const text = make("div");
+      text.append(make("span", it.name));
       text.append(make("span", it.kind === "election" ? `election, ${it.algorithm}` : it.algorithm, "tag"));
       name.replaceChildren(text);
     }
-    lines(holder, it.holders.length ? [...it.holders.map(client), ...(others ? [`and ${others} more`] : [])]
-      : [it.waiting ? "another node, or nobody yet" : "nobody"]);
-    lines(since, it.holders.length ? it.holders.map((one) => (one.since ? age(ago(one.since)) : "not known here")) : ["–"]);
+    lines(
+      holder,
+      it.holders.length
+        ? [...it.holders.map(client), ...(others ? [`and ${others} more`] : [])]
+        : [it.waiting ? "another node, or nobody yet" : "nobody"],
+    );
+    lines(
+      since,
+      it.holders.length ? it.holders.map((one) => (one.since ? age(ago(one.since)) : "not known here")) : ["–"],
+    );
     lines(fence, it.holders.length ? it.holders.map((one) => String(one.fence || "–")) : ["–"]);
     const rest = it.waiting - it.waiters.length;
-    lines(waiting, it.waiters.length ? [...it.waiters.map((one) => `${client(one)}, for ${age(ago(one.since))}`),
-      ...(rest ? [`and ${rest.toLocaleString("en")} more`] : [])] : ["–"]);
+    lines(
+      waiting,
+      it.waiters.length
+        ? [
+            ...it.waiters.map((one) => `${client(one)}, for ${age(ago(one.since))}`),
+            ...(rest ? [`and ${rest.toLocaleString("en")} more`] : []),
+          ]
+        : ["–"],
+    );
   };
 
   const names = () => {
@@ -177,15 +239,26 @@
     keyed(body, shown, (it) => `${it.kind} ${it.name}`, row("name", "held by", "for", "fence", "waiting"), showName);
     if (!shown.length) {
       const line = make("tr");
-      line.append(make("td", all.length ? "No name that is shown has these letters." : "Nobody holds or waits for anything here.", "none"));
+      line.append(
+        make(
+          "td",
+          all.length ? "No name that is shown has these letters." : "Nobody holds or waits for anything here.",
+          "none",
+        ),
+      );
       line.firstElementChild.colSpan = 5;
       body.replaceChildren(line);
     }
     const more = last.in_use - last.hidden - all.length;
-    set($("more"), [
-      more > 0 && `${plural(more, "more name")} in use; those are shown that are waited for, or held, the longest.`,
-      last.hidden > 0 && `${plural(last.hidden, "name")} not shown: the rights of this reader do not include them.`,
-    ].filter(Boolean).join(" "));
+    set(
+      $("more"),
+      [
+        more > 0 && `${plural(more, "more name")} in use; those are shown that are waited for, or held, the longest.`,
+        last.hidden > 0 && `${plural(last.hidden, "name")} not shown: the rights of this reader do not include them.`,
+      ]
+        .filter(Boolean)
+        .join(" "),
+    );
   };
 
   // ---- what happened ----
@@ -207,36 +280,64 @@
 
   const events = () => {
     const list = last.events || [];
-    keyed($("events"), [...list].reverse(), (it) => String(it.number), entry, (line, it) =>
-      fill(line, clock(it.time), it.level, it.event, ` ${it.text}`));
-    if (!last.events && !$("events").childElementCount) $("events").append(make("li", "Only for readers with the right admin.", "dim"));
+    keyed(
+      $("events"),
+      [...list].reverse(),
+      (it) => String(it.number),
+      entry,
+      (line, it) => fill(line, clock(it.time), it.level, it.event, ` ${it.text}`),
+    );
+    if (!last.events && !$("events").childElementCount)
+      $("events").append(make("li", "Only for readers with the right admin.", "dim"));
   };
 
   const WORDS = { granted: "granted to", ended: "ended by", lost: "lost by" };
 
   const recent = () => {
-    keyed($("recent"), last.recent || [], (it) => String(it.number), entry, (line, it) =>
-      fill(line, when(it.at), it.change, it.name, ` ${WORDS[it.change]} ${it.who}, fence ${it.fence}`));
+    keyed(
+      $("recent"),
+      last.recent || [],
+      (it) => String(it.number),
+      entry,
+      (line, it) => fill(line, when(it.at), it.change, it.name, ` ${WORDS[it.change]} ${it.who}, fence ${it.fence}`),
+    );
     const passed = before ? last.changes - before.changes - (last.recent || []).length : 0;
-    set($("rush"), passed > 0 ? `and ${passed.toLocaleString("en")} more in the last second` : last.changes ? "" : "Nothing yet.");
+    set(
+      $("rush"),
+      passed > 0 ? `and ${passed.toLocaleString("en")} more in the last second` : last.changes ? "" : "Nothing yet.",
+    );
   };
 
   // ---- messages ----
 
   const messages = () => {
     const past = new Map();
-    const flat = (snapshot) => (snapshot ? snapshot.messages || [] : []).flatMap((policy, i) =>
-      policy.kinds.map(([kind, sent, received]) => ({ key: `${i} ${kind}`, policy, kind, sent, received })));
+    const flat = (snapshot) =>
+      (snapshot ? snapshot.messages || [] : []).flatMap((policy, i) =>
+        policy.kinds.map(([kind, sent, received]) => ({ key: `${i} ${kind}`, policy, kind, sent, received })),
+      );
     for (const it of flat(before)) past.set(it.key, it.sent);
-    keyed($("messages"), flat(last), (it) => it.key, () => {
-      const line = row("names", "algorithm", "kind", "sent", "received", "sent a second")();
-      for (const cell of [...line.children].slice(3)) cell.className = "number";
-      return line;
-    }, (line, it) => {
-      const texts = [it.policy.names === undefined ? "the group's coordinator" : it.policy.names, it.policy.algorithm, it.kind,
-        it.sent.toLocaleString("en"), it.received.toLocaleString("en"), perSecond(it.sent, past.has(it.key) ? past.get(it.key) : it.sent)];
-      texts.forEach((text, i) => set(line.children[i], text));
-    });
+    keyed(
+      $("messages"),
+      flat(last),
+      (it) => it.key,
+      () => {
+        const line = row("names", "algorithm", "kind", "sent", "received", "sent a second")();
+        for (const cell of [...line.children].slice(3)) cell.className = "number";
+        return line;
+      },
+      (line, it) => {
+        const texts = [
+          it.policy.names === undefined ? "the group's coordinator" : it.policy.names,
+          it.policy.algorithm,
+          it.kind,
+          it.sent.toLocaleString("en"),
+          it.received.toLocaleString("en"),
+          perSecond(it.sent, past.has(it.key) ? past.get(it.key) : it.sent),
+        ];
+        for (const [i, text] of texts.entries()) set(line.children[i], text);
+      },
+    );
     set($("more-messages"), last.more_messages ? `and ${plural(last.more_messages, "more pattern")} of names` : "");
   };
 
