@@ -170,23 +170,23 @@ def one_reader_follows():
         now = reader.until(lambda it: len(it["names"]) == 2 and it["counts"]["waiting"] == 1)
         row = name_of(now, "build")
         assert row["kind"] == "lock" and row["algorithm"] == "central" and row["holding"] == row["waiting"] == 1, row
-        assert row["holders"][0]["fence"] == fence and row["holders"][0]["who"].startswith("1/"), row
+        assert row["holders"][0]["fence"] == str(fence) and row["holders"][0]["who"].startswith("1/"), row
         assert 0 <= now["clock"] - row["holders"][0]["since"] < 60000 and row["waiters"][0]["since"] >= row["holders"][0]["since"]
         assert now["names"][0] is row, "what is waited for comes first"
         row = name_of(now, "primary")
-        assert row["kind"] == "election" and row["holders"][0]["fence"] == lead and row["holders"][0]["ttl"] == 60000, row
+        assert row["kind"] == "election" and row["holders"][0]["fence"] == str(lead) and row["holders"][0]["ttl"] == 60000, row
         assert now["in_use"] == 2 and now["hidden"] == 0 and now["counts"]["held"] == 2
         requests = dict((kind, sent) for kind, sent, _ in now["messages"][1]["kinds"])
         assert now["messages"][1]["algorithm"] == "central" and requests["request"] == 2, now["messages"]
         told = {(it["change"], it["name"]): it for it in now["recent"]}
-        assert told["granted", "build"]["fence"] == fence and told["granted", "primary"]["election"], now["recent"]
+        assert told["granted", "build"]["fence"] == str(fence) and told["granted", "primary"]["election"], now["recent"]
         elsewhere = snapshot_of(group.ports[2], lambda it: it["names"])
         row = name_of(elsewhere, "primary")
-        assert row["elsewhere"] and row["holders"][0]["who"].startswith("1/") and row["holders"][0]["fence"] == lead, row
+        assert row["elsewhere"] and row["holders"][0]["who"].startswith("1/") and row["holders"][0]["fence"] == str(lead), row
         assert holder.ask("UNLOCK", "build", fence) == 1
         passed = waiter.hear()
         now = reader.until(lambda it: it["counts"]["waiting"] == 0)
-        assert name_of(now, "build")["holders"][0]["fence"] == passed
+        assert name_of(now, "build")["holders"][0]["fence"] == str(passed)
         assert [it["change"] for it in now["recent"] if it["name"] == "build"] == ["granted", "ended", "granted"]
         waiter.close()
         reader.until(lambda it: [row["name"] for row in it["names"]] == ["primary"])

@@ -236,7 +236,8 @@ static void put_recent(struct writer *out, const struct recent_holds *recent, co
         const struct cv_text name = {it->name, it->name_length};
         if (!cv_acl_allows(acl, CV_MAY_OBSERVE, name))
             continue;
-        put(out, "%s{\"number\":%llu,\"at\":%llu,\"change\":\"%s\",\"election\":%s,\"who\":\"%u/%llu\",\"fence\":%llu",
+        put(out,
+            "%s{\"number\":%llu,\"at\":%llu,\"change\":\"%s\",\"election\":%s,\"who\":\"%u/%llu\",\"fence\":\"%llu\"",
             count++ ? "," : "", (number)it->number, (number)it->at_ms, changes[it->change],
             it->election ? "true" : "false", it->node, (number)it->session, (number)it->fence);
         put_foreign(out, "name", name, FOREIGN_BYTES);
@@ -255,7 +256,7 @@ static void put_clients(struct writer *out, const char *key, const struct survey
         const struct survey_client *it = &clients[i];
         put(out, "%s{\"who\":\"%u/%llu\"", i ? "," : "", it->node, (number)it->session);
         if (it->fence)
-            put(out, ",\"fence\":%llu", (number)it->fence);
+            put(out, ",\"fence\":\"%llu\"", (number)it->fence); /* JavaScript would round it */
         if (it->since_ms)
             put(out, ",\"since\":%llu", (number)it->since_ms);
         if (it->ttl_ms)
