@@ -207,6 +207,17 @@ def request_held_back():
         assert verdict_on(report, "bounded-waiting") != "violated", text
 
 
+def request_not_sent():
+    """A request that could not be sent has the number 0 in the recording: no node overtakes it."""
+    recording = Recording()
+    recording.event(2, 10, "request")
+    recording.event(2, 10, "send", to=1, message=0, kind="request", body=[])
+    for turn in range(4):
+        recording.enter(3, 20 + 20 * turn, turn + 1)
+    _, report, text, bad = recording.judge()
+    assert not bad and verdict_on(report, "bounded-waiting") != "violated", text
+
+
 def request_overtaken():
     """A request that arrived and was overtaken."""
     recording = Recording()
@@ -235,4 +246,4 @@ def two_inside_for_sure():
 
 if __name__ == "__main__":
     sys.exit(main([nodes_still_run, killed_in_the_middle, holder_hangs, all_killed, file_is_missing, request_held_back,
-                   request_overtaken, two_inside_for_sure]))
+                   request_not_sent, request_overtaken, two_inside_for_sure]))

@@ -79,6 +79,22 @@ static void a_multicast_is_one_event_even_if_parts_of_it_are_lost(void **state)
     cv_clocks_free(&clocks);
 }
 
+/* As a live node records it: a message that could not be sent has the number 0. */
+static void a_message_that_could_not_be_sent_reaches_no_node(void **state)
+{
+    (void)state;
+    struct tale tale;
+    begin(&tale, 3);
+    for (uint64_t clock = 1; clock <= 2; clock++)
+        assert_true(cv_clocks_event(&clocks, &(struct cv_event){.type = CV_EVENT_SEND, .peer = 1, .clock = clock}));
+    expect(0, 2, 0, 0);
+    assert_true(
+        cv_clocks_event(&clocks, &(struct cv_event){.type = CV_EVENT_RECEIVE, .node = 1, .peer = 0, .clock = 3}));
+    expect(1, 0, 1, 0);
+    assert_int_equal(clocks.sent.count, 0);
+    cv_clocks_free(&clocks);
+}
+
 static void a_crash_counts_and_the_rest_of_the_life_goes_on_counting(void **state)
 {
     (void)state;
@@ -156,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_message_brings_what_its_sender_knew_then),
         cmocka_unit_test(a_step_and_its_effects_are_one_event),
         cmocka_unit_test(a_multicast_is_one_event_even_if_parts_of_it_are_lost),
+        cmocka_unit_test(a_message_that_could_not_be_sent_reaches_no_node),
         cmocka_unit_test(a_crash_counts_and_the_rest_of_the_life_goes_on_counting),
         cmocka_unit_test(random_runs_agree_with_a_naive_model),
         cmocka_unit_test(large_groups_have_no_vectors),
