@@ -264,6 +264,7 @@ int explore_serve(const struct explore_site *site, struct cv_complaint *complain
         cv_loop_run(&server->loop);
     }
     cv_loop_close(&server->loop);
+    cv_alarms_free(&server->loop.alarms);
     for (uint32_t i = 0; i < SESSIONS; i++)
         if (server->sessions[i].explorer)
             cv_explorer_free(server->sessions[i].explorer);
