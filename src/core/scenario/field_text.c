@@ -185,12 +185,10 @@ void cv_field_write(struct cv_writer *writer, const struct cv_scenario *scenario
 void cv_field_write_said(struct cv_writer *writer, const struct cv_scenario *scenario, const struct cv_field *field,
                          uint64_t value)
 {
-    for (cv_node node = 0; field->type == CV_FIELD_RANK && !value && node < scenario->group.nodes; node++)
-        if (cv_group_rank(&scenario->group, node) == 0) {
-            write_rank(writer, scenario, value);
-            return;
-        }
-    cv_field_write(writer, scenario, field, value);
+    if (field->type == CV_FIELD_RANK && !value && scenario->zero_rank)
+        write_rank(writer, scenario, value);
+    else
+        cv_field_write(writer, scenario, field, value);
 }
 
 /* ---- what it can hold ---- */

@@ -183,6 +183,8 @@ static int name_nodes(const struct cv_plan *plan, struct cv_scenario *scenario, 
             return error;
     }
     scenario->group.attributes = scenario->attributes;
+    for (cv_node node = 0; node < nodes; node++)
+        scenario->zero_rank |= cv_group_rank(&scenario->group, node) == 0;
     return plan->labels ? cv_labels_read(plan->labels, scenario, complaint) : 0;
 }
 

@@ -77,6 +77,7 @@ struct cv_scenario {
     struct cv_graph graph;          /* CV_GRAPH; the group points into it */
     cv_id *ids;                     /* by node */
     uint32_t *attributes;           /* by node; NULL: the attribute is the id */
+    bool zero_rank;                 /* the rank of some node is 0, which otherwise means nobody */
     char (*labels)[CV_LABEL_BYTES]; /* by node: the name in what people read; NULL: the id */
     int64_t *parameters;            /* in the order of the algorithm's table */
 
