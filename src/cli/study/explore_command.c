@@ -30,7 +30,8 @@ static const struct option_row rows[] = {
     {"write", "FILE.html", OPTION_TEXT, FIELD(write), .help = "write the page to a file that needs no server, and end",
      .writes = true},
     {"replay", "FILE", OPTION_TEXT, FIELD(replay),
-     .help = "instead of an algorithm: open a counterexample of conclave check --trace, or a trace of conclave sim"},
+     .help =
+         "instead of an algorithm: open a counterexample of conclave check --trace, or a story that the page exported"},
     {"port", "P", OPTION_NUMBER32, FIELD(port), .help = "serve the page at this port (the first free one from 7780 on)",
      .least = 1, .most = 65535},
     {"no-open", NULL, OPTION_SWITCH, FIELD(no_open), .help = "open no browser; the address is printed in any case"},
