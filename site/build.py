@@ -140,6 +140,14 @@ class Site:
         trees.append(toctree("More", ["man/index", *rest, *(name[:-3] for name in TOP[1:])]))
         self.write(pathlib.Path("index.md"), self.read(ROOT / "README.md", pathlib.Path("index.md")) + "\n\n" + "\n".join(trees))
 
+    def stand_alone(self):
+        """Debian's furo takes normalize.css from a place of Debian's web servers; static/site.css has what is needed of it."""
+        for path in self.pages.glob("_static/**/*.css"):
+            text = path.read_text(encoding="utf-8")
+            alone = re.sub(r"@import\s+(url\()?[\"']?/javascript/[^;]*;", "", text)
+            if alone != text:
+                path.write_text(alone, encoding="utf-8")
+
     # ---- the explorer ----
 
     def add_explorer(self):
@@ -201,6 +209,7 @@ def main():
     # A warning is an error: a link to nowhere, a page that no navigation shows.
     done = subprocess.run(["sphinx-build", "-q", "-W", "--keep-going", "-E", "-d", str(site.source / "_trees"), "-b", "html",
                            str(site.source), str(site.pages)], check=False)
+    site.stand_alone()
     return done.returncode
 
 

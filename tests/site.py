@@ -59,6 +59,14 @@ def broken(directory):
                 yield f"{place}: {address} has no such place"
 
 
+def broken_styles(directory):
+    """Style sheets that load something from elsewhere, or from a place that file:// does not have."""
+    for path in sorted(directory.rglob("*.css")):
+        for address in re.findall(r"(?:@import\s+(?:url\()?|url\()[\"']?([^\"')\s;]+)", path.read_text(encoding="utf-8")):
+            if address.startswith("/") or (is_elsewhere(address) and not address.startswith("data:")):
+                yield f"{path.relative_to(directory)}: loads {address}"
+
+
 def unreachable(directory):
     """Pages to which no way leads from the first one."""
     seen, ahead = set(), [(directory / "index.html").resolve()]
@@ -82,6 +90,8 @@ def check_the_check():
             (pathlib.Path(directory) / "a.html").write_text(text, encoding="utf-8")
             found = list(broken(pathlib.Path(directory)))
             assert len(found) == (1 if what else 0) and (not what or what in found[0]), (text, found)
+            (pathlib.Path(directory) / "a.css").write_text('@import url("/x.css"); b { background: url(data:,) }', encoding="utf-8")
+            assert list(broken_styles(pathlib.Path(directory))) == ["a.css: loads /x.css"]
 
 
 def check_site(directory):
@@ -91,7 +101,7 @@ def check_site(directory):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr + done.stdout
     site = directory / "html"
-    wrong = list(broken(site))
+    wrong = [*broken(site), *broken_styles(site)]
     assert not wrong, "\n".join(wrong)
     lost = {path.name for path in unreachable(site)} - {"search.html", "genindex.html", "explore.html"}
     assert not lost, f"no way leads to {sorted(lost)}"
