@@ -112,6 +112,14 @@ def test_own_algorithm(directory):
     refused = subprocess.run([CONCLAVE, "explore", mine, "--write", mine.with_suffix(".html")], capture_output=True,
                              text=True, check=False, timeout=PATIENCE_S)
     assert refused.returncode == 2 and "--write" in refused.stderr, refused
+    broken = pathlib.Path(directory) / "broken.c"
+    broken.write_text("nonsense", encoding="utf-8")
+    refused = subprocess.run([CONCLAVE, "explore", broken], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert refused.returncode == 2 and "cc does not compile it" in refused.stderr, refused
+    with Served(str(source), "-n", "3") as served:
+        word = start_of(served.ask("GET", "/")[1])["words"][0]
+        assert word.endswith(f"/{source.stem}.so") and pathlib.Path(word).is_file(), word
+    assert not pathlib.Path(word).parent.exists(), "nothing is left behind"
     with Served(str(mine), "-n", "3") as served:
         start = start_of(served.ask("GET", "/")[1])
         assert start["served"] == "call"

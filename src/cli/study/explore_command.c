@@ -10,6 +10,7 @@
 
 #include "algorithm/registry.h"
 #include "cli/command.h"
+#include "cli/study/explore_compile.h"
 #include "cli/study/explore_page.h"
 #include "cli/study/explore_serve.h"
 #include "core/parse.h"
@@ -40,7 +41,7 @@ static const struct option_row rows[] = {
 
 const struct options explore_options = {
     .name = "explore",
-    .usage = "[ALGORITHM|./FILE.so] [SIM-OPTION...] [OPTION...]",
+    .usage = "[ALGORITHM|./FILE.c|./FILE.so] [SIM-OPTION...] [OPTION...]",
     .about = "Opens a page in the browser on which you take a run step by step: choose what happens, go back, branch,\n"
              "look for what breaks it, share the story. Takes the options of conclave sim that say what is run.",
     .rows = rows,
@@ -216,6 +217,18 @@ static int explore_words(const struct request *request, int count, char **words,
     return error;
 }
 
+/* A C file among the words is compiled; the shared object takes its place. */
+static int compile_words(int count, char **words, struct explore_object *object, struct cv_complaint *complaint)
+{
+    for (int i = 1; i < count; i++)
+        if (explore_is_source(words[i]) && (i == 1 || words[i - 1][0] != '-')) {
+            const int error = explore_compile(words[i], object, complaint);
+            words[i] = object->path;
+            return error;
+        }
+    return 0;
+}
+
 int command_explore(int argc, char **argv)
 {
     struct request request = {0};
@@ -226,7 +239,11 @@ int command_explore(int argc, char **argv)
         command_out_of_memory();
     split_words(argc, argv, own, &own_count, words, &count);
     if (options_take(&explore_options, own_count, own, &request, &code)) {
-        const int error = explore_words(&request, count, words, &complaint);
+        struct explore_object object = {0};
+        int error = compile_words(count, words, &object, &complaint);
+        if (!error)
+            error = explore_words(&request, count, words, &complaint);
+        explore_object_remove(&object);
         code = error ? command_fail(error, &complaint) : EXIT_HELD;
     }
     free(own);
