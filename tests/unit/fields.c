@@ -89,8 +89,8 @@ static void check_scenario(struct trial *trial)
 
 static void check_algorithm(const struct cv_algorithm *algorithm, const struct cv_algorithm *app, const char *graph)
 {
-    for (char digit = '1'; digit <= '9'; digit++) {
-        const char nodes[] = {digit, '\0'};
+    for (int digit = '1'; digit <= '9'; digit++) {
+        const char nodes[] = {(char)digit, '\0'};
         struct trial *trial = begin(algorithm, nodes);
         trial->plan.app = app;
         trial->plan.graph = graph;

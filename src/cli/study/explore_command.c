@@ -16,8 +16,6 @@
 #include "core/parse.h"
 #include "show/output.h"
 
-extern char **environ;
-
 struct request {
     const char *write;
     const char *replay;

@@ -9,7 +9,7 @@
 
 /* Where the start stands in the page. */
 static const char place[] = "<script id=\"begin\" type=\"application/json\">";
-static const char nothing[] = "null";
+#define NOTHING "null"
 
 /* The files that the words name, with what they hold: a page cannot read them. */
 static void write_files(struct cv_json *json, const struct cv_plan *plan)
@@ -75,7 +75,7 @@ int explore_page_make(const struct explore_start *start, char **page, size_t *le
     if (out) {
         fwrite(explore_page_begin, 1, (size_t)(at - explore_page_begin), out);
         copy_start(out, json, json_length);
-        at += sizeof nothing - 1;
+        at += sizeof NOTHING - 1;
         fwrite(at, 1, (size_t)(explore_page_end - at), out);
     }
     if (!error && (!out || fclose(out)))
