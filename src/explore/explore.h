@@ -20,7 +20,7 @@
  *          "clusters":[{"head","members":[]}],"kinds":[{"name","fields":[{"name","kind"}]}],
  *          "state":[{"name","kind"}],"timers":["name"],"properties":[{"name","kind","claimed"}]}
  *     now                              the present state
- *         {"step","time","ended","violated":["name"],"nodes":[{"node","alive","leader":id|null,"calling","inside",
+ *         {"step","time","ended","nodes":[{"node","alive","leader":id|null,"calling","inside",
  *          "fence":number|null,"waiting","clock","timers":[{"timer","name","due"}],"suspects":[node],
  *          "state":[{"name","value","changed"}],"parent":node|null,"round","result","via"}],
  *          "messages":[{"serial","from","to","kind","text","fields":[{"name","value"}],"deliverable","due"}],
@@ -33,12 +33,12 @@
  *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node.
  *     do {"index","choices":[],"sent":k,"missed":true}
  *         {"ok":true,"step","type","node","text","handler","effects":["…"],"choices":[{"ways","chosen"}],
- *          "violated":["name"],"serials":[…]}
+ *          "violated":["name"]}
  *         choices: what cv_choose() returns, in this order; without them, the simulator's. sent: the node crashes after
  *         it has sent so many messages of the step.
  *     back {"count"}, go {"step"}      {"ok":true,"step"}
  *     history {"from","to"}            the steps from+1 .. to
- *         [{"step","time","index","type","node","peer","text","handler","received":serial|null,
+ *         [{"step","index","type","node","peer","text","handler","received":serial|null,
  *           "sent":[{"serial","from","to","kind","text"}],"lost":[serial],"clock","called","elected","entered","left",
  *           "crashed","note","violated":[]}]
  *     run {"count"}                    does what the simulator would do, until nothing is left of it
