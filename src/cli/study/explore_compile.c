@@ -12,8 +12,6 @@
 
 #include "core/parse.h"
 
-extern char **environ;
-
 bool explore_is_source(const char *word)
 {
     const size_t length = strlen(word);
