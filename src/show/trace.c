@@ -323,7 +323,32 @@ void cv_trace_state(void *context, const struct cv_snapshot *snapshot)
 
 /* ---- the first line and the last ---- */
 
-static void write_header(struct cv_trace *trace)
+void cv_json_plan_files(struct cv_json *json, const struct cv_plan *plan)
+{
+    struct cv_plan_file files[CV_MOST_PLAN_FILES];
+    const uint32_t count = cv_plan_files(plan, files);
+    cv_json_open(json, "files", '{');
+    for (uint32_t i = 0; i < count; i++)
+        cv_json_text(json, files[i].name, files[i].text);
+    cv_json_close(json, '}');
+}
+
+static void write_source(struct cv_json *json, const struct cv_trace_source *source)
+{
+    if (source->replay) {
+        cv_json_text(json, "replay", source->replay);
+        return;
+    }
+    cv_json_open(json, "words", '[');
+    for (uint32_t i = 0; i < source->words->count; i++)
+        cv_json_text(json, NULL, source->words->word[i]);
+    cv_json_close(json, ']');
+    struct cv_plan_file files[CV_MOST_PLAN_FILES];
+    if (cv_plan_files(source->plan, files))
+        cv_json_plan_files(json, source->plan);
+}
+
+static void write_header(struct cv_trace *trace, const struct cv_trace_source *source)
 {
     const struct cv_scenario *scenario = trace->scenario;
     const struct cv_algorithm *algorithm = scenario->algorithm;
@@ -351,17 +376,20 @@ static void write_header(struct cv_trace *trace)
         cv_json_text(&json, NULL, kind->name);
     cv_json_close(&json, ']');
     cv_json_truth(&json, "vectors", trace->clocks.nodes != 0);
+    if (source)
+        write_source(&json, source);
     end_line(trace, &json);
 }
 
-int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario)
+int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario,
+                   const struct cv_trace_source *source)
 {
     *trace = (struct cv_trace){.out = out, .scenario = scenario};
     trace->out_of_memory = cv_clocks_init(&trace->clocks, scenario->group.nodes) != 0 ||
                            cv_state_changes_init(&trace->changes, scenario) != 0;
     if (trace->out_of_memory)
         return CV_ENOMEM;
-    write_header(trace);
+    write_header(trace, source);
     return 0;
 }
 

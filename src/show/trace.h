@@ -10,8 +10,10 @@
 #include <stdio.h>
 
 #include "core/event.h"
+#include "core/scenario/plan_inputs.h"
 #include "property/property.h"
 #include "show/clocks.h"
+#include "show/json.h"
 #include "show/state_changes.h"
 
 struct cv_trace {
@@ -28,8 +30,19 @@ struct cv_trace {
     bool out_of_memory;
 };
 
-/* Writes the header. 0 or CV_ENOMEM; to be ended in both cases. The FILE stays the caller's. */
-int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario);
+/* What is needed to run the same again. Either the words of a scenario are known, or the file that is replayed. */
+struct cv_trace_source {
+    const struct cv_words *words; /* the algorithm, and the options that say what is run */
+    const struct cv_plan *plan;   /* which has the files that they name */
+    const char *replay;           /* the content of the file that is replayed, or NULL */
+};
+
+/* "files":{"NAME":"content"}: those that the options of a plan name. */
+void cv_json_plan_files(struct cv_json *json, const struct cv_plan *plan);
+
+/* Writes the header; the source may be NULL. 0 or CV_ENOMEM; to be ended in both cases. The FILE stays the caller's. */
+int cv_trace_begin(struct cv_trace *trace, FILE *out, const struct cv_scenario *scenario,
+                   const struct cv_trace_source *source);
 
 /* The observer: context is the trace. */
 void cv_trace_event(void *context, const struct cv_event *event);

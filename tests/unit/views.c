@@ -226,7 +226,7 @@ static void the_trace(void **state)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     tale_begin(&tale, 4, (struct cv_observer){cv_trace_event, &trace, NULL});
-    assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario), 0);
+    assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario, NULL), 0);
     tell(&tale);
     const struct cv_run run = {.scenario = &tale.scenario, .time = 12, .total = 8};
     const struct cv_judgement judgement = {.verdict = CV_VIOLATED, .reason = "a \"reason\""};

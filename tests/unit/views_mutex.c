@@ -122,7 +122,7 @@ static void the_trace(void **state)
     (void)state;
     FILE *out = open_memstream(&text, &size);
     tale_begin(&tale, 3, (struct cv_observer){cv_trace_event, &trace, NULL});
-    assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario), 0);
+    assert_int_equal(cv_trace_begin(&trace, out, &tale.scenario, NULL), 0);
     tell(&tale);
     assert_int_equal(cv_trace_end(&trace, NULL, NULL), 0);
     fclose(out);

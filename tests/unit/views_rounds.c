@@ -165,7 +165,7 @@ static void a_trace_has_rounds_results_and_the_message_inside(void **state)
     size_t size;
     play(&it, "bellman-ford", "1 2 5", NULL);
     FILE *out = open_memstream(&text, &size);
-    assert_int_equal(cv_trace_begin(&trace, out, &it.scenario), 0);
+    assert_int_equal(cv_trace_begin(&trace, out, &it.scenario, NULL), 0);
     for (size_t i = 0; i < it.history.count; i++)
         cv_trace_event(&trace, &it.history.events[i]);
     assert_int_equal(cv_trace_end(&trace, &it.run, &it.judgement), 0);

@@ -95,10 +95,13 @@ static const struct option_row rows[] = {
 static void note(void *context, const struct option_row *row, char **words, int count)
 {
     struct sim_request *request = context;
-    (void)words;
-    (void)count;
-    if (!row->how && !request->subject)
+    if (row->how)
+        return;
+    if (!request->subject)
         request->subject = row->name;
+    for (int i = 0; i < count; i++)
+        if (cv_words_add(&request->words, words[i]))
+            command_out_of_memory();
 }
 
 const struct options sim_options = {
@@ -166,6 +169,11 @@ int sim_read_algorithm(struct sim_request *request, const char *command, int cou
         return cv_complain(complaint, "%s: expected an algorithm; conclave list shows them all", command);
     if (count > 1)
         return cv_complain(complaint, "%s: expected one algorithm at a time", cv_brief(words[1]).text);
+    struct cv_words *all = &request->words;
+    if (cv_words_add(all, words[0]))
+        return CV_ENOMEM;
+    memmove(all->word + 1, all->word, (all->count - 1) * sizeof *all->word); /* it stands before its options */
+    all->word[0] = words[0];
     return plugin_find(words[0], &request->plan.algorithm, complaint);
 }
 
@@ -190,5 +198,6 @@ void sim_free(struct sim_request *request)
     cv_plan_free(&request->plan);
     cv_plan_inputs_free(&request->inputs);
     free(request->command);
+    free(request->words.word);
     *request = (struct sim_request){0};
 }

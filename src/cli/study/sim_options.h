@@ -9,13 +9,15 @@
 struct sim_request {
     struct cv_plan plan;
     struct cv_plan_inputs inputs;
-    const char *trace;   /* the file for events */
-    const char *svg;     /* the file for a space-time diagram */
-    const char *shiviz;  /* the file for a log that ShiViz reads */
-    const char *replay;  /* a file with a counterexample of the checker, instead of an algorithm */
-    const char *subject; /* an option that says what is run; NULL: none is given */
-    char *command;       /* the command that repeats the run, without the seed */
-    uint64_t runs;       /* 0: one run, reported in full */
+    const char *trace;       /* the file for events */
+    const char *svg;         /* the file for a space-time diagram */
+    const char *shiviz;      /* the file for a log that ShiViz reads */
+    const char *replay;      /* a file with a counterexample of the checker, instead of an algorithm */
+    struct cv_words words;   /* the algorithm, and the options that say what is run */
+    const char *replay_text; /* what that file holds, when it is played */
+    const char *subject;     /* an option that says what is run; NULL: none is given */
+    char *command;           /* the command that repeats the run, without the seed */
+    uint64_t runs;           /* 0: one run, reported in full */
     bool json;
     bool diagram;
     bool transcript;

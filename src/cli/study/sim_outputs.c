@@ -79,8 +79,9 @@ int sim_outputs_open(struct sim_outputs *outputs, const struct sim_request *requ
         error = cv_output_open(&listeners->shiviz_file, request->shiviz, complaint);
     if (!error && request->svg)
         error = cv_output_open(&listeners->svg_file, request->svg, complaint);
+    const struct cv_trace_source source = {&request->words, &request->plan, request->replay_text};
     if (!error && request->trace)
-        error = cv_trace_begin(&listeners->trace, listeners->trace_file.file, scenario);
+        error = cv_trace_begin(&listeners->trace, listeners->trace_file.file, scenario, &source);
     if (!error && request->shiviz)
         error = cv_shiviz_begin(&listeners->shiviz, listeners->shiviz_file.file, scenario, complaint);
     if (!error && listeners->remembers)

@@ -29,6 +29,7 @@ static void report(const struct sim_request *request, const struct sim_result *r
 
 /* What is played: a counterexample of the checker, or a story that the explorer alone can play. */
 struct played {
+    char *text; /* of the file */
     struct replay_file file;
     struct cv_replay *replay;
     struct cv_story *story;
@@ -43,13 +44,11 @@ static char *read_file(void *context, const char *option, const char *path, stru
 static int load(const char *path, struct played *played, struct cv_complaint *complaint)
 {
     static const struct word_sources sources = {.find = plugin_find, .read = read_file};
-    char *text = command_read_file("--replay", path, complaint);
-    if (!text)
+    played->text = command_read_file("--replay", path, complaint);
+    if (!played->text)
         return CV_EFILE;
-    const int error = cv_story_is(text) ? cv_story_load(&played->story, text, &sources, complaint)
-                                        : replay_load(path, &played->file, complaint);
-    free(text);
-    return error;
+    return cv_story_is(played->text) ? cv_story_load(&played->story, played->text, &sources, complaint)
+                                     : replay_load(path, &played->file, complaint);
 }
 
 static int play(struct played *played, const struct sim_outputs *outputs, struct sim_result *result,
@@ -78,9 +77,11 @@ int sim_replay(const struct sim_request *request)
     struct sim_outputs outputs = {0};
     struct sim_result result = {0};
     int error = load(request->replay, &played, &complaint);
+    struct sim_request shown = *request;
+    shown.replay_text = played.text;
     if (!error)
-        error = sim_outputs_open(&outputs, request,
-                                 played.story ? &played.story->words.scenario : &played.file.scenario, &complaint);
+        error = sim_outputs_open(&outputs, &shown, played.story ? &played.story->words.scenario : &played.file.scenario,
+                                 &complaint);
     if (!error)
         error = play(&played, &outputs, &result, &complaint);
     if (!error)
@@ -96,5 +97,6 @@ int sim_replay(const struct sim_request *request)
     cv_replay_free(played.replay);
     cv_story_free(played.story);
     replay_unload(&played.file);
+    free(played.text);
     return code;
 }

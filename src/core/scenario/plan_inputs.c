@@ -141,6 +141,20 @@ int cv_plan_read_inputs(struct cv_plan *plan, struct cv_plan_inputs *inputs, str
     return error ? error : read_graph(plan, inputs, complaint);
 }
 
+/* Lists that are spelled out in the option itself are no files. */
+uint32_t cv_plan_files(const struct cv_plan *plan, struct cv_plan_file files[CV_MOST_PLAN_FILES])
+{
+    const struct cv_plan_file all[CV_MOST_PLAN_FILES] = {{plan->graph, plan->graph_text},
+                                                         {cv_plan_setting(plan, "quorums"), plan->quorums_text},
+                                                         {cv_plan_setting(plan, "clusters"), plan->clusters_text}};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CV_MOST_PLAN_FILES; i++)
+        if (all[i].name && all[i].text && strncmp(all[i].name, "edges:", 6) != 0 &&
+            strncmp(all[i].name, "sets:", 5) != 0)
+            files[count++] = all[i];
+    return count;
+}
+
 void cv_plan_inputs_free(struct cv_plan_inputs *inputs)
 {
     free(inputs->graph_text);

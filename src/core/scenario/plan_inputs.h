@@ -20,6 +20,15 @@ struct cv_plan_inputs {
     char *clusters_text;  /* the content of the file of --set clusters=FILE */
 };
 
+/* A file that a plan's options name, and what it holds. */
+struct cv_plan_file {
+    const char *name, *text;
+};
+#define CV_MOST_PLAN_FILES 3u
+
+/* The files of a plan whose inputs were read. Returns how many there are. The texts are the plan's. */
+uint32_t cv_plan_files(const struct cv_plan *plan, struct cv_plan_file files[CV_MOST_PLAN_FILES]);
+
 /* Finds the algorithms and reads the files. 0, CV_ENOMEM, CV_EINPUT or CV_EFILE. Free the inputs in any case. */
 int cv_plan_read_inputs(struct cv_plan *plan, struct cv_plan_inputs *inputs, struct cv_complaint *complaint);
 void cv_plan_inputs_free(struct cv_plan_inputs *inputs);
