@@ -107,6 +107,178 @@ def like_the_simulator(explorer):
             fail(f"{line}: leaders {leaders}, the simulator's {run['elected']}")
 
 
+# Traces with faults, which the explorer follows, too.
+FAULTY = ["bully -n 5 --start all --crash 3@after:election --crash 5@before:coordinator", "bully -n 6 --partition 1,2,3/4,5,6@3..20",
+          "ring-list -n 5 --suspect 1:2@3 --blind 3:4", "bully --ids 0..7 --crash 7@0 --start 4 --recover 7@9",
+          "chang-roberts -n 5 --delay exp:4 --seed 9 --unordered", "ring-list -n 6 --crash 4@2 --delay 1..3",
+          "wireless -n 8 --graph geometric:0.5 --labels a..h", "multicast -n 4 --crash 4@1 --detect 3",
+          "maekawa -n 7 --set quorums=plane --entries 2", "token-ring -n 4 --entries 3"]
+
+
+def follows_traces(explorer):
+    """A trace of the simulator is a story: the same steps, to its end."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "run.jsonl"
+        for line in PLAYED + FAULTY:
+            run = sim(*line.split(), "--trace", str(path))
+            text = path.read_text(encoding="utf-8")
+            loaded = explorer("load", file=text)
+            if line.startswith("token-ring"):  # as above: another beginning, and it says where
+                if "line" not in loaded.get("trouble", ""):
+                    fail(f"trace of {line}: {loaded}")
+                continue
+            if "error" in loaded or "trouble" in loaded:
+                fail(f"trace of {line}: {loaded}")
+                continue
+            now = explorer("now")
+            counts = {**run["messages"]["by_kind"], **run.get("preparing", {}).get("by_kind", {})}
+            received = sum('"event":"receive"' in it for it in text.splitlines())
+            delivered = sum(it["type"] == "deliver" for it in explorer("history"))
+            if now["counts"]["by_kind"] != counts or delivered != received:
+                fail(f"trace of {line}: {now['counts']['by_kind']} and {delivered} deliveries, the simulator's {counts} and {received}")
+            if loaded["words"] != [line.split()[0], *line.split()[1:]]:
+                fail(f"trace of {line}: the words are {loaded['words']}")
+        tells_where_it_cannot(explorer, path)
+
+
+def tells_where_it_cannot(explorer, path):
+    """A trace that tells of something else than the algorithm does is followed so far, and the line is named."""
+    sim("chang-roberts", "-n", "4", "--trace", str(path))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    elected = next(i for i, it in enumerate(lines) if '"event":"elected"' in it)
+    for changed, expected in ((lines[elected].replace('"leader":4', '"leader":3'), "elects"), ("nonsense", "expected JSON"),
+                              (lines[elected].replace('"event":"elected"', '"event":"timeout","timer":"x"'), "cannot happen")):
+        loaded = explorer("load", file="\n".join([*lines[:elected], changed, *lines[elected + 1:]]))
+        if f"line {elected + 1} of the trace" not in loaded.get("trouble", "") or expected not in loaded["trouble"] or not loaded["step"]:
+            fail(f"a changed trace: {loaded}")
+    old = json.loads(lines[0])
+    del old["words"]
+    if "words" not in explorer("load", file="\n".join([json.dumps(old), *lines[1:]])).get("error", ""):
+        fail("a trace without words is not refused")
+
+
+def recording(node, *events):
+    """What a node of a group of three records."""
+    header = {"schema": 1, "type": "live", "node": node, "started": 1000, "nodes": [1, 2, 3], "attributes": [1, 2, 3]}
+    return "".join(json.dumps(it) + "\n" for it in (header, *events))
+
+
+def of_lock(time, event, node, lamport, **more):
+    return {"time": time, "event": event, "node": node, "lamport": lamport, "subject": "lock", "name": "x", "algorithm": "central", "round": 1, **more}
+
+
+def told(time, event, **more):
+    return {"time": time, "event": event, "node": 1, "subject": "lock", "name": "x", "algorithm": "central", "round": 1, **more}
+
+
+RECORDED = [
+    recording(1, {"time": 1500, "event": "view", "node": 1, "view": 2, "base": 7, "coordinator": 3, "members": [1, 2, 3]},
+              of_lock(2000, "request", 1, 1), of_lock(2000, "send", 1, 2, message=11, to=3, kind="request", body=[]),
+              of_lock(2900, "receive", 1, 6, message=12, **{"from": 3}, kind="grant", body=[1, 0]), of_lock(2900, "enter", 1, 6, fence=1),
+              told(2950, "grant", session=5, fence=71), told(3500, "end", session=5, fence=71),
+              of_lock(3600, "leave", 1, 7), of_lock(3600, "send", 1, 8, message=13, to=3, kind="release", body=[]),
+              {"type": "end", "time": 9000}),
+    recording(2, {"type": "mark", "time": 1200}),
+    # Its clock is behind: the request arrives before it was sent.
+    recording(3, of_lock(1900, "receive", 3, 4, message=11, **{"from": 1}, kind="request", body=[]),
+              of_lock(1900, "send", 3, 5, message=12, to=1, kind="grant", body=[1, 0])) + '{"time":2000,"ev',
+]
+
+
+def opens_recordings(explorer):
+    """What live nodes recorded is told in causal order, forwards and backwards, and nothing else can happen."""
+    loaded = explorer("load", recordings=RECORDED)
+    if "error" in loaded:
+        fail(f"recordings: {loaded}")
+        return
+    types = [it["type"] for it in explorer("history")]
+    if types != ["remark", "request", "deliver", "deliver", "remark", "remark", "leave", "remark"]:
+        fail(f"recordings: {types}")
+    inside, seen = [], [see(explorer)]
+    for step in range(loaded["step"], 0, -1):
+        inside.insert(0, explorer("now")["nodes"][0]["inside"])
+        explorer("go", step=step - 1)
+        seen.insert(0, see(explorer))
+    if inside != [False, False, False, True, True, True, False, False]:
+        fail(f"recordings: node 1 is inside: {inside}")
+    for step in range(loaded["step"]):
+        explorer("do", index=0)
+        if see(explorer) != seen[step + 1]:
+            fail(f"recordings: step {step + 1} is another the second time")
+    history = explorer("history")
+    if history[2]["text"] != "3 hears request from 1, sends grant(1) to 1" or history[6]["lost"] != [3]:
+        fail(f"recordings: {history}")
+    for call, arguments in (("do", {"index": 0}), ("do", {"index": 1}), ("search", {"goal": {"kind": "violation"}}), ("export", {})):
+        if "error" not in explorer(call, **arguments):
+            fail(f"recordings: {call} is not refused")
+    for texts, expected in (([RECORDED[0], RECORDED[0]], "another of this one"), ([RECORDED[0], "{}\n"], "header"), (["nonsense\n"], "JSON"),
+                            ([RECORDED[0].replace('"grant", "body": [1, 0]', '"grant", "body": [1]')], "as long as"),
+                            ([RECORDED[0].replace("central", "nothing")], "known algorithm"), ([RECORDED[1]], "at least one name")):
+        if expected not in explorer("load", recordings=texts).get("error", ""):
+            fail(f"recordings with a mistake: {explorer('load', recordings=texts)}, expected {expected}")
+
+
+def heals(explorer):
+    """A partition that lasts for ever can be healed, and then the sides hear of each other."""
+    explorer.begin("bully -n 4 --partition 1,2/3,4@0.. --start all")
+    explorer("run", count=1000)
+    cut = explorer("now")["cuts"]
+    healing = [it for it in explorer("events") if it["type"] == "heal" and it["node"] is None]
+    if len(cut) != 4 or len(healing) != 1 or healing[0]["likely"]:
+        fail(f"an endless partition: cuts {cut}, what heals it {healing}")
+        return
+    before = explorer("now")["ended"]
+    explorer("do", index=healing[0]["index"])
+    if not before or explorer("now")["ended"] or explorer("now")["cuts"]:
+        fail("an endless partition: when it is healed, nothing else can happen")
+    explorer("run", count=1000)
+    if not any(it["type"] == "trust" for it in explorer("history")):
+        fail("an endless partition that was healed: nobody hears of it")
+    exported = explorer("export")["file"]
+    if "heal partition 0" not in exported or "error" in explorer("load", file=exported):
+        fail(f"an endless partition that was healed: {exported}")
+    explorer("go", step=0)
+    explorer("run", count=1)
+    explorer("do", index=next(it["index"] for it in explorer("events") if it["type"] == "heal" and it["node"] is None))
+    explorer("run", count=1000)
+    leaders = {it["leader"] for it in explorer("now")["nodes"]}
+    if leaders != {4}:
+        fail(f"a partition that was healed before anybody called: leaders {leaders}")
+
+
+NET, SETS, TREES = "1 2 3\n2 3 4\n3 1 5\n3 4 1\n", "1: 1 2\n2: 2 3\n3: 3 1\n", "1 2\n3 4\n"
+
+
+def exports_files(explorer):
+    """A saved story has the files in it that its words name; `sim --replay` plays it anywhere, and tells it in the same words."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "story.replay"
+        for line, files, version, loses in (
+                ("bellman-ford-async -n 4 --graph net.txt", {"net.txt": NET}, 2, False),
+                ("alpha -n 4 --graph a/net.txt", {"a/net.txt": NET}, 2, False),
+                ("wireless -n 4 --graph net.txt", {"net.txt": NET}, 1, False),
+                ("wireless -n 4 --graph net.txt", {"net.txt": NET}, 2, True),
+                ("maekawa -n 3 --set quorums=sets.txt", {"sets.txt": SETS}, 1, False),
+                ("maekawa -n 3 --set quorums=sets.txt --delay 1..9", {"sets.txt": SETS}, 2, False),
+                ("gamma -n 4 --graph net.txt --set clusters=trees.txt", {"net.txt": NET, "trees.txt": TREES}, 2, False)):
+            if not explorer.begin(line, files=files):
+                continue
+            explorer("run", count=4)
+            if loses:
+                explorer("do", index=next(it["index"] for it in explorer("events") if it["type"] == "drop"))
+            explorer("run", count=1000)
+            exported, story, now = explorer("export")["file"], explorer("story")["text"], explorer.text("now")
+            if not exported.startswith(f"conclave replay {version}\n"):
+                fail(f"{line}: exported as {exported[:18]}")
+            path.write_text(exported, encoding="utf-8")
+            played = subprocess.run([CONCLAVE, "sim", "--replay", str(path), "--transcript"], capture_output=True, text=True, check=False, cwd=directory)
+            if not played.stdout.startswith(story + "\n"):
+                fail(f"{line}: sim --replay says {played.stdout[:300]}{played.stderr}, the explorer {story[:300]}")
+            loaded = explorer("load", file=exported)
+            if "error" in loaded or version == 2 and (loaded["files"] != files or explorer.text("now") != now):
+                fail(f"{line}: what was exported is loaded as {loaded}")
+
+
 def scenarios(chance):
     """A scenario for a walk."""
     kind = chance.random()
@@ -408,6 +580,10 @@ def main():
     like_the_simulator(explorer)
     wrong_words(explorer)
     same_words(explorer)
+    follows_traces(explorer)
+    opens_recordings(explorer)
+    heals(explorer)
+    exports_files(explorer)
     searches(explorer)
     far_back(explorer)
     random_walks(explorer, given.walks, given.seed)

@@ -9,11 +9,13 @@
 #include "explore/explored_events.h"
 #include "explore/explored_step.h"
 #include "explore/explored_story.h"
+#include "explore/recorded_story.h"
 #include "explore/replay_text.h"
 #include "explore/state_search.h"
 #include "explore/tell_scenario.h"
 #include "explore/tell_state.h"
 #include "explore/tell_story.h"
+#include "show/trace.h"
 
 #define MOST_STEPS_AT_ONCE 1000000u
 
@@ -97,6 +99,10 @@ static int call_scenario(struct request *request)
 static int call_now(struct request *request)
 {
     struct cv_story *story = request->explorer->story;
+    if (story->recorded) {
+        const struct explored_events none = {.next = recorded_goes_on(story) ? 0 : UINT64_MAX};
+        return tell_state(&request->json, &story->world, &story->content, &none);
+    }
     const int error = explored_list(&story->world, &request->explorer->events, false);
     return error ? error : tell_state(&request->json, &story->world, &story->content, &request->explorer->events);
 }
@@ -105,6 +111,10 @@ static int call_events(struct request *request)
 {
     struct cv_story *story = request->explorer->story;
     const uint64_t node = json_number(request->arguments, "node", CV_NOBODY);
+    if (story->recorded) {
+        recorded_tell_events(&request->json, story);
+        return 0;
+    }
     const int error = explored_list(&story->world, &request->explorer->events, true);
     if (!error)
         tell_events(&request->json, &story->world, &story->content, &request->explorer->events, (cv_node)node);
@@ -137,6 +147,12 @@ static int call_do(struct request *request)
     const uint64_t index = json_number(request->arguments, "index", UINT64_MAX);
     const struct explored_script script = read_script(request->arguments);
     struct explored_event event;
+    if (request->explorer->story->recorded) {
+        if (index || !recorded_take(request->explorer->story))
+            return cv_complain(&request->complaint, "do %llu: expected 0, the step that was recorded next",
+                               (unsigned long long)index);
+        return answer_step(request);
+    }
     const int error = explored_list(world, events, true);
     if (error)
         return error;
@@ -206,6 +222,11 @@ static int call_run(struct request *request)
     uint64_t done = 0;
     forget_search(request->explorer);
     for (; done < count && done < MOST_STEPS_AT_ONCE; done++) {
+        if (request->explorer->story->recorded) {
+            if (!recorded_take(request->explorer->story))
+                break;
+            continue;
+        }
         const int error = explored_list(world, events, false);
         if (error)
             return error;
@@ -257,25 +278,44 @@ static int write_export(FILE *out, struct cv_story *story, const struct json_val
     return 0;
 }
 
+/* What was recorded can be looked at, but it has no handlers that could go on. */
+static int refuse_recorded(struct request *request, const char *call)
+{
+    return cv_complain(&request->complaint, "%s: expected a story that the engine plays; this one was recorded", call);
+}
+
 static int call_export(struct request *request)
 {
+    if (request->explorer->story->recorded)
+        return refuse_recorded(request, "export");
     return answer_text(request, "file", write_export);
 }
 
 static int call_load(struct request *request)
 {
     const char *file = json_text(request->arguments, "file");
+    const struct json_value *recordings = json_get(request->arguments, "recordings");
     const struct word_sources sources = sources_of(request);
     struct cv_story *story;
-    const int error = cv_story_load(&story, file ? file : "", &sources, &request->complaint);
+    const int error = recordings
+                          ? recorded_begin(&story, recordings, json_number(request->arguments, "name", UINT64_MAX),
+                                           &request->complaint)
+                          : cv_story_load(&story, file ? file : "", &sources, &request->complaint);
     if (error)
         return error;
     replace_story(request->explorer, story);
+    while (story->recorded && recorded_take(story))
+        ;
     say_ok(request);
+    if (story->recorded)
+        recorded_tell_names(&request->json, story);
     cv_json_open(&request->json, "words", '[');
     for (uint32_t i = 0; i < story->words.count; i++)
         cv_json_text(&request->json, NULL, story->words.words[i]);
     cv_json_close(&request->json, ']');
+    cv_json_plan_files(&request->json, &story->words.plan);
+    if (*story->trouble.text)
+        cv_json_text(&request->json, "trouble", story->trouble.text);
     cv_json_close(&request->json, '}');
     return 0;
 }
@@ -283,6 +323,8 @@ static int call_load(struct request *request)
 static int call_search(struct request *request)
 {
     struct explored *world = &request->explorer->story->world;
+    if (world->recorded)
+        return refuse_recorded(request, "search");
     forget_search(request->explorer);
     const int error = state_search_new(&request->explorer->search, world, request->arguments, &request->complaint);
     if (error) {

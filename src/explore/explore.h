@@ -38,14 +38,18 @@
  *         it has sent so many messages of the step.
  *     back {"count"}, go {"step"}      {"ok":true,"step"}
  *     history {"from","to"}            the steps from+1 .. to
- *         [{"step","index","type","node","peer","text","handler","received":serial|null,
+ *         [{"step","time","index","type","node","peer","text","handler","received":serial|null,
  *           "sent":[{"serial","from","to","kind","text"}],"lost":[serial],"clock","called","elected","entered","left",
  *           "crashed","note","violated":[]}]
  *     run {"count"}                    does what the simulator would do, until nothing is left of it
  *         {"ok":true,"step","done"}
  *     story {"as":"transcript|diagram","width"}   {"text"}
  *     export                           {"file":"…"}: `conclave sim --replay FILE` plays it
- *     load {"file":"…"}                begins what the file says and takes its steps: {"ok":true,"step","words":[]}
+ *     load {"file":"…"}                begins what the file says and takes its steps: a replay file, or a trace of the
+ *         {"ok":true,"step","words":[],"files":{},"trouble"}      simulator. trouble: why it ends before the trace
+ *     load {"recordings":["…"],"name":k}   the story of one name that live nodes recorded, a text for each node;
+ *         without k, of the lock of which most is told. It has the steps that were taken, and no others: events lists the next.
+ *         {"ok":true,"step","names":[{"subject","name","algorithm","lines"}],"chosen","missing":[id],…}
  *     search {"goal":{"kind":"violation"}|{"kind":"property","name"}|{"kind":"state","leaders":2,"inside":2},
  *             "limits":{"crashes","suspicions","cuts","recoveries","drops","timeouts":"any|accurate","states","depth"}}
  *         {"ok":true}

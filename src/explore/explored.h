@@ -87,6 +87,7 @@ struct explored_told {
 struct explored_step {
     struct cv_decision decision;
     uint64_t index;     /* of the event that was chosen */
+    uint64_t time;      /* the simulator's, or of a recording, in microseconds from its beginning */
     uint64_t undo;      /* the length of the undo log before it */
     uint64_t told;      /* the number of told events before it */
     uint64_t serial;    /* of the message that it concerns, or 0 */
@@ -180,6 +181,7 @@ struct explored {
     uint64_t step_count, step_room;
     unsigned char *undo;
     uint64_t undo_used, undo_room;
+    bool recorded;  /* the story was recorded: no handler runs, and nothing is judged */
     bool recording; /* what is told is kept, and steps; a search does without */
 
     /* The step that is being taken. */
@@ -220,6 +222,7 @@ enum explored_type {
     EVENT_SUSPECT,
     EVENT_CUT,
     EVENT_HEAL,
+    EVENT_REMARK, /* of a recorded story: what a node noted */
     EVENT_TYPES
 };
 

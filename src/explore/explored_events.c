@@ -13,7 +13,8 @@ const char *explored_type_name(uint32_t type)
         [EVENT_DELIVER] = "deliver", [EVENT_TIMEOUT] = "timeout", [EVENT_TELL] = "tell",
         [EVENT_TRUST] = "trust",     [EVENT_DROP] = "drop",       [EVENT_DUPLICATE] = "duplicate",
         [EVENT_CRASH] = "crash",     [EVENT_MISS] = "miss",       [EVENT_RECOVER] = "recover",
-        [EVENT_SUSPECT] = "suspect", [EVENT_CUT] = "cut",         [EVENT_HEAL] = "heal"};
+        [EVENT_SUSPECT] = "suspect", [EVENT_CUT] = "cut",         [EVENT_HEAL] = "heal",
+        [EVENT_REMARK] = "remark"};
     return names[type];
 }
 
@@ -220,6 +221,8 @@ static bool is_possible(const struct explored *world, const struct explored_faul
         return !explored_alive(world, fault->node);
     case EVENT_SUSPECT:
         return explored_alive(world, fault->node);
+    case EVENT_HEAL:
+        return world->partitioned[fault->partition]; /* it may have been healed before */
     default:
         return true;
     }
@@ -254,6 +257,12 @@ static void list_faults(struct explored *world, struct explored_events *events)
             if (type == EVENT_RECOVER ? !explored_alive(world, node)
                                       : explored_alive(world, node) && world->present.alive > 1)
                 add(world, events, event_of(type, node, CV_NOBODY));
+    for (uint32_t i = 0; i < world->scenario->partition_count; i++) {
+        struct explored_event event = event_of(EVENT_HEAL, CV_NOBODY, CV_NOBODY);
+        event.partition = i;
+        if (world->partitioned[i])
+            add(world, events, event);
+    }
 }
 
 /* ---- all of them ---- */
@@ -282,8 +291,16 @@ static bool is_at_once(const struct explored_event *event)
     return event->type == EVENT_REQUEST && (!event->due || !event->order);
 }
 
+/* A partition from the start is there before anybody starts. */
+static bool is_given(const struct explored_event *event)
+{
+    return event->planned && !event->due;
+}
+
 static bool comes_before(const struct explored_event *one, const struct explored_event *other)
 {
+    if (is_given(one) != is_given(other))
+        return is_given(one);
     if (is_at_once(one) != is_at_once(other))
         return is_at_once(one);
     if (one->due != other->due)

@@ -521,6 +521,8 @@ static void begin_step(struct explored *world, const struct explored_event *even
     world->step_count++;
     if (event->due > world->present.now && event->due != CV_NEVER)
         world->present.now = event->due;
+    if (world->recording)
+        world->steps[world->step_count - 1].time = world->present.now;
     world->present.planned_done += event->planned;
 }
 

@@ -6,8 +6,10 @@
 
 #include "explore/explored_events.h"
 #include "explore/explored_step.h"
+#include "explore/recorded_story.h"
 #include "explore/replay_text.h"
 #include "explore/tell_story.h"
+#include "explore/trace_text.h"
 
 int cv_story_begin(struct cv_story **out, const struct json_value *words, const struct word_sources *sources,
                    struct cv_complaint *complaint)
@@ -33,6 +35,7 @@ void cv_story_free(struct cv_story *story)
 {
     if (!story)
         return;
+    recorded_free(story->recorded);
     cv_content_free(&story->content);
     explored_free(&story->world);
     scenario_words_free(&story->words);
@@ -84,7 +87,7 @@ static int take_lines(struct cv_story *story, struct replay_lines *lines, struct
             return CV_ENOMEM;
         if (!find_meant(&story->world, events, &meant, &event))
             return cv_complain(complaint, "replay: line %llu cannot happen at that point",
-                               (unsigned long long)lines->number);
+                               (unsigned long long)lines->lines.number);
         explored_take(&story->world, &event, &script);
         if (story->world.out_of_memory)
             return CV_ENOMEM;
@@ -92,26 +95,58 @@ static int take_lines(struct cv_story *story, struct replay_lines *lines, struct
     return more;
 }
 
-int cv_story_load(struct cv_story **out, const char *text, const struct word_sources *sources,
-                  struct cv_complaint *complaint)
+static int load_replay(struct cv_story **story, const char *text, const struct word_sources *sources,
+                       struct cv_complaint *complaint)
 {
     struct replay_lines lines;
-    struct json_value *words = NULL;
-    struct cv_story *story = NULL;
+    struct json_value *words = NULL, *files = NULL;
     struct explored_events events = {0};
-    int error = replay_lines_begin(&lines, text, &words, complaint);
+    int error = replay_lines_begin(&lines, text, &words, &files, complaint);
+    const struct word_sources own = {sources->find, files && files->first ? files : sources->files, sources->read};
     if (!error)
-        error = cv_story_begin(&story, words, sources, complaint);
+        error = cv_story_begin(story, words, &own, complaint);
     if (!error)
-        error = take_lines(story, &lines, &events, complaint);
+        error = take_lines(*story, &lines, &events, complaint);
     explored_events_free(&events);
     replay_lines_end(&lines);
     json_free(words);
-    if (error) {
-        cv_story_free(story);
-        story = NULL;
+    json_free(files);
+    return error;
+}
+
+/* What the trace says of its origin: the words of a scenario, or the file that was replayed. */
+static int load_trace(struct cv_story **story, const char *text, const struct word_sources *sources,
+                      struct cv_complaint *complaint)
+{
+    struct json_value *header = trace_header(text);
+    const struct json_value *words = json_get(header, "words"), *files = json_get(header, "files");
+    const char *replay = json_text(header, "replay");
+    const struct word_sources own = {sources->find, files ? files : sources->files, sources->read};
+    int error = 0;
+    if (replay) {
+        error = load_replay(story, replay, sources, complaint);
+    } else if (!words) {
+        error = cv_complain(complaint, "replay: line 1: expected a trace of conclave sim whose header has the words of "
+                                       "the scenario");
+    } else {
+        error = cv_story_begin(story, words, &own, complaint);
+        if (!error)
+            error = trace_follow(*story, text);
     }
-    *out = story;
+    json_free(header);
+    return error;
+}
+
+int cv_story_load(struct cv_story **out, const char *text, const struct word_sources *sources,
+                  struct cv_complaint *complaint)
+{
+    *out = NULL;
+    const int error =
+        *text == '{' ? load_trace(out, text, sources, complaint) : load_replay(out, text, sources, complaint);
+    if (error) {
+        cv_story_free(*out);
+        *out = NULL;
+    }
     return error;
 }
 

@@ -265,3 +265,17 @@ size_t json_count(const struct json_value *list)
         count++;
     return count;
 }
+
+bool json_add_text(struct json_value *list, const char *key, const char *text)
+{
+    struct json_value **last = &list->first, *value = calloc(1, sizeof *value);
+    while (*last)
+        last = &(*last)->after;
+    if (!value)
+        return false;
+    value->type = JSON_TEXT;
+    value->text = strdup(text);
+    value->key = key ? strdup(key) : NULL;
+    *last = value;
+    return value->text && (!key || value->key);
+}

@@ -28,6 +28,9 @@ const struct json_value *json_get(const struct json_value *object, const char *k
 uint64_t json_number(const struct json_value *object, const char *key, uint64_t fallback);
 const char *json_text(const struct json_value *object, const char *key);
 
+/* Adds a text to a list, or to an object under that key. False if there is no memory. */
+bool json_add_text(struct json_value *list, const char *key, const char *text);
+
 size_t json_count(const struct json_value *list);
 
 #endif

@@ -5,18 +5,13 @@
 #include <string.h>
 
 #include "core/parse.h"
+#include "explore/decision_text.h"
 #include "explore/explored_events.h"
 
 #define FIRST_LINE "conclave replay "
 #define MOST_CHECKED_NODES 16u
 #define MOST_CHECKED_BUDGET 255u
 #define MOST_CHECKED_CRASHES 15u
-
-static const char *const checked_names[] = {
-#define X(constant, name) [constant] = (name),
-    CV_DECISIONS(X)
-#undef X
-};
 
 /* ---- writing ---- */
 
@@ -151,24 +146,21 @@ static void write_checked(FILE *out, const struct explored *world, const struct 
 
 static void write_step(FILE *out, const struct explored *world, const struct explored_step *step)
 {
-    const struct cv_decision *decision = &step->decision;
-    const cv_id *ids = world->scenario->group.ids;
-    fprintf(out, "%s %u", explored_type_name(step->type), ids[decision->node]);
-    if (step->serial)
-        fprintf(out, " from %u", ids[decision->peer]);
-    else if (decision->peer != CV_NOBODY)
-        fprintf(out, " of %u", ids[decision->peer]);
-    if (step->type == EVENT_TIMEOUT)
-        fprintf(out, " timer %u", decision->which);
-    else if (decision->which)
-        fprintf(out, " place %u", decision->which);
-    for (uint32_t i = 0; i < decision->choice_count; i++)
-        fprintf(out, " chose %u", decision->choices[i]);
-    if (decision->sent != CV_WHOLE)
-        fprintf(out, " sent %u", decision->sent);
-    if (decision->sent != CV_WHOLE && decision->missed)
-        fputs(" missed", out);
-    putc('\n', out);
+    decision_write(out, explored_type_name(step->type), step->serial != 0, &step->decision, world->scenario->group.ids);
+}
+
+/* The files that the words name, so that the story is complete. */
+static void write_files(FILE *out, const struct cv_plan *plan)
+{
+    struct cv_plan_file files[CV_MOST_PLAN_FILES];
+    const uint32_t count = cv_plan_files(plan, files);
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(out, "file %s\n", files[i].name);
+        for (const char *line = files[i].text, *end; *line; line = *end ? end + 1 : end) {
+            end = line + strcspn(line, "\n");
+            fprintf(out, "line %.*s\n", (int)(end - line), line);
+        }
+    }
 }
 
 void replay_text_write(FILE *out, const struct explored *world, const struct scenario_words *words)
@@ -179,6 +171,8 @@ void replay_text_write(FILE *out, const struct explored *world, const struct sce
         write_checked(out, world, words, &needs);
     for (uint32_t i = 0; needs.others && i < words->count; i++)
         fprintf(out, "word %s\n", words->words[i]);
+    if (needs.others)
+        write_files(out, &words->plan);
     for (uint64_t i = 0; i < world->step_count; i++) {
         const struct explored_step *step = &world->steps[i];
         if (step->partition == UINT32_MAX)
@@ -195,16 +189,8 @@ void replay_text_write(FILE *out, const struct explored *world, const struct sce
 static int refuse(const struct replay_lines *lines, const char *line, const char *expected,
                   struct cv_complaint *complaint)
 {
-    return cv_complain(complaint, "replay: line %llu, %s: expected %s", (unsigned long long)lines->number,
+    return cv_complain(complaint, "replay: line %llu, %s: expected %s", (unsigned long long)lines->lines.number,
                        cv_brief(line).text, expected);
-}
-
-static char *next_line(struct replay_lines *lines)
-{
-    if (!lines->rest || !*lines->rest)
-        return NULL;
-    lines->number++;
-    return strsep(&lines->rest, "\n");
 }
 
 /* Is it an option of the checker that has no meaning here? Each has a value. */
@@ -220,15 +206,7 @@ static bool is_budget(const char *word)
 
 static bool add_word(struct json_value *list, const char *word)
 {
-    struct json_value **last = &list->first, *value = calloc(1, sizeof *value);
-    while (*last)
-        last = &(*last)->after;
-    if (!value)
-        return false;
-    value->type = JSON_TEXT;
-    value->text = strdup(word);
-    *last = value;
-    return value->text != NULL;
+    return json_add_text(list, NULL, word);
 }
 
 /* The checker has 3 nodes unless something else is said. */
@@ -244,8 +222,8 @@ static bool names_group(const struct json_value *list)
 static int read_words(struct replay_lines *lines, struct json_value *list, struct cv_complaint *complaint)
 {
     bool skips = false;
-    for (lines->line = next_line(lines); lines->line && strncmp(lines->line, "word ", 5) == 0;
-         lines->line = next_line(lines)) {
+    for (lines->line = text_lines_next(&lines->lines); lines->line && strncmp(lines->line, "word ", 5) == 0;
+         lines->line = text_lines_next(&lines->lines)) {
         const char *word = lines->line + 5;
         if (skips) {
             skips = false;
@@ -263,22 +241,45 @@ static int read_words(struct replay_lines *lines, struct json_value *list, struc
     return 0;
 }
 
+/* The lines of a file that the words name become its text. */
+static int read_file(struct replay_lines *lines, struct json_value *files)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    const char *name = lines->line + 5;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return CV_ENOMEM;
+    while ((lines->line = text_lines_next(&lines->lines)) && strncmp(lines->line, "line ", 5) == 0)
+        fprintf(out, "%s\n", lines->line + 5);
+    const bool good = fclose(out) == 0 && json_add_text(files, name, text);
+    free(text);
+    return good ? 0 : CV_ENOMEM;
+}
+
 int replay_lines_begin(struct replay_lines *lines, const char *text, struct json_value **words,
-                       struct cv_complaint *complaint)
+                       struct json_value **files, struct cv_complaint *complaint)
 {
     *lines = (struct replay_lines){.text = strdup(text)};
     *words = calloc(1, sizeof **words);
-    if (!lines->text || !*words)
+    *files = calloc(1, sizeof **files);
+    if (!lines->text || !*words || !*files)
         return CV_ENOMEM;
     (*words)->type = JSON_LIST;
-    lines->rest = lines->text;
-    const char *line = next_line(lines);
+    (*files)->type = JSON_OBJECT;
+    lines->lines.rest = lines->text;
+    const char *line = text_lines_next(&lines->lines);
     if (line && (strcmp(line, FIRST_LINE "1") == 0 || strcmp(line, FIRST_LINE "2") == 0))
         lines->version = (uint32_t)(line[strlen(FIRST_LINE)] - '0');
     else
         return refuse(lines, line ? line : "nothing",
-                      "a file of conclave check --trace, which begins \"conclave replay 1\"", complaint);
-    return read_words(lines, *words, complaint);
+                      "a file of conclave check --trace, which begins \"conclave replay 1\", a trace of conclave sim, "
+                      "or a recording of a live node",
+                      complaint);
+    int error = read_words(lines, *words, complaint);
+    while (!error && lines->line && strncmp(lines->line, "file ", 5) == 0)
+        error = read_file(lines, *files);
+    return error;
 }
 
 void replay_lines_end(struct replay_lines *lines)
@@ -287,73 +288,28 @@ void replay_lines_end(struct replay_lines *lines)
     *lines = (struct replay_lines){0};
 }
 
-static bool read_number(const char *text, uint32_t *number)
-{
-    uint64_t read;
-    if (!text || !cv_parse_number(cv_text(text), UINT32_MAX, &read))
-        return false;
-    *number = (uint32_t)read;
-    return true;
-}
-
-static bool read_type(const char *name, struct replay_decision *next)
-{
-    for (next->type = 0; name && next->type < EVENT_TYPES; next->type++)
-        if (strcmp(name, explored_type_name(next->type)) == 0) {
-            for (uint32_t i = 0; i < sizeof checked_names / sizeof *checked_names; i++)
-                if (strcmp(checked_names[i], name) == 0)
-                    next->decision.type = (enum cv_decision_type)i;
-            return true;
-        }
-    return false;
-}
-
-/* One word after the node, and its number. */
-static bool read_part(char **rest, const struct explored *world, const char *word, struct cv_decision *decision)
-{
-    uint32_t number;
-    if (strcmp(word, "missed") == 0)
-        return decision->missed = true;
-    if (!read_number(strsep(rest, " "), &number))
-        return false;
-    if (strcmp(word, "from") == 0 || strcmp(word, "of") == 0)
-        return (decision->peer = cv_index_find(&world->index, number)) != CV_NOBODY;
-    if (strcmp(word, "timer") == 0 || strcmp(word, "place") == 0)
-        decision->which = number;
-    else if (strcmp(word, "sent") == 0)
-        decision->sent = number;
-    else if (strcmp(word, "chose") == 0 && decision->choice_count < CV_MOST_CHOICES)
-        decision->choices[decision->choice_count++] = number;
-    else
-        return false;
-    return true;
-}
-
 static bool read_decision(char *line, const struct explored *world, struct replay_decision *next)
 {
-    uint32_t id;
     *next = (struct replay_decision){.decision = {.node = CV_NOBODY, .peer = CV_NOBODY, .sent = CV_WHOLE},
                                      .partition = UINT32_MAX};
-    if (!read_type(strsep(&line, " "), next))
+    const char *name = strsep(&line, " ");
+    while (next->type < EVENT_TYPES && strcmp(name, explored_type_name(next->type)) != 0)
+        next->type++;
+    if (next->type == EVENT_TYPES)
         return false;
-    const char *word = strsep(&line, " ");
-    if (word && strcmp(word, "partition") == 0)
-        return read_number(line, &next->partition) && next->partition < world->scenario->partition_count;
-    if (!read_number(word, &id) || (next->decision.node = cv_index_find(&world->index, id)) == CV_NOBODY)
-        return false;
-    while ((word = strsep(&line, " ")))
-        if (!read_part(&line, world, word, &next->decision))
-            return false;
-    return true;
+    decision_find(name, &next->decision.type); /* what the checker does not know has no decision */
+    if (line && strncmp(line, "partition ", 10) == 0)
+        return decision_read_number(line + 10, &next->partition) && next->partition < world->scenario->partition_count;
+    return decision_read(line, &world->index, &next->decision);
 }
 
 int replay_lines_next(struct replay_lines *lines, const struct explored *world, struct replay_decision *next,
                       struct cv_complaint *complaint)
 {
-    char *line = lines->line ? lines->line : next_line(lines);
+    char *line = lines->line ? lines->line : text_lines_next(&lines->lines);
     lines->line = NULL;
     while (line && strcmp(line, "loop") == 0)
-        line = next_line(lines);
+        line = text_lines_next(&lines->lines);
     if (!line)
         return 0;
     char *copy = strdup(line);

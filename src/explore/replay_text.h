@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "explore/decision_text.h"
 #include "explore/explored.h"
 #include "explore/scenario_words.h"
 
@@ -18,18 +19,17 @@ void replay_text_write(FILE *out, const struct explored *world, const struct sce
 /* A file that is being read, line by line. */
 struct replay_lines {
     char *text; /* a copy of it */
-    char *rest;
-    char *line; /* the last one, if it is still to be read; or NULL */
-    uint64_t number;
+    struct text_lines lines;
+    char *line;       /* the last one, if it is still to be read; or NULL */
     uint32_t version; /* of the format: 1 or 2 */
 };
 
 /*
- * Begins: reads the first line, and the words as a list of texts for scenario_words_read(). 0, CV_ENOMEM or CV_EINPUT
- * with a complaint. Free the list and end the reading in any case.
+ * Begins: reads the first line, the words as a list of texts for scenario_words_read(), and the files that they name.
+ * 0, CV_ENOMEM or CV_EINPUT with a complaint. Free both and end the reading in any case.
  */
 int replay_lines_begin(struct replay_lines *lines, const char *text, struct json_value **words,
-                       struct cv_complaint *complaint);
+                       struct json_value **files, struct cv_complaint *complaint);
 
 /* A line of a file that is read: a decision, and what else happened. */
 struct replay_decision {

@@ -61,9 +61,11 @@ static int find_built_in(const char *name, const struct cv_algorithm **algorithm
 static char *read_file(void *context, const char *option, const char *path, struct cv_complaint *complaint)
 {
     const struct scenario_words *words = context;
-    const char *content = json_text(words->files, path);
+    const char *content = json_text(words->sources->files, path);
     if (content)
         return strdup(content);
+    if (words->sources->read)
+        return words->sources->read(NULL, option, path, complaint);
     cv_complain(complaint, "%s %s: no such file; expected its content among the files", option, cv_brief(path).text);
     return NULL;
 }
@@ -168,9 +170,9 @@ static int read_words(struct scenario_words *words, cv_find_algorithm *find, str
 int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct word_sources *sources,
                         struct cv_complaint *complaint)
 {
-    *words = (struct scenario_words){.plan.seed = 1, .files = sources->files};
+    *words = (struct scenario_words){.plan.seed = 1, .sources = sources};
     words->inputs.find = sources->find ? sources->find : find_built_in;
-    words->inputs.read = sources->read ? sources->read : read_file;
+    words->inputs.read = read_file;
     words->inputs.context = words;
     int error = keep_words(words, list, complaint);
     if (!error)
@@ -179,7 +181,7 @@ int scenario_words_read(struct scenario_words *words, const struct json_value *l
         error = cv_plan_read_inputs(&words->plan, &words->inputs, complaint);
     if (!error)
         error = cv_plan_build(&words->plan, &words->scenario, complaint);
-    words->files = NULL;
+    words->sources = NULL;
     return error;
 }
 

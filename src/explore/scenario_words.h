@@ -9,8 +9,8 @@
 /* Where words have their algorithms and files from. */
 struct word_sources {
     cv_find_algorithm *find;        /* NULL: only the built-in algorithms */
-    const struct json_value *files; /* {"NAME":"content"}, */
-    cv_read_file *read;             /* unless there is something that reads them */
+    const struct json_value *files; /* {"NAME":"content"}, or NULL */
+    cv_read_file *read;             /* reads a file that is not among them; or NULL */
 };
 
 /* A scenario and the words that it was read from. */
@@ -19,7 +19,7 @@ struct scenario_words {
     uint32_t count;
     struct cv_plan plan;
     struct cv_plan_inputs inputs;
-    const struct json_value *files; /* {"NAME":"content"}, while it is read */
+    const struct word_sources *sources; /* while it is read */
     struct cv_scenario scenario;
 };
 

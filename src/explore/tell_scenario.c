@@ -265,9 +265,10 @@ void tell_scenario(struct cv_json *json, const struct scenario_words *words, con
     cv_json_open(json, NULL, '{');
     cv_json_count(json, "schema", 1);
     cv_json_open(json, "words", '[');
-    for (uint32_t i = 0; i < words->count; i++)
+    for (uint32_t i = 0; i < words->count && !world->recorded; i++)
         cv_json_text(json, NULL, words->words[i]);
     cv_json_close(json, ']');
+    cv_json_truth(json, "recorded", world->recorded);
     cv_json_text(json, "algorithm", asked->name);
     cv_json_text(json, "title", asked->title);
     cv_json_text(json, "citation", asked->citation);

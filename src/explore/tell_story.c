@@ -297,6 +297,7 @@ int tell_history(struct cv_json *json, const struct explored *world, const struc
         const struct cv_event *first = span.first < span.end ? &span.first->event : NULL;
         cv_json_open(json, NULL, '{');
         cv_json_count(json, "step", step + 1);
+        cv_json_count(json, "time", span.step->time);
         tell_what(json, world, span.step);
         good = tell_line(json, world, content, &span);
         if (first && first->type == CV_EVENT_RECEIVE)

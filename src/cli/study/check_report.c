@@ -4,18 +4,9 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "explore/decision_text.h"
 #include "show/json.h"
 #include "show/text/report.h"
-
-const char *decision_name(enum cv_decision_type type)
-{
-    static const char *const names[] = {
-#define X(constant, name) [constant] = name,
-        CV_DECISIONS(X)
-#undef X
-    };
-    return names[type];
-}
 
 /* ---- JSON ---- */
 

@@ -15,6 +15,5 @@ struct check_report {
 
 void check_report_text(FILE *out, const struct check_report *report);
 void check_report_json(FILE *out, const struct check_report *report);
-const char *decision_name(enum cv_decision_type type);
 
 #endif

@@ -11,6 +11,7 @@
 #include "algorithm/registry.h"
 #include "cli/command.h"
 #include "cli/study/explore_compile.h"
+#include "cli/study/explore_files.h"
 #include "cli/study/explore_page.h"
 #include "cli/study/explore_serve.h"
 #include "core/parse.h"
@@ -28,9 +29,10 @@ struct request {
 static const struct option_row rows[] = {
     {"write", "FILE.html", OPTION_TEXT, FIELD(write), .help = "write the page to a file that needs no server, and end",
      .writes = true},
-    {"replay", "FILE", OPTION_TEXT, FIELD(replay),
+    {"replay", "FILE...", OPTION_TEXT, FIELD(replay),
      .help =
-         "instead of an algorithm: open a counterexample of conclave check --trace, or a story that the page exported"},
+         "instead of an algorithm: open a counterexample of conclave check --trace, a trace of conclave sim --trace, a "
+         "story that the page exported, or the recordings of a live cluster, one file for each node"},
     {"port", "P", OPTION_NUMBER32, FIELD(port), .help = "serve the page at this port (the first free one from 7780 on)",
      .least = 1, .most = 65535},
     {"no-open", NULL, OPTION_SWITCH, FIELD(no_open), .help = "open no browser; the address is printed in any case"},
@@ -185,33 +187,53 @@ static bool is_own(const struct cv_algorithm *algorithm)
     return algorithm && cv_algorithm_find(algorithm->name) != algorithm;
 }
 
+static bool needs_program(const struct cv_plan *plan)
+{
+    return is_own(plan->algorithm) || is_own(plan->app) || is_own(plan->election);
+}
+
+static int start_page(const struct request *request, struct explore_start *start, struct cv_complaint *complaint)
+{
+    start->served = start->plan && needs_program(start->plan);
+    if (start->served && request->write)
+        return cv_complain(complaint,
+                           "--write %s: expected a built-in algorithm; one of your own needs the program "
+                           "that loads it",
+                           cv_brief(request->write).text);
+    return explore(request, start, complaint);
+}
+
+/* The other words are further recordings: a shell makes many words of one pattern. */
+static int explore_replay(const struct request *request, int count, char **words, struct cv_complaint *complaint)
+{
+    struct explore_files files;
+    words[0] = (char *)(uintptr_t)request->replay;
+    int error = explore_files_read(&files, count, words, complaint);
+    if (!error) {
+        struct explore_start start = {.count = files.count,
+                                      .replay = files.recorded ? NULL : files.texts[0],
+                                      .recordings = files.recorded ? files.texts : NULL,
+                                      .plan = files.recorded ? NULL : &files.story->words.plan};
+        error = start_page(request, &start, complaint);
+    }
+    explore_files_free(&files);
+    return error;
+}
+
 static int explore_words(const struct request *request, int count, char **words, struct cv_complaint *complaint)
 {
     struct sim_request sim = {0};
-    char *replay = NULL;
     struct explore_start start = {0};
     int error = 0;
-    if (request->replay && count > 1) {
-        error = cv_complain(complaint, "%s: expected nothing beside --replay %s, which says what is run",
-                            cv_brief(words[1]).text, cv_brief(request->replay).text);
-    } else if (request->replay) {
-        replay = command_read_file("--replay", request->replay, complaint);
-        error = replay ? 0 : CV_EFILE;
-        start.replay = replay;
-    } else if (count > 1) {
+    if (request->replay)
+        return explore_replay(request, count, words, complaint);
+    if (count > 1) {
         error = read_scenario(count, words, &sim, complaint);
-        start = (struct explore_start){.scenario = &sim, .count = count - 1, .words = words + 1};
-        start.served = !error && (is_own(sim.plan.algorithm) || is_own(sim.plan.app) || is_own(sim.plan.election));
+        start = (struct explore_start){.plan = &sim.plan, .count = count - 1, .words = words + 1};
     }
-    if (!error && start.served && request->write)
-        error = cv_complain(complaint,
-                            "--write %s: expected a built-in algorithm; one of your own needs the program "
-                            "that loads it",
-                            cv_brief(request->write).text);
     if (!error)
-        error = explore(request, &start, complaint);
+        error = start_page(request, &start, complaint);
     sim_free(&sim);
-    free(replay);
     return error;
 }
 

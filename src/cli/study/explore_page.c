@@ -5,40 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/json.h"
+#include "show/trace.h"
 
 /* Where the start stands in the page. */
 static const char place[] = "<script id=\"begin\" type=\"application/json\">";
 #define NOTHING "null"
 
-/* The files that the words name, with what they hold: a page cannot read them. */
-static void write_files(struct cv_json *json, const struct cv_plan *plan)
+static void write_list(struct cv_json *json, const char *key, int count, char **texts)
 {
-    const struct {
-        const char *name, *text;
-    } files[] = {{plan->graph, plan->graph_text},
-                 {cv_plan_setting(plan, "quorums"), plan->quorums_text},
-                 {cv_plan_setting(plan, "clusters"), plan->clusters_text}};
-    cv_json_open(json, "files", '{');
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i].name && files[i].text)
-            cv_json_text(json, files[i].name, files[i].text);
-    cv_json_close(json, '}');
+    cv_json_open(json, key, '[');
+    for (int i = 0; i < count; i++)
+        cv_json_text(json, NULL, texts[i]);
+    cv_json_close(json, ']');
 }
 
 static void write_start(struct cv_json *json, const struct explore_start *start)
 {
     cv_json_open(json, NULL, '{');
-    if (start->replay) {
+    if (start->replay)
         cv_json_text(json, "replay", start->replay);
+    else if (start->recordings)
+        write_list(json, "recordings", start->count, start->recordings);
+    else if (start->words)
+        write_list(json, "words", start->count, start->words);
+    if (start->replay || start->recordings)
         cv_json_truth(json, "fromStart", true);
-    } else if (start->scenario) {
-        cv_json_open(json, "words", '[');
-        for (int i = 0; i < start->count; i++)
-            cv_json_text(json, NULL, start->words[i]);
-        cv_json_close(json, ']');
-        write_files(json, &start->scenario->plan);
-    }
+    if (start->plan)
+        cv_json_plan_files(json, start->plan);
     if (start->served)
         cv_json_text(json, "served", "call");
     cv_json_close(json, '}');

@@ -13,11 +13,12 @@ extern const char explore_page_end[];
 
 /* What the page begins with. */
 struct explore_start {
-    const struct sim_request *scenario; /* NULL: the page shows its gallery */
-    int count;
-    char **words;       /* of the scenario, as they were given */
-    const char *replay; /* what a file holds that says what is run; NULL: there is none */
-    bool served;        /* the program that serves the page is its engine, too */
+    int count;                  /* of words or of recordings */
+    char **words;               /* of a scenario, as they were given; NULL: there is none */
+    char **recordings;          /* of live nodes, as they were read; NULL: there are none */
+    const char *replay;         /* what a file holds that says what is run; NULL: there is none */
+    const struct cv_plan *plan; /* has the files that the words name; NULL: there are none */
+    bool served;                /* the program that serves the page is its engine, too */
 };
 
 /* The page with its start in it. 0, CV_ENOMEM, or CV_EFILE with a complaint if this program has no page. Free it. */

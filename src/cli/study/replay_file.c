@@ -21,33 +21,13 @@
 #include "cli/command.h"
 #include "core/index.h"
 #include "core/parse.h"
+#include "explore/decision_text.h"
 #include "show/output.h"
 
 #define FIRST_LINE "conclave replay 1"
 #define MOST_LINES 1000000u
 
 /* ---- writing ---- */
-
-static void write_decision(FILE *out, const struct cv_scenario *scenario, const struct cv_decision *decision)
-{
-    const cv_id *ids = scenario->group.ids;
-    fprintf(out, "%s %u", decision_name(decision->type), ids[decision->node]);
-    if (decision->type == CV_DECIDE_DELIVER)
-        fprintf(out, " from %u", ids[decision->peer]);
-    else if (decision->peer != CV_NOBODY)
-        fprintf(out, " of %u", ids[decision->peer]);
-    if (decision->type == CV_DECIDE_TIMEOUT)
-        fprintf(out, " timer %u", decision->which);
-    else if (decision->which)
-        fprintf(out, " place %u", decision->which);
-    for (uint32_t i = 0; i < decision->choice_count; i++)
-        fprintf(out, " chose %u", decision->choices[i]);
-    if (decision->sent != CV_WHOLE)
-        fprintf(out, " sent %u", decision->sent);
-    if (decision->sent != CV_WHOLE && decision->missed)
-        fputs(" missed", out);
-    putc('\n', out);
-}
 
 int replay_write(const char *path, const struct check_report *report, struct cv_complaint *complaint)
 {
@@ -64,7 +44,9 @@ int replay_write(const char *path, const struct check_report *report, struct cv_
     for (uint64_t i = 0; i < trail->count; i++) {
         if (i == trail->loop)
             fputs("loop\n", output.file);
-        write_decision(output.file, report->scenario, &trail->decisions[i]);
+        const struct cv_decision *decision = &trail->decisions[i];
+        decision_write(output.file, decision_name(decision->type), decision->type == CV_DECIDE_DELIVER, decision,
+                       report->scenario->group.ids);
     }
     return cv_output_commit(&output, complaint);
 }
@@ -73,86 +55,27 @@ int replay_write(const char *path, const struct check_report *report, struct cv_
 
 struct lines {
     const char *path;
-    char *rest;
-    uint64_t number;
+    struct text_lines text;
     struct cv_complaint *complaint;
 };
-
-/* The next line, or NULL. */
-static char *next_line(struct lines *lines)
-{
-    if (!lines->rest || !*lines->rest)
-        return NULL;
-    lines->number++;
-    return strsep(&lines->rest, "\n");
-}
 
 static int refuse(const struct lines *lines, const char *line, const char *expected)
 {
     return cv_complain(lines->complaint, "--replay %s: line %llu, %s: expected %s", cv_brief(lines->path).text,
-                       (unsigned long long)lines->number, cv_brief(line).text, expected);
-}
-
-static bool read_number(const char *text, uint32_t *number)
-{
-    uint64_t read;
-    if (!text || !cv_parse_number(cv_text(text), UINT32_MAX, &read))
-        return false;
-    *number = (uint32_t)read;
-    return true;
-}
-
-static bool read_type(const char *name, enum cv_decision_type *type)
-{
-    for (int i = 0; name && i <= CV_DECIDE_HEAL; i++)
-        if (strcmp(name, decision_name((enum cv_decision_type)i)) == 0) {
-            *type = (enum cv_decision_type)i;
-            return true;
-        }
-    return false;
-}
-
-/* One word after the node, and its number. */
-static bool read_part(char **rest, const struct cv_index *index, const char *word, struct cv_decision *decision)
-{
-    uint32_t number;
-    if (strcmp(word, "missed") == 0)
-        return decision->missed = true;
-    if (!read_number(strsep(rest, " "), &number))
-        return false;
-    if (strcmp(word, "from") == 0 || strcmp(word, "of") == 0)
-        return (decision->peer = cv_index_find(index, number)) != CV_NOBODY;
-    if (strcmp(word, "timer") == 0 || strcmp(word, "place") == 0)
-        decision->which = number;
-    else if (strcmp(word, "sent") == 0)
-        decision->sent = number;
-    else if (strcmp(word, "chose") == 0 && decision->choice_count < CV_MOST_CHOICES)
-        decision->choices[decision->choice_count++] = number;
-    else
-        return false;
-    return true;
+                       (unsigned long long)lines->text.number, cv_brief(line).text, expected);
 }
 
 static bool read_decision(char *line, const struct cv_index *index, struct cv_decision *decision)
 {
-    uint32_t id;
-    *decision = (struct cv_decision){.peer = CV_NOBODY, .sent = CV_WHOLE};
-    if (!read_type(strsep(&line, " "), &decision->type) || !read_number(strsep(&line, " "), &id))
-        return false;
-    decision->node = cv_index_find(index, id);
-    if (decision->node == CV_NOBODY)
-        return false;
-    for (char *word; (word = strsep(&line, " "));)
-        if (!read_part(&line, index, word, decision))
-            return false;
-    return true;
+    *decision = (struct cv_decision){0};
+    return decision_find(strsep(&line, " "), &decision->type) && decision_read(line, index, decision);
 }
 
 static int read_trail(struct lines *lines, char *line, const struct cv_index *index, struct cv_trail *trail)
 {
     uint64_t room = 0;
     trail->loop = CV_NEVER;
-    for (; line; line = next_line(lines)) {
+    for (; line; line = text_lines_next(&lines->text)) {
         char *copy;
         if (strcmp(line, "loop") == 0 && trail->loop == CV_NEVER) {
             trail->loop = trail->count;
@@ -184,7 +107,8 @@ static int read_words(struct lines *lines, struct replay_file *file, char **line
     int count = 1;
     static char name[] = "check";
     file->words[0] = name;
-    for (*line = next_line(lines); *line && strncmp(*line, "word ", 5) == 0; *line = next_line(lines))
+    for (*line = text_lines_next(&lines->text); *line && strncmp(*line, "word ", 5) == 0;
+         *line = text_lines_next(&lines->text))
         file->words[count++] = *line + 5;
     const int error = check_read(count, file->words, &file->request, lines->complaint);
     if (!error && file->request.help)
@@ -201,8 +125,8 @@ int replay_load(const char *path, struct replay_file *file, struct cv_complaint 
         return CV_EFILE;
     for (const char *c = file->text; *c; c++)
         line_count += *c == '\n';
-    struct lines lines = {.path = path, .rest = file->text, .complaint = complaint};
-    char *line = next_line(&lines);
+    struct lines lines = {.path = path, .text.rest = file->text, .complaint = complaint};
+    char *line = text_lines_next(&lines.text);
     if (!line || strcmp(line, FIRST_LINE) != 0 || line_count > MOST_LINES)
         return refuse(&lines, line ? line : "nothing",
                       "a file of conclave check --trace, which begins \"" FIRST_LINE "\"");

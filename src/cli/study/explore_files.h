@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* The files that `conclave explore --replay` opens: a counterexample, a trace, or the recordings of live nodes. */
+#ifndef CONCLAVE_CLI_STUDY_EXPLORE_FILES_H
+#define CONCLAVE_CLI_STUDY_EXPLORE_FILES_H
+
+#include "explore/explored_story.h"
+
+struct explore_files {
+    char **texts; /* what they hold */
+    int count;
+    bool recorded;          /* they are recordings */
+    struct cv_story *story; /* as it was read, to see whether it can be */
+};
+
+/* Reads them, and the story that they tell. 0, CV_ENOMEM, CV_EFILE or CV_EINPUT with a complaint. Free in any case. */
+int explore_files_read(struct explore_files *files, int count, char **paths, struct cv_complaint *complaint);
+void explore_files_free(struct explore_files *files);
+
+#endif
