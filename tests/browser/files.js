@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* What is saved, what is opened, and `conclave explore` itself. */
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { advance, CONCLAVE, conclave, serve, stepOf, stop } from "./harness.js";
+import { advance, atStep, CONCLAVE, conclave, serve, stepOf, stop } from "./harness.js";
 
 const BULLY = "s=bully+--ids+0..4+--crash+4@0+--start+1";
 const LARGEST_PAGE = 1500000;
@@ -17,6 +17,22 @@ async function saved(page, row, button, path) {
   await (await download).saveAs(path);
   await page.locator(".notice").waitFor();
   return readFileSync(path);
+}
+
+/** Three live nodes, each of which holds a lock once: what they recorded. */
+async function record(directory) {
+  const records = join(directory, "records");
+  const words = ["cluster", "3", "--port", "0", "--dir", join(directory, "cluster"), "--record", records];
+  const cluster = spawn(CONCLAVE, words, { stdio: ["ignore", "pipe", "inherit"] });
+  let told = "";
+  for await (const part of cluster.stdout) {
+    told += part;
+    if (/ready/.test(told)) break;
+  }
+  for (const node of [1, 2, 3])
+    conclave("lock", "build", "--server", join(directory, "cluster", `node${node}.sock`), "--", "true");
+  assert.equal(await stop(cluster), 0);
+  return [1, 2, 3].map((node) => join(records, `node${node}.jsonl`));
 }
 
 export const files = {
@@ -84,6 +100,81 @@ export const files = {
     await page.locator("svg.network").waitFor();
     await page.locator("[data-do=end]").click();
     await page.locator(".properties li.violated").first().waitFor();
+  },
+
+  async "a trace of conclave sim is opened, and its end is the run's"(open, site) {
+    const path = join(site.directory, "run.jsonl");
+    const graph = join(site.directory, "net.txt");
+    writeFileSync(graph, "1 2 3\n2 3 4\n3 1 5\n");
+    const words = ["bellman-ford-async", "--graph", graph, "-n", "3", "--delay", "1..9"];
+    const run = JSON.parse(conclave("sim", ...words, "--trace", path, "--json"));
+    rmSync(graph); // the trace has it
+    const page = await open();
+    await page.getByLabel("open a replay or trace file").setInputFiles(path);
+    await page.locator("svg.network").waitFor();
+    assert.equal(await page.locator(".weight").count(), 3);
+    await atStep(page, 0);
+    await page.locator("[data-do=end]").click();
+    await page.waitForFunction(() => document.querySelector("[data-do=end]").disabled);
+    assert.equal(Number(await page.locator(".counts h2 .number").innerText()), run.messages.total);
+    assert.equal(await page.locator(".error").count(), 0);
+    const { child, address } = await serve("--replay", path);
+    try {
+      const again = await open("", { address });
+      await again.locator("svg.network").waitFor();
+      assert.deepEqual(await stepOf(again), { step: 0, end: (await stepOf(page)).end });
+    } finally {
+      assert.equal(await stop(child), 0);
+    }
+  },
+
+  async "a trace that tells of something else ends where it does"(open, site) {
+    const path = join(site.directory, "wrong.jsonl");
+    conclave("sim", "bully", "-n", "3", "--trace", path);
+    writeFileSync(path, readFileSync(path, "utf-8").replace('"leader":3', '"leader":2'));
+    const page = await open();
+    await page.getByLabel("open a replay or trace file").setInputFiles(path);
+    await page.locator(".error", { hasText: /ends early: line \d+ of the trace, elected at/ }).waitFor();
+    assert.ok((await stepOf(page)).end > 0);
+  },
+
+  async "the recordings of a live cluster are opened, back and forth, one name after the other"(open, site) {
+    const paths = await record(site.directory);
+    const page = await open();
+    await page.getByLabel("open a replay or trace file").setInputFiles(paths);
+    await page.locator(".recorded").waitFor();
+    assert.equal(await page.locator(".next").count(), 0);
+    assert.match(await page.locator(".recorded").innerText(), /recorded by live nodes.*nothing else can happen/s);
+    assert.match(await page.locator("[data-do=name] option:checked").innerText(), /lock build, by central/);
+    const { end } = await stepOf(page);
+    await page.locator("[data-do=end]").click();
+    await atStep(page, end);
+    const entered = page.locator(".diagram-picture .inside-line");
+    assert.equal(await entered.count(), 3); // each of the three nodes was inside once
+    await page.locator("[data-do=back]").click();
+    await atStep(page, end - 1);
+    await page.locator("[data-do=step]").click();
+    await atStep(page, end);
+    for (const button of ["break", "link"]) {
+      await page.locator(`[data-do=${button}]`).click();
+      await page.locator(".notice").waitFor();
+    }
+    const group = page.locator("[data-do=name] option", { hasText: "group, by bully" });
+    await page.locator("[data-do=name]").selectOption(await group.getAttribute("value"));
+    await atStep(page, 0);
+    await page.locator(".diagram-picture .star").nth(2).waitFor(); // all three learn who leads
+    const kept = join(site.directory, "recorded.html");
+    await saved(page, "as a page", "HTML", kept);
+    const story = await open("", { address: pathToFileURL(kept).href });
+    await story.locator(".recorded").waitFor();
+    const { child, address } = await serve("--replay", ...paths);
+    try {
+      const again = await open("", { address });
+      await again.locator(".recorded").waitFor();
+      assert.deepEqual(await stepOf(again), { step: 0, end });
+    } finally {
+      assert.equal(await stop(child), 0);
+    }
   },
 
   async "the story in words is saved"(open, site) {

@@ -9,6 +9,7 @@ import { MessageMenu, Next } from "./next.js";
 import { BreakIt, Help, Save, SearchState } from "./overlays.js";
 import { Counts, Explanation, NodeCard, NodeTable, Properties } from "./panels.js";
 import { Predict } from "./predict.js";
+import { Recorded } from "./recorded.js";
 import { firstViolation, flightsOf } from "./story.js";
 import { Transport } from "./transport.js";
 import { html, useEffect, useState } from "./view.js";
@@ -94,9 +95,10 @@ function Side({ controller, state }) {
     ${search?.done && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
     ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
     ${node != null && html`<${NodeCard} scenario=${scenario} now=${now} node=${node} onClose=${() => controller.select(node)} />`}
-    ${!predict?.question && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} node=${node} onTake=${take} />`}
+    ${scenario.recorded && html`<${Recorded} recording=${scenario.recording} entry=${story.cursor.entry} onChoose=${(name) => controller.chooseName(name)} />`}
+    ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} node=${node} onTake=${take} />`}
     <${Counts} scenario=${scenario} now=${now} />
-    <${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />
+    ${!scenario.recorded && html`<${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />`}
   </aside>`;
 }
 
@@ -138,7 +140,7 @@ export function App({ controller, gallery, source }) {
     ${
       overlay === "gallery" &&
       html`<${Gallery} gallery=${gallery} catalogue=${state.catalogue} canClose=${Boolean(scenario)}
-      onOpen=${(begin) => controller.open(begin)} onFile=${(text) => controller.openFile(text)} onClose=${close} />`
+      onOpen=${(begin) => controller.open(begin)} onFiles=${(texts) => controller.openFiles(texts)} onClose=${close} />`
     }
     ${overlay === "help" && html`<${Help} onClose=${close} />`}
     ${overlay === "save" && scenario && html`<${Save} controller=${controller} source=${source} onClose=${close} />`}

@@ -6,6 +6,7 @@
 import { startEngine } from "./engine.js";
 import { joinWords, readLink, splitWords, writeLink } from "./link.js";
 import { makeQuestion } from "./predict.js";
+import { beginOf, WHY_NO_LINK, WHY_NOTHING_ELSE } from "./recorded.js";
 import { addStep, firstViolation, indicesBetween, makeStory, meetingPlace, moveTo, tipOf, tips } from "./story.js";
 
 const RUN_STEPS = 10000;
@@ -28,6 +29,7 @@ export class Controller {
       catalogue: null,
       scenario: null,
       files: {},
+      recordings: null, // the texts that live nodes recorded, if the story is theirs
       story: makeStory(),
       now: null,
       events: [],
@@ -75,7 +77,7 @@ export class Controller {
       this.set({ catalogue: algorithms, busy: false });
     });
     if (!this.engine) return;
-    const begin = this.linked() ?? (this.begin.words || this.begin.replay ? this.begin : null);
+    const begin = this.linked() ?? (this.begin.words || this.begin.replay || this.begin.recordings ? this.begin : null);
     if (begin) await this.open(begin);
     if (!this.state.scenario) this.set({ overlay: "gallery" });
     else if (begin?.play) this.play();
@@ -104,7 +106,8 @@ export class Controller {
     return this.queue(async () => {
       this.stopPlaying();
       this.set({ busy: true, error: null });
-      const { scenario, trouble, now, events, history: taken } = await this.engine.request("open", begin);
+      const opened = await this.engine.request("open", begin);
+      const { scenario, trouble, now, events, history: taken } = opened;
       const story = makeStory();
       let place = story.root;
       for (const entry of taken) place = addStep(story, place, entry.index, entry);
@@ -116,7 +119,8 @@ export class Controller {
         now,
         events,
         own: [],
-        files: begin.files ?? {},
+        files: opened.files ?? begin.files ?? {},
+        recordings: begin.recordings ?? null,
         node: null,
         message: null,
         overlay: begin.overlay ?? null,
@@ -124,10 +128,10 @@ export class Controller {
         other: null,
         predict: null,
         about: begin.about ?? null,
-        error: trouble && `The story ends early: ${trouble}.`,
       });
       if (taken.length && begin.fromStart) await this.travel(story.root);
       else this.writeAddress();
+      if (trouble) this.set({ error: `The story ends early: ${trouble}.` });
     });
   }
 
@@ -137,8 +141,14 @@ export class Controller {
     return this.open({ words, files: this.state.files });
   }
 
-  openFile(text) {
-    return this.open({ replay: text, fromStart: true });
+  /** Opens the texts of files: one, or several that live nodes have recorded. */
+  openFiles(texts) {
+    return this.open(beginOf(texts));
+  }
+
+  /** Tells what was recorded of another name. */
+  chooseName(name) {
+    return this.open({ ...beginOf(this.state.recordings), name });
   }
 
   line() {
@@ -400,6 +410,10 @@ export class Controller {
   }
 
   overlay(name) {
+    if (name === "break" && this.state.scenario?.recorded) {
+      this.set({ notice: WHY_NOTHING_ELSE });
+      return;
+    }
     this.set({ overlay: this.state.overlay === name ? null : name });
   }
 
@@ -423,7 +437,7 @@ export class Controller {
   writeAddress() {
     clearTimeout(this.address);
     this.address = setTimeout(() => {
-      const link = this.link();
+      const link = this.state.scenario?.recorded ? location.href.replace(/#.*/, "") : this.link();
       if (link.length <= LONGEST_ADDRESS && location.href === this.written) this.replaceAddress(link);
     }, ADDRESS_MS);
   }
@@ -436,6 +450,10 @@ export class Controller {
 
   async copyLink() {
     if (!this.state.scenario) return;
+    if (this.state.scenario.recorded) {
+      this.set({ notice: WHY_NO_LINK });
+      return;
+    }
     const link = this.link();
     this.replaceAddress(link);
     try {

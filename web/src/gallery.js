@@ -93,11 +93,15 @@ export function defaultWords(algorithm) {
   return [algorithm.name, "-n", algorithm.problem === "election" ? "5" : "4"];
 }
 
-export function Gallery({ gallery, catalogue, canClose, onOpen, onFile, onClose }) {
+export function Gallery({ gallery, catalogue, canClose, onOpen, onFiles, onClose }) {
   const [wanted, setWanted] = useState("");
   const box = useRef(null);
   useEffect(() => box.current?.focus(), []);
   const matches = (...texts) => !wanted || texts.some((text) => text.toLowerCase().includes(wanted.toLowerCase()));
+  const openChosen = async ({ currentTarget }) => {
+    const texts = await Promise.all([...currentTarget.files].map((file) => file.text()));
+    if (texts.length) onFiles(texts);
+  };
   const problems = useMemo(() => Object.entries(PROBLEMS), []);
   const featured = FEATURED.filter(({ title, about, line }) => matches(title, about, line));
   return html`<div class="overlay gallery" role="dialog" aria-modal="true" aria-label="scenarios">
@@ -105,7 +109,7 @@ export function Gallery({ gallery, catalogue, canClose, onOpen, onFile, onClose 
       <h2>Choose a story</h2>
       <input type="search" ref=${box} placeholder="search: token, crash, maekawa …" aria-label="search the scenarios" value=${wanted}
         onInput=${(event) => setWanted(event.currentTarget.value)} />
-      <label class="quiet file">Open a file<input type="file" aria-label="open a replay or trace file" onChange=${(event) => event.currentTarget.files[0]?.text().then(onFile)} /></label>
+      <label class="quiet file">Open a file<input type="file" multiple aria-label="open a replay or trace file" onChange=${openChosen} /></label>
       ${canClose && html`<button class="quiet close" aria-label="close" onClick=${onClose}>✕</button>`}
     </header>
     <div class="overlay-body" tabindex="0" role="region" aria-label="stories">

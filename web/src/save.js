@@ -76,8 +76,11 @@ export async function savePng(what, state) {
 
 /** This page as it was served, with the story in it: it plays by itself when it is opened. */
 export function savePage(source, controller) {
-  const { scenario, files } = controller.state;
-  const begin = { words: scenario.words, files, indices: controller.tipIndices(), fromStart: true, play: true };
+  const { scenario, files, recordings } = controller.state;
+  const what = recordings
+    ? { recordings, name: scenario.recording.chosen }
+    : { words: scenario.words, files, indices: controller.tipIndices() };
+  const begin = { ...what, fromStart: true, play: true };
   const text = JSON.stringify(begin).replace(/</g, "\\u003c");
   const page = source.replace(
     /(<script id="begin" type="application\/json">)[\s\S]*?(<\/script>)/,

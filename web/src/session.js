@@ -38,22 +38,25 @@ export const operations = {
     return ask(call, "catalogue");
   },
 
-  /** Begins a scenario, or plays a file; takes the steps of a link. */
-  async open(call, { words, files, replay, indices }) {
+  /** Begins a scenario, or plays files; takes the steps of a link. */
+  async open(call, { words, files, replay, recordings, name, indices }) {
     let steps = indices ?? [];
-    if (replay != null) {
-      const { step } = await ask(call, "load", { file: replay });
-      steps = (await ask(call, "history", { from: 0, to: step })).map(({ index }) => index);
+    let loaded = null;
+    if (replay != null || recordings) {
+      loaded = await ask(call, "load", recordings ? { recordings, name } : { file: replay, files: files ?? {} });
+      steps = (await ask(call, "history", { from: 0, to: loaded.step })).map(({ index }) => index);
       await ask(call, "go", { step: 0 });
     } else await ask(call, "begin", { words, files: files ?? {} });
     const down = (await ask(call, "now")).nodes.filter(({ alive }) => !alive).map(({ node }) => node);
-    let trouble = null;
+    let trouble = loaded?.trouble ?? null;
     try {
-      await takeAll(call, steps);
+      if (recordings) await ask(call, "run", { count: steps.length });
+      else await takeAll(call, steps);
     } catch (error) {
       trouble = error.message;
     }
-    return { scenario: { ...(await ask(call, "scenario")), down }, trouble, ...(await look(call, 0)) };
+    const scenario = { ...(await ask(call, "scenario")), down, recording: recordings ? loaded : null };
+    return { scenario, files: loaded?.files, trouble, ...(await look(call, 0)) };
   },
 
   /** Goes back to a step and takes others from there. */
