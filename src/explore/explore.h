@@ -48,7 +48,8 @@
  *     load {"file":"…"}                begins what the file says and takes its steps: a replay file, or a trace of the
  *         {"ok":true,"step","words":[],"files":{},"trouble"}      simulator. trouble: why it ends before the trace
  *     load {"recordings":["…"],"name":k}   the story of one name that live nodes recorded, a text for each node;
- *         without k, of the lock of which most is told. It has the steps that were taken, and no others: events lists the next.
+ *         without k, of the lock of which most is told. It has the steps that were taken, and no others: events lists
+ *         the next.
  *         {"ok":true,"step","names":[{"subject","name","algorithm","lines"}],"chosen","missing":[id],…}
  *     search {"goal":{"kind":"violation"}|{"kind":"property","name"}|{"kind":"state","leaders":2,"inside":2},
  *             "limits":{"crashes","suspicions","cuts","recoveries","drops","timeouts":"any|accurate","states","depth"}}
