@@ -73,8 +73,14 @@ def test_file(directory):
     page = written(directory, "bully", "--labels", "a,b", "-n", "2")
     assert start_of(page)["words"] == ["bully", "--labels", "a,b", "-n", "2"]
     nasty = pathlib.Path(directory) / "nasty"
+    text = "conclave replay 2\nword wireless\nword --graph\nword </script><b>\nfile </script><b>\nline 1 2\n"
+    nasty.write_text(text, encoding="utf-8")
+    start = start_of(written(directory, "--replay", str(nasty)))
+    assert start["replay"] == text and start["files"] == {"</script><b>": "1 2\n"}, start
     nasty.write_text("</script><b>", encoding="utf-8")
-    assert start_of(written(directory, "--replay", str(nasty)))["replay"] == "</script><b>"
+    refused = subprocess.run([CONCLAVE, "explore", "--replay", nasty, "--write", nasty], capture_output=True, text=True,
+                             check=False, timeout=PATIENCE_S)
+    assert refused.returncode == 2 and f"--replay {nasty}: line 1" in refused.stderr, refused
     graph = pathlib.Path(directory) / "graph.txt"
     graph.write_text("1 2 7\n2 3\n", encoding="utf-8")
     start = start_of(written(directory, "bellman-ford-async", "--graph", str(graph)))
