@@ -87,7 +87,6 @@ static const struct sample longer[] = {
     {"wireless", "4", NULL, "line", NULL, {CALLERS, .crashes = 1}, false},
     {"ricart-agrawala", "3", NULL, NULL, NULL, {CALLERS}, true},
     {"lamport", "2", "2", NULL, NULL, {CALLERS}, true},
-    {"maekawa", "2", "2", NULL, NULL, {CALLERS}, false},
     {"voting", "2", NULL, NULL, NULL, {CALLERS}, false},
 };
 
@@ -300,10 +299,11 @@ int main(int argc, char **argv)
     const bool brief = argc > 1 && strcmp(argv[1], "--brief") == 0;
     const struct sample *samples = all ? longer : quick;
     const size_t count = all ? sizeof longer / sizeof *longer : sizeof quick / sizeof *quick;
-    for (size_t i = 0; i < count; i++)
+    size_t compared = 0;
+    for (size_t i = 0; i < count; i += brief ? 2 : 1, compared++)
         compare(&samples[i], true);
     for (size_t i = 0; !all && !brief && i < sizeof large / sizeof *large; i++)
         compare(&large[i], false);
-    printf("%zu samples, %u surprises\n", count, failures);
+    printf("%zu samples, %u surprises\n", compared, failures);
     return failures != 0;
 }
