@@ -112,6 +112,8 @@ FAULTY = ["bully -n 5 --start all --crash 3@after:election --crash 5@before:coor
           "ring-list -n 5 --suspect 1:2@3 --blind 3:4", "bully --ids 0..7 --crash 7@0 --start 4 --recover 7@9",
           "chang-roberts -n 5 --delay exp:4 --seed 9 --unordered", "ring-list -n 6 --crash 4@2 --delay 1..3",
           "wireless -n 8 --graph geometric:0.5 --labels a..h", "multicast -n 4 --crash 4@1 --detect 3",
+          "bully -n 6 --start all --partition 1,2,3/4,5,6@0.. --alternate 3:4 --delay 1..3", "bully -n 6 --until 2 --start all",
+          "bully -n 4 --start all --partition 1,2/3,4@1..4 --delay 1..9",
           "maekawa -n 7 --set quorums=plane --entries 2", "token-ring -n 4 --entries 3"]
 
 
@@ -440,15 +442,88 @@ def wrong_words(explorer):
         fail("a graph given as a file has other edges")
 
 
+# Every option of `conclave sim` that says what is run: a scenario, and the option with a value that changes it.
+TAKEN = {
+    "nodes": ("bully", "--nodes 3"), "ids": ("bully -n 3", "--ids 5,9,2"), "attr": ("bully -n 3", "--attr 9,2,1"),
+    "start": ("bully -n 4", "--start all"), "graph": ("wireless -n 5", "--graph ring"), "set": ("ring-list -n 4", "--set policy=min"),
+    "app": ("alpha -n 4", "--app flood-max"), "request": ("central -n 3", "--request 2@3+4"), "entries": ("central -n 3", "--entries 2"),
+    "hold": ("central -n 3", "--hold 5"), "think": ("central -n 3 --entries 2", "--think 4"),
+    "views": ("central -n 4 --entries 2 --crash 4@5", "--views off"),
+    "seed": ("bully -n 4 --delay 1..9 --start all", "--seed 7"), "delay": ("bully -n 4 --start all", "--delay 1..9"),
+    "lag": ("bully -n 3", "--lag 1:2=5"), "unordered": ("lamport -n 4 --entries 2 --delay 1..9", "--unordered"),
+    "serial": ("lamport -n 4 --entries 2 --delay 1..9", "--serial"), "crash": ("bully -n 4", "--crash 4@2"),
+    "recover": ("bully -n 4 --crash 4@1", "--recover 4@9"), "partition": ("bully -n 4 --start all", "--partition 1,2/3,4@0..9"),
+    "alternate": ("bully -n 4 --start all --partition 1,2/3,4@0..9", "--alternate 2:3"), "suspect": ("ring-list -n 5", "--suspect 1:2@1"),
+    "blind": ("bully -n 4 --crash 4@2", "--blind 1:4"), "detect": ("bully -n 4 --crash 4@2", "--detect 5"), "until": ("bully -n 4", "--until 2"),
+}
+REFUSED = {"names": "--names 2", "election": "--election bully", "loss": "--loss 0.2", "duplicate": "--duplicate 0.2", "reorder": "--reorder"}
+SHOWN = {"json", "runs", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
+
+
+def steps_of_trace(text):
+    """What happened in a run of the simulator, without what steps did."""
+    found = []
+    for line in map(json.loads, text.splitlines()):
+        if line.get("event") in ("start", "leave", "receive", "timeout", "crash", "recover", "view") or line.get("event") == "request" and "text" not in line:
+            if line["event"] != "crash" or line["time"]:
+                found.append((line["event"], line.get("node"), line.get("message")))
+    return found
+
+
+def steps_of_story(explorer):
+    ids = [it["id"] for it in explorer("scenario")["nodes"]]
+    found = []
+    for it in explorer("history"):
+        if it["type"] in ("start", "request", "leave", "deliver", "timeout", "crash", "recover", "view"):
+            found.append(({"deliver": "receive"}.get(it["type"], it["type"]), None if it["node"] is None else ids[it["node"]], it["message"]))
+        if it["type"] != "crash" and it.get("crashed") is not None:
+            found.append(("crash", ids[it["crashed"]], None))
+    return found
+
+
+def takes_every_option(explorer):
+    """Every option of `conclave sim` is taken, and then what is next is the simulator's run; or it is refused by its name."""
+    help_text = json.loads(subprocess.run([CONCLAVE, "help", "--json"], capture_output=True, check=True).stdout)
+    command = next(it for it in help_text["commands"] if it["name"] == "sim")
+    names = {option["name"].lstrip("-") for option in command["options"]}
+    if names - {"labels"} != TAKEN.keys() | REFUSED.keys() | (SHOWN & names):
+        fail(f"options of sim: {names ^ (TAKEN.keys() | REFUSED.keys() | SHOWN)} are neither taken nor refused")
+    for name, words in REFUSED.items():
+        error = explorer("begin", words=["central", "-n", "3", *words.split()]).get("error", "")
+        if not error.startswith(f"{words}: expected"):
+            fail(f"{words}: {error or 'is taken'}")
+        told = subprocess.run([CONCLAVE, "explore", "central", "-n", "3", *words.split(), "--no-open"], capture_output=True, text=True, check=False, timeout=60)
+        if told.returncode != 2 or told.stderr != f"conclave: {error}\n":
+            fail(f"conclave explore {words}: {told}")
+    explorer.begin("bully -n 3 --labels red,green,blue")
+    if [it["label"] for it in explorer("scenario")["nodes"]] != ["red", "green", "blue"] or "red calls" not in explorer.text("events"):
+        fail("--labels: the nodes have other names")
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "run.jsonl"
+        for name, (line, words) in TAKEN.items():
+            runs = []
+            for more in ("", words):
+                sim(*line.split(), *more.split(), "--trace", str(path))
+                text = path.read_text(encoding="utf-8")
+                runs.append(text[text.index("\n") + 1:])
+            explorer.begin(f"{line} {words}")
+            explorer("run", count=10000)
+            theirs, mine = steps_of_trace(runs[1]), steps_of_story(explorer)
+            if runs[0] == runs[1]:
+                fail(f"{line} {words}: the option changes nothing")
+            if mine != theirs:
+                at = next((i for i, (a, b) in enumerate(zip(mine, theirs)) if a != b), min(len(mine), len(theirs)))
+                fail(f"{line} {words}: after {at} steps of {len(theirs)} the explorer has {mine[at:at + 3]}, the simulator {theirs[at:at + 3]}")
+
+
 def same_words(explorer):
     """Every option of `conclave sim` that says what is run is known here, and no other."""
     help_text = json.loads(subprocess.run([CONCLAVE, "help", "--json"], capture_output=True, check=True).stdout)
     command = next(it for it in help_text["commands"] if it["name"] == "sim")
-    shows = {"json", "runs", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
     for option in command["options"]:
         name = option["name"].lstrip("-")
         error = explorer("begin", words=["bully", f"--{name}", "?"]).get("error", "")
-        if (name in shows) != (f"--{name}: no such option here" in error):
+        if (name in SHOWN) != (f"--{name}: no such option here" in error):
             fail(f"--{name}: {error}")
 
 
@@ -580,6 +655,7 @@ def main():
     like_the_simulator(explorer)
     wrong_words(explorer)
     same_words(explorer)
+    takes_every_option(explorer)
     follows_traces(explorer)
     opens_recordings(explorer)
     heals(explorer)

@@ -221,10 +221,6 @@ int explored_begin(struct explored *world, struct cv_scenario *scenario, struct 
     if (world->nodes > EXPLORED_MOST_NODES)
         return cv_complain(complaint, "--nodes %u: expected at most %u; every node is shown", world->nodes,
                            EXPLORED_MOST_NODES);
-    if (scenario->names > 1)
-        return cv_complain(complaint, "--names %u: expected 1; one critical section is shown", scenario->names);
-    if (scenario->alternate_count)
-        return cv_complain(complaint, "--alternate: expected none; cut and heal links instead");
     settle(world);
     int error = lay_out(world);
     if (!error)

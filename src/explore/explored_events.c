@@ -321,7 +321,7 @@ int explored_list(struct explored *world, struct explored_events *events, bool f
     list_planned(world, events);
     events->next = UINT64_MAX;
     for (uint64_t i = 0; i < events->count; i++)
-        if (events->items[i].due != CV_NEVER &&
+        if (events->items[i].due <= world->scenario->until &&
             (events->next == UINT64_MAX || comes_before(&events->items[i], &events->items[events->next])))
             events->next = i;
     if (faults)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/scenario/relay.h"
 #include "explore/explored_step.h"
 
 /* ---- who reaches whom ---- */
@@ -32,6 +33,22 @@ bool explored_is_cut(const struct explored *world, cv_node one, cv_node other)
     return link_bit(world, one, other);
 }
 
+static bool is_cut(const void *world, cv_node one, cv_node other)
+{
+    return explored_is_cut(world, one, other);
+}
+
+static bool is_alive(const void *world, cv_node node)
+{
+    return explored_alive(world, node);
+}
+
+uint32_t explored_hops(const struct explored *world, cv_node from, cv_node to)
+{
+    const struct cv_relay relay = {world->scenario, is_cut, is_alive, world};
+    return explored_is_cut(world, from, to) ? cv_relay_hops(&relay, from, to) : 1;
+}
+
 void explored_network_changed(struct explored *world)
 {
     world->part_known = false;
@@ -50,8 +67,7 @@ static void flood(struct explored *world, cv_node from, cv_node *stack)
         const uint32_t degree = world->graph ? (uint32_t)(group->edges[here + 1] - group->edges[here]) : world->nodes;
         for (uint32_t i = 0; i < degree; i++) {
             const cv_node there = world->graph ? group->neighbours[group->edges[here] + i] : i;
-            if (world->part[there] != UINT32_MAX || !explored_alive(world, there) ||
-                explored_is_cut(world, here, there))
+            if (world->part[there] != UINT32_MAX || !explored_alive(world, there) || !explored_hops(world, here, there))
                 continue;
             world->part[there] = from;
             stack[depth++] = there;
@@ -85,7 +101,7 @@ bool explored_is_lost(struct explored *world, cv_node node, cv_node other)
     if (!world->present.cuts && !(world->graph && world->present.crashes))
         return false;
     if (!world->graph)
-        return explored_is_cut(world, node, other);
+        return !explored_hops(world, node, other);
     const uint32_t *part = explored_parts(world);
     return part[node] != part[other];
 }

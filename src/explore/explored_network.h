@@ -8,6 +8,9 @@
 /* Is the link between them cut, by itself or by a partition? */
 bool explored_is_cut(const struct explored *world, cv_node one, cv_node other);
 
+/* Over how many links a message goes: more than one if it is relayed around a cut; 0: it cannot get there. */
+uint32_t explored_hops(const struct explored *world, cv_node from, cv_node to);
+
 /* Is the other one dead, or out of reach: in a graph over any number of links? */
 bool explored_is_lost(struct explored *world, cv_node node, cv_node other);
 

@@ -152,7 +152,7 @@ static uint64_t delay_of(struct explored *world, const struct cv_message *messag
 }
 
 /* When it is due: not before an earlier one of its link. With a serial link, it sets out when that one has arrived. */
-static uint64_t due_of(struct explored *world, const struct cv_message *message)
+static uint64_t due_of(struct explored *world, const struct cv_message *message, uint32_t hops)
 {
     const struct cv_scenario *scenario = world->scenario;
     const bool plain = scenario->delay.model == CV_DELAY_UNIT && !scenario->lag_count && !scenario->serial;
@@ -163,7 +163,8 @@ static uint64_t due_of(struct explored *world, const struct cv_message *message)
     uint64_t due = world->present.now;
     if (scenario->serial && latest > due)
         due = latest;
-    due += delay_of(world, message);
+    for (uint32_t hop = 0; hop < hops; hop++)
+        due += delay_of(world, message);
     return !scenario->unordered && latest > due ? latest : due;
 }
 
@@ -182,8 +183,10 @@ static void send_message(struct explored *world, const struct cv_message *conten
         world,
         (struct cv_event){.type = CV_EVENT_SEND, .node = content->from, .peer = content->to, .clock = content->clock},
         message);
-    message->due = due_of(world, content);
-    if (explored_alive(world, content->to) && !explored_is_cut(world, content->from, content->to))
+    const uint32_t hops = explored_hops(world, content->from, content->to);
+    if (hops)
+        message->due = due_of(world, content, hops);
+    if (hops && explored_alive(world, content->to))
         explored_link(world, message, NULL);
     else
         explored_tell(world, (struct cv_event){.type = CV_EVENT_LOST, .node = content->to, .peer = content->from},

@@ -71,9 +71,9 @@ static struct needs needs_of(const struct explored *world)
     const bool links = needs.cuts && splits && world->present.cuts != splits; /* a link might be cut twice */
     needs.others |= (world->algorithm->problem != CV_ELECTION && !world->mutex) || world->nodes > MOST_CHECKED_NODES ||
                     scenario->delay.model != CV_DELAY_UNIT || scenario->lag_count || scenario->serial ||
-                    needs.crashes > MOST_CHECKED_CRASHES || needs.recoveries > MOST_CHECKED_CRASHES ||
-                    needs.suspicions > MOST_CHECKED_BUDGET || needs.cuts > MOST_CHECKED_BUDGET ||
-                    needs.entries > MOST_CHECKED_BUDGET || links || splits > 2;
+                    scenario->alternate_count || needs.crashes > MOST_CHECKED_CRASHES ||
+                    needs.recoveries > MOST_CHECKED_CRASHES || needs.suspicions > MOST_CHECKED_BUDGET ||
+                    needs.cuts > MOST_CHECKED_BUDGET || needs.entries > MOST_CHECKED_BUDGET || links || splits > 2;
     return needs;
 }
 

@@ -167,6 +167,28 @@ static int read_words(struct scenario_words *words, cv_find_algorithm *find, str
     return find(algorithm, &words->plan.algorithm, complaint);
 }
 
+/* What the simulator plays and the explorer does not. */
+static int refuse_others(const struct scenario_words *words, struct cv_complaint *complaint)
+{
+    const struct cv_plan *plan = &words->plan;
+    static const char channel[] = "the explorer's channels are reliable; lose or double a message yourself where you "
+                                  "want it";
+    if (words->scenario.names > 1)
+        return cv_complain(complaint, "--names %s: expected 1; the explorer shows one critical section",
+                           cv_brief(plan->names).text);
+    if (words->inputs.election)
+        return cv_complain(complaint, "--election %s: expected none; the explorer begins no views",
+                           cv_brief(words->inputs.election).text);
+    if (words->scenario.loss_32)
+        return cv_complain(complaint, "--loss %s: expected 0; %s", cv_brief(plan->loss).text, channel);
+    if (words->scenario.duplicate_32)
+        return cv_complain(complaint, "--duplicate %s: expected 0; %s", cv_brief(plan->duplicate).text, channel);
+    if (words->scenario.reorder)
+        return cv_complain(complaint, "--reorder: expected none; the explorer's channels keep the order of packets; "
+                                      "--unordered lets messages overtake each other");
+    return 0;
+}
+
 int scenario_words_read(struct scenario_words *words, const struct json_value *list, const struct word_sources *sources,
                         struct cv_complaint *complaint)
 {
@@ -181,6 +203,8 @@ int scenario_words_read(struct scenario_words *words, const struct json_value *l
         error = cv_plan_read_inputs(&words->plan, &words->inputs, complaint);
     if (!error)
         error = cv_plan_build(&words->plan, &words->scenario, complaint);
+    if (!error)
+        error = refuse_others(words, complaint);
     words->sources = NULL;
     return error;
 }

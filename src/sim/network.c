@@ -4,53 +4,26 @@
 
 #include <string.h>
 
+#include "core/scenario/relay.h"
 #include "sim/engine.h"
 #include "sim/faults.h"
 #include "sim/transport.h"
 #include "sim/world.h"
 
-/*
- * Distances from `from` over the ends of the alternate links, by relaxation, because there are few links. A message
- * reaches an end directly from the same side of the cut, or across the alternate link.
- */
-static uint32_t relayed_hops(const struct cv_sim *sim, cv_node from, cv_node to)
+static bool is_cut(const void *sim, cv_node one, cv_node other)
 {
-    const struct cv_pair *links = sim->scenario->alternates;
-    const uint32_t count = sim->scenario->alternate_count;
-    uint32_t distance[2 * CV_MAX_ALTERNATES];
-    cv_node end[2 * CV_MAX_ALTERNATES];
-    uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < 2 * count; i++) {
-        end[i] = i % 2 ? links[i / 2].other : links[i / 2].one;
-        distance[i] = end[i] == from ? 0 : faults_cut(sim, from, end[i]) ? UINT32_MAX : 1;
-    }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = 0; i < 2 * count; i++) {
-            if (distance[i] == UINT32_MAX || !world_alive(sim, end[i]))
-                continue;
-            for (uint32_t j = 0; j < 2 * count; j++) {
-                const bool linked = (i ^ 1u) == j || !faults_cut(sim, end[i], end[j]);
-                const uint32_t hops = distance[i] + (end[i] != end[j]);
-                if (linked && world_alive(sim, end[j]) && hops < distance[j]) {
-                    distance[j] = hops;
-                    changed = true;
-                }
-            }
-        }
-    }
-    for (uint32_t i = 0; i < 2 * count; i++) {
-        if (distance[i] == UINT32_MAX || faults_cut(sim, end[i], to))
-            continue;
-        const uint32_t hops = distance[i] + (end[i] != to);
-        best = hops < best ? hops : best;
-    }
-    return best == UINT32_MAX ? 0 : best;
+    return faults_cut(sim, one, other);
+}
+
+static bool is_alive(const void *sim, cv_node node)
+{
+    return world_alive(sim, node);
 }
 
 uint32_t network_hops(const struct cv_sim *sim, cv_node from, cv_node to)
 {
-    return faults_cut(sim, from, to) ? relayed_hops(sim, from, to) : 1;
+    const struct cv_relay relay = {sim->scenario, is_cut, is_alive, sim};
+    return faults_cut(sim, from, to) ? cv_relay_hops(&relay, from, to) : 1;
 }
 
 /* One packet in four is late, so that packets overtake each other even if every link is equally fast. */

@@ -104,7 +104,6 @@ static int refuse_outputs(const struct sim_request *sim, struct cv_complaint *co
 /* Reads the scenario, so that mistakes are told here and not in the page. The words keep their order. */
 static int read_scenario(int count, char **words, struct sim_request *sim, struct cv_complaint *complaint)
 {
-    struct cv_scenario scenario = {0};
     char **sorted = calloc((size_t)count + 1, sizeof *sorted); /* the reader puts options first */
     if (!sorted)
         return CV_ENOMEM;
@@ -113,8 +112,7 @@ static int read_scenario(int count, char **words, struct sim_request *sim, struc
     if (!error)
         error = refuse_outputs(sim, complaint);
     if (!error)
-        error = cv_plan_build(&sim->plan, &scenario, complaint);
-    cv_scenario_free(&scenario);
+        error = explore_words_try(count - 1, words + 1, complaint);
     free(sorted);
     return error;
 }

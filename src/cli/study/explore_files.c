@@ -17,22 +17,42 @@ static char *read_file(void *context, const char *option, const char *path, stru
     return command_read_file(option, path, complaint);
 }
 
+static const struct word_sources sources = {.find = plugin_find, .read = read_file};
+
+/* The texts as a list, or NULL. */
+static struct json_value *list_of(int count, char **texts)
+{
+    struct json_value *list = calloc(1, sizeof *list);
+    bool good = list != NULL;
+    if (list)
+        list->type = JSON_LIST;
+    for (int i = 0; i < count && good; i++)
+        good = json_add_text(list, NULL, texts[i]);
+    if (!good)
+        json_free(list);
+    return good ? list : NULL;
+}
+
+int explore_words_try(int count, char **words, struct cv_complaint *complaint)
+{
+    struct json_value *list = list_of(count, words);
+    struct cv_story *story = NULL;
+    const int error = list ? cv_story_begin(&story, list, &sources, complaint) : CV_ENOMEM;
+    cv_story_free(story);
+    json_free(list);
+    return error;
+}
+
 static int load_recordings(struct explore_files *files, struct cv_complaint *complaint)
 {
-    struct json_value *texts = calloc(1, sizeof *texts);
-    bool good = texts != NULL;
-    if (texts)
-        texts->type = JSON_LIST;
-    for (int i = 0; i < files->count && good; i++)
-        good = json_add_text(texts, NULL, files->texts[i]);
-    const int error = good ? recorded_begin(&files->story, texts, UINT64_MAX, complaint) : CV_ENOMEM;
+    struct json_value *texts = list_of(files->count, files->texts);
+    const int error = texts ? recorded_begin(&files->story, texts, UINT64_MAX, complaint) : CV_ENOMEM;
     json_free(texts);
     return error;
 }
 
 static int load(struct explore_files *files, int count, char **paths, struct cv_complaint *complaint)
 {
-    static const struct word_sources sources = {.find = plugin_find, .read = read_file};
     files->recorded = recorded_lines_are(files->texts[0]);
     if (files->recorded)
         return load_recordings(files, complaint);

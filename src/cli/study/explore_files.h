@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The files that `conclave explore --replay` opens: a counterexample, a trace, or the recordings of live nodes. */
+/*
+ * What `conclave explore` opens, read by the program before the page does: the words of a scenario, or the files of
+ * --replay, which are a counterexample, a trace, or the recordings of live nodes.
+ */
 #ifndef CONCLAVE_CLI_STUDY_EXPLORE_FILES_H
 #define CONCLAVE_CLI_STUDY_EXPLORE_FILES_H
 
@@ -11,6 +14,9 @@ struct explore_files {
     bool recorded;          /* they are recordings */
     struct cv_story *story; /* as it was read, to see whether it can be */
 };
+
+/* Begins the scenario of these words, to see whether the explorer plays it. The same errors. */
+int explore_words_try(int count, char **words, struct cv_complaint *complaint);
 
 /* Reads them, and the story that they tell. 0, CV_ENOMEM, CV_EFILE or CV_EINPUT with a complaint. Free in any case. */
 int explore_files_read(struct explore_files *files, int count, char **paths, struct cv_complaint *complaint);
