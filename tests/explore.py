@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from support import explore_looks
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 CONCLAVE = os.environ.get("CONCLAVE", str(ROOT / "build" / "conclave"))
@@ -601,7 +603,7 @@ def same_in_wasm(explorer, lines):
     """Call by call, so that a difference is seen where it is."""
     wasm = Explorer("node", str(HERE / "explore" / "driver.mjs"), WASM)
     for line in lines:
-        for name, arguments in (("begin", {"words": line.split()}), ("scenario", {}), ("events", {}), ("run", {"count": 60}), ("now", {}), ("events", {"node": 0}),
+        for name, arguments in (("begin", {"words": line.split()}), ("scenario", {}), ("events", {}), ("run", {"count": 60}), ("now", {}), ("events", {"node": 0}), ("look", {"from": 50, "node": 0}),
                                 ("history", {}), ("story", {}), ("story", {"as": "diagram"}), ("export", {}),
                                 ("back", {"count": 2}), ("search", {"goal": {"kind": "violation"}, "limits": {"crashes": 1}}), ("search_more", {"states": 300})):
             mine, theirs = explorer.text(name, **arguments), wasm.text(name, **arguments)
@@ -653,6 +655,8 @@ def main():
         sys.exit(1 if failures else 0)
     explorer = Explorer()
     like_the_simulator(explorer)
+    explore_looks.one_look(explorer, fail)
+    explore_looks.many_at_once(explorer, fail)
     wrong_words(explorer)
     same_words(explorer)
     takes_every_option(explorer)

@@ -19,6 +19,11 @@
 
 #define MOST_STEPS_AT_ONCE 1000000u
 
+/* In large groups a look tells at most so many messages, and events of each type: no picture has room for more. */
+#define LARGE_GROUP 17u
+#define MOST_MESSAGES_SEEN 400u
+#define MOST_EVENTS_SEEN 100u
+
 struct cv_explorer {
     cv_explorer_find *find;
     struct cv_story *story; /* NULL: nothing has begun */
@@ -96,28 +101,75 @@ static int call_scenario(struct request *request)
     return 0;
 }
 
+/* Lists what can happen now; of a story that was recorded, only whether it goes on. */
+static int list_events(struct request *request, bool faults)
+{
+    struct cv_story *story = request->explorer->story;
+    struct explored_events *events = &request->explorer->events;
+    if (!story->recorded)
+        return explored_list(&story->world, events, faults);
+    events->count = 0;
+    events->next = recorded_goes_on(story) ? 0 : UINT64_MAX;
+    return 0;
+}
+
 static int call_now(struct request *request)
 {
     struct cv_story *story = request->explorer->story;
-    if (story->recorded) {
-        const struct explored_events none = {.next = recorded_goes_on(story) ? 0 : UINT64_MAX};
-        return tell_state(&request->json, &story->world, &story->content, &none);
-    }
-    const int error = explored_list(&story->world, &request->explorer->events, false);
-    return error ? error : tell_state(&request->json, &story->world, &story->content, &request->explorer->events);
+    const int error = list_events(request, false);
+    return error ? error
+                 : tell_state(&request->json, NULL, &story->world, &story->content, &request->explorer->events,
+                              UINT64_MAX);
+}
+
+static struct told_events told_by(const struct request *request)
+{
+    return (struct told_events){.node = (cv_node)json_number(request->arguments, "node", CV_NOBODY),
+                                .serial = json_number(request->arguments, "message", 0),
+                                .most = UINT64_MAX};
+}
+
+static void tell_listed(struct request *request, const char *key, struct told_events *told)
+{
+    struct cv_story *story = request->explorer->story;
+    if (story->recorded)
+        recorded_tell_events(&request->json, key, story);
+    else
+        tell_events(&request->json, key, &story->world, &story->content, &request->explorer->events, told);
 }
 
 static int call_events(struct request *request)
 {
-    struct cv_story *story = request->explorer->story;
-    const uint64_t node = json_number(request->arguments, "node", CV_NOBODY);
-    if (story->recorded) {
-        recorded_tell_events(&request->json, story);
-        return 0;
-    }
-    const int error = explored_list(&story->world, &request->explorer->events, true);
+    struct told_events told = told_by(request);
+    const int error = list_events(request, true);
     if (!error)
-        tell_events(&request->json, &story->world, &story->content, &request->explorer->events, (cv_node)node);
+        tell_listed(request, NULL, &told);
+    return error;
+}
+
+/* All that a page draws after a step, in one answer. */
+static int call_look(struct request *request)
+{
+    struct cv_story *story = request->explorer->story;
+    struct cv_json *json = &request->json;
+    const bool large = story->world.nodes >= LARGE_GROUP;
+    struct told_events all = {.node = CV_NOBODY, .most = large ? MOST_EVENTS_SEEN : UINT64_MAX};
+    struct told_events own = told_by(request);
+    int error = list_events(request, true);
+    if (error)
+        return error;
+    cv_json_open(json, NULL, '{');
+    error = tell_state(json, "now", &story->world, &story->content, &request->explorer->events,
+                       large ? MOST_MESSAGES_SEEN : UINT64_MAX);
+    if (error)
+        return error;
+    tell_listed(request, "events", &all);
+    tell_untold(json, "untold", &all);
+    if (own.node != CV_NOBODY || own.serial)
+        tell_listed(request, "own", &own);
+    error = tell_history(json, "history", &story->world, &story->content,
+                         json_number(request->arguments, "from", UINT64_MAX), UINT64_MAX);
+    cv_json_close(json, '}');
     return error;
 }
 
@@ -178,6 +230,43 @@ static int call_failed(struct request *request)
     return answer_step(request);
 }
 
+/* Takes the step of that index, if there is one. Faults are listed only if it is one. */
+static int take_index(struct request *request, uint64_t index, bool *taken)
+{
+    struct cv_story *story = request->explorer->story;
+    struct explored_events *events = &request->explorer->events;
+    struct explored_event event;
+    if (story->recorded) {
+        *taken = !index && recorded_take(story);
+        return 0;
+    }
+    int error = explored_list(&story->world, events, false);
+    if (!error && index >= events->count)
+        error = explored_list(&story->world, events, true);
+    *taken = !error && explored_find(&story->world, events, index, &event);
+    if (*taken)
+        explored_take(&story->world, &event, &(struct explored_script){.sent = CV_WHOLE});
+    return story->world.out_of_memory ? CV_ENOMEM : error;
+}
+
+/* The steps before one that cannot be taken are taken. */
+static int call_take(struct request *request)
+{
+    const struct json_value *indices = json_get(request->arguments, "indices");
+    bool taken = true;
+    forget_search(request->explorer);
+    for (const struct json_value *it = indices ? indices->first : NULL; it && taken; it = it->after) {
+        const int error = take_index(request, it->type == JSON_NUMBER ? it->number : UINT64_MAX, &taken);
+        if (error)
+            return error;
+    }
+    say_ok(request);
+    if (!taken)
+        cv_json_text(&request->json, "trouble", "expected the index of one of the events that can happen then");
+    cv_json_close(&request->json, '}');
+    return 0;
+}
+
 static int go_to(struct request *request, uint64_t step)
 {
     forget_search(request->explorer);
@@ -210,8 +299,8 @@ static int call_go(struct request *request)
 static int call_history(struct request *request)
 {
     struct cv_story *story = request->explorer->story;
-    return tell_history(&request->json, &story->world, &story->content, json_number(request->arguments, "from", 0),
-                        json_number(request->arguments, "to", UINT64_MAX));
+    return tell_history(&request->json, NULL, &story->world, &story->content,
+                        json_number(request->arguments, "from", 0), json_number(request->arguments, "to", UINT64_MAX));
 }
 
 static int call_run(struct request *request)
@@ -356,7 +445,9 @@ static const struct {
     {"scenario", call_scenario, true},
     {"now", call_now, true},
     {"events", call_events, true},
+    {"look", call_look, true},
     {"do", call_do, true},
+    {"take", call_take, true},
     {"failed", call_failed, true},
     {"back", call_back, true},
     {"go", call_go, true},

@@ -23,19 +23,26 @@
  *         {"step","time","ended","nodes":[{"node","alive","leader":id|null,"calling","inside",
  *          "fence":number|null,"waiting","clock","timers":[{"timer","name","due"}],"suspects":[node],
  *          "state":[{"name","value","changed"}],"parent":node|null,"round","result","via"}],
- *          "messages":[{"serial","from","to","kind","text","fields":[{"name","value"}],"deliverable","due"}],
+ *          "messages":[{"serial","from","to","kind","text","fields":[{"name","value"}],"deliverable","event","due"}],
  *          "counts":{"total","by_kind":{}},"theory":{"messages":{"formula","value","relation","holds"}|null,
  *          "delay":…},"cuts":[[a,b]],"properties":[{"name","kind","verdict":"held|violated|open|disclaimed","detail"}]}
- *     events {"node":i}                what can happen now; with a node: only what concerns it
+ *     events {"node":i,"message":k}    what can happen now; with a node or a message: only what concerns it
  *         [{"index","type","node","peer","message","timer","text","likely","next","early"}]
  *         types: start request leave deliver timeout tell trust, which are likely unless a timeout is early; and the
  *         faults drop duplicate crash miss recover cut heal suspect. `next` is true for the one that the simulator
- *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node.
+ *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node, drop and duplicate
+ *         with a node or a message.
+ *     look {"from":k,"node":i,"message":k}   what a page draws after a step, in one answer
+ *         {"now","events","untold":{"likely","TYPE"},"own":[],"history":[]}: as those calls answer, `own` what concerns
+ *         the node and the message, the history from there, or none. Groups of more than 16 nodes are told in part: at
+ *         most 400 messages, with "messages_untold" in `now`, and 100 events of a type; `untold` counts the others.
  *     do {"index","choices":[],"sent":k,"missed":true}
  *         {"ok":true,"step","type","node","text","handler","effects":["…"],"choices":[{"ways","chosen"}],
  *          "violated":["name"]}
  *         choices: what cv_choose() returns, in this order; without them, the simulator's. sent: the node crashes after
  *         it has sent so many messages of the step.
+ *     take {"indices":[]}              many steps, without a word about each: {"ok":true,"step","trouble"}
+ *         At the first index that is not one of an event it ends, and says so.
  *     back {"count"}, go {"step"}      {"ok":true,"step"}
  *     history {"from","to"}            the steps from+1 .. to
  *         [{"step","time","index","type","node","peer","text","handler","received":serial|null,

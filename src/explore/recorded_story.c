@@ -476,10 +476,10 @@ bool recorded_take(struct cv_story *story)
 
 /* ---- telling ---- */
 
-void recorded_tell_events(struct cv_json *json, const struct cv_story *story)
+void recorded_tell_events(struct cv_json *json, const char *key, const struct cv_story *story)
 {
     const struct explored *world = &story->world;
-    cv_json_open(json, NULL, '[');
+    cv_json_open(json, key, '[');
     if (recorded_goes_on(story)) {
         const struct recorded *recorded = story->recorded;
         const struct recorded_line *line = recorded->parts[recorded->steps[world->step_count]].line;

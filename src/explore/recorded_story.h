@@ -27,7 +27,7 @@ bool recorded_take(struct cv_story *story);
 bool recorded_goes_on(const struct cv_story *story);
 
 /* The list of what can happen next: what was recorded, and nothing else. */
-void recorded_tell_events(struct cv_json *json, const struct cv_story *story);
+void recorded_tell_events(struct cv_json *json, const char *key, const struct cv_story *story);
 
 /* "names":[{"subject","name","algorithm","lines"}],"chosen","missing":[id] */
 void recorded_tell_names(struct cv_json *json, const struct cv_story *story);

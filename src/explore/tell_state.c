@@ -155,8 +155,9 @@ static void tell_body(struct cv_json *json, const struct explored *world, const 
     cv_json_close(json, ']');
 }
 
+/* `event` delivers it; NULL: it is not its turn. */
 static void tell_message(struct cv_json *json, const struct explored *world, const struct cv_content *content,
-                         const struct explored_message *message, bool deliverable)
+                         const struct explored_message *message, const struct explored_event *event)
 {
     char text[TELL_TEXT];
     cv_json_open(json, NULL, '{');
@@ -166,26 +167,35 @@ static void tell_message(struct cv_json *json, const struct explored *world, con
     cv_json_text(json, "kind", world->algorithm->kinds[message->content.kind].name);
     cv_json_text(json, "text", cv_content_text(content, &message->content, text, sizeof text));
     tell_body(json, world, &message->content);
-    cv_json_truth(json, "deliverable", deliverable);
+    cv_json_truth(json, "deliverable", event != NULL);
+    if (event)
+        cv_json_count(json, "event", event->index);
     cv_json_count(json, "due", message->due);
     cv_json_close(json, '}');
 }
 
 /* The events that deliver messages stand in the order of the messages. */
 static void tell_messages(struct cv_json *json, const struct explored *world, const struct cv_content *content,
-                          const struct explored_events *events)
+                          const struct explored_events *events, uint64_t most)
 {
-    uint64_t at = 0;
+    uint64_t at = 0, untold = 0;
     cv_json_open(json, "messages", '[');
     for (const struct explored_message *it = world->present.first; it; it = it->after) {
+        if (!most) {
+            untold++;
+            continue;
+        }
+        most--;
         while (at < events->count && events->items[at].type < EVENT_DELIVER)
             at++;
         const bool deliverable =
             at < events->count && events->items[at].type == EVENT_DELIVER && events->items[at].message == it;
+        tell_message(json, world, content, it, deliverable ? &events->items[at] : NULL);
         at += deliverable;
-        tell_message(json, world, content, it, deliverable);
     }
     cv_json_close(json, ']');
+    if (untold)
+        cv_json_count(json, "messages_untold", untold);
 }
 
 /* ---- counts ---- */
@@ -262,15 +272,15 @@ static void tell_findings(struct cv_json *json, const struct cv_judgement *judge
     cv_json_close(json, ']');
 }
 
-int tell_state(struct cv_json *json, struct explored *world, const struct cv_content *content,
-               const struct explored_events *events)
+int tell_state(struct cv_json *json, const char *key, struct explored *world, const struct cv_content *content,
+               const struct explored_events *events, uint64_t most_messages)
 {
     const bool ended = events->next == UINT64_MAX;
     struct cv_judgement judgement = {.verdict = CV_UNFINISHED, .reason = "it was recorded; conclave judge judges it"};
     int error = world->recorded ? 0 : explored_judge(world, &judgement);
     if (error)
         return error;
-    cv_json_open(json, NULL, '{');
+    cv_json_open(json, key, '{');
     cv_json_count(json, "step", world->step_count);
     cv_json_count(json, "time", world->present.now);
     cv_json_truth(json, "ended", ended);
@@ -280,7 +290,7 @@ int tell_state(struct cv_json *json, struct explored *world, const struct cv_con
     for (cv_node node = 0; node < world->nodes; node++)
         tell_node(json, world, node);
     cv_json_close(json, ']');
-    tell_messages(json, world, content, events);
+    tell_messages(json, world, content, events, most_messages);
     tell_counts(json, world);
     cv_json_open(json, "theory", '{');
     error = tell_expectation(json, world, CV_MESSAGES, ended);
@@ -391,10 +401,11 @@ static void tell_event(struct cv_json *json, const struct explored *world, const
     cv_json_close(json, '}');
 }
 
-static bool is_listed(const struct explored *world, const struct explored_event *event, cv_node node)
+static bool is_listed(const struct explored *world, const struct explored_event *event, const struct told_events *told)
 {
-    if (node != CV_NOBODY)
-        return event->node == node || event->peer == node;
+    if (told->node != CV_NOBODY || told->serial)
+        return (told->node != CV_NOBODY && (event->node == told->node || event->peer == told->node)) ||
+               (told->serial && event->message && event->message->serial == told->serial);
     return world->nodes <= MOST_NODES_FOR_PAIRS || event->planned ||
            (event->type != EVENT_DROP && event->type != EVENT_DUPLICATE);
 }
@@ -409,28 +420,46 @@ static bool is_link(const struct explored *world, cv_node one, cv_node other)
     return !world->graph;
 }
 
+/* Is there still room for one of these? */
+static bool count_event(struct told_events *told, const struct explored_event *event)
+{
+    return told->counts[event->likely ? EVENT_TYPES : event->type]++ < told->most;
+}
+
 static void tell_pairs(struct cv_json *json, struct explored *world, const struct cv_content *content,
-                       const struct explored_events *events, cv_node node)
+                       const struct explored_events *events, struct told_events *told)
 {
     const uint64_t nodes = world->nodes;
+    const cv_node node = told->node;
     for (uint64_t i = 0; i < 2 * nodes * nodes; i++) {
         const cv_node one = (cv_node)(i / nodes % nodes), other = (cv_node)(i % nodes);
         struct explored_event event;
         if ((node == CV_NOBODY || one == node || other == node) &&
             explored_find(world, events, events->count + i, &event) &&
-            (event.type != EVENT_CUT || is_link(world, one, other)))
+            (event.type != EVENT_CUT || is_link(world, one, other)) && count_event(told, &event))
             tell_event(json, world, content, &event, false);
     }
 }
 
-void tell_events(struct cv_json *json, struct explored *world, const struct cv_content *content,
-                 const struct explored_events *events, cv_node node)
+/* The next one is told in any case. */
+void tell_events(struct cv_json *json, const char *key, struct explored *world, const struct cv_content *content,
+                 const struct explored_events *events, struct told_events *told)
 {
-    cv_json_open(json, NULL, '[');
+    cv_json_open(json, key, '[');
     for (uint64_t i = 0; i < events->count; i++)
-        if (is_listed(world, &events->items[i], node))
+        if (is_listed(world, &events->items[i], told) && (count_event(told, &events->items[i]) || i == events->next))
             tell_event(json, world, content, &events->items[i], i == events->next);
-    if (node != CV_NOBODY || world->nodes <= MOST_NODES_FOR_PAIRS)
-        tell_pairs(json, world, content, events, node);
+    if (told->node != CV_NOBODY || (world->nodes <= MOST_NODES_FOR_PAIRS && !told->serial))
+        tell_pairs(json, world, content, events, told);
     cv_json_close(json, ']');
+}
+
+void tell_untold(struct cv_json *json, const char *key, const struct told_events *told)
+{
+    cv_json_open(json, key, '{');
+    for (uint32_t type = 0; type <= EVENT_TYPES; type++)
+        if (told->counts[type] > told->most)
+            cv_json_count(json, type == EVENT_TYPES ? "likely" : explored_type_name(type),
+                          told->counts[type] - told->most);
+    cv_json_close(json, '}');
 }

@@ -287,11 +287,11 @@ int tell_step(struct cv_json *json, const struct explored *world, const struct c
     return good ? 0 : CV_ENOMEM;
 }
 
-int tell_history(struct cv_json *json, const struct explored *world, const struct cv_content *content, uint64_t from,
-                 uint64_t to)
+int tell_history(struct cv_json *json, const char *key, const struct explored *world, const struct cv_content *content,
+                 uint64_t from, uint64_t to)
 {
     bool good = true;
-    cv_json_open(json, NULL, '[');
+    cv_json_open(json, key, '[');
     for (uint64_t step = from; good && step < to && step < world->step_count; step++) {
         const struct span span = span_of(world, step);
         const struct cv_event *first = span.first < span.end ? &span.first->event : NULL;

@@ -13,8 +13,8 @@
 int tell_step(struct cv_json *json, const struct explored *world, const struct cv_content *content);
 
 /* The steps from+1 .. to. 0 or CV_ENOMEM. */
-int tell_history(struct cv_json *json, const struct explored *world, const struct cv_content *content, uint64_t from,
-                 uint64_t to);
+int tell_history(struct cv_json *json, const char *key, const struct explored *world, const struct cv_content *content,
+                 uint64_t from, uint64_t to);
 
 /* Tells an observer all that happened; texts about links go to `texts`, which has room for one per event. */
 void tell_again(const struct explored *world, const struct cv_observer *observer, char (*texts)[CV_LINK_TEXT]);
