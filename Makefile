@@ -4,7 +4,7 @@
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: build asan packages test-packages site run test test-quick bench bench-live verify variants stories torment fuzz scarcity format lint install clean help explore-walks
+.PHONY: build asan packages test-packages site run test test-quick bench bench-live bench-explore firefox verify variants stories torment fuzz scarcity format lint install clean help explore-walks
 
 BUILD := build
 ASAN := build-asan
@@ -75,6 +75,13 @@ verify: build ## check every algorithm and write docs/verified.md; an hour, up t
 
 bench-live: build ## speed of live locks, beside Redis and etcd where they are installed
 	@CONCLAVE=$(BUILD)/conclave python3 bench/live/bench.py
+
+bench-explore: build ## how long a step of the explorer's page takes, in Chromium; a few minutes
+	@scripts/install-packages --check browser
+	@CONCLAVE=$(abspath $(BUILD)/conclave) node bench/explore/bench.js
+
+firefox: build ## the explorer's page in Debian's firefox-esr, if it is installed
+	@CONCLAVE=$(abspath $(BUILD)/conclave) node tests/browser/firefox.js || [ $$? -eq 77 ]
 
 stories: build ## groups in virtual time with everything that can go wrong, ten times as many as `make test`; ten minutes
 	@$(BUILD)/tests/agreement --stories 30000 --seed 200001

@@ -58,10 +58,14 @@ export class Site {
     return this;
   }
 
-  /** A page of its own that begins with that story; its complaints are kept. `also`: what else it may ask for. */
-  async open(hash = "", { width = 1280, height = 900, address = this.address, also = [], ...more } = {}) {
+  /**
+   * A page of its own that begins with that story; its complaints are kept. `also`: what else it may ask for; `before`:
+   * what runs in it before its own scripts.
+   */
+  async open(hash = "", { width = 1280, height = 900, address = this.address, also = [], before, ...more } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, acceptDownloads: true, ...more });
     const page = await context.newPage();
+    if (before) await page.addInitScript(before);
     page.setDefaultTimeout(PATIENCE_MS);
     page.complaints = [];
     page.on("pageerror", (error) => page.complaints.push(String(error)));

@@ -1,52 +1,61 @@
 // SPDX-License-Identifier: MIT
-/* A step and its picture are quick. The figures are printed; the bounds have room for a busy machine. */
+/*
+ * What a step costs, in things that can be counted: messages to the engine, what it answers, what is changed and drawn.
+ * How long it takes is for bench/explore, on a quiet machine.
+ */
 import assert from "node:assert/strict";
-import { cpus, loadavg } from "node:os";
-import { PATIENCE_MS, stepOf } from "./harness.js";
+import { countMessages, pressKeys } from "./cost.js";
+import { atStep, PATIENCE_MS, stepOf } from "./harness.js";
 
-// A machine that does other things at the same time gets room; one with more to do than processors is only looked at.
-const ROOM = loadavg()[0] > cpus().length ? 100 : 4;
+const RING = `s=chang-roberts+--ids+${Array.from({ length: 100 }, (_, i) => 100 - i).join(",")}+--start+all`;
 
-/** Times from a key to the picture after it, in milliseconds: the median, and that of the tenth that was disturbed least. */
-async function timeSteps(page, key, times) {
-  return page.evaluate(
-    async ([name, count]) => {
-      const took = [];
-      for (let i = 0; i < count; i++) {
-        const before = document.querySelector(".step-number b").innerText;
-        const began = performance.now();
-        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
-        while (document.querySelector(".step-number b").innerText === before && performance.now() - began < 10000)
-          await new Promise((resolve) => setTimeout(resolve, 0));
-        document.querySelector("svg.network").getBoundingClientRect();
-        took.push(performance.now() - began);
-      }
-      took.sort((a, b) => a - b);
-      return { median: took[Math.floor(count / 2)], best: took[Math.floor(count / 10)] };
-    },
-    [key, times],
+/** Lets all happen, and goes to a step. */
+async function runTo(page, step) {
+  await page.locator("[data-do=end]").click();
+  await page.waitForFunction(
+    (least) => Number(/of (\d+)/.exec(document.querySelector(".step-number").textContent)[1]) >= least,
+    step,
+    { timeout: 4 * PATIENCE_MS },
   );
+  await page.locator("[data-do=slider]").fill(String(step));
+  await atStep(page, step);
+}
+
+async function assertCheap(page, key, { characters, changes, elements }) {
+  const cost = await pressKeys(page, key, 9);
+  const drawn = await page.locator("main *").count();
+  console.log(
+    `       ${key}: ${cost.messages} message, ${cost.characters} characters, ${cost.changes} changes, ${drawn} elements; ${cost.work.toFixed(1)} ms`,
+  );
+  assert.equal(cost.messages, 1, "messages to the engine");
+  assert.ok(cost.characters > 0 && cost.characters <= characters, `${cost.characters} characters`);
+  assert.ok(cost.changes <= changes, `${cost.changes} changes`);
+  assert.ok(drawn <= elements, `${drawn} elements`);
 }
 
 export const speed = {
-  async "a step at n = 16 takes 16 ms"(open) {
-    const page = await open("s=bully+-n+16+--start+all");
-    const { median, best } = await timeSteps(page, "ArrowRight", 41);
-    console.log(`       n = 16: ${median.toFixed(1)} ms, at best ${best.toFixed(1)} ms`);
-    assert.ok(best <= 16 * ROOM, `${best} ms`);
+  async "a step of 16 nodes is one message to the engine, and few changes of the page"(open) {
+    const page = await open("s=bully+-n+16+--start+all", { before: countMessages });
+    const limits = { characters: 160000, changes: 400, elements: 4000 };
+    for (const key of ["ArrowRight", "ArrowLeft", "ArrowRight"]) await assertCheap(page, key, limits);
   },
 
-  async "a step at n = 100 after 2,000 steps takes 100 ms"(open) {
-    const page = await open("s=chang-roberts+-n+100+--ids+random+--start+all+--seed+3");
-    await page.locator("[data-do=end]").click();
-    await page.waitForFunction(
-      () => Number(/of (\d+)/.exec(document.querySelector(".step-number").innerText)[1]) > 500,
-      null,
-      { timeout: 4 * PATIENCE_MS },
-    );
-    const { end } = await stepOf(page);
-    const { median, best } = await timeSteps(page, "ArrowLeft", 21);
-    console.log(`       n = 100, ${end} steps: ${median.toFixed(1)} ms, at best ${best.toFixed(1)} ms`);
-    assert.ok(best <= 100 * ROOM, `${best} ms`);
+  async "so is one of 100 nodes among 2,000 steps: only what is in sight is drawn"(open) {
+    const page = await open(RING, { before: countMessages });
+    await runTo(page, 2000);
+    assert.ok((await stepOf(page)).end > 5000);
+    const limits = { characters: 100000, changes: 400, elements: 4000 };
+    for (const key of ["ArrowLeft", "ArrowRight"]) await assertCheap(page, key, limits);
+    await page.keyboard.press("2"); // another branch: what follows is new
+    await atStep(page, 2001, 2001);
+    await assertCheap(page, "ArrowRight", limits);
+  },
+
+  async "so is one of 100 nodes with 9,900 messages under way"(open) {
+    const page = await open("s=ricart-agrawala+-n+100", { before: countMessages });
+    await runTo(page, 150);
+    assert.equal(await page.locator(".message").count(), 400);
+    const limits = { characters: 200000, changes: 800, elements: 8000 };
+    for (const key of ["ArrowLeft", "ArrowRight"]) await assertCheap(page, key, limits);
   },
 };

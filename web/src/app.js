@@ -12,7 +12,9 @@ import { Predict } from "./predict.js";
 import { Recorded } from "./recorded.js";
 import { firstViolation, flightsOf } from "./story.js";
 import { Transport } from "./transport.js";
-import { html, useEffect, useState } from "./view.js";
+import { html, memo, useEffect, useState } from "./view.js";
+
+const StillIdea = memo(Idea);
 
 function Words({ controller, line }) {
   const [text, setText] = useState(line);
@@ -75,7 +77,7 @@ function Stage({ controller, state }) {
     </div>
     <div class=${other ? "networks two" : "networks"}>
       <${Network} scenario=${scenario} now=${now} entry=${entry} flight=${flightsOf(story).get(entry?.received)} chosen=${node} message=${message}
-        onSelect=${(it) => controller.select(it)} onDeliver=${(serial) => controller.deliver(serial)} onChoose=${(serial) => controller.selectMessage(serial)} />
+        onSelect=${controller.acts.select} onDeliver=${controller.acts.deliver} onChoose=${controller.acts.selectMessage} />
       ${
         other &&
         html`<div class="other"><p class="dim">the other branch, at its step ${other.tip.depth}: ${other.tip.entry?.text ?? ""}</p>
@@ -88,15 +90,15 @@ function Stage({ controller, state }) {
 }
 
 function Side({ controller, state }) {
-  const { scenario, now, events, own, node, message, predict, search, story } = state;
-  const take = (index) => controller.take(index);
+  const { scenario, now, events, own, untold, node, message, predict, search, story } = state;
+  const { take } = controller.acts;
   return html`<aside class="side" aria-label="what can happen and what is known">
     ${predict && html`<${Predict} scenario=${scenario} predict=${predict} onAnswer=${(choice) => controller.answer(choice)} onEnd=${() => controller.togglePredict()} />`}
     ${search?.done && html`<div class="card"><${SearchState} search=${search} /><button class="quiet" onClick=${() => controller.set({ search: null })}>Close</button></div>`}
-    ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
+    ${message != null && html`<${MessageMenu} scenario=${scenario} now=${now} events=${events} own=${own} serial=${message} onTake=${take} onClose=${() => controller.selectMessage(message)} />`}
     ${node != null && html`<${NodeCard} scenario=${scenario} now=${now} node=${node} onClose=${() => controller.select(node)} />`}
     ${scenario.recorded && html`<${Recorded} recording=${scenario.recording} entry=${story.cursor.entry} onChoose=${(name) => controller.chooseName(name)} />`}
-    ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} node=${node} onTake=${take} />`}
+    ${!predict?.question && !scenario.recorded && html`<${Next} scenario=${scenario} now=${now} events=${events} own=${own} untold=${untold} node=${node} onTake=${take} />`}
     <${Counts} scenario=${scenario} now=${now} />
     ${!scenario.recorded && html`<${Properties} now=${now} violation=${firstViolation(story)} onGo=${(place) => controller.goTo(place)} />`}
   </aside>`;
@@ -105,7 +107,7 @@ function Side({ controller, state }) {
 function Facts({ controller, state, gallery }) {
   const { scenario, story, other, about, catalogue } = state;
   return html`<div class="facts">
-    <${Idea} scenario=${scenario} catalogue=${catalogue} gallery=${gallery} about=${about} />
+    <${StillIdea} scenario=${scenario} catalogue=${catalogue} gallery=${gallery} about=${about} />
     <${Branches} story=${story} other=${other} onGo=${(tip) => controller.goTo(tip)} onCompare=${(tip) => controller.compare(tip)} />
   </div>`;
 }
@@ -132,8 +134,8 @@ export function App({ controller, gallery, source }) {
       <${Stage} controller=${controller} state=${state} />
       <${Side} controller=${controller} state=${state} />
       <${Transport} story=${story} playing=${state.playing} next=${predict?.question ? null : controller.likely()} controller=${controller} />
-      <${Diagram} scenario=${scenario} story=${story} onGo=${(place) => controller.goTo(place)} />
-      <${NodeTable} scenario=${scenario} now=${now} onSelect=${(node) => controller.select(node)} />
+      <${Diagram} scenario=${scenario} story=${story} onGo=${controller.acts.goTo} />
+      <${NodeTable} scenario=${scenario} now=${now} onSelect=${controller.acts.select} />
       <${Facts} controller=${controller} state=${state} gallery=${gallery} />
     </main>`
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The tree of branches: a line for each, which begins where it leaves another. */
-import { tipOf, tips } from "./story.js";
+import { branchesOf, tipOf } from "./story.js";
 import { classes, count, html } from "./view.js";
 
 const ROW = 22;
@@ -9,19 +9,7 @@ const MOST_ROWS = 400;
 
 /** A row for each branch: where it leaves its trunk, and where it ends. */
 export function branchRows(story) {
-  const rows = [];
-  const rowOf = new Map([[story.root, 0]]);
-  for (const tip of tips(story)) {
-    const row = rows.length;
-    let at = tip;
-    while (at.parent && !rowOf.has(at)) {
-      rowOf.set(at, row);
-      at = at.parent;
-    }
-    rows.push({ tip, row, from: at, fromRow: rowOf.get(at) ?? 0, bad: false });
-    for (let place = tip; place !== at; place = place.parent) if (place.entry?.violated?.length) rows[row].bad = true;
-  }
-  return rows;
+  return branchesOf(story).map(({ tip, row, from, bad }) => ({ tip, row, from, fromRow: from.branch.row, bad }));
 }
 
 export function Branches({ story, other, onGo, onCompare }) {

@@ -13,15 +13,25 @@ const RUN_STEPS = 10000;
 const PLAY_MS = 900;
 const ADDRESS_MS = 400;
 const LONGEST_ADDRESS = 8000;
+const LARGE_GROUP = 17; // the engine tells such a group in part: a node and a message are asked about
+const MOST_UNDRAWN_MS = 100;
 
 export class Controller {
   constructor(begin) {
     this.begin = begin ?? {};
     this.listeners = new Set();
     this.turn = Promise.resolve();
+    this.waiting = 0; // things to do
+    this.drawn = 0; // when
+    this.undrawn = false; // the state has changed since
+    this.goal = null; // the step that the slider wishes
     this.engine = null;
     this.second = null;
     this.written = location.href; // the address as the page knows it
+    // What components call. A component is drawn again if it is given another function.
+    this.acts = Object.fromEntries(
+      ["take", "select", "deliver", "selectMessage", "goTo"].map((name) => [name, (...words) => this[name](...words)]),
+    );
     this.state = {
       busy: true,
       error: null, // one line about what could not be done
@@ -33,7 +43,8 @@ export class Controller {
       story: makeStory(),
       now: null,
       events: [],
-      own: [], // what concerns the node that is looked at, in groups too large to list it all
+      own: [], // what concerns the node and the message that are looked at, in groups too large to list it all
+      untold: {}, // how many events there are beside these, by type, and likely ones
       node: null, // the node that is looked at
       message: null, // the message whose choices are shown
       playing: false,
@@ -53,17 +64,26 @@ export class Controller {
 
   set(change) {
     this.state = { ...this.state, ...change };
+    this.draw();
+  }
+
+  draw() {
+    this.undrawn = false;
+    this.drawn = performance.now();
     for (const listener of this.listeners) listener(this.state);
   }
 
   /** Does one thing after the other; what goes wrong becomes a line. */
   queue(work) {
+    this.waiting++;
     this.turn = this.turn.then(async () => {
       try {
         await work();
       } catch (error) {
         this.set({ error: error.message, busy: false, playing: false });
       }
+      this.waiting--;
+      if (this.undrawn && !this.waiting) this.draw();
     });
     return this.turn;
   }
@@ -107,7 +127,7 @@ export class Controller {
       this.stopPlaying();
       this.set({ busy: true, error: null });
       const opened = await this.engine.request("open", begin);
-      const { scenario, trouble, now, events, history: taken } = opened;
+      const { scenario, trouble, now, events, untold, history: taken } = opened;
       const story = makeStory();
       let place = story.root;
       for (const entry of taken) place = addStep(story, place, entry.index, entry);
@@ -118,6 +138,7 @@ export class Controller {
         story,
         now,
         events,
+        untold,
         own: [],
         files: opened.files ?? begin.files ?? {},
         recordings: begin.recordings ?? null,
@@ -165,8 +186,8 @@ export class Controller {
 
   /** Delivers a message, if it is its turn. */
   deliver(serial) {
-    const event = this.state.events.find((it) => it.type === "deliver" && it.message === serial);
-    return event ? this.take(event.index) : Promise.resolve();
+    const message = this.state.now.messages.find((it) => it.serial === serial);
+    return message?.deliverable ? this.take(message.event) : Promise.resolve();
   }
 
   take(index) {
@@ -177,16 +198,24 @@ export class Controller {
     const { story } = this.state;
     const from = story.cursor;
     const known = from.children.find((child) => child.index === index);
-    const { node } = this.state;
-    const { now, events, own, history } = await this.engine.request("step", { from: from.depth, index, node });
-    const place = known ?? addStep(story, from, index, history[0]);
+    const seen = await this.engine.request("step", { from: from.depth, index, ...this.wanted() });
+    const place = known ?? addStep(story, from, index, seen.history[0]);
     moveTo(story, place);
-    this.show(now, events, own);
+    this.show(seen);
   }
 
-  show(now, events, own = []) {
+  /** What is looked at beside the whole. */
+  wanted() {
+    const { node, message, scenario } = this.state;
+    return scenario.nodes.length < LARGE_GROUP ? {} : { node, message };
+  }
+
+  /** Draws what the engine has told; not every step of many that were asked for at once. */
+  show({ now, events, own, untold }) {
     const message = now.messages.some(({ serial }) => serial === this.state.message) ? this.state.message : null;
-    this.set({ now, events, own, message, error: null, notice: null });
+    this.state = { ...this.state, now, events, own, untold, message, error: null, notice: null };
+    if (this.waiting > 1 && performance.now() - this.drawn < MOST_UNDRAWN_MS) this.undrawn = true;
+    else this.draw();
     this.writeAddress();
   }
 
@@ -196,21 +225,23 @@ export class Controller {
     const meeting = meetingPlace(story.cursor, place);
     const indices = indicesBetween(meeting, place);
     const back = meeting === story.cursor ? null : meeting.depth;
-    const from = story.cursor.depth;
-    const { node } = this.state;
-    const { now, events, own } = await this.engine.request("travel", { from, back, indices, node });
+    const seen = await this.engine.request("travel", { back, indices, ...this.wanted() });
     moveTo(story, place);
-    this.show(now, events, own);
+    this.show(seen);
   }
 
   goTo(place) {
     return this.queue(() => this.travel(place));
   }
 
+  /** Whoever draws the slider asks for many steps and wants to see the last. */
   goToDepth(depth) {
+    this.goal = depth;
     return this.queue(() => {
       const { line } = this.state.story;
-      return this.travel(line[Math.max(0, Math.min(depth, line.length - 1))]);
+      const goal = this.goal ?? depth;
+      this.goal = null;
+      return this.travel(line[Math.max(0, Math.min(goal, line.length - 1))]);
     });
   }
 
@@ -251,12 +282,12 @@ export class Controller {
       if (story.cursor.next) await this.travel(tipOf(story.cursor));
       const from = story.cursor;
       this.set({ busy: true });
-      const { now, events, history } = await this.engine.request("run", { from: from.depth, count: RUN_STEPS });
+      const seen = await this.engine.request("run", { from: from.depth, count: RUN_STEPS, ...this.wanted() });
       let place = from;
-      for (const entry of history) place = addStep(story, place, entry.index, entry);
+      for (const entry of seen.history) place = addStep(story, place, entry.index, entry);
       moveTo(story, place);
-      this.set({ busy: false });
-      this.show(now, events);
+      this.state = { ...this.state, busy: false };
+      this.show(seen);
     });
   }
 
@@ -297,7 +328,7 @@ export class Controller {
     if (predict.question) return;
     const from = story.cursor.depth;
     const { history } = await this.engine.request("step", { from, index: event.index });
-    await this.engine.request("travel", { from: from + 1, back: from, indices: [] });
+    await this.engine.request("travel", { back: from, indices: [] });
     const question = makeQuestion(scenario, story.line, event, history[0]);
     if (question) this.set({ predict: { ...predict, question } });
     else await this.takeNow(event.index);
@@ -384,11 +415,11 @@ export class Controller {
     return this.queue(async () => {
       const { story } = this.state;
       await this.travel(from);
-      const { now, events, history } = await this.engine.request("travel", { from: from.depth, back: null, indices });
+      const seen = await this.engine.request("travel", { from: from.depth, back: null, indices, ...this.wanted() });
       let place = from;
-      for (const entry of history) place = addStep(story, place, entry.index, entry);
+      for (const entry of seen.history) place = addStep(story, place, entry.index, entry);
       moveTo(story, place);
-      this.show(now, events);
+      this.show(seen);
     });
   }
 
@@ -401,12 +432,19 @@ export class Controller {
   select(node) {
     const chosen = this.state.node === node ? null : node;
     this.set({ node: chosen, message: null, own: [] });
-    if (chosen == null || this.state.scenario.nodes.length <= 16) return Promise.resolve();
-    return this.queue(async () => this.set({ own: await this.engine.request("own", { node: chosen }) }));
+    return this.lookAgain();
   }
 
   selectMessage(serial) {
-    this.set({ message: this.state.message === serial ? null : serial });
+    this.set({ message: this.state.message === serial ? null : serial, own: [] });
+    return this.lookAgain();
+  }
+
+  /** In a large group: asks what concerns what is looked at now. */
+  lookAgain() {
+    const { scenario, node, message } = this.state;
+    if (scenario.nodes.length < LARGE_GROUP || (node == null && message == null)) return Promise.resolve();
+    return this.queue(async () => this.show(await this.engine.request("look", this.wanted())));
   }
 
   overlay(name) {

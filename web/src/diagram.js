@@ -3,15 +3,16 @@
  * The space-time diagram: nodes as lines, steps to the right, messages as arrows. It has the look of `conclave sim
  * --svg`. Only what is in sight is drawn, so that a story of thousands of steps scrolls as smoothly as a short one.
  */
+import { lineOf } from "./line.js";
 import { kindColour, Mark, MEANINGS, marksOf, nameOf } from "./marks.js";
-import { flightsOf } from "./story.js";
-import { classes, html, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
+import { classes, html, memo, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
 const LEFT = 64;
 const TOP = 26;
 const STEP = 48;
 const MARGIN = 4; // steps and lines drawn beyond what is in sight
 const MOST_LABELS = 90;
+const MOST_ARROWS = 400;
 
 export function pitchOf(count) {
   return Math.max(22, Math.min(46, 420 / count));
@@ -19,8 +20,8 @@ export function pitchOf(count) {
 
 const xOf = (step) => LEFT + 24 + step * STEP;
 
-/** An arrow's ends; one that has not arrived ends on its way. */
-function arrowOf(flight, cursor, pitch) {
+/** An arrow's ends; one that has not arrived ends soon after it was sent, wherever the story is. */
+function arrowOf(flight, pitch) {
   const yOf = (node) => TOP + 14 + node * pitch;
   const end = flight.received ?? flight.lost;
   const arrow = {
@@ -31,7 +32,7 @@ function arrowOf(flight, cursor, pitch) {
     y2: yOf(flight.to),
     gone: end == null || flight.received == null,
   };
-  arrow.x2 = end == null ? xOf(Math.max(cursor, flight.sent) + 1) : xOf(end);
+  arrow.x2 = xOf(end ?? flight.sent + 1);
   if (end === flight.sent) arrow.x2 = arrow.x1 + STEP * 0.7;
   if (end == null || end === flight.sent) {
     arrow.x2 = arrow.x1 + (arrow.x2 - arrow.x1) * 0.6;
@@ -40,13 +41,11 @@ function arrowOf(flight, cursor, pitch) {
   return arrow;
 }
 
-function Arrow({ arrow, scenario, cursor }) {
-  const { flight, x1, y1, x2, y2, gone } = arrow;
+const Arrow = memo(({ flight, x1, y1, x2, y2, gone, later, scenario }) => {
   const colour = kindColour(scenario, flight.kind);
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
   const short = gone ? 0 : 4 / far;
   const end = `${(x2 - (x2 - x1) * short).toFixed(1)} ${(y2 - (y2 - y1) * short).toFixed(1)}`;
-  const later = flight.sent > cursor || (flight.received ?? flight.lost ?? 0) > cursor;
   const d =
     flight.from === flight.to
       ? `M${x1} ${y1}Q${(x1 + x2) / 2} ${y1 - 22} ${x2} ${y2 - 2}`
@@ -56,12 +55,43 @@ function Arrow({ arrow, scenario, cursor }) {
     <path class="shaft" d=${d} marker-end=${gone ? null : `url(#head${colour})`} />
     ${flight.lost != null && html`<${Mark} kind="lost" x=${x2} y=${y2} />`}
   </g>`;
+});
+
+function isLater(flight, cursor) {
+  return flight.sent > cursor || (flight.received ?? flight.lost ?? 0) > cursor;
+}
+
+/** Points on the plane that keep a distance: those near a point are found without looking at all. */
+class Points {
+  constructor(distance) {
+    this.distance = distance;
+    this.cells = new Map();
+  }
+
+  cell(column, row) {
+    return this.cells.get(column * 65536 + row);
+  }
+
+  isNear({ x, y }) {
+    const [column, row] = [Math.floor(x / this.distance), Math.floor(y / this.distance)];
+    for (let i = column - 1; i <= column + 1; i++)
+      for (let j = row - 1; j <= row + 1; j++)
+        if (this.cell(i, j)?.some((p) => (p.x - x) ** 2 + (p.y - y) ** 2 < this.distance ** 2)) return true;
+    return false;
+  }
+
+  add(point) {
+    const [column, row] = [Math.floor(point.x / this.distance), Math.floor(point.y / this.distance)];
+    const cell = this.cell(column, row);
+    if (cell) cell.push(point);
+    else this.cells.set(column * 65536 + row, [point]);
+  }
 }
 
 /** Puts what messages say along their arrows where there is room for it. */
 function labels(arrows, scenario) {
   if (arrows.length > MOST_LABELS) return [];
-  const taken = [];
+  const taken = new Points(13);
   const found = [];
   for (const arrow of arrows) {
     const { flight, x1, y1, x2, y2 } = arrow;
@@ -74,9 +104,8 @@ function labels(arrows, scenario) {
         x: x1 + (x2 - x1) * (share + part * half),
         y: y1 + (y2 - y1) * (share + part * half),
       }));
-      const clash = points.some((p) => taken.some((t) => (t.x - p.x) ** 2 + (t.y - p.y) ** 2 < 170));
-      if (clash || share - half < 0.02 || share + half > 0.98) continue;
-      taken.push(...points);
+      if (share - half < 0.02 || share + half > 0.98 || points.some((p) => taken.isNear(p))) continue;
+      for (const point of points) taken.add(point);
       const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
       found.push(html`<text key=${flight.serial} class=${`label k${kindColour(scenario, flight.kind)}`} y="-4"
         transform=${`translate(${points[2].x.toFixed(1)} ${points[2].y.toFixed(1)}) rotate(${angle.toFixed(1)})`}>${texts[0]}</text>`);
@@ -87,32 +116,24 @@ function labels(arrows, scenario) {
 }
 
 /** The line of a node, broken where it is down, thick where it waits or is inside. */
-function LifeLine({ node, line, down, y, right, from, to }) {
+function LifeLine({ turns, down, y, right, from, to }) {
   const parts = [];
   let began = LEFT;
   let kind = down ? "dead" : "life";
   const close = (x, next) => {
-    if (x > began) parts.push(html`<line class=${kind} x1=${began} y1=${y} x2=${x} y2=${y} />`);
+    if (x > began && x >= from && began <= to)
+      parts.push(html`<line key=${began} class=${kind} x1=${began} y1=${y} x2=${x} y2=${y} />`);
     began = x;
     kind = next;
   };
-  for (let step = 1; step < line.length; step++) {
-    const { entry } = line[step];
-    if (!entry || entry.node !== node) continue;
-    const mine = marksOf(entry);
-    if (mine.includes("crash")) close(xOf(step), "dead");
-    else if (mine.includes("enter")) close(xOf(step), "inside-line");
-    else if (mine.includes("leave") || mine.includes("recover")) close(xOf(step), "life");
-    else if (mine.includes("request") && kind === "life") close(xOf(step), "wait-line");
-  }
+  for (const turn of turns ?? []) close(xOf(turn.depth), turn.kind);
   close(right, kind);
-  return parts.filter((part) => part.props.x2 >= from && part.props.x1 <= to);
+  return parts;
 }
 
-function Legend({ scenario, line }) {
+const Legend = memo(({ scenario, marks }) => {
   const kinds = scenario.kinds.map(({ name }) => name);
-  const seen = new Set();
-  for (const { entry } of line.slice(0, 2000)) if (entry) for (const mark of marksOf(entry)) seen.add(mark);
+  const seen = new Set(marks.split(" "));
   return html`<ul class="legend" aria-label="what the colours and marks mean">
     ${kinds.map(
       (kind) => html`<li key=${kind} class=${`k${kindColour(scenario, kind)}`}>
@@ -126,16 +147,21 @@ function Legend({ scenario, line }) {
       <svg width="18" height="18" aria-hidden="true"><${Mark} kind=${mark} x=${9} y=${9} /></svg>${MEANINGS[mark]}</li>`,
       )}
   </ul>`;
+});
+
+/** The marks of a story, in words that are the same as long as they are. */
+function marksIn(story) {
+  return [...lineOf(story).marks].flatMap(([mark, count]) => (count ? [mark] : [])).join(" ");
 }
 
 /** Heads of arrows, one per colour. */
-export function ArrowHeads() {
+export const ArrowHeads = memo(() => {
   return html`<defs>${[0, 1, 2, 3, 4, 5, 6, 7].map(
     (kind) => html`<marker key=${kind} id=${`head${kind}`}
       viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
     <path class=${`head k${kind}`} d="M0 1.2L10 5L0 8.8L2.4 5z" /></marker>`,
   )}</defs>`;
-}
+});
 
 /** What is in sight of a box that scrolls. */
 function useSight(box) {
@@ -162,16 +188,50 @@ function useSight(box) {
 }
 
 /** The marks of a step at its node, side by side. */
-function StepMarks({ place, y, scenario }) {
+const StepMarks = memo(({ place, y, later, scenario }) => {
   const { entry, depth } = place;
   const marks = marksOf(entry);
-  return html`<g>
+  return html`<g class=${classes(later && "later")}>
     ${(entry.sent?.length || !marks.length) && html`<${Mark} kind="dot" x=${xOf(depth)} y=${y} />`}
     ${marks.map(
       (mark, i) => html`<${Mark} key=${mark} kind=${mark} x=${xOf(depth) + i * 15} y=${y}
       title=${`${nameOf(scenario, entry.node)} ${MEANINGS[mark]}`} />`,
     )}
   </g>`;
+});
+
+/** A step: where one clicks to go there. */
+const Column = memo(({ place, later, here, height, onGo }) => {
+  const { entry, depth } = place;
+  const x = xOf(depth);
+  const violated = entry?.violated?.length > 0;
+  return html`<g class=${classes("column", later && "later", violated && "violated", here && "here")}>
+    <rect class="target" x=${x - STEP / 2} y="0" width=${STEP} height=${height} data-step=${depth}
+      onClick=${onGo && (() => onGo(place))}><title>${entry?.text ?? "the start"}</title></rect>
+    <line class="grid" x1=${x} y1=${TOP - 6} x2=${x} y2=${height} />
+    <text class="tick" x=${x} y=${TOP - 11}>${violated ? "⚑ " : ""}${depth}</text>
+  </g>`;
+});
+
+const LineName = memo(({ name, y }) => {
+  return html`<g class="line-name" transform=${`translate(6 ${y})`}>
+    <rect y="-10" width=${LEFT - 20} height="20" rx="10" /><text x=${(LEFT - 20) / 2} y="4.5">${name}</text></g>`;
+});
+
+/**
+ * The messages that are seen in steps first..last, but not too many: those that arrive there are drawn before those that
+ * are sent there, and these before those that are on their way all the time.
+ */
+function flightsIn(flights, first, last, seen, most) {
+  const [arriving, leaving, passing] = [[], [], []];
+  for (const flight of flights.values()) {
+    const end = flight.received ?? flight.lost;
+    if (flight.sent > last || (end ?? flight.sent + 1) < first || !(seen(flight.from) || seen(flight.to))) continue;
+    if (end != null && end <= last) arriving.push(flight);
+    else if (flight.sent >= first) leaving.push(flight);
+    else passing.push(flight);
+  }
+  return arriving.concat(leaving, passing).slice(0, most);
 }
 
 /** The drawing itself, of the steps and nodes in a window. */
@@ -185,53 +245,42 @@ export function DiagramPicture({ scenario, story, window, onGo, whole }) {
   const first = Math.max(0, Math.floor((window.left - LEFT) / STEP) - MARGIN);
   const last = Math.min(line.length - 1, Math.ceil((window.right - LEFT) / STEP) + MARGIN);
   const seen = (node) => yOf(node) >= window.top - MARGIN * pitch && yOf(node) <= window.bottom + MARGIN * pitch;
-  const arrows = [];
-  for (const flight of flightsOf(story).values()) {
-    const end = flight.received ?? flight.lost ?? Math.max(cursor.depth, flight.sent) + 1;
-    if (flight.sent <= last && end >= first && (seen(flight.from) || seen(flight.to)))
-      arrows.push(arrowOf(flight, cursor.depth, pitch));
-  }
+  const { flights, turns } = lineOf(story);
+  const most = whole ? Number.POSITIVE_INFINITY : MOST_ARROWS;
+  const arrows = flightsIn(flights, first, last, seen, most).map((flight) => arrowOf(flight, pitch));
   const steps = line.slice(first, last + 1);
   const ids = scenario.nodes.map(({ node }) => node).filter(seen);
   return html`<svg class="diagram-picture" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
       aria-label=${`space-time diagram, step ${cursor.depth} of ${line.length - 1}`}>
     <${ArrowHeads} />
     ${steps.map(
-      (place) => html`<g key=${place.id} class=${classes(
-        "column",
-        place.depth > cursor.depth && "later",
-        place.entry?.violated?.length && "violated",
-        place === cursor && "here",
-      )}>
-      <rect class="target" x=${xOf(place.depth) - STEP / 2} y="0" width=${STEP} height=${height} data-step=${place.depth}
-        onClick=${onGo && (() => onGo(place))}><title>${place.entry?.text ?? "the start"}</title></rect>
-      <line class="grid" x1=${xOf(place.depth)} y1=${TOP - 6} x2=${xOf(place.depth)} y2=${height} />
-      <text class="tick" x=${xOf(place.depth)} y=${TOP - 11}>${place.entry?.violated?.length ? "⚑ " : ""}${place.depth}</text>
-    </g>`,
+      (
+        place,
+      ) => html`<${Column} key=${place.id} place=${place} later=${place.depth > cursor.depth} here=${place === cursor}
+        height=${height} onGo=${onGo} />`,
     )}
     <g class="drawn">
       ${ids.map(
         (
           node,
-        ) => html`<${LifeLine} key=${node} node=${node} line=${line} down=${scenario.down.includes(node)} y=${yOf(node)} right=${width - 30}
+        ) => html`<${LifeLine} key=${node} turns=${turns.get(node)} down=${scenario.down.includes(node)} y=${yOf(node)} right=${width - 30}
         from=${window.left - STEP} to=${window.right + STEP} />`,
       )}
-      ${arrows.map((arrow) => html`<${Arrow} key=${arrow.flight.serial} arrow=${arrow} scenario=${scenario} cursor=${cursor.depth} />`)}
+      ${arrows.map(
+        (arrow) =>
+          html`<${Arrow} key=${arrow.flight.serial} ...${arrow} later=${isLater(arrow.flight, cursor.depth)} scenario=${scenario} />`,
+      )}
       ${steps.map(
         (place) =>
           place.entry?.node != null &&
           seen(place.entry.node) &&
-          html`<g key=${place.id}
-          class=${classes(place.depth > cursor.depth && "later")}>
-        <${StepMarks} place=${place} y=${yOf(place.entry.node)} scenario=${scenario} /></g>`,
+          html`<${StepMarks} key=${place.id} place=${place} y=${yOf(place.entry.node)} later=${place.depth > cursor.depth}
+            scenario=${scenario} />`,
       )}
       ${labels(arrows, scenario)}
     </g>
     <g transform=${whole ? null : `translate(${window.left} 0)`}>
-      ${ids.map(
-        (node) => html`<g key=${node} class="line-name" transform=${`translate(6 ${yOf(node)})`}>
-        <rect y="-10" width=${LEFT - 20} height="20" rx="10" /><text x=${(LEFT - 20) / 2} y="4.5">${nameOf(scenario, node)}</text></g>`,
-      )}
+      ${ids.map((node) => html`<${LineName} key=${node} name=${nameOf(scenario, node)} y=${yOf(node)} />`)}
     </g>
   </svg>`;
 }
@@ -250,6 +299,6 @@ export function Diagram({ scenario, story, onGo }) {
     <div class="scroll" ref=${box} tabindex="0" role="region" aria-label="the steps so far, to be scrolled">
       <${DiagramPicture} scenario=${scenario} story=${story} window=${sight} onGo=${onGo} />
     </div>
-    <${Legend} scenario=${scenario} line=${line} />
+    <${Legend} scenario=${scenario} marks=${marksIn(story)} />
   </section>`;
 }

@@ -3,7 +3,7 @@
  * The page's side of an engine: a worker with the WebAssembly module, or, for an algorithm that a program of yours
  * brings, the program that serves this page.
  */
-import { EngineError, operations } from "./session.js";
+import { EngineError, operations, unpack } from "./session.js";
 
 /** The parts of the page that are no script of its own: the module and the worker's source. */
 function part(id) {
@@ -48,7 +48,7 @@ class WorkerEngine {
       return;
     }
     this.waiting.delete(id);
-    if (error == null) waiting.resolve(result);
+    if (error == null) waiting.resolve(unpack(result));
     else waiting.reject(kind === "EngineError" ? new EngineError(error) : new Error(error));
   }
 
@@ -88,7 +88,7 @@ class ServedEngine {
 
   async call(name, words) {
     const answer = await fetch(`${this.address}/${name}`, { method: "POST", body: JSON.stringify(words) });
-    return answer.json();
+    return answer.text();
   }
 
   request(name, data, tell) {
@@ -96,7 +96,7 @@ class ServedEngine {
     this.stopped = false;
     this.turn = (async () => {
       await before.catch(() => {});
-      return operations[name](
+      const answer = await operations[name](
         (word, words) => this.call(word, words),
         data ?? {},
         async (progress) => {
@@ -104,6 +104,7 @@ class ServedEngine {
           return !this.stopped;
         },
       );
+      return unpack(answer);
     })();
     return this.turn;
   }

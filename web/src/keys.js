@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The keyboard. One table: what a key does and what the help says about it. */
-import { groupEvents } from "./next.js";
+import { eventsAt, groupEvents } from "./next.js";
 import { tipOf, tips } from "./story.js";
 
 export const KEYS = [
@@ -53,7 +53,7 @@ export const KEYS = [
 
 function takeDigit(controller, key) {
   const { node, own, events } = controller.state;
-  const mine = own.length ? own : events.filter((event) => node == null || event.node === node || event.peer === node);
+  const mine = eventsAt(node, events, own);
   const event = groupEvents(mine).likely[Number(key) - 1];
   return event && controller.take(event.index);
 }

@@ -23,8 +23,11 @@ export function nameOf(scenario, node) {
   return it ? String(it.label ?? it.id) : "?";
 }
 
+const named = new WeakMap(); // by scenario: the nodes by id
+
 export function nameOfId(scenario, id) {
-  const it = scenario.nodes.find((node) => node.id === id);
+  if (!named.has(scenario)) named.set(scenario, new Map(scenario.nodes.map((node) => [node.id, node])));
+  const it = named.get(scenario).get(id);
   return it ? String(it.label ?? it.id) : String(id);
 }
 

@@ -2,7 +2,7 @@
 /* The network: nodes with what they are, messages under way, and what the algorithm has built over them. */
 import { along, HEIGHT, layOut, linksOf, nodeRadius, WIDTH } from "./layout.js";
 import { kindColour, nameOf, nameOfId, shortText } from "./marks.js";
-import { classes, html, onActivate, useMemo } from "./view.js";
+import { classes, count, html, memo, onActivate, useMemo } from "./view.js";
 
 const BEND = 16;
 
@@ -21,7 +21,7 @@ export function roleOf(scenario, node) {
   return mode ?? "";
 }
 
-function Links({ scenario, places, radius }) {
+const Links = memo(({ scenario, places, radius }) => {
   return linksOf(scenario).map(({ a, b, weight, oneWay }) => {
     const [from, to] = [places[a], places[b]];
     const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;
@@ -33,7 +33,7 @@ function Links({ scenario, places, radius }) {
       ${weight != null && weight !== 1 && html`<text class="weight" x=${middle.x} y=${middle.y + 4}>${weight}</text>`}
     </g>`;
   });
-}
+});
 
 /** What the algorithm has built: a tree, a cut, the sets of the node that is looked at. */
 function Overlays({ scenario, now, places, radius, chosen }) {
@@ -187,6 +187,7 @@ export function Network({ scenario, now, entry, flight, chosen, message, label, 
         radius=${radius} chosen=${chosen === node.node} acted=${entry?.node === node.node} onSelect=${onSelect} />`,
     )}
     <${Arrival} scenario=${scenario} entry=${entry} flight=${flight} places=${places} />
+    ${now.messages_untold > 0 && html`<text class="weight" x=${WIDTH / 2} y=${HEIGHT - 6}>and ${count(now.messages_untold, "message")} more under way</text>`}
     ${spots.map(
       (spot) => html`<${MessageMark} key=${spot.message.serial} scenario=${scenario} spot=${spot}
         from=${places[spot.message.from]} chosen=${message === spot.message.serial} onDeliver=${onDeliver} onChoose=${onChoose} />`,

@@ -25,10 +25,17 @@ const OTHERS = [
 
 /** The events as the list shows them: {likely, others: [[title, events]]}. */
 export function groupEvents(events) {
-  const likely = events.filter((event) => event.likely || event.next);
-  const rest = events.filter((event) => !event.likely && !event.next);
-  const others = OTHERS.map(([type, title]) => [title, rest.filter((event) => event.type === type)]);
+  const likely = [];
+  const lists = new Map(OTHERS.map(([type]) => [type, []]));
+  for (const event of events) (event.likely || event.next ? likely : lists.get(event.type))?.push(event);
+  const others = OTHERS.map(([type, title]) => [title, lists.get(type)]);
   return { likely, others: others.filter(([, list]) => list.length) };
+}
+
+/** Those that concern a node, if one is looked at. `own` has them all in a large group. */
+export function eventsAt(node, events, own) {
+  if (node == null) return events;
+  return (own.length ? own : events).filter((event) => event.node === node || event.peer === node);
 }
 
 function EventButton({ event, scenario, kind, digit, first, onTake }) {
@@ -42,19 +49,20 @@ function EventButton({ event, scenario, kind, digit, first, onTake }) {
   </li>`;
 }
 
-function Others({ title, list, scenario, onTake }) {
+function Others({ title, list, scenario, onTake, untold }) {
   const [open, setOpen] = useState(false);
+  const all = list.length + untold;
   return html`<details class="others" data-others=${list[0].type} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary>${title} <span class="dim">${list.length}</span></summary>
+    <summary>${title} <span class="dim">${all}</span></summary>
     <ul>${open && list.slice(0, MOST_SHOWN).map((event) => html`<${EventButton} key=${event.index} event=${event} scenario=${scenario} onTake=${onTake} />`)}</ul>
-    ${open && list.length > MOST_SHOWN && html`<p class="dim">${list.length - MOST_SHOWN} more: choose a node to see its own.</p>`}
+    ${open && all > MOST_SHOWN && html`<p class="dim">${all - MOST_SHOWN} more: choose a node to see its own.</p>`}
   </details>`;
 }
 
-export function Next({ scenario, now, events, own, node, onTake }) {
-  const concerns = (event) => node == null || event.node === node || event.peer === node;
-  const listed = node == null ? events : own.length ? own : events.filter(concerns);
-  const { likely, others } = groupEvents(listed);
+export function Next({ scenario, now, events, own, node, onTake, untold }) {
+  const { likely, others } = groupEvents(eventsAt(node, events, own));
+  const beside = node == null ? untold : {};
+  const all = likely.length + (beside.likely ?? 0);
   const kinds = new Map(now.messages.map((message) => [message.serial, message.kind]));
   const next = events.find((event) => event.next) ?? events.find((event) => event.likely);
   return html`<section class="next" aria-label="what can happen next">
@@ -66,17 +74,17 @@ export function Next({ scenario, now, events, own, node, onTake }) {
         kind=${kinds.get(event.message)} digit=${i < 9 ? i + 1 : null} first=${event === next} onTake=${onTake} />`,
       )}
     </ul>
-    ${likely.length > MOST_SHOWN && html`<p class="dim">and ${likely.length - MOST_SHOWN} more</p>`}
+    ${all > MOST_SHOWN && html`<p class="dim">and ${all - MOST_SHOWN} more</p>`}
     ${others.length > 0 && html`<h3>What else can happen</h3>`}
-    ${others.map(([title, list]) => html`<${Others} key=${title} title=${title} list=${list} scenario=${scenario} onTake=${onTake} />`)}
+    ${others.map(([title, list]) => html`<${Others} key=${title} title=${title} list=${list} scenario=${scenario} onTake=${onTake} untold=${beside[list[0].type] ?? 0} />`)}
   </section>`;
 }
 
 /** The choices for one message: deliver, drop, duplicate. */
-export function MessageMenu({ scenario, now, events, serial, onTake, onClose }) {
+export function MessageMenu({ scenario, now, events, own, serial, onTake, onClose }) {
   const message = now.messages.find((it) => it.serial === serial);
   if (!message) return null;
-  const choices = events.filter((event) => event.message === serial);
+  const choices = (own.length ? own : events).filter((event) => event.message === serial);
   return html`<section class="card message-menu" role="dialog" aria-label="a message">
     <h2><span class=${`swatch k${kindColour(scenario, message.kind)}`} aria-hidden="true"></span>${message.text}</h2>
     <p class="dim">from ${nameOf(scenario, message.from)} to ${nameOf(scenario, message.to)}</p>

@@ -2,7 +2,7 @@
 /* What is known at this moment: the step just taken, a node's state, counts beside the formula, properties. */
 import { kindColour, nameOf, nameOfId } from "./marks.js";
 import { roleOf } from "./network.js";
-import { classes, html } from "./view.js";
+import { classes, html, useState } from "./view.js";
 
 /** The step that led here, in words, and which handler of the algorithm ran. */
 export function Explanation({ place }) {
@@ -55,10 +55,14 @@ export function NodeCard({ scenario, now, node, onClose }) {
 
 /** All nodes in a table: what a screen reader reads in place of the picture. */
 export function NodeTable({ scenario, now, onSelect }) {
-  const fields = scenario.state ?? [];
-  const shown = fields.slice(0, 6);
-  return html`<details class="node-table"><summary>All nodes as a table</summary>
-    <div class="scroll-x" tabindex="0" role="region" aria-label="all nodes"><table>
+  const [open, setOpen] = useState(false);
+  return html`<details class="node-table" onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>All nodes as a table</summary>
+    ${open && html`<${NodeRows} scenario=${scenario} now=${now} onSelect=${onSelect} />`}</details>`;
+}
+
+function NodeRows({ scenario, now, onSelect }) {
+  const shown = (scenario.state ?? []).slice(0, 6);
+  return html`<div class="scroll-x" tabindex="0" role="region" aria-label="all nodes"><table>
       <thead><tr><th scope="col">node</th><th scope="col">is</th>${shown.map(({ name }) => html`<th key=${name} scope="col">${name}</th>`)}</tr></thead>
       <tbody>${now.nodes.slice(0, 200).map(
         (node) => html`<tr key=${node.node} class=${classes(!node.alive && "dim")}>
@@ -69,7 +73,7 @@ export function NodeTable({ scenario, now, onSelect }) {
           return html`<td key=${name} class=${classes(field?.changed && "changed")}>${field?.value ?? ""}</td>`;
         })}</tr>`,
       )}</tbody>
-    </table></div></details>`;
+    </table></div>`;
 }
 
 function Theory({ what, measured, theory }) {

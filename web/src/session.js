@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the page asks of an engine, made of the engine's own calls (src/explore/explore.h), so that a step costs one
- * message to the worker and one answer. `call(name, arguments)` gives the engine's answer, at once or later.
+ * message to the worker and one answer. `call(name, arguments)` gives the engine's answer as text, at once or later.
+ *
+ * What is drawn goes to the page as the engine's text: a text is copied quickly, a tree of objects is not.
  */
 const SLICE_MS = 40;
 const FIRST_SLICE = 200; // states
@@ -9,28 +11,38 @@ const FIRST_SLICE = 200; // states
 export class EngineError extends Error {}
 
 async function ask(call, name, words = {}) {
-  const answer = await call(name, words);
+  const answer = JSON.parse(await call(name, words));
   if (answer?.error) throw new EngineError(answer.error);
   return answer;
 }
 
-/** What is drawn: the present state, what can happen, and the steps since `from`. */
-async function look(call, from, node) {
-  const now = await ask(call, "now");
-  const events = await ask(call, "events");
-  const history = now.step > from ? await ask(call, "history", { from, to: now.step }) : [];
-  const own = node == null || now.nodes.length <= 16 ? [] : await ask(call, "events", { node });
-  return { now, events, own, history };
+/** What is drawn: the present state, what can happen, what concerns a node and a message, the steps since `from`. */
+async function look(call, { from, node, message }) {
+  const words = {};
+  if (from != null) words.from = from;
+  if (node != null) words.node = node;
+  if (message != null) words.message = message;
+  const seen = await call("look", words);
+  if (seen.startsWith('{"error"')) throw new EngineError(JSON.parse(seen).error);
+  return { seen };
 }
 
+/** An answer as the page reads it: what is drawn stands in it by name. */
+export function unpack(answer) {
+  if (answer?.seen == null) return answer;
+  const { seen, ...rest } = answer;
+  return { own: [], ...rest, ...JSON.parse(seen) };
+}
+
+/** A step whose handler fails ends the engine's call; the steps after it are asked for again. */
 async function takeAll(call, indices) {
-  for (let i = 0; i < indices.length; i++)
-    try {
-      await ask(call, "do", { index: indices[i] });
-    } catch (error) {
-      if (error instanceof EngineError) throw new EngineError(`step ${i + 1}: ${error.message}`);
-      throw error;
-    }
+  if (!indices.length) return;
+  const { step: start } = await ask(call, "take", { indices: [] });
+  for (let done = 0; done < indices.length; ) {
+    const { step, trouble } = await ask(call, "take", { indices: indices.slice(done) });
+    done = step - start;
+    if (trouble) throw new EngineError(`step ${done + 1}: index ${indices[done]}: ${trouble}`);
+  }
 }
 
 export const operations = {
@@ -56,30 +68,30 @@ export const operations = {
       trouble = error.message;
     }
     const scenario = { ...(await ask(call, "scenario")), down, recording: recordings ? loaded : null };
-    return { scenario, files: loaded?.files, trouble, ...(await look(call, 0)) };
+    return { scenario, files: loaded?.files, trouble, ...(await look(call, { from: 0 })) };
   },
 
   /** Goes back to a step and takes others from there. */
-  async travel(call, { from, back, indices, node }) {
+  async travel(call, { back, indices, ...wanted }) {
     if (back != null) await ask(call, "go", { step: back });
     await takeAll(call, indices);
-    return look(call, back ?? from, node);
+    return look(call, wanted);
   },
 
   /** Takes one step. */
-  async step(call, { from, index, node }) {
-    const did = await ask(call, "do", { index });
-    return { did, ...(await look(call, from, node)) };
+  async step(call, { index, ...wanted }) {
+    await ask(call, "do", { index });
+    return look(call, wanted);
   },
 
-  async run(call, { from, count }) {
-    const ran = await ask(call, "run", { count });
-    return { ran, ...(await look(call, from)) };
+  async run(call, { count, ...wanted }) {
+    await ask(call, "run", { count });
+    return look(call, wanted);
   },
 
-  /** What concerns a node. */
-  async own(call, { node }) {
-    return ask(call, "events", { node });
+  /** Looks again, as at another node. */
+  async look(call, wanted) {
+    return look(call, wanted);
   },
 
   async text(call, { name, words }) {

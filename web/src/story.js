@@ -4,20 +4,34 @@
  * begins a branch here. A place is the state after a step: it has the index of the event that led to it and the
  * engine's account of it.
  */
+import { lineOf } from "./line.js";
 
 /** @typedef {{id: number, parent: Place|null, depth: number, index: number, entry: object|null, children: Place[],
- *   next: Place|null}} Place  `next` is the child that was visited last: forward goes there */
+ *   next: Place|null, branch: Branch}} Place  `next` is the child that was visited last: forward goes there */
+
+/** @typedef {{from: Place, tip: Place, bad: boolean, row: number}} Branch  it leaves another at `from`; `bad`: a property
+ *   is violated on it; `row`: its place in the order of the tree, as branchesOf() gives it */
+
+function makePlace(parent, depth, index, entry, branch, id) {
+  return { id, parent, depth, index, entry, children: [], next: null, branch };
+}
 
 export function makeStory() {
-  const root = { id: 0, parent: null, depth: 0, index: -1, entry: null, children: [], next: null };
-  return { root, cursor: root, line: [root], size: 1, flights: null };
+  const branch = { from: null, tip: null, bad: false, row: 0 };
+  const root = makePlace(null, 0, -1, null, branch, 0);
+  branch.from = branch.tip = root;
+  return { root, cursor: root, line: [root], size: 1, branches: [branch], ordered: [branch] };
 }
 
 /** The place after that event; a step taken twice from one place is one branch. */
 export function addStep(story, parent, index, entry) {
   let place = parent.children.find((child) => child.index === index);
   if (!place) {
-    place = { id: story.size++, parent, depth: parent.depth + 1, index, entry, children: [], next: null };
+    const branch = parent.children.length ? { from: parent, tip: null, bad: false, row: 0 } : parent.branch;
+    if (branch !== parent.branch) story.branches.push(branch);
+    place = makePlace(parent, parent.depth + 1, index, entry, branch, story.size++);
+    branch.tip = place;
+    branch.bad ||= Boolean(entry?.violated?.length);
     parent.children.push(place);
   }
   parent.next = place;
@@ -26,23 +40,19 @@ export function addStep(story, parent, index, entry) {
 
 /** Moves the cursor; the line is the way from the root through it to the end of its branch. */
 export function moveTo(story, place) {
-  story.cursor = place;
-  for (let at = place; at.parent; at = at.parent) at.parent.next = at;
-  let agrees = 0;
-  for (let at = place; at; at = at.parent)
-    if (story.line[at.depth] === at) {
-      agrees = at.depth + 1;
-      break;
-    }
+  const { line } = story;
   const tail = [];
-  for (let at = place; at && at.depth >= agrees; at = at.parent) tail.push(at);
-  const kept = tail.length ? story.line.slice(0, agrees).concat(tail.reverse()) : story.line.slice();
-  while (kept[kept.length - 1].next) kept.push(kept[kept.length - 1].next);
-  const last = kept.length - 1;
-  if (last !== story.line.length - 1 || kept[last] !== story.line[last]) {
-    story.line = kept;
-    story.flights = null;
+  story.cursor = place;
+  let at = place;
+  for (; at.parent && line[at.depth] !== at; at = at.parent) {
+    at.parent.next = at;
+    tail.push(at);
   }
+  if (tail.length) line.length = at.depth + 1;
+  while (tail.length) line.push(tail.pop());
+  let end = place;
+  for (; end.next; end = end.next) line[end.depth + 1] = end.next;
+  line.length = end.depth + 1;
 }
 
 /** The last place that both ways have in common. */
@@ -62,16 +72,30 @@ export function indicesBetween(ancestor, place) {
   return indices.reverse();
 }
 
+/** All branches in the order of the tree: those that leave one follow it, the last to leave first. */
+export function branchesOf(story) {
+  if (story.ordered.length === story.branches.length) return story.ordered;
+  const leaving = new Map();
+  for (const branch of story.branches.slice(1)) {
+    const others = leaving.get(branch.from.branch);
+    if (others) others.push(branch);
+    else leaving.set(branch.from.branch, [branch]);
+  }
+  story.ordered = [];
+  const stack = [story.branches[0]];
+  while (stack.length) {
+    const branch = stack.pop();
+    branch.row = story.ordered.length;
+    story.ordered.push(branch);
+    const others = leaving.get(branch) ?? [];
+    stack.push(...others.reverse().sort((a, b) => a.from.depth - b.from.depth));
+  }
+  return story.ordered;
+}
+
 /** Where branches end, in the order of the tree. */
 export function tips(story) {
-  const found = [];
-  const stack = [story.root];
-  while (stack.length) {
-    const place = stack.pop();
-    if (!place.children.length) found.push(place);
-    for (let i = place.children.length; i-- > 0; ) stack.push(place.children[i]);
-  }
-  return found;
+  return branchesOf(story).map(({ tip }) => tip);
 }
 
 /** The end of the branch on which a place is. */
@@ -81,29 +105,12 @@ export function tipOf(place) {
   return at;
 }
 
-/**
- * Every message of the line: where and when it was sent, received or lost. Kept until the line changes.
- * @returns {Map<number, {serial, from, to, kind, text, sent, received, lost}>}
- */
+/** Every message of the line, by its number: where and when it was sent, received or lost. */
 export function flightsOf(story) {
-  if (story.flights) return story.flights;
-  const flights = new Map();
-  for (const { entry, depth } of story.line) {
-    if (!entry) continue;
-    for (const message of entry.sent ?? [])
-      flights.set(message.serial, { ...message, sent: depth, received: null, lost: null });
-    const heard = entry.received != null && flights.get(entry.received);
-    if (heard) heard.received = depth;
-    for (const serial of entry.lost ?? []) {
-      const gone = flights.get(serial);
-      if (gone) gone.lost = depth;
-    }
-  }
-  story.flights = flights;
-  return flights;
+  return lineOf(story).flights;
 }
 
 /** The first place of the line at which a property is violated, or null. */
 export function firstViolation(story) {
-  return story.line.find((place) => place.entry?.violated?.length) ?? null;
+  return lineOf(story).violation;
 }

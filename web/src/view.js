@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: MIT
 // What every component needs of preact and htm.
 import htm from "htm";
-import { h } from "preact";
+import { Component, h } from "preact";
 
 export { Fragment, render } from "preact";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 export const html = htm.bind(h);
+
+function differ(one, other) {
+  for (const name in one) if (!(name in other)) return true;
+  for (const name in other) if (one[name] !== other[name]) return true;
+  return false;
+}
+
+/** The component, drawn again only if something that it is given is another. */
+export function memo(component) {
+  return class extends Component {
+    shouldComponentUpdate(props) {
+      return differ(this.props, props);
+    }
+    render(props) {
+      return h(component, props);
+    }
+  };
+}
 
 /** Joins the class names that hold: classes("node", dead && "dead"). */
 export function classes(...names) {

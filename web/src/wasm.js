@@ -51,7 +51,7 @@ function imports(module, memory) {
   return found;
 }
 
-/** call(name, arguments): the engine's answer. */
+/** call(name, arguments): the engine's answer, as text. */
 export async function loadEngine(module) {
   let instance = null;
   const memory = () => instance.exports.memory;
@@ -72,7 +72,7 @@ export async function loadEngine(module) {
   function call(name, words) {
     const stack = engine.__stack_pointer.value;
     try {
-      return JSON.parse(readText(memory(), engine.cv_wasm_call(give(name), give(JSON.stringify(words)))));
+      return readText(memory(), engine.cv_wasm_call(give(name), give(JSON.stringify(words))));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       engine.__stack_pointer.value = stack;
