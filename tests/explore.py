@@ -116,6 +116,9 @@ FAULTY = ["bully -n 5 --start all --crash 3@after:election --crash 5@before:coor
           "wireless -n 8 --graph geometric:0.5 --labels a..h", "multicast -n 4 --crash 4@1 --detect 3",
           "bully -n 6 --start all --partition 1,2,3/4,5,6@0.. --alternate 3:4 --delay 1..3", "bully -n 6 --until 2 --start all",
           "bully -n 4 --start all --partition 1,2/3,4@1..4 --delay 1..9",
+          "central -n 4 --entries 2 --crash 4@5", "ricart-agrawala -n 4 --entries 2 --crash 2@3 --recover 2@12 --hold 3",
+          "maekawa -n 6 --entries 2 --crash 3@4 --delay 1..4", "lamport -n 4 --entries 3 --crash 1@6 --crash 4@9 --recover 1@20",
+          "voting -n 5 --entries 2 --crash 5@4 --seed 3", "central -n 4 --crash 4@0 --entries 2", "central -n 4 --entries 2 --views on --partition 1/2,3,4@3..6",
           "maekawa -n 7 --set quorums=plane --entries 2", "token-ring -n 4 --entries 3"]
 
 
@@ -450,7 +453,7 @@ TAKEN = {
     "start": ("bully -n 4", "--start all"), "graph": ("wireless -n 5", "--graph ring"), "set": ("ring-list -n 4", "--set policy=min"),
     "app": ("alpha -n 4", "--app flood-max"), "request": ("central -n 3", "--request 2@3+4"), "entries": ("central -n 3", "--entries 2"),
     "hold": ("central -n 3", "--hold 5"), "think": ("central -n 3 --entries 2", "--think 4"),
-    "views": ("central -n 4 --entries 2 --crash 4@5", "--views off"),
+    "views": ("central -n 4 --entries 2 --crash 4@5", "--views off"), "election": ("central -n 5 --entries 2 --crash 5@5", "--election ring-list"),
     "seed": ("bully -n 4 --delay 1..9 --start all", "--seed 7"), "delay": ("bully -n 4 --start all", "--delay 1..9"),
     "lag": ("bully -n 3", "--lag 1:2=5"), "unordered": ("lamport -n 4 --entries 2 --delay 1..9", "--unordered"),
     "serial": ("lamport -n 4 --entries 2 --delay 1..9", "--serial"), "crash": ("bully -n 4", "--crash 4@2"),
@@ -458,7 +461,7 @@ TAKEN = {
     "alternate": ("bully -n 4 --start all --partition 1,2/3,4@0..9", "--alternate 2:3"), "suspect": ("ring-list -n 5", "--suspect 1:2@1"),
     "blind": ("bully -n 4 --crash 4@2", "--blind 1:4"), "detect": ("bully -n 4 --crash 4@2", "--detect 5"), "until": ("bully -n 4", "--until 2"),
 }
-REFUSED = {"names": "--names 2", "election": "--election bully", "loss": "--loss 0.2", "duplicate": "--duplicate 0.2", "reorder": "--reorder"}
+REFUSED = {"names": "--names 2", "loss": "--loss 0.2", "duplicate": "--duplicate 0.2", "reorder": "--reorder"}
 SHOWN = {"json", "runs", "diagram", "transcript", "states", "svg", "trace", "shiviz", "timing", "replay", "help"}
 
 

@@ -28,7 +28,7 @@
  *          "delay":…},"cuts":[[a,b]],"properties":[{"name","kind","verdict":"held|violated|open|disclaimed","detail"}]}
  *     events {"node":i,"message":k}    what can happen now; with a node or a message: only what concerns it
  *         [{"index","type","node","peer","message","timer","text","likely","next","early"}]
- *         types: start request leave deliver timeout tell trust, which are likely unless a timeout is early; and the
+ *         types: start request leave deliver timeout tell trust view, which are likely unless a timeout is early; and the
  *         faults drop duplicate crash miss recover cut heal suspect. `next` is true for the one that the simulator
  *         would do. In groups of more than 16 nodes, cut and suspect are listed only with a node, drop and duplicate
  *         with a node or a message.

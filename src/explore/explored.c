@@ -6,6 +6,7 @@
 
 #include "explore/explored_network.h"
 #include "explore/explored_step.h"
+#include "explore/explored_views.h"
 
 /* ---- going back ---- */
 
@@ -169,6 +170,7 @@ static void settle(struct explored *world)
     const struct cv_scenario *scenario = world->scenario;
     const bool election = world->algorithm->problem == CV_ELECTION;
     world->mutex = world->algorithm->problem == CV_MUTEX;
+    world->views = world->mutex && scenario->views;
     world->graph = scenario->group.topology == CV_GRAPH;
     world->claims = cv_scenario_claims(scenario);
     world->any_caller = world->claims & CV_ANY_CALLER;
@@ -183,7 +185,6 @@ static void settle(struct explored *world)
 
 static int lay_out(struct explored *world)
 {
-    const struct cv_algorithm *algorithm = world->algorithm;
     const size_t nodes = world->nodes;
     size_t bytes = 0;
     world->set_words = (cv_bits_words(world->nodes) + 1) / 2 * 2;
@@ -201,8 +202,7 @@ static int lay_out(struct explored *world)
     for (cv_node node = 0; node < nodes; node++) {
         world->places[node] = bytes;
         bytes += sizeof(struct explored_node) + SET_COUNT * world->set_words * sizeof(uint32_t);
-        bytes +=
-            whole_words(algorithm->state_size ? algorithm->state_size(&world->group, node) : algorithm->state_bytes);
+        bytes += whole_words(explored_views_state(world, node));
     }
     world->places[nodes] = bytes;
     world->node_bytes = calloc(bytes, 1);
@@ -253,6 +253,7 @@ void explored_free(struct explored *world)
     free(world->crash_done);
     free(world->callers);
     free(world->outbox);
+    explored_views_free(world);
     cv_index_free(&world->index);
     *world = (struct explored){0};
 }

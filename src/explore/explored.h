@@ -35,11 +35,13 @@ enum explored_flag {
     EXPLORED_INSIDE = 1u << 6,
     EXPLORED_RECALLED = 1u << 7, /* it called while its own election was under way */
     EXPLORED_MISSED = 1u << 8,   /* it is dead, and the detector need not report it */
+    EXPLORED_MEMBER = 1u << 10,  /* it is in the view, dead or alive */
+    EXPLORED_OUTSIDE = 1u << 11, /* it has come back, and waits for the next view */
     EXPLORED_CALLER = 1u << 9    /* it was once asked to start, if only before it crashed */
 };
 
 /* What stays when a node crashes and comes back. */
-#define EXPLORED_LASTING (EXPLORED_RECALLED | EXPLORED_CALLER)
+#define EXPLORED_LASTING (EXPLORED_RECALLED | EXPLORED_CALLER | EXPLORED_MEMBER)
 
 /* Sets of nodes that belong to a node. */
 enum explored_set {
@@ -60,6 +62,7 @@ struct explored_node {
     uint64_t leave_due;                   /* when it is to leave, if it is inside */
     uint64_t order;                       /* of its leaving, or of its next request, among alarms due at once */
     uint64_t result;                      /* if `updates` */
+    uint64_t fence;                       /* of its last entry */
     uint32_t flags;                       /* enum explored_flag */
     cv_id leader;
     cv_node via;
@@ -123,6 +126,9 @@ struct explored_present {
     uint64_t seen_step;
     uint32_t violated;     /* a bit for each property that is violated */
     uint32_t planned_done; /* the first so many planned faults are over */
+    uint64_t epoch;        /* the number of the view */
+    cv_node coordinator;   /* of the view, or CV_NOBODY */
+    bool view_wanted;      /* the network has changed since the view began */
 
     /* From here on nothing decides what can happen, or how the end of an election is judged. */
     uint64_t total;     /* messages, as the texts count them */
@@ -173,6 +179,13 @@ struct explored {
     struct explored_fault *planned; /* by time */
     uint32_t planned_count;
 
+    bool views;       /* a new view begins when the network has changed */
+    cv_node *members; /* of the view, if not all nodes are; the group points to it */
+    struct cv_quorums view_quorums;
+    struct explored_election *election; /* the last one, which need not be held again */
+    cv_node view_holder;                /* while a view begins: who is inside, */
+    uint64_t view_fence;                /* and with which fence */
+
     struct explored_message **messages; /* by serial - 1 */
     uint64_t message_count, message_room;
     struct explored_told *told;
@@ -222,6 +235,7 @@ enum explored_type {
     EVENT_SUSPECT,
     EVENT_CUT,
     EVENT_HEAL,
+    EVENT_VIEW,   /* a new view begins */
     EVENT_REMARK, /* of a recorded story: what a node noted */
     EVENT_TYPES
 };

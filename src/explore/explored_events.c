@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explore/explored_network.h"
+#include "explore/explored_views.h"
 
 const char *explored_type_name(uint32_t type)
 {
@@ -14,7 +15,7 @@ const char *explored_type_name(uint32_t type)
         [EVENT_TRUST] = "trust",     [EVENT_DROP] = "drop",       [EVENT_DUPLICATE] = "duplicate",
         [EVENT_CRASH] = "crash",     [EVENT_MISS] = "miss",       [EVENT_RECOVER] = "recover",
         [EVENT_SUSPECT] = "suspect", [EVENT_CUT] = "cut",         [EVENT_HEAL] = "heal",
-        [EVENT_REMARK] = "remark"};
+        [EVENT_REMARK] = "remark",   [EVENT_VIEW] = "view"};
     return names[type];
 }
 
@@ -106,6 +107,8 @@ static void list_requests(struct explored *world, struct explored_events *events
         const struct explored_node *it = explored_node(world, node);
         if (!(it->flags & EXPLORED_ALIVE) || it->flags & (EXPLORED_WAITING | EXPLORED_INSIDE))
             continue;
+        if (it->flags & EXPLORED_OUTSIDE)
+            continue; /* it waits for the view */
         struct explored_event event = event_of(EVENT_REQUEST, node, CV_NOBODY);
         event.due = request_due(world, node, &event.order);
         event.likely = event.due != CV_NEVER;
@@ -209,6 +212,15 @@ static void list_reports(struct explored *world, struct explored_events *events)
         }
 }
 
+static void list_view(struct explored *world, struct explored_events *events)
+{
+    struct explored_event event = event_of(EVENT_VIEW, CV_NOBODY, CV_NOBODY);
+    event.likely = true;
+    event.order = UINT64_MAX; /* after what the detector reports at the same time */
+    if (explored_view_due(world, &event.due, &event.peer))
+        add(world, events, event);
+}
+
 /* ---- faults ---- */
 
 /* Can that planned fault still happen? */
@@ -277,6 +289,7 @@ static int rank(const struct explored_event *event)
         return 0;
     case EVENT_TELL:
     case EVENT_TRUST:
+    case EVENT_VIEW:
         return 2;
     case EVENT_DELIVER:
         return 3;
@@ -318,6 +331,7 @@ int explored_list(struct explored *world, struct explored_events *events, bool f
     list_messages(world, events);
     list_timers(world, events);
     list_reports(world, events);
+    list_view(world, events);
     list_planned(world, events);
     events->next = UINT64_MAX;
     for (uint64_t i = 0; i < events->count; i++)

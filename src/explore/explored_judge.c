@@ -152,6 +152,7 @@ void explored_run(struct explored *world, struct cv_run *run)
                            .hasty = now->hasty,
                            .apart = now->apart,
                            .last_exit = now->last_exit,
+                           .views = now->epoch - world->scenario->group.epoch,
                            .entries = world->entries,
                            .entry_count = now->entries,
                            .checked = world->algorithm->invariant || now->broken,

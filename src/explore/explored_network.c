@@ -6,6 +6,7 @@
 
 #include "core/scenario/relay.h"
 #include "explore/explored_step.h"
+#include "explore/explored_views.h"
 
 /* ---- who reaches whom ---- */
 
@@ -53,6 +54,7 @@ void explored_network_changed(struct explored *world)
 {
     world->part_known = false;
     world->group.absence = world->present.crashes || world->present.mistakes || world->present.cuts;
+    explored_views_refresh(world);
 }
 
 /* Gives all that a node reaches its number. `stack` has room for all nodes. */
@@ -121,8 +123,8 @@ static bool is_blind(const struct explored *world, cv_node node, cv_node other)
 bool explored_may_tell(struct explored *world, cv_node node, cv_node other)
 {
     if (!world->group.absence || node == other || !explored_alive(world, node) ||
-        explored_has(world, node, SET_BACK, other))
-        return false;
+        explored_has(world, node, SET_BACK, other) || (world->views && !world->algorithm->suspect))
+        return false; /* a view tells what changed */
     if (explored_has(world, node, SET_UNHEARD, other))
         return true;
     return !explored_has(world, node, SET_SUSPECTS, other) && explored_is_lost(world, node, other);
@@ -194,6 +196,12 @@ static void lose(struct explored *world, struct explored_message *message)
                   message);
 }
 
+void explored_lose_all(struct explored *world)
+{
+    while (world->present.first)
+        lose(world, world->present.first);
+}
+
 void explored_drop(struct explored *world, struct explored_message *message)
 {
     lose(world, message);
@@ -222,6 +230,7 @@ void explored_duplicate(struct explored *world, struct explored_message *message
 static void network_changes(struct explored *world)
 {
     world->present.changed = world->present.now;
+    world->present.view_wanted = true;
     explored_network_changed(world);
 }
 
@@ -246,7 +255,9 @@ void explored_crash(struct explored *world, cv_node node, bool missed)
         if (message->content.to == node)
             lose(world, message);
     }
+    const bool wanted = world->present.view_wanted;
     network_changes(world);
+    world->present.view_wanted = wanted || !missed;
 }
 
 /* A bit for each ordered pair of nodes: the first cannot reach the second. For the caller to free; NULL: no memory. */
@@ -267,7 +278,7 @@ static bool *losses_now(struct explored *world)
  */
 static void regain(struct explored *world, const bool *lost, const bool *alive, uint32_t missed)
 {
-    const size_t nodes = world->nodes;
+    const size_t nodes = world->views && !world->algorithm->trust ? 0 : world->nodes;
     for (cv_node node = 0; node < nodes; node++)
         for (cv_node other = 0; alive[node] && other < nodes; other++) {
             if (node == other || !lost[node * nodes + other] || explored_is_lost(world, node, other))
@@ -311,7 +322,8 @@ void explored_come_back(struct explored *world, cv_node node)
         it->free_at = world->present.now;
         it->order = ++world->present.order;
         it->entry = NO_OPEN_ENTRY;
-        it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) | (old.flags & EXPLORED_LASTING);
+        it->flags = EXPLORED_ALIVE | (world->mutex ? 0 : EXPLORED_FRESH) |
+                    (world->views ? EXPLORED_OUTSIDE : 0) | (old.flags & EXPLORED_LASTING);
         world->recoveries[world->present.recoveries++] =
             (struct cv_recovery){.node = node, .time = explored_time(world)};
     }

@@ -36,6 +36,8 @@ void explored_crash(struct explored *world, cv_node node, bool missed);
 void explored_come_back(struct explored *world, cv_node node);
 void explored_cut_or_heal(struct explored *world, cv_node one, cv_node other);
 void explored_partition(struct explored *world, uint32_t partition, bool on);
+/* All messages that are under way are lost. */
+void explored_lose_all(struct explored *world);
 void explored_drop(struct explored *world, struct explored_message *message);
 void explored_duplicate(struct explored *world, struct explored_message *message);
 

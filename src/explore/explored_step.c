@@ -9,6 +9,7 @@
 #include "explore/explored_judge.h"
 #include "explore/explored_network.h"
 #include "explore/explored_rounds.h"
+#include "explore/explored_views.h"
 
 static struct explored *world_of(const struct cv_self *me)
 {
@@ -98,6 +99,7 @@ static void enter(struct explored *world, cv_node node)
     const uint64_t fence = world->self.fence;
     it->leave_due = world->present.now + hold_of(world, node);
     it->order = ++world->present.order;
+    it->fence = fence;
     if (fence > world->present.highest_fence)
         world->present.highest_fence = fence;
     if (!world->recording)
@@ -186,7 +188,7 @@ static void send_message(struct explored *world, const struct cv_message *conten
     const uint32_t hops = explored_hops(world, content->from, content->to);
     if (hops)
         message->due = due_of(world, content, hops);
-    if (hops && explored_alive(world, content->to))
+    if (hops && explored_alive(world, content->to) && !explored_is(world, content->to, EXPLORED_OUTSIDE))
         explored_link(world, message, NULL);
     else
         explored_tell(world, (struct cv_event){.type = CV_EVENT_LOST, .node = content->to, .peer = content->from},
@@ -449,6 +451,15 @@ static void announce(struct explored *world, const struct explored_event *event)
                   event->message);
 }
 
+static void note_broken(struct explored *world, cv_node node)
+{
+    if (!world->complaint || world->present.broken)
+        return;
+    world->present.broken = world->complaint;
+    world->present.broken_node = node;
+    world->present.broken_step = explored_time(world);
+}
+
 /* After the handler: carries out the effects. */
 static void finish(struct explored *world)
 {
@@ -465,11 +476,7 @@ static void finish(struct explored *world)
     explored_node(world, node)->clock = me->clock & CV_CLOCK_MASK;
     if (world->decision.type == CV_DECIDE_REQUEST && world->recording && world->present.entries)
         world->entries[world->present.entries - 1].clock = me->clock;
-    if (world->complaint && !world->present.broken) {
-        world->present.broken = world->complaint;
-        world->present.broken_node = node;
-        world->present.broken_step = explored_time(world);
-    }
+    note_broken(world, node);
     explored_judge_step(world, node);
     if (world->decision.sent != CV_WHOLE)
         explored_crash(world, node, world->decision.missed);
@@ -500,6 +507,27 @@ static void call(struct explored *world)
         finish(world);
     else
         explored_fail(world, world->failure.text);
+}
+
+void explored_act(struct explored *world, cv_node node, void (*handler)(void *world))
+{
+    struct cv_self *me = open_step(world, node);
+    world->complaint = NULL;
+    if (!trap_call(handler, world, &world->failure)) {
+        me->used = me->effects = 0;
+        if (!world->present.broken)
+            snprintf(world->broken_text, sizeof world->broken_text, "%s", world->failure.text);
+        world->complaint = world->broken_text;
+    }
+    apply_effects(world);
+    tell_effects(world);
+    send_all(world);
+    explored_node(world, node)->clock = me->clock & CV_CLOCK_MASK;
+    note_broken(world, node);
+    if (world->decision.sent != CV_WHOLE) {
+        explored_crash(world, node, false);
+        world->decision.sent = CV_WHOLE;
+    }
 }
 
 /* ---- steps ---- */
@@ -533,7 +561,8 @@ static void begin_step(struct explored *world, const struct explored_event *even
 bool explored_calls(const struct explored_event *event)
 {
     return event->type != EVENT_DROP && event->type != EVENT_DUPLICATE && event->type != EVENT_CRASH &&
-           event->type != EVENT_MISS && event->type != EVENT_CUT && event->type != EVENT_HEAL;
+           event->type != EVENT_MISS && event->type != EVENT_CUT && event->type != EVENT_HEAL &&
+           event->type != EVENT_VIEW;
 }
 
 static void take_fault(struct explored *world, const struct explored_event *event)
@@ -548,6 +577,9 @@ static void take_fault(struct explored *world, const struct explored_event *even
     case EVENT_CRASH:
     case EVENT_MISS:
         explored_crash(world, event->node, event->type == EVENT_MISS);
+        break;
+    case EVENT_VIEW:
+        explored_view_begin(world, event->peer);
         break;
     default:
         if (event->partition == UINT32_MAX)
@@ -628,6 +660,8 @@ int explored_open(struct explored *world, struct cv_complaint *complaint)
     for (cv_node node = 0; node < world->nodes; node++)
         if (cv_scenario_dead(world->scenario, node))
             explored_crash(world, node, true);
+    if (explored_views_open(world))
+        return CV_ENOMEM;
     for (cv_node node = 0; world->mutex && node < world->nodes; node++) {
         if (!explored_alive(world, node))
             continue;

@@ -22,6 +22,9 @@ int explored_open(struct explored *world, struct cv_complaint *complaint);
 void explored_take(struct explored *world, const struct explored_event *event, const struct explored_script *script);
 void explored_fail(struct explored *world, const char *why);
 
+/* Calls a handler of a node in the middle of a step, and carries out its effects. */
+void explored_act(struct explored *world, cv_node node, void (*handler)(void *world));
+
 /* Does the event call a handler? */
 bool explored_calls(const struct explored_event *event);
 

@@ -58,7 +58,8 @@ static bool find_meant(struct explored *world, const struct explored_events *eve
     for (uint64_t i = 0; i < events->count; i++) {
         const struct explored_event *it = &events->items[i];
         const bool drops = it->type == EVENT_DROP || it->type == EVENT_DUPLICATE;
-        const bool same = meant->partition != UINT32_MAX
+        const bool same = meant->type == EVENT_VIEW ? true
+                          : meant->partition != UINT32_MAX
                               ? it->partition == meant->partition
                               : drops && it->node == meant->decision.node && it->peer == meant->decision.peer &&
                                     explored_place(it->message) == meant->decision.which;

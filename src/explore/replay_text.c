@@ -49,7 +49,7 @@ static void need_step(const struct explored *world, const struct explored_step *
     needs->recoveries += step->type == EVENT_RECOVER;
     needs->timeouts += step->type == EVENT_TIMEOUT;
     needs->cuts += cut ? whole ? split_links(NULL, world, step) : 1 : 0;
-    needs->others |= step->type == EVENT_DROP || step->type == EVENT_DUPLICATE;
+    needs->others |= step->type == EVENT_VIEW || step->type == EVENT_DROP || step->type == EVENT_DUPLICATE;
 }
 
 static struct needs needs_of(const struct explored *world)
@@ -71,7 +71,7 @@ static struct needs needs_of(const struct explored *world)
     const bool links = needs.cuts && splits && world->present.cuts != splits; /* a link might be cut twice */
     needs.others |= (world->algorithm->problem != CV_ELECTION && !world->mutex) || world->nodes > MOST_CHECKED_NODES ||
                     scenario->delay.model != CV_DELAY_UNIT || scenario->lag_count || scenario->serial ||
-                    scenario->alternate_count || needs.crashes > MOST_CHECKED_CRASHES ||
+                    scenario->alternate_count || world->views || needs.crashes > MOST_CHECKED_CRASHES ||
                     needs.recoveries > MOST_CHECKED_CRASHES || needs.suspicions > MOST_CHECKED_BUDGET ||
                     needs.cuts > MOST_CHECKED_BUDGET || needs.entries > MOST_CHECKED_BUDGET || links || splits > 2;
     return needs;
@@ -175,7 +175,9 @@ void replay_text_write(FILE *out, const struct explored *world, const struct sce
         write_files(out, &words->plan);
     for (uint64_t i = 0; i < world->step_count; i++) {
         const struct explored_step *step = &world->steps[i];
-        if (step->partition == UINT32_MAX)
+        if (step->type == EVENT_VIEW)
+            fputs("view\n", out);
+        else if (step->partition == UINT32_MAX)
             write_step(out, world, step);
         else if (needs.others)
             fprintf(out, "%s partition %u\n", explored_type_name(step->type), step->partition);
@@ -297,6 +299,8 @@ static bool read_decision(char *line, const struct explored *world, struct repla
         next->type++;
     if (next->type == EVENT_TYPES)
         return false;
+    if (next->type == EVENT_VIEW)
+        return !line;
     decision_find(name, &next->decision.type); /* what the checker does not know has no decision */
     if (line && strncmp(line, "partition ", 10) == 0)
         return decision_read_number(line + 10, &next->partition) && next->partition < world->scenario->partition_count;

@@ -176,9 +176,6 @@ static int refuse_others(const struct scenario_words *words, struct cv_complaint
     if (words->scenario.names > 1)
         return cv_complain(complaint, "--names %s: expected 1; the explorer shows one critical section",
                            cv_brief(plan->names).text);
-    if (words->inputs.election)
-        return cv_complain(complaint, "--election %s: expected none; the explorer begins no views",
-                           cv_brief(words->inputs.election).text);
     if (words->scenario.loss_32)
         return cv_complain(complaint, "--loss %s: expected 0; %s", cv_brief(plan->loss).text, channel);
     if (words->scenario.duplicate_32)

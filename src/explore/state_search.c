@@ -278,6 +278,7 @@ static bool is_allowed(const struct state_search *search, const struct explored_
     case EVENT_START:
     case EVENT_LEAVE:
     case EVENT_DELIVER:
+    case EVENT_VIEW:
         return true;
     case EVENT_REQUEST:
     case EVENT_TELL:
@@ -310,7 +311,8 @@ static bool is_allowed(const struct state_search *search, const struct explored_
 static bool changes_one(const struct state_search *search)
 {
     const uint32_t type = search->taken.type;
-    return type != EVENT_RECOVER && type != EVENT_CUT && type != EVENT_HEAL && !search->world.scenario->app;
+    return type != EVENT_RECOVER && type != EVENT_CUT && type != EVENT_HEAL && type != EVENT_VIEW &&
+           !search->world.scenario->app;
 }
 
 /* After a step was taken: is it what was looked for, is its state new? */

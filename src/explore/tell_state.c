@@ -358,6 +358,10 @@ void tell_event_text(const struct explored *world, const struct cv_content *cont
     case EVENT_SUSPECT:
         snprintf(text, TELL_TEXT, "%s suspects %s, which is alive", node.text, peer.text);
         break;
+    case EVENT_VIEW:
+        snprintf(text, TELL_TEXT, "view %llu begins%s%s", (unsigned long long)world->present.epoch + 1,
+                 event->peer < world->nodes ? "; its coordinator is " : "", peer.text);
+        break;
     case EVENT_CUT:
     case EVENT_HEAL:
         tell_link(world, event, text);

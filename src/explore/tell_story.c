@@ -50,6 +50,10 @@ static void write_cause(FILE *out, const struct explored *world, const struct cv
         fputs(link_text(world, event, text), out);
         return;
     }
+    if (event->node == CV_NOBODY) {
+        cv_phrase_event(out, scenario, event);
+        return;
+    }
     fprintf(out, "%s ", cv_name(scenario, event->node).text);
     if (event->type == CV_EVENT_RECEIVE || event->type == CV_EVENT_LOST)
         fprintf(out, "%s %s from %s", event->type == CV_EVENT_LOST ? "misses" : "hears",

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "explore/explored_views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/explored_events.h"
+#include "explore/explored_network.h"
+#include "explore/explored_step.h"
+
+#define MOST_ELECTION_STEPS 1000000u
+
+/* What an election among live nodes came to. */
+struct explored_election {
+    bool *alive;    /* by node: among these it was held */
+    uint64_t epoch; /* of the view before */
+    uint64_t ticks;
+    cv_node leader;
+    bool known;
+};
+
+/* ---- the group ---- */
+
+/* Voting sets are sets of members. Those of a file are only valid for the group they were written for. */
+static void draw_quorums(struct explored *world)
+{
+    struct cv_complaint complaint;
+    world->group.quorums = world->scenario->quorums.starts;
+    world->group.voters = world->scenario->quorums.voters;
+    if (!world->scenario->quorums.starts || !world->group.members)
+        return;
+    cv_quorums_free(&world->view_quorums);
+    if (cv_quorums_make(&world->view_quorums, "grid", world->nodes, world->group.members, world->group.member_count,
+                        &complaint)) {
+        world->out_of_memory = true;
+        return;
+    }
+    world->group.quorums = world->view_quorums.starts;
+    world->group.voters = world->view_quorums.voters;
+}
+
+void explored_views_refresh(struct explored *world)
+{
+    struct cv_group *group = &world->group;
+    if (!world->views || !world->members)
+        return;
+    const uint32_t before = group->member_count;
+    uint32_t count = 0;
+    bool same = true;
+    for (cv_node node = 0; node < world->nodes; node++)
+        if (explored_is(world, node, EXPLORED_MEMBER)) {
+            same = same && count < before && world->members[count] == node;
+            world->members[count++] = node;
+        }
+    group->member_count = count;
+    group->members = count < world->nodes ? world->members : NULL;
+    group->coordinator = world->present.coordinator;
+    group->epoch = world->present.epoch;
+    if (!same || count != before)
+        draw_quorums(world);
+}
+
+/* Sizes depend on voting sets: no set is larger than the group. */
+size_t explored_views_state(const struct explored *world, cv_node node)
+{
+    const struct cv_algorithm *algorithm = world->algorithm;
+    struct cv_group group = world->group;
+    size_t bytes = algorithm->state_size ? algorithm->state_size(&group, node) : algorithm->state_bytes;
+    uint64_t *starts = world->views && group.quorums ? malloc((world->nodes + 1u) * sizeof *starts) : NULL;
+    for (uint32_t i = 0; starts && i <= world->nodes; i++)
+        starts[i] = (uint64_t)i * world->nodes;
+    group.quorums = starts;
+    if (starts && algorithm->state_size && algorithm->state_size(&group, node) > bytes)
+        bytes = algorithm->state_size(&group, node);
+    free(starts);
+    return bytes;
+}
+
+/* ---- the coordinator ---- */
+
+/* Plays the election to its end. Returns when the last node learnt who leads. */
+static uint64_t play(struct explored *inner)
+{
+    struct explored_events events = {0};
+    uint64_t decided = 0;
+    inner->recording = false;
+    for (uint32_t step = 0; step < MOST_ELECTION_STEPS && explored_list(inner, &events, false) == 0; step++) {
+        if (events.next == UINT64_MAX)
+            break;
+        const struct explored_event event = events.items[events.next];
+        const cv_id before = event.node < inner->nodes ? explored_node(inner, event.node)->leader : 0;
+        const bool knew = event.node < inner->nodes && explored_is(inner, event.node, EXPLORED_KNOWS);
+        explored_take(inner, &event, &(struct explored_script){.sent = CV_WHOLE});
+        if (event.node < inner->nodes && explored_is(inner, event.node, EXPLORED_KNOWS) &&
+            (!knew || explored_node(inner, event.node)->leader != before))
+            decided = inner->present.now;
+    }
+    explored_events_free(&events);
+    return decided;
+}
+
+/* Lets the live nodes elect one of them, in a world of its own. */
+static void elect(struct explored *world, struct explored_election *election)
+{
+    const struct cv_scenario *outer = world->scenario;
+    struct cv_scenario scenario = {.algorithm = outer->election,
+                                   .group = outer->group,
+                                   .seed = outer->seed + (world->present.epoch - outer->group.epoch),
+                                   .delay = outer->delay,
+                                   .detect = 1,
+                                   .until = CV_NEVER - 1};
+    struct cv_crash *dead = calloc(world->nodes + 1u, sizeof *dead);
+    int64_t *parameters = calloc(cv_algorithm_parameters(scenario.algorithm) + 1u, sizeof *parameters);
+    struct explored inner = {0};
+    struct cv_complaint complaint;
+    cv_node caller = CV_NOBODY;
+    for (cv_node node = 0; node < world->nodes && dead; node++)
+        if (!explored_alive(world, node))
+            dead[scenario.crash_count++] = (struct cv_crash){.node = node};
+        else if (caller == CV_NOBODY)
+            caller = node;
+    scenario.crashes = dead;
+    scenario.callers = &caller;
+    scenario.caller_count = 1;
+    scenario.parameters = parameters;
+    scenario.group.parameters = parameters;
+    scenario.group.topology = scenario.algorithm->topology;
+    scenario.group.bound = cv_scenario_bound(&scenario);
+    election->leader = CV_NOBODY;
+    const bool good = dead && parameters && caller != CV_NOBODY && explored_begin(&inner, &scenario, &complaint) == 0;
+    if (good) {
+        election->ticks = play(&inner);
+        election->leader = cv_index_find(&world->index, explored_node(&inner, caller)->leader);
+    }
+    world->out_of_memory |= (!good && caller != CV_NOBODY) || inner.out_of_memory;
+    explored_free(&inner);
+    free(parameters);
+    free(dead);
+}
+
+/* The same, unless it is known already. */
+static const struct explored_election *election_now(struct explored *world)
+{
+    struct explored_election *it = world->election;
+    bool same = it->known && it->epoch == world->present.epoch;
+    for (cv_node node = 0; node < world->nodes; node++) {
+        same = same && it->alive[node] == explored_alive(world, node);
+        it->alive[node] = explored_alive(world, node);
+    }
+    it->epoch = world->present.epoch;
+    if (!same)
+        elect(world, it);
+    it->known = true;
+    return it;
+}
+
+/* Must another coordinator be elected? */
+static bool is_orphaned(const struct explored *world)
+{
+    const cv_node coordinator = world->present.coordinator;
+    return world->scenario->group.coordinator != CV_NOBODY &&
+           (coordinator == CV_NOBODY || !explored_alive(world, coordinator));
+}
+
+bool explored_view_due(struct explored *world, uint64_t *due, cv_node *coordinator)
+{
+    if (!world->views || !world->present.view_wanted || !world->present.alive)
+        return false;
+    const struct explored_election *election = is_orphaned(world) ? election_now(world) : NULL;
+    *due = world->present.changed + world->scenario->detect + (election ? election->ticks : 0);
+    *coordinator = election ? election->leader : world->present.coordinator;
+    return true;
+}
+
+/* ---- beginning a view ---- */
+
+static void call_adopt(void *context)
+{
+    struct explored *world = context;
+    world->algorithm->adopt(&world->self, world->view_holder, world->view_fence);
+}
+
+static void call_request(void *context)
+{
+    struct explored *world = context;
+    world->algorithm->request(&world->self);
+}
+
+static void call_start(void *context)
+{
+    struct explored *world = context;
+    world->algorithm->start(&world->self);
+}
+
+static void call_init(void *context)
+{
+    struct explored *world = context;
+    if (world->algorithm->init)
+        world->algorithm->init(&world->self);
+}
+
+/* Gives every node a fresh state. The clocks go on, so that later events have later times. */
+static void begin_anew(struct explored *world)
+{
+    for (cv_node node = 0; node < world->nodes; node++) {
+        struct explored_node *it = explored_node(world, node);
+        const bool alive = it->flags & EXPLORED_ALIVE, back = it->flags & EXPLORED_OUTSIDE;
+        explored_save_node(world, node);
+        it->flags &= ~(uint32_t)(EXPLORED_MEMBER | EXPLORED_OUTSIDE);
+        it->flags |= alive ? EXPLORED_MEMBER : 0;
+        if (back) /* its requests have waited for the view */
+            it->free_at = world->present.now > world->scenario->think ? world->present.now - world->scenario->think : 0;
+        memset(it->timers, 0, sizeof it->timers);
+        memset(explored_state(world, node), 0,
+               world->places[node + 1] - world->places[node] -
+                   (size_t)((char *)explored_state(world, node) - (char *)it));
+    }
+    explored_views_refresh(world);
+    for (cv_node node = 0; node < world->nodes; node++)
+        explored_act(world, node, call_init);
+}
+
+static void find_holder(struct explored *world)
+{
+    world->view_holder = CV_NOBODY;
+    world->view_fence = 0;
+    for (cv_node node = 0; node < world->nodes; node++)
+        if (explored_is(world, node, EXPLORED_INSIDE)) {
+            world->view_holder = node;
+            world->view_fence = explored_node(world, node)->fence;
+            return;
+        }
+}
+
+static void ask_again(struct explored *world, cv_node node)
+{
+    struct explored_node *it = explored_node(world, node);
+    it->clock = (it->clock + 1) & CV_CLOCK_MASK;
+    explored_tell(world, (struct cv_event){.type = CV_EVENT_REQUEST, .node = node, .peer = CV_NOBODY, .text = "again"},
+                  NULL);
+    explored_act(world, node, call_request);
+}
+
+/* The waiting nodes request again, in the order of their first requests. */
+static void resume(struct explored *world)
+{
+    const uint64_t entries = world->present.entries;
+    for (uint64_t i = 0; world->recording && i < entries; i++) {
+        const cv_node node = world->entries[i].node;
+        if (explored_node(world, node)->entry == i && explored_is(world, node, EXPLORED_WAITING))
+            ask_again(world, node);
+    }
+    for (cv_node node = 0; !world->recording && node < world->nodes; node++)
+        if (explored_is(world, node, EXPLORED_WAITING))
+            ask_again(world, node);
+}
+
+void explored_view_begin(struct explored *world, cv_node coordinator)
+{
+    world->present.coordinator = coordinator;
+    world->present.epoch++;
+    world->present.view_wanted = false;
+    explored_tell(world,
+                  (struct cv_event){
+                      .type = CV_EVENT_VIEW, .node = CV_NOBODY, .peer = coordinator, .detail = world->present.epoch},
+                  NULL);
+    explored_lose_all(world);
+    begin_anew(world);
+    find_holder(world);
+    for (cv_node node = 0; node < world->nodes; node++)
+        if (explored_alive(world, node))
+            explored_act(world, node, call_adopt);
+    resume(world);
+    for (cv_node node = 0; node < world->nodes && world->algorithm->start; node++)
+        if (explored_alive(world, node))
+            explored_act(world, node, call_start);
+}
+
+/* ---- the first view ---- */
+
+int explored_views_open(struct explored *world)
+{
+    world->present.coordinator = world->group.coordinator;
+    world->present.epoch = world->group.epoch;
+    if (!world->views)
+        return 0;
+    world->members = calloc(world->nodes, sizeof *world->members);
+    world->election = calloc(1, sizeof *world->election);
+    if (world->election)
+        world->election->alive = calloc(world->nodes, sizeof *world->election->alive);
+    if (!world->members || !world->election || !world->election->alive)
+        return CV_ENOMEM;
+    if (is_orphaned(world))
+        world->present.coordinator = election_now(world)->leader;
+    world->group.member_count = world->nodes;
+    for (cv_node node = 0; node < world->nodes; node++)
+        world->members[node] = node;
+    if (world->present.alive < world->nodes) {
+        begin_anew(world);
+    } else {
+        for (cv_node node = 0; node < world->nodes; node++)
+            explored_node(world, node)->flags |= EXPLORED_MEMBER;
+        explored_views_refresh(world);
+    }
+    world->present.view_wanted = false;
+    return world->out_of_memory ? CV_ENOMEM : 0;
+}
+
+void explored_views_free(struct explored *world)
+{
+    cv_quorums_free(&world->view_quorums);
+    if (world->election)
+        free(world->election->alive);
+    free(world->election);
+    free(world->members);
+}
